@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+// The command line, for those who have Node and not Bun: installs if needed, then hands over to the pinned Bun.
+import { become, bunBinary, installIfNeeded, root } from "../scripts/toolchain.mjs";
+
+installIfNeeded();
+become(bunBinary(), [`${root}/src/main.ts`, ...process.argv.slice(2)]);

@@ -1,0 +1,61 @@
+// Runs on plain Node 20, before anything is installed: finds out whether `npm ci` is due, and where the Bun binary is.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const stamp = join(root, "node_modules", ".smart-gateway-installed");
+
+/** Installs what the lockfile names, unless exactly that is installed already. Ends the process when that fails. */
+export function installIfNeeded() {
+  const wanted = createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  console.error("Installing dependencies (once)…");
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const result = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--include=dev", "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
+  if (result.status !== 0) {
+    console.error("npm ci failed; see its messages above.");
+    process.exit(1);
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/** The Bun binary that the lockfile pins. Also found where install scripts are not allowed to run. */
+export function bunBinary() {
+  const require = createRequire(join(root, "package.json"));
+  const exe = process.platform === "win32" ? "bun.exe" : "bun";
+  const arch = process.arch === "arm64" ? "aarch64" : process.arch;
+  for (const variant of ["", "-baseline", "-musl", "-musl-baseline"]) {
+    const packageName = `@oven/bun-${process.platform === "win32" ? "windows" : process.platform}-${arch}${variant}`;
+    try {
+      const found = join(dirname(require.resolve(`${packageName}/package.json`)), "bin", exe);
+      if (existsSync(found) && spawnSync(found, ["--version"]).status === 0) return found;
+    } catch {
+      // Not this variant: npm installs only the one that fits the machine.
+    }
+  }
+  const placed = join(root, "node_modules", "bun", "bin", "bun.exe");
+  if (existsSync(placed)) return placed;
+  console.error("No Bun binary for this machine was installed; remove node_modules and run the command again.");
+  process.exit(1);
+}
+
+/** Runs a program in this terminal, hands it our signals, and ends with its exit code. */
+export function become(command, args, environment = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...environment } });
+  // Ctrl-C reaches the child by itself (same process group); a signal sent to us alone has to be passed on. The child
+  // takes a second signal as "hurry", so one that came both ways must count once: the terminal's is not repeated.
+  process.on("SIGINT", () => {
+    if (!process.stdin.isTTY) child.kill("SIGINT");
+  });
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGUSR2"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 128));
+}

@@ -1,0 +1,58 @@
+import type { Alias, RoutingTask } from "./routing.ts";
+
+/** JSON as it came over the wire. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+export const messageRoles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
+export type MessageRole = (typeof messageRoles)[number];
+
+/**
+ * One chat message, validated in shape at the edge: a known role, content that is text, text parts, null or absent.
+ * All other fields are the caller's and travel unchanged.
+ */
+export interface ChatMessage extends JsonObject {
+  role: MessageRole;
+}
+
+/** A chat completion request as the edge hands it on: the whole body, and the gateway's own fields already parsed. */
+export interface ChatRequest {
+  readonly requestId: string;
+  readonly alias: Alias;
+  readonly stream: boolean;
+  /** The body as sent; never changed in place. */
+  readonly body: JsonObject & { messages: ChatMessage[] };
+  /** Bytes of the body as received. */
+  readonly bodyBytes: number;
+  /** `max_completion_tokens`, else `max_tokens`; null when the caller set neither. */
+  readonly requestedOutputTokens: number | null;
+  /** `n`, at least 1. */
+  readonly choices: number;
+  /** Whether the caller asked for the usage chunk (`stream_options.include_usage`). */
+  readonly wantsUsage: boolean;
+  readonly routing: GatewayFields;
+  readonly receivedAtMs: number;
+}
+
+/** What headers and `metadata` say to the gateway, parsed, header before metadata. Absent means not said. */
+export interface GatewayFields {
+  readonly sessionId?: string;
+  readonly goalId?: string;
+  readonly taskId?: string;
+  readonly repoId?: string;
+  readonly sensitive?: boolean;
+  readonly reasoning?: "auto" | "high";
+  readonly routingHint?: "auto" | "pro" | "flash" | "free";
+  /** `X-Pro: true`. */
+  readonly forcePro: boolean;
+  /** `X-Scout: true`. */
+  readonly scoutFirst: boolean;
+  readonly failureClass?: "NONE" | "LOCAL" | "STRUCTURAL";
+  readonly sameErrorCount?: number;
+  /** Routing-task fields given in `metadata` (`kind`, `risk_level`, …); they override what is inferred. */
+  readonly taskFields: Partial<
+    Omit<RoutingTask, "task_id" | "goal_id" | "instruction" | "metadata" | "sensitive" | "reasoning">
+  >;
+}

@@ -1,0 +1,44 @@
+import type { NanoUsdPerMTok } from "./money.ts";
+
+/** What a model is for. Roles are fixed: scout (free tier), worker (flash tier), senior (pro tier), emergency fallback. */
+export const roles = ["scout", "worker", "senior", "emergency"] as const;
+export type Role = (typeof roles)[number];
+
+/** The internal key of a model, a key of the registry's `models` map: `vendor_v4_flash`. */
+export type ModelKey = string;
+
+/** What a million tokens cost. */
+export interface Price {
+  readonly input: NanoUsdPerMTok;
+  readonly cachedInput: NanoUsdPerMTok;
+  readonly output: NanoUsdPerMTok;
+}
+
+/** One record of the model registry, parsed; durations in milliseconds, sizes in tokens. */
+export interface Model {
+  readonly key: ModelKey;
+  readonly role: Role;
+  /** The id the aggregator knows it by; what callers see as `model` in answers. */
+  readonly upstreamId: string;
+  readonly price: Price;
+  readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+  /** The output bound sent upstream (and reserved) when the caller sets none. */
+  readonly defaultOutputTokens: number;
+  readonly free: boolean;
+  readonly enabled: boolean;
+  /** Thinks before its first visible token: allowed a longer wait for the first event. */
+  readonly reasoning: boolean;
+  /** Overrides of the policy's upstream timeouts for this model, in milliseconds. */
+  readonly timeoutsMs: { readonly [name in TimeoutName]?: number };
+}
+
+export const timeoutNames = ["connect", "headers", "first_event", "idle", "total"] as const;
+export type TimeoutName = (typeof timeoutNames)[number];
+
+/** The registry as everybody reads it: by key, and the one model of each role that routing chooses. */
+export interface ModelRegistry {
+  readonly models: ReadonlyMap<ModelKey, Model>;
+  /** The enabled model of a role that comes first in the file; undefined when there is none. */
+  readonly byRole: { readonly [R in Role]?: Model };
+}

@@ -1,0 +1,67 @@
+import type { ModelKey } from "#domain/model.ts";
+
+export const healthStates = [
+  "HEALTHY",
+  "DEGRADED",
+  "UNHEALTHY",
+  "HALF_OPEN",
+  "DISABLED",
+  "STALE",
+  "QUARANTINE",
+] as const;
+export type HealthState = (typeof healthStates)[number];
+
+/**
+ * Model health as the pipeline sees it. The registry behind it applies the transition table, keeps the clock and the
+ * random source, and announces what changed; deciding is pure and only reads `view`.
+ */
+export interface HealthRegistry {
+  /** Every registered model's state now. `UNHEALTHY` whose pause is over counts as routable: the asker becomes the probe. */
+  view(): HealthView;
+  /**
+   * Asks to send one attempt to a model. A model in HALF_OPEN admits one probe at a time; the permit carries the lease and
+   * the epoch at which the attempt began. Undefined: not now (someone else probes, limited, aggregator breaker open …).
+   */
+  admit(model: ModelKey): Permit | undefined;
+  /** Whether a DEGRADED model's next request should be moved along the chain, drawn anew at each call. */
+  shed(model: ModelKey): boolean;
+}
+
+export type HealthView = { readonly [key: ModelKey]: ModelHealth };
+
+export interface ModelHealth {
+  readonly state: HealthState;
+  /** May be sent traffic now. */
+  readonly routable: boolean;
+  /** When the state began, milliseconds since the epoch, and why, in a few words (`5 failures in a row`). */
+  readonly sinceMs: number;
+  readonly reason: string;
+  /** When an unroutable model may be tried again, milliseconds since the epoch. */
+  readonly retryAtMs?: number;
+}
+
+/** Leave to send one attempt. `report` is to be called exactly once, with what came of it; later calls do nothing. */
+export interface Permit {
+  readonly model: ModelKey;
+  readonly epoch: number;
+  readonly probe: boolean;
+  report(verdict: Verdict): void;
+}
+
+/** What one attempt says about its model (or about the aggregator in front of it). */
+export type Verdict =
+  | { readonly kind: "success"; readonly firstTokenMs: number }
+  /** Time-outs, 5xx, error events, truncation. */
+  | { readonly kind: "failure"; readonly reason: string }
+  /** Unparsable event, empty answer with `stop` and no tool call, absurd usage. */
+  | { readonly kind: "garbage"; readonly reason: string }
+  /** 429. */
+  | { readonly kind: "limited"; readonly retryAfterMs?: number }
+  /** A listed model answered 404. */
+  | { readonly kind: "delisted" }
+  /** Cost came out above the hold. */
+  | { readonly kind: "price_breach" }
+  /** Connect, DNS and TLS failures, 401, 402, 403: these speak of the aggregator. */
+  | { readonly kind: "aggregator_failure"; readonly reason: string }
+  /** Caller-caused 4xx, caller aborts: proves nothing. */
+  | { readonly kind: "ignored" };

@@ -1,0 +1,93 @@
+import type { NanoUsd } from "#domain/money.ts";
+import type { UtcDay } from "#domain/time.ts";
+
+/**
+ * The budget ledger: true spend ≤ spent + held ≤ hard cap, at every instant, for any number of nodes, through crashes.
+ * One reservation per upstream attempt. All forms (SQLite, PostgreSQL, memory) pass `ledger.contract.ts`.
+ */
+export interface Ledger {
+  /**
+   * Closes earlier attempts and holds money for the next one, as one atomic entry: a retry never counts twice and never
+   * slips between two caps. Answers after the commit is durable, or with `unavailable` within a second. Never rejects.
+   * Repeating a call with the same reservation id changes nothing and gives the first answer.
+   */
+  reserve(reservation: Reservation, closing?: readonly Resolution[]): Promise<ReserveReply>;
+  /**
+   * Says how attempts ended. Resolves when the books know it; while the store is away the resolutions wait in memory
+   * and are repeated. Never rejects, and repeating it changes nothing.
+   */
+  resolve(resolutions: readonly Resolution[]): Promise<void>;
+  /** Where a goal and its day stand as this node last saw them; undefined when it has not looked yet. Costs nothing. */
+  peek(goal: GoalId): Spend | undefined;
+  /** Where a goal and its day stand in the store now. Undefined when the store does not answer within a second. */
+  read(goal: GoalId): Promise<Spend | undefined>;
+  /** Whether the store answers now, for health checks and shedding. */
+  status(): LedgerStatus;
+  /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** The goal a request belongs to: `session/goal` as the caller named it. The `adhoc` goal starts anew each UTC day. */
+export type GoalId = string;
+export const adhocGoal: GoalId = "adhoc";
+
+/** Made before use and unique for ever; the same id sent twice is the same reservation. */
+export type ReservationId = string;
+
+export interface Reservation {
+  readonly id: ReservationId;
+  readonly requestId: string;
+  /** 1 for the first upstream call of a request, 2 for the next … `requestId` and `attempt` together are unique. */
+  readonly attempt: number;
+  readonly goal: GoalId;
+  readonly modelKey: string;
+  /** The most the attempt can cost. */
+  readonly amount: NanoUsd;
+  /** Hard caps as the policy has them now; an operator's own cap for the goal or the day, kept in the store, beats them. */
+  readonly perGoalHard: NanoUsd;
+  readonly perDayHard: NanoUsd;
+  /** Milliseconds the attempt may take; the hold expires 60 s after that. */
+  readonly deadlineMs: number;
+}
+
+export type ReserveReply =
+  | { readonly kind: "held"; readonly day: UtcDay; readonly spend: Spend }
+  | { readonly kind: "refused"; readonly binding: "goal" | "day"; readonly spend: Spend; readonly hard: NanoUsd }
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** How an attempt ended, as far as money is concerned. */
+export type Resolution =
+  /** Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. */
+  | { readonly id: ReservationId; readonly kind: "settled"; readonly actual: NanoUsd; readonly source: ActualSource }
+  /** Provably not billed: connect failed before a request byte, or the upstream refused (4xx). */
+  | { readonly id: ReservationId; readonly kind: "released"; readonly reason: string }
+  /** Dispatched and unknown: stays held until it is known or its deadline charges it. */
+  | { readonly id: ReservationId; readonly kind: "unknown"; readonly reason: string }
+  /** Dispatched, never to be known: charged in full now. */
+  | { readonly id: ReservationId; readonly kind: "charged"; readonly reason: string };
+
+export const actualSources = ["upstream_cost", "usage", "at_least"] as const;
+export type ActualSource = (typeof actualSources)[number];
+
+/** Money spent and held in one account. */
+export interface AccountSpend {
+  readonly spent: NanoUsd;
+  readonly held: NanoUsd;
+}
+
+export interface Spend {
+  readonly day: UtcDay;
+  readonly goalAccount: AccountSpend;
+  readonly dayAccount: AccountSpend;
+  /** The operator's own hard caps for this goal and this day, when set. */
+  readonly goalHardOverride?: NanoUsd;
+  readonly dayHardOverride?: NanoUsd;
+}
+
+export interface LedgerStatus {
+  readonly kind: "sqlite" | "postgres" | "memory";
+  readonly ok: boolean;
+  readonly queued: number;
+  /** Age of the oldest operation that waits, in milliseconds. */
+  readonly oldestMs: number;
+}

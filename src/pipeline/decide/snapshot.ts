@@ -1,0 +1,39 @@
+import type { ModelRegistry } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money.ts";
+import type { HealthView } from "#health/health.ts";
+import type { Policy } from "#policy/schema.ts";
+
+/** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
+export interface Snapshot {
+  readonly policy: Policy;
+  readonly registry: ModelRegistry;
+  readonly health: HealthView;
+  readonly spend: SpendView;
+  readonly size: RequestSize;
+  /** Caps in nano-USD, soft already lowered to hard where it stood above; an operator's own caps already applied. */
+  readonly caps: {
+    readonly goalSoft: NanoUsd;
+    readonly goalHard: NanoUsd;
+    readonly daySoft: NanoUsd;
+    readonly dayHard: NanoUsd;
+  };
+  /** What a scout call has answered, once it has: picks the tier instead of asking (again). */
+  readonly verdict?: "flash" | "pro" | "none";
+}
+
+/** Spent and held, of the goal and of the day; all zero in a dry run. */
+export interface SpendView {
+  readonly goal: { readonly spent: NanoUsd; readonly held: NanoUsd };
+  readonly day: { readonly spent: NanoUsd; readonly held: NanoUsd };
+}
+
+/** What the request can cost is made of these and a model's prices. */
+export interface RequestSize {
+  /** No tokenizer can make more tokens of it: bytes of all text sent + 8 per message + 64. Bounds the hold. */
+  readonly inputTokensBound: number;
+  /** A calibrated guess, for the soft cap and for display, never above the bound. */
+  readonly inputTokensEstimate: number;
+  /** What the caller allows; null: the model's default. */
+  readonly requestedOutputTokens: number | null;
+  readonly choices: number;
+}

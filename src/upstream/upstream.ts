@@ -1,0 +1,77 @@
+import type { JsonObject } from "#domain/chat.ts";
+import type { Model, TimeoutName } from "#domain/model.ts";
+import type { TokenUsage } from "#domain/tokens.ts";
+
+/** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
+export interface Upstream {
+  /**
+   * Posts one chat completion. Resolves when the answer is known to be good so far: a whole JSON answer, or a stream whose
+   * first meaningful event has come; otherwise a failure. Never rejects. `signal` aborts the call in any phase, at once.
+   */
+  send(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamReply>;
+}
+
+export interface UpstreamCall {
+  readonly model: Model;
+  /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
+  readonly body: JsonObject;
+  readonly stream: boolean;
+  readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
+  readonly requestId: string;
+}
+
+export type UpstreamReply =
+  | { readonly kind: "answer"; readonly answer: JsonObject; readonly report: UsageReport; readonly firstByteMs: number }
+  | { readonly kind: "stream"; readonly events: AsyncIterable<UpstreamEvent>; readonly firstEventMs: number }
+  | { readonly kind: "failure"; readonly failure: UpstreamFailure };
+
+/** What the upstream said about tokens and cost. Absent is not zero; zero is a value. */
+export interface UsageReport {
+  readonly usage?: TokenUsage;
+  /** `usage.cost`, in nano-USD; absent when not given or not a finite, non-negative number. */
+  readonly costNanoUsd?: number;
+}
+
+/** One event of a stream. The last one is always `end` or `broken`. */
+export type UpstreamEvent =
+  /** A `chat.completion.chunk`. `raw` is the event's data text as it came. */
+  | { readonly kind: "chunk"; readonly raw: string; readonly chunk: JsonObject }
+  /** Comments came and nothing else: the upstream lives. */
+  | { readonly kind: "alive" }
+  | { readonly kind: "end"; readonly report: UsageReport }
+  | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport };
+
+export const failureKinds = [
+  /** Connect, DNS or TLS failed: no request byte went out. */
+  "unreachable",
+  /** The connection was reset or closed before the answer was whole. */
+  "cut_off",
+  "timed_out",
+  /** A retryable status: 408, 409, 425, 5xx. */
+  "upstream_error",
+  "rate_limited",
+  /** Any other 4xx. */
+  "rejected",
+  /** 401, 402, 403: our own credentials or credit. */
+  "unauthorized",
+  /** 200 that is not what it should be: not JSON, no choices, unparsable event, too large. */
+  "garbage",
+  /** A redirect: credentials are not sent on. */
+  "redirected",
+  /** The caller went away. */
+  "aborted",
+] as const;
+export type FailureKind = (typeof failureKinds)[number];
+
+export interface UpstreamFailure {
+  readonly kind: FailureKind;
+  /** The upstream's status when it gave one (also from an error object in a 200). */
+  readonly status?: number;
+  /** What the upstream said, at most 300 characters, control characters removed; not yet redacted. */
+  readonly message: string;
+  readonly retryAfterMs?: number;
+  /** Whether request bytes may have reached the upstream: then it may have been billed. */
+  readonly dispatched: boolean;
+  /** A reused keep-alive socket failed before any answer byte: one free repeat on a fresh connection. */
+  readonly staleSocket?: boolean;
+}
