@@ -22,7 +22,12 @@ export interface UpstreamCall {
 
 export type UpstreamReply =
   | { readonly kind: "answer"; readonly answer: JsonObject; readonly report: UsageReport; readonly firstByteMs: number }
-  | { readonly kind: "stream"; readonly events: AsyncIterable<UpstreamEvent>; readonly firstEventMs: number }
+  /** `events` yields batches: all that one read from the network completed. Leaving the loop early aborts the call. */
+  | {
+      readonly kind: "stream";
+      readonly events: AsyncIterable<readonly UpstreamEvent[]>;
+      readonly firstEventMs: number;
+    }
   | { readonly kind: "failure"; readonly failure: UpstreamFailure };
 
 /** What the upstream said about tokens and cost. Absent is not zero; zero is a value. */
@@ -32,7 +37,10 @@ export interface UsageReport {
   readonly costNanoUsd?: number;
 }
 
-/** One event of a stream. The last one is always `end` or `broken`. */
+/**
+ * One event of a stream. The last one is always `end` or `broken`. What ends a stream well is its content (a finish reason
+ * for every choice seen), never a clean close; `[DONE]` and a missing `[DONE]` after a finish reason are both `end`.
+ */
 export type UpstreamEvent =
   /** A `chat.completion.chunk`. `raw` is the event's data text as it came. */
   | { readonly kind: "chunk"; readonly raw: string; readonly chunk: JsonObject }
