@@ -1,0 +1,51 @@
+import type { ModelKey } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money.ts";
+import type { Alias, RoutingDecision } from "#domain/routing.ts";
+import type { TokenUsage } from "#domain/tokens.ts";
+
+/**
+ * What was asked, decided, answered and paid: one record per chat request, the one source of its log line, its metrics and
+ * what a dashboard shows. It holds features, numbers and ids; never text of a prompt or an answer, never a secret.
+ */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly decisionId: string;
+  readonly atMs: number;
+  readonly alias: Alias;
+  readonly stream: boolean;
+  readonly decision: RoutingDecision;
+  /** Status of the answer's head; 499 when the caller left before there was one. */
+  readonly status: number;
+  readonly outcome: RequestOutcome;
+  /** The model that answered; null when none did. */
+  readonly answeredBy: ModelKey | null;
+  readonly attempts: readonly AttemptRecord[];
+  /** Sum over the attempts of what is known to be owed; holds of unknown outcome are not in it. */
+  readonly costNanoUsd: NanoUsd;
+  /** Replacements by rule id. */
+  readonly redactions: readonly { readonly rule: string; readonly count: number }[];
+  readonly timings: {
+    /** From the request's last body byte to the decision. */
+    readonly decisionMs: number;
+    /** From dispatch to the first answer byte or event; absent when there was none. */
+    readonly firstTokenMs?: number;
+    readonly totalMs: number;
+  };
+}
+
+export const requestOutcomes = ["answered", "refused", "failed", "broken_stream", "caller_gone"] as const;
+export type RequestOutcome = (typeof requestOutcomes)[number];
+
+/** One call to the upstream. */
+export interface AttemptRecord {
+  readonly model: ModelKey;
+  readonly purpose: "EXECUTE" | "SCOUT";
+  /** `answered`, or the kind of failure. */
+  readonly outcome: string;
+  readonly upstreamStatus?: number;
+  readonly durationMs: number;
+  readonly holdNanoUsd: NanoUsd;
+  /** What it is known to have cost; absent while unknown. */
+  readonly costNanoUsd?: NanoUsd;
+  readonly usage?: TokenUsage;
+}
