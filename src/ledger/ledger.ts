@@ -9,7 +9,10 @@ export interface Ledger {
   /**
    * Closes earlier attempts and holds money for the next one, as one atomic entry: a retry never counts twice and never
    * slips between two caps. Answers after the commit is durable, or with `unavailable` within a second. Never rejects.
-   * Repeating a call with the same reservation id changes nothing and gives the first answer.
+   * Repeating a call with the same reservation id changes nothing and gives the first answer; a refusal leaves no trace,
+   * so its repeat is decided anew, and a reservation that is closed by then answers `unavailable`: nothing may be sent.
+   * The reservation is written as dispatched, because dispatch follows at once and a lost mark must never make a billed
+   * call free. Who prepares longer says `dispatch: "later"` and calls `markDispatched` right before sending.
    */
   reserve(reservation: Reservation, closing?: readonly Resolution[]): Promise<ReserveReply>;
   /**
@@ -17,6 +20,11 @@ export interface Ledger {
    * and are repeated. Never rejects, and repeating it changes nothing.
    */
   resolve(resolutions: readonly Resolution[]): Promise<void>;
+  /**
+   * For reservations made with `dispatch: "later"`: true once the books say that the call may be under way. False means
+   * do not send: the reservation is no longer held, or the store does not answer. Never rejects.
+   */
+  markDispatched(id: ReservationId): Promise<boolean>;
   /** Where a goal and its day stand as this node last saw them; undefined when it has not looked yet. Costs nothing. */
   peek(goal: GoalId): Spend | undefined;
   /** Where a goal and its day stand in the store now. Undefined when the store does not answer within a second. */
@@ -31,7 +39,10 @@ export interface Ledger {
 export type GoalId = string;
 export const adhocGoal: GoalId = "adhoc";
 
-/** Made before use and unique for ever; the same id sent twice is the same reservation. */
+/**
+ * Made before use and unique for ever; the same id sent twice is the same reservation. Time-ordered ids
+ * (`Bun.randomUUIDv7()`) keep the store's inserts together and are faster than random ones.
+ */
 export type ReservationId = string;
 
 export interface Reservation {
@@ -48,11 +59,23 @@ export interface Reservation {
   readonly perDayHard: NanoUsd;
   /** Milliseconds the attempt may take; the hold expires 60 s after that. */
   readonly deadlineMs: number;
+  /** `now` (default): dispatched as soon as held. `later`: not before `markDispatched`; free if the node dies earlier. */
+  readonly dispatch?: "now" | "later";
 }
 
 export type ReserveReply =
   | { readonly kind: "held"; readonly day: UtcDay; readonly spend: Spend }
-  | { readonly kind: "refused"; readonly binding: "goal" | "day"; readonly spend: Spend; readonly hard: NanoUsd }
+  /**
+   * `binding` is the cap with the least room. `retryAfterMs` is there when running holds cause the refusal, so that waiting
+   * for them can mend it; absent when only a higher cap can.
+   */
+  | {
+      readonly kind: "refused";
+      readonly binding: "goal" | "day";
+      readonly spend: Spend;
+      readonly hard: NanoUsd;
+      readonly retryAfterMs?: number;
+    }
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** How an attempt ended, as far as money is concerned. */
