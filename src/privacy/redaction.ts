@@ -1,3 +1,6 @@
+import type { ChatMessage, JsonObject } from "#domain/chat.ts";
+import type { Restorer } from "./restore.ts";
+
 /**
  * What the privacy gate reports. A finding never holds the value it found, nor its length.
  * The engine behind this port is pure: same text, same policy, same answer.
@@ -10,9 +13,40 @@ export interface Finding {
   readonly messageIndex: number;
 }
 
-/** The findings of one whole request, and how to put values back where the policy allows it. */
+/** The findings of one whole request. */
 export interface Redaction {
   readonly findings: readonly Finding[];
   /** All replacements made, over all findings. */
   readonly total: number;
+}
+
+export type ChatBody = JsonObject & { messages: ChatMessage[] };
+
+/** A request body as the upstream may see it, and what was taken out of it. */
+export interface RedactedBody extends Redaction {
+  /** The very object that was handed in when nothing was found; else a copy that shares the untouched parts. */
+  readonly body: ChatBody;
+  /**
+   * Found in `tools`, `functions`, `tool_choice` or `response_format`: these are forwarded unchanged, so such a finding
+   * makes the request sensitive but is not replaced, and not counted in `total`.
+   */
+  readonly unredactable: readonly Finding[];
+  /** Present when the policy restores values and something was replaced. Holds the values: keep it for this request only. */
+  readonly restore?: Restorer;
+}
+
+export interface RedactedText {
+  /** The same string when nothing was found. */
+  readonly text: string;
+  readonly findings: readonly Finding[];
+}
+
+/** The privacy gate, built once per policy. Throws on nothing a caller can send; if it throws, refuse the request. */
+export interface PrivacyEngine {
+  redactText(text: string): RedactedText;
+  redactBody(body: ChatBody): RedactedBody;
+  /** The same answer, but lets the event loop run between strings of a large body. */
+  redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
+  /** Rules the policy switched off by name; to be logged at start. */
+  readonly disabledRules: readonly string[];
 }

@@ -1,0 +1,10 @@
+import { Policy } from "#policy/schema.ts";
+import { privacyEngine } from "./engine.ts";
+import type { RedactedText } from "./redaction.ts";
+
+const engine = privacyEngine(Policy.parse({}).privacy);
+
+/** Redacts one text under the default policy. */
+export function redact(text: string): RedactedText {
+  return engine.redactText(text);
+}
