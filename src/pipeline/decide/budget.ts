@@ -1,0 +1,94 @@
+import type { Model } from "#domain/model.ts";
+import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { holdFor } from "#domain/tokens.ts";
+import type { Choice, Evidence } from "./choice.ts";
+import type { RequestSize, Snapshot } from "./snapshot.ts";
+
+/**
+ * The output tokens one choice may have: the `max_tokens` really sent upstream. The caller's own number is forwarded
+ * unchanged, so it is the bound even where it is above what the model can write.
+ */
+export function outputBoundOf(model: Model, size: RequestSize): number {
+  return size.requestedOutputTokens ?? Math.min(model.defaultOutputTokens, model.maxOutputTokens);
+}
+
+/** The most one attempt on this model can cost: what is reserved, and what the hard caps are asked about. */
+export function holdOf(model: Model, size: RequestSize): NanoUsd {
+  return dearest(model, size, size.inputTokensBound);
+}
+
+/** What one attempt on this model is likely to cost at most: what the soft caps are asked about, and what is shown. */
+export function estimateOf(model: Model, size: RequestSize): NanoUsd {
+  return dearest(model, size, Math.min(size.inputTokensEstimate, size.inputTokensBound));
+}
+
+/** Stage 4, first half: a choice of the senior model that is not firm steps down where it would pass a soft cap. */
+export function withinSoftCap(choice: Choice, snapshot: Snapshot, evidence: Evidence): Choice {
+  if (choice.kind !== "execute" || choice.role !== "senior" || choice.firm) return choice;
+  const senior = snapshot.registry.byRole.senior;
+  if (senior === undefined) return choice;
+  // The bound is above the estimate. A senior model that only its bound keeps from under the hard cap steps down as
+  // well: refusing what the worker model could still answer helps nobody.
+  const cap =
+    capPassed(softCaps, estimateOf(senior, snapshot.size), snapshot) ??
+    capPassed(hardCaps, holdOf(senior, snapshot.size), snapshot);
+  if (cap === undefined) return choice;
+  evidence.push(`stepped_down_from=${senior.key}`, `wanted_by=${choice.cause}`);
+  showCap(cap, snapshot, evidence);
+  return { kind: "execute", role: "worker", cause: "budget_soft_cap", firm: false };
+}
+
+/** Stage 4, second half: whether an attempt on this model fits under both hard caps. */
+export function affordable(model: Model, snapshot: Snapshot): boolean {
+  return capPassed(hardCaps, holdOf(model, snapshot.size), snapshot) === undefined;
+}
+
+/** Says which hard cap the model would pass, and by which numbers. */
+export function showHardCap(model: Model, snapshot: Snapshot, evidence: Evidence): void {
+  const hold = holdOf(model, snapshot.size);
+  const cap = capPassed(hardCaps, hold, snapshot);
+  if (cap === undefined) return;
+  evidence.push(`cost_bound_usd=${formatUsd(hold)}`);
+  showCap(cap, snapshot, evidence);
+}
+
+interface Cap {
+  readonly account: "goal" | "day";
+  readonly limit: keyof Snapshot["caps"];
+  readonly level: "soft" | "hard";
+}
+
+const softCaps: readonly Cap[] = [
+  { account: "goal", limit: "goalSoft", level: "soft" },
+  { account: "day", limit: "daySoft", level: "soft" },
+];
+const hardCaps: readonly Cap[] = [
+  { account: "goal", limit: "goalHard", level: "hard" },
+  { account: "day", limit: "dayHard", level: "hard" },
+];
+
+/** The first of the caps that `amount` more would pass; undefined when it fits under all. */
+function capPassed(caps: readonly Cap[], amount: NanoUsd, { spend, caps: limits }: Snapshot): Cap | undefined {
+  return caps.find(({ account, limit }) => spend[account].spent + spend[account].held + amount > limits[limit]);
+}
+
+function showCap({ account, limit, level }: Cap, { spend, caps }: Snapshot, evidence: Evidence): void {
+  evidence.push(
+    `budget_cap=${account}_${level}`,
+    `budget_${account}_spent_usd=${formatUsd(spend[account].spent)}`,
+    `budget_${account}_held_usd=${formatUsd(spend[account].held)}`,
+    `budget_${account}_${level}_usd=${formatUsd(caps[limit])}`,
+  );
+}
+
+/** Above every cap there can be (a policy's caps end at a million dollars), and still a safe integer. */
+const beyondAnyCap = nanoUsd(Number.MAX_SAFE_INTEGER);
+
+/** `holdFor`, except that a request of absurd size (`max_tokens: 1e15`) is too dear instead of an error. */
+function dearest(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
+  const outputTokens = outputBoundOf(model, size);
+  const { input, cachedInput, output } = model.price;
+  const millionths = inputTokens * Math.max(input, cachedInput) + size.choices * outputTokens * output;
+  if (millionths / 1_000_000 > 1e15) return beyondAnyCap;
+  return holdFor({ inputTokens: Math.ceil(inputTokens), outputTokens, choices: size.choices }, model.price);
+}

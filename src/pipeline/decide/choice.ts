@@ -1,0 +1,33 @@
+import type { ModelKey, Role } from "#domain/model.ts";
+import type { Action, Cause, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import type { PrivacyVerdict } from "./privacy.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/**
+ * What a rule wants done with a task, before money and health have their say.
+ * `firm` choices stand at the soft cap; the others step down from the senior to the worker model.
+ */
+export type Choice =
+  | { readonly kind: "execute"; readonly role: Role; readonly cause: Cause; readonly firm: boolean }
+  | { readonly kind: "scout"; readonly scout: ModelKey; readonly cause: Cause }
+  | Refusal;
+
+/** The gateway says no: nothing is sent anywhere. */
+export interface Refusal {
+  readonly kind: "refuse";
+  readonly action: Extract<Action, "DENY" | "STOP_FOR_HUMAN">;
+  readonly cause: Cause;
+}
+
+/** Collects what each stage saw, in order, as `key=value`: numbers, enum words and model keys, never a caller's text. */
+export type Evidence = string[];
+
+/** What the rules look at. */
+export interface Case {
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly snapshot: Snapshot;
+  readonly privacy: PrivacyVerdict;
+  readonly score: number;
+  readonly evidence: Evidence;
+}

@@ -1,0 +1,64 @@
+import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { withinSoftCap } from "./budget.ts";
+import type { Choice, Evidence } from "./choice.ts";
+import { confidenceOf } from "./confidence.ts";
+import { placed } from "./health.ts";
+import { choose } from "./precedence.ts";
+import { privacyOf } from "./privacy.ts";
+import { scoreOf } from "./score.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/**
+ * Where a task goes, and why: the one function behind both POST endpoints. Pure (no clock, no chance, no I/O) and total:
+ * every schema-valid task has a decision. `docs/routing.md` documents each cause and each key of the evidence.
+ */
+export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snapshot): RoutingDecision {
+  const { policy } = snapshot;
+  const evidence: Evidence = [`kind=${task.kind}`, `risk_level=${task.risk_level}`];
+  const privacy = privacyOf(task, evidence);
+  const score = scoreOf(task, runtime, policy, evidence);
+  const wanted = choose({ task, runtime, snapshot, privacy, score, evidence });
+  const choice = withinSoftCap(wanted, snapshot, evidence);
+  const outcome = settled(choice, privacy.freeAllowed, snapshot, evidence);
+  return {
+    task_id: task.task_id,
+    ...outcome,
+    score,
+    confidence: confidenceOf(outcome.cause, score, policy, snapshot.verdict),
+    hard_rule: outcome.cause === "hard_pro_rule",
+    sensitive_block_applied:
+      privacy.blockApplied || (!privacy.freeAllowed && freeWasWithheld(wanted, choice, snapshot)),
+    evidence,
+    policy_version: policyVersion,
+  };
+}
+
+type Outcome = Pick<RoutingDecision, "action" | "model" | "purpose" | "cause">;
+
+/** Stages 4 and 5: the choice, with a model that the hard caps allow and that can serve. */
+function settled(choice: Choice, freeAllowed: boolean, snapshot: Snapshot, evidence: Evidence): Outcome {
+  switch (choice.kind) {
+    case "refuse":
+      return { action: choice.action, model: null, purpose: "NONE", cause: choice.cause };
+    case "scout": {
+      // Scouting is free, but pointless when not even the cheaper of the models it chooses between could answer.
+      const seen: Evidence = [];
+      const answering = placed("worker", false, freeAllowed, snapshot, seen);
+      if ("key" in answering) return { action: "SCOUT", model: choice.scout, purpose: "SCOUT", cause: choice.cause };
+      evidence.push(...seen);
+      return settled(answering, freeAllowed, snapshot, evidence);
+    }
+    case "execute": {
+      const hardRule = choice.cause === "hard_pro_rule";
+      const model = placed(choice.role, hardRule, freeAllowed, snapshot, evidence);
+      if ("key" in model) return { action: "ROUTE", model: model.key, purpose: "EXECUTE", cause: choice.cause };
+      return settled(model, freeAllowed, snapshot, evidence);
+    }
+  }
+}
+
+/** Whether privacy kept a free model out that would have been asked: the gray zone's scout, or a role's own model. */
+function freeWasWithheld(wanted: Choice, choice: Choice, { registry }: Snapshot): boolean {
+  if (wanted.cause === "gray_zone_flash" || wanted.cause === "gray_zone_pro") return true;
+  return choice.kind === "execute" && registry.byRole[choice.role]?.free === true;
+}
