@@ -1,0 +1,7 @@
+/** The inline marker that forces the pro tier; letter case and blanks inside the brackets do not matter. */
+const marker = /\[ *reasoning *: *high *\]/i;
+
+/** Whether a text the caller has written (an instruction, the newest user message) carries `[reasoning:high]`. */
+export function asksForHighReasoning(text: string): boolean {
+  return text.includes("[") && marker.test(text);
+}
