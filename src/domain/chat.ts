@@ -26,7 +26,7 @@ export interface ChatRequest {
   readonly body: JsonObject & { messages: ChatMessage[] };
   /** Bytes of the body as received. */
   readonly bodyBytes: number;
-  /** `max_completion_tokens`, else `max_tokens`; null when the caller set neither. */
+  /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when the caller set neither. */
   readonly requestedOutputTokens: number | null;
   /** `n`, at least 1. */
   readonly choices: number;
@@ -56,3 +56,30 @@ export interface GatewayFields {
     Omit<RoutingTask, "task_id" | "goal_id" | "instruction" | "metadata" | "sensitive" | "reasoning">
   >;
 }
+
+/** Routing-task fields that `metadata` may carry beside the gateway's own keys. */
+export const metadataTaskFields = [
+  "kind",
+  "explicit_route",
+  "repo_context_present",
+  "repo_free_opt_in",
+  "risk_level",
+  "blast_radius",
+  "reasoning_requirement",
+  "ambiguity",
+  "dependency_depth",
+  "verification_difficulty",
+  "estimated_tool_depth",
+] as const satisfies readonly (keyof GatewayFields["taskFields"])[];
+
+/** The keys of `metadata` that speak to the gateway. They are read here and never travel upstream. */
+export const gatewayMetadataKeys: ReadonlySet<string> = new Set([
+  "sensitive",
+  "reasoning",
+  "routing",
+  "session_id",
+  "goal_id",
+  "task_id",
+  "repo_id",
+  ...metadataTaskFields,
+]);

@@ -1,0 +1,433 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { ChatCompletionsBody, parseChatRequest } from "./chat-schema.ts";
+
+const hello = [{ role: "user", content: "hello" }];
+
+function parseText(text: string, headers: Record<string, string> = {}) {
+  return parseChatRequest({
+    text,
+    bytes: Buffer.byteLength(text),
+    headers: new Headers(headers),
+    requestId: "req-1",
+    receivedAtMs: 1_700_000_000_000,
+  });
+}
+
+function parse(body: unknown, headers: Record<string, string> = {}) {
+  return parseText(JSON.stringify(body), headers);
+}
+
+function accepted(body: unknown, headers: Record<string, string> = {}) {
+  const parsed = parse(body, headers);
+  if (parsed.kind !== "ok") throw new Error(parsed.detail);
+  return parsed.request;
+}
+
+function refusal(body: unknown, headers: Record<string, string> = {}) {
+  const parsed = parse(body, headers);
+  if (parsed.kind !== "refused") throw new Error("was accepted");
+  return parsed;
+}
+
+const plain = { model: "smart-router", messages: hello };
+
+describe("a body of an unsupported shape gives 400", () => {
+  test.each([
+    ["not JSON", "{"],
+    ["empty", ""],
+    ["an array", "[]"],
+    ["null", "null"],
+    ["a string", '"hello"'],
+  ])("%s", (_, text) => {
+    expect(parseText(text)).toMatchObject({ kind: "refused", status: 400 });
+  });
+
+  test.each([
+    ["an image", { type: "image_url", image_url: { url: "https://example.org/a.png" } }],
+    ["audio", { type: "input_audio", input_audio: {} }],
+    ["a file", { type: "file", file: {} }],
+    ["a part without a type", { text: "hello" }],
+    ["a part with a type that is no string", { type: 1 }],
+    ["a part with the name of an object method as type", { type: "toString" }],
+    ["a part that is bare text", "hello"],
+    ["a part that is null", null],
+  ])("%s", (_, part) => {
+    const body = { ...plain, messages: [{ role: "user", content: [{ type: "text", text: "look" }, part] }] };
+    expect(refusal(body)).toMatchObject({ status: 400, param: "messages[0].content[1]" });
+  });
+
+  test("also when other things are wrong too, before or after it", () => {
+    const image = { role: "user", content: [{ type: "image_url" }] };
+    expect(refusal({ messages: [{ role: "robot", content: 7 }, image], max_tokens: -1 }).status).toBe(400);
+    expect(refusal({ ...plain, messages: [image, { role: "robot" }] }, { "X-Pro": "maybe" }).status).toBe(400);
+  });
+
+  test("nesting of 64 levels passes, 65 does not, however deep the hostile text goes", () => {
+    const nested = (levels: number) =>
+      `{"model":"smart-router","messages":[{"role":"user","content":"[[["}],"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    expect(parseText(nested(63)).kind).toBe("ok");
+    expect(parseText(nested(64))).toMatchObject({ status: 400, detail: "The body nests deeper than 64 levels." });
+    expect(parseText("[".repeat(1_000_000))).toMatchObject({ status: 400 });
+    expect(parseText(`{"a":`.repeat(200_000))).toMatchObject({ status: 400 });
+  });
+
+  test("brackets inside strings are no nesting", () => {
+    const text = `${"[".repeat(100)}"\\"${"{".repeat(100)}\\\\`;
+    expect(accepted({ ...plain, messages: [{ role: "user", content: text }] }).body.messages[0]?.["content"]).toBe(
+      text,
+    );
+  });
+
+  test("the message never quotes the body", () => {
+    const parsed = parseText(`{"model": topsecretword}`);
+    expect(parsed.kind === "refused" && parsed.detail).not.toContain("topsecretword");
+  });
+});
+
+describe("a body that breaks the schema gives 422 and names the field", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["model", { model: undefined }],
+    ["model", { model: null }],
+    ["model", { model: "gpt-4o" }],
+    ["model", { model: 7 }],
+    ["messages", { messages: undefined }],
+    ["messages", { messages: null }],
+    ["messages", { messages: [] }],
+    ["messages", { messages: "hello" }],
+    ["messages", { messages: { role: "user", content: "hello" } }],
+    ["messages[0]", { messages: ["hello"] }],
+    ["messages[0]", { messages: [null] }],
+    ["messages[0]", { messages: [[]] }],
+    ["messages[1].role", { messages: [...hello, { role: "robot", content: "hello" }] }],
+    ["messages[0].role", { messages: [{ content: "hello" }] }],
+    ["messages[0].content", { messages: [{ role: "user", content: 7 }] }],
+    ["messages[0].content", { messages: [{ role: "user", content: { type: "text", text: "hello" } }] }],
+    ["messages[0].content[0].text", { messages: [{ role: "user", content: [{ type: "text", text: 7 }] }] }],
+    ["messages[0].content[0].refusal", { messages: [{ role: "assistant", content: [{ type: "refusal" }] }] }],
+    ["stream", { stream: "true" }],
+    ["stream_options", { stream_options: [] }],
+    ["stream_options", { stream_options: { include_usage: 1 } }],
+    ["temperature", { temperature: "hot" }],
+    ["top_p", { top_p: "1" }],
+    ["n", { n: 0 }],
+    ["n", { n: 1.5 }],
+    ["n", { n: 129 }],
+    ["max_tokens", { max_tokens: -1 }],
+    ["max_tokens", { max_tokens: 1.5 }],
+    ["max_tokens", { max_tokens: "100" }],
+    ["max_tokens", { max_tokens: 1e300 }],
+    ["max_completion_tokens", { max_completion_tokens: -1 }],
+    ["stop", { stop: 7 }],
+    ["stop", { stop: ["a", 7] }],
+    ["tools", { tools: {} }],
+    ["tools", { tools: ["search"] }],
+    ["tool_choice", { tool_choice: 7 }],
+    ["tool_choice", { tool_choice: ["auto"] }],
+    ["response_format", { response_format: "json" }],
+    ["user", { user: 7 }],
+    ["metadata", { metadata: "sensitive" }],
+    ["metadata", { metadata: [] }],
+    ["metadata.sensitive", { metadata: { sensitive: "false" } }],
+    ["metadata.sensitive", { metadata: { sensitive: 0 } }],
+    ["metadata.reasoning", { metadata: { reasoning: "low" } }],
+    ["metadata.routing", { metadata: { routing: "cheap" } }],
+    ["metadata.session_id", { metadata: { session_id: 7 } }],
+    ["metadata.session_id", { metadata: { session_id: "" } }],
+    ["metadata.goal_id", { metadata: { goal_id: "a\nb" } }],
+    ["metadata.task_id", { metadata: { task_id: "x".repeat(257) } }],
+    ["metadata.repo_id", { metadata: { repo_id: "\ud800" } }],
+    ["metadata.kind", { metadata: { kind: "COOKING" } }],
+    ["metadata.risk_level", { metadata: { risk_level: "high" } }],
+    ["metadata.ambiguity", { metadata: { ambiguity: 1.1 } }],
+    ["metadata.estimated_tool_depth", { metadata: { estimated_tool_depth: -1 } }],
+    ["metadata.repo_free_opt_in", { metadata: { repo_free_opt_in: "yes" } }],
+    ["metadata.explicit_route", { metadata: { explicit_route: "SCOUT" } }],
+  ])("%s: %j", (param, change) => {
+    const parsed = refusal({ ...plain, ...change });
+    expect(parsed).toMatchObject({ status: 422, param });
+    expect(parsed.detail).toContain(param);
+  });
+
+  test.each([
+    ["X-Same-Error-Count", "abc"],
+    ["X-Same-Error-Count", "-1"],
+    ["X-Same-Error-Count", "1.5"],
+    ["X-Same-Error-Count", "9999999999"],
+    ["X-Pro", "maybe"],
+    ["X-Pro", "true, true"],
+    ["X-Scout", "1"],
+    ["X-Failure-Class", "FOO"],
+    ["X-Task-Id", "x".repeat(257)],
+    ["X-Goal-Id", "a\tb"],
+    ["X-Smart-Gateway-Session", "a\u0080b"],
+    ["X-Smart-Gateway-Goal", "g".repeat(300)],
+  ])("header %s: %j", (name, value) => {
+    expect(refusal(plain, { [name]: value })).toMatchObject({ status: 422, param: name });
+  });
+
+  test("the message never repeats what was sent", () => {
+    expect(refusal({ ...plain, model: "sk-something" }).detail).not.toContain("sk-something");
+    expect(refusal(plain, { "X-Pro": "hush" }).detail).not.toContain("hush");
+  });
+});
+
+describe("what is accepted", () => {
+  test("every role, and content that is text, parts, null or absent", () => {
+    const messages = [
+      { role: "system", content: "be kind" },
+      { role: "developer", content: [{ type: "text", text: "be brief" }] },
+      { role: "user", content: [], name: "ann" },
+      { role: "assistant", content: null, tool_calls: [{ id: "1", type: "function", function: {} }] },
+      { role: "tool", content: "7", tool_call_id: "1" },
+      { role: "function", name: "f" },
+      { role: "assistant", content: [{ type: "refusal", refusal: "no" }] },
+    ];
+    expect(accepted({ ...plain, messages }).body).toEqual({ ...plain, messages } as never);
+  });
+
+  test("null counts as absent in every optional field", () => {
+    const names =
+      "stream stream_options temperature top_p n max_tokens max_completion_tokens stop tools tool_choice response_format user metadata";
+    const request = accepted({ ...plain, ...Object.fromEntries(names.split(" ").map((name) => [name, null])) });
+    expect(request).toMatchObject({ stream: false, requestedOutputTokens: null, choices: 1, wantsUsage: false });
+    expect(accepted({ ...plain, metadata: { sensitive: null, session_id: null, kind: null } }).routing).toEqual({
+      forcePro: false,
+      scoutFirst: false,
+      taskFields: {},
+    });
+  });
+
+  test("unknown fields and unknown metadata pass untouched, unicode and deep nulls included", () => {
+    const extra = { reasoning: { effort: "high" }, ключ: [null, { "": [[[]]] }], seed: 7, metadata: { mine: "💡" } };
+    expect(accepted({ ...plain, ...extra }).body).toEqual({ ...plain, ...extra } as never);
+  });
+
+  test("stream, usage, choices and the output bound are read", () => {
+    const body = { ...plain, stream: true, stream_options: { include_usage: true }, n: 3, max_tokens: 0 };
+    expect(accepted(body)).toMatchObject({
+      requestId: "req-1",
+      alias: "smart-router",
+      stream: true,
+      wantsUsage: true,
+      choices: 3,
+      requestedOutputTokens: 0,
+      receivedAtMs: 1_700_000_000_000,
+      bodyBytes: JSON.stringify(body).length,
+    });
+  });
+
+  test("of two output bounds the larger counts, because either may bind upstream", () => {
+    expect(accepted({ ...plain, max_tokens: 10, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
+    expect(accepted({ ...plain, max_tokens: 30, max_completion_tokens: 20 }).requestedOutputTokens).toBe(30);
+    expect(accepted({ ...plain, max_tokens: null, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
+  });
+});
+
+describe("what headers and metadata say to the gateway", () => {
+  test("metadata alone", () => {
+    const metadata = {
+      sensitive: false,
+      reasoning: "high",
+      routing: "free",
+      session_id: "s",
+      goal_id: "g",
+      task_id: "t",
+      repo_id: "r",
+      kind: "AUTH",
+      risk_level: "HIGH",
+      ambiguity: 0.9,
+      estimated_tool_depth: 3,
+      repo_free_opt_in: true,
+      explicit_route: "FREE_SCOUT",
+    };
+    expect(accepted({ ...plain, metadata }).routing).toEqual({
+      sensitive: false,
+      reasoning: "high",
+      routingHint: "free",
+      sessionId: "s",
+      goalId: "g",
+      taskId: "t",
+      repoId: "r",
+      forcePro: false,
+      scoutFirst: false,
+      taskFields: {
+        kind: "AUTH",
+        risk_level: "HIGH",
+        ambiguity: 0.9,
+        estimated_tool_depth: 3,
+        repo_free_opt_in: true,
+        explicit_route: "FREE_SCOUT",
+      },
+    });
+  });
+
+  test("headers alone", () => {
+    const headers = {
+      "x-smart-gateway-session": "s",
+      "X-Smart-Gateway-Goal": "g",
+      "X-Task-Id": "t",
+      "X-Pro": "true",
+      "X-Scout": "True",
+      "X-Failure-Class": "STRUCTURAL",
+      "X-Same-Error-Count": "2",
+    };
+    expect(accepted(plain, headers).routing).toEqual({
+      sessionId: "s",
+      goalId: "g",
+      taskId: "t",
+      forcePro: true,
+      scoutFirst: true,
+      failureClass: "STRUCTURAL",
+      sameErrorCount: 2,
+      taskFields: {},
+    });
+  });
+
+  test("a header beats metadata, X-Goal-Id beats X-Smart-Gateway-Goal, and an empty header says nothing", () => {
+    const metadata = { session_id: "m-s", goal_id: "m-g", task_id: "m-t" };
+    const all = {
+      "X-Smart-Gateway-Session": "h-s",
+      "X-Smart-Gateway-Goal": "h-g",
+      "X-Goal-Id": "own",
+      "X-Task-Id": "h-t",
+    };
+    expect(accepted({ ...plain, metadata }, all).routing).toMatchObject({
+      sessionId: "h-s",
+      goalId: "own",
+      taskId: "h-t",
+    });
+    const { "X-Goal-Id": _, ...some } = all;
+    expect(accepted({ ...plain, metadata }, some).routing.goalId).toBe("h-g");
+    const empty = { "X-Task-Id": "", "X-Goal-Id": "", "X-Pro": "", "X-Failure-Class": "" };
+    expect(accepted({ ...plain, metadata }, empty).routing).toMatchObject({
+      goalId: "m-g",
+      taskId: "m-t",
+      forcePro: false,
+    });
+  });
+
+  test("false is false", () => {
+    expect(accepted(plain, { "X-Pro": "false", "X-Scout": "False" }).routing).toMatchObject({
+      forcePro: false,
+      scoutFirst: false,
+    });
+  });
+});
+
+describe("the published schema", () => {
+  const odd = fc.oneof(
+    fc.constantFrom<unknown>(
+      null,
+      true,
+      false,
+      0,
+      1,
+      -1,
+      0.5,
+      200,
+      3e9,
+      "",
+      "auto",
+      "high",
+      "LOW",
+      "a\u0007b",
+      [],
+      {},
+      ["x"],
+      [{}],
+    ),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  const sometimes = (good: fc.Arbitrary<unknown>) =>
+    fc.oneof({ weight: 25, arbitrary: good }, { weight: 1, arbitrary: odd });
+  const part = fc.oneof(
+    fc.record(
+      { type: fc.constantFrom("text", "refusal", "image_url"), text: sometimes(fc.string()) },
+      { requiredKeys: [] },
+    ),
+    fc.record({ type: fc.constant("refusal"), refusal: sometimes(fc.string()) }),
+    odd,
+  );
+  const message = sometimes(
+    fc.record(
+      {
+        role: sometimes(fc.constantFrom("system", "developer", "user", "assistant", "tool", "function")),
+        content: sometimes(fc.oneof(fc.string(), fc.array(part, { maxLength: 2 }))),
+        name: odd,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const count = fc.integer({ min: 0, max: 130 });
+  const dimension = fc.double({ min: 0, max: 1, noNaN: true });
+  const text = fc.string({ minLength: 1 });
+  const metadata = fc.record(
+    {
+      sensitive: sometimes(fc.boolean()),
+      reasoning: sometimes(fc.constantFrom("auto", "high")),
+      routing: sometimes(fc.constantFrom("auto", "pro", "flash", "free")),
+      session_id: sometimes(text),
+      goal_id: sometimes(text),
+      kind: sometimes(fc.constantFrom("AUTH", "OTHER")),
+      risk_level: sometimes(fc.constantFrom("LOW", "HIGH")),
+      ambiguity: sometimes(dimension),
+      estimated_tool_depth: sometimes(count),
+      mine: odd,
+    },
+    { requiredKeys: [] },
+  );
+  const body = fc.record(
+    {
+      model: sometimes(fc.constantFrom("smart-router", "smart-router-pro", "smart-router-flash", "smart-router-free")),
+      messages: sometimes(fc.array(message, { minLength: 1, maxLength: 3 })),
+      stream: sometimes(fc.boolean()),
+      stream_options: sometimes(fc.record({ include_usage: sometimes(fc.boolean()) })),
+      temperature: sometimes(dimension),
+      top_p: sometimes(dimension),
+      n: sometimes(count),
+      max_tokens: sometimes(count),
+      max_completion_tokens: sometimes(count),
+      stop: sometimes(fc.oneof(fc.string(), fc.array(fc.string()))),
+      tools: sometimes(fc.array(fc.record({ type: fc.constant("function") }))),
+      tool_choice: sometimes(fc.constantFrom("auto", { type: "function" })),
+      response_format: sometimes(fc.constant({ type: "json_object" })),
+      user: sometimes(fc.string()),
+      metadata: sometimes(metadata),
+      other: odd,
+    },
+    { requiredKeys: ["model", "messages"] },
+  );
+
+  test("gives the verdict of the check on the hot path, for any body", () => {
+    let good = 0;
+    fc.assert(
+      fc.property(body, (sent) => {
+        const wire = JSON.parse(JSON.stringify(sent)); // what arrives: no -0, no undefined
+        const verdict = parse(wire).kind === "ok";
+        if (verdict) good++;
+        expect(ChatCompletionsBody.safeParse(wire).success).toBe(verdict);
+      }),
+      { numRuns: 1_500 },
+    );
+    expect(good).toBeGreaterThan(50); // otherwise it has compared refusals only
+  });
+
+  test("accepts leave the body as it was sent", () => {
+    fc.assert(
+      fc.property(body, (sent) => {
+        const text = JSON.stringify(sent);
+        const parsed = parseText(text);
+        if (parsed.kind === "ok") expect(JSON.stringify(parsed.request.body)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+  });
+});
+
+test("any text at all is answered, never thrown at", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(["ok", "refused"]).toContain(parseText(text).kind);
+    }),
+  );
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { ChatRequest, JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import { forwardedBody } from "./forwarded-body.ts";
+
+const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
+
+function forward(body: JsonObject, outputBound = 4096): JsonObject {
+  const bounds = [body["max_tokens"], body["max_completion_tokens"]].filter((bound) => typeof bound === "number");
+  const request = {
+    stream: body["stream"] === true,
+    requestedOutputTokens: bounds.length === 0 ? null : Math.max(...bounds),
+  } as ChatRequest; // all that is read
+  return forwardedBody(request, body, model, outputBound);
+}
+
+const messages = [{ role: "user", content: "hello" }];
+
+describe("the body that goes upstream", () => {
+  test("carries the upstream's model id and the output bound, and is otherwise the caller's, in the caller's order", () => {
+    const sent = {
+      seed: 7,
+      model: "smart-router",
+      tools: [{ type: "function", function: { name: "f", parameters: { deep: [[[null]]] } } }],
+      messages,
+      ключ: null,
+    };
+    expect(JSON.stringify(forward(sent))).toBe(JSON.stringify({ ...sent, model: "vendor/v4-flash", max_tokens: 4096 }));
+  });
+
+  test("keeps a bound the caller set, under either name, zero included", () => {
+    expect(forward({ messages, max_tokens: 0 })["max_tokens"]).toBe(0);
+    expect(forward({ messages, max_completion_tokens: 5 })).not.toHaveProperty("max_tokens");
+  });
+
+  test("a bound of null counts as none set", () => {
+    expect(forward({ messages, max_tokens: null, max_completion_tokens: null })).toMatchObject({
+      max_tokens: 4096,
+      max_completion_tokens: null,
+    });
+  });
+
+  test("loses the gateway's metadata keys, and the metadata when nothing else was in it", () => {
+    expect(forward({ messages, metadata: { sensitive: false, goal_id: "g", kind: "AUTH" } })).not.toHaveProperty(
+      "metadata",
+    );
+    expect(forward({ messages, metadata: { sensitive: false, mine: 1, task_id: "t" } })["metadata"]).toEqual({
+      mine: 1,
+    });
+  });
+
+  test("keeps metadata that has nothing of the gateway's, empty or null too", () => {
+    expect(forward({ messages, metadata: {} })["metadata"]).toEqual({});
+    expect(forward({ messages, metadata: null })["metadata"]).toBeNull();
+    expect(forward({ messages, metadata: { mine: 1 } })["metadata"]).toEqual({ mine: 1 });
+  });
+
+  test("asks for usage on streams, keeping other stream options, and only on streams", () => {
+    expect(forward({ messages, stream: true })["stream_options"]).toEqual({ include_usage: true });
+    expect(forward({ messages, stream: true, stream_options: null })["stream_options"]).toEqual({
+      include_usage: true,
+    });
+    expect(
+      forward({ messages, stream: true, stream_options: { include_usage: false, x: 1 } })["stream_options"],
+    ).toEqual({
+      include_usage: true,
+      x: 1,
+    });
+    expect(forward({ messages, stream: false })).not.toHaveProperty("stream_options");
+  });
+
+  test("a key named __proto__ stays a key", () => {
+    const sent = JSON.parse('{"messages":[],"__proto__":{"a":1},"metadata":{"sensitive":true,"__proto__":2}}');
+    expect(JSON.stringify(forward(sent))).toContain('"__proto__":{"a":1},"metadata":{"__proto__":2}');
+  });
+
+  test("never changes the request it is made from", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom("metadata", "stream", "stream_options", "max_tokens", "x"), fc.jsonValue()),
+        (sent) => {
+          const body = sent as JsonObject; // jsonValue's type is wider than ours in name only
+          const before = JSON.stringify(body);
+          forward(body);
+          expect(JSON.stringify(body)).toBe(before);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,37 @@
+import { type ChatRequest, gatewayMetadataKeys, type JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+
+/**
+ * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata keys,
+ * with usage asked for on streams, and bounded in output when the caller set no bound. Everything else, the order of
+ * keys too, is the caller's. `redactedBody` is not changed.
+ */
+export function forwardedBody(
+  request: ChatRequest,
+  redactedBody: JsonObject,
+  model: Model,
+  outputBound: number,
+): JsonObject {
+  // A spread, because assigning key by key would take a key named `__proto__` for the prototype.
+  const body: JsonObject = { ...redactedBody, model: model.upstreamId };
+  const metadata = withoutGatewayKeys(body["metadata"]);
+  if (metadata === "empty") delete body["metadata"];
+  else if (metadata !== "unchanged") body["metadata"] = metadata;
+  if (request.stream) {
+    const options = body["stream_options"];
+    body["stream_options"] = { ...(isObject(options) ? options : {}), include_usage: true };
+  }
+  if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
+  return body;
+}
+
+function withoutGatewayKeys(metadata: unknown): JsonObject | "unchanged" | "empty" {
+  if (!isObject(metadata)) return "unchanged";
+  const kept = Object.entries(metadata).filter(([key]) => !gatewayMetadataKeys.has(key));
+  if (kept.length === Object.keys(metadata).length) return "unchanged";
+  return kept.length === 0 ? "empty" : Object.fromEntries(kept);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
