@@ -1,0 +1,217 @@
+import type { Json, JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { type Completion, completionOf } from "./completion.ts";
+import { answerOf, type Said } from "./persona.ts";
+import type { Wire, WireRequest } from "./wire.ts";
+
+/** How an exchange ended, as the upstream saw it: it answered in full, it cut the answer off, or the caller hung up first. */
+export type Outcome = "answered" | "cut" | "caller_gone";
+
+/** What the upstream remembers of one request. */
+export interface RecordedRequest {
+  /** Counted from 0 over the simulator's life. */
+  readonly index: number;
+  readonly method: string;
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: { readonly [name: string]: string };
+  readonly rawBody: string;
+  /** The body as JSON; undefined when it is none or no object. */
+  readonly body: JsonObject | undefined;
+  /** Number of the connection, and of this request on it: above 0 a kept-alive socket was reused. */
+  readonly connection: number;
+  readonly onConnection: number;
+  readonly receivedAtMs: number;
+  /** Undefined while the exchange goes on. */
+  readonly outcome: Outcome | undefined;
+  readonly endedAtMs: number | undefined;
+  readonly bytesSent: number;
+  /** Data events of a stream sent so far. */
+  readonly eventsSent: number;
+  /** What the aggregator charges for it, whatever the caller got to see. */
+  readonly billedNanoUsd: number;
+  /** Resolves when the exchange is over. */
+  readonly ended: Promise<Outcome>;
+}
+
+/** How the end of a body is marked: by chunks, by its announced length, or by the close of the connection. */
+export type Framing = "chunked" | "length" | "close";
+
+/** What one request meets: it writes to the exchange and resolves when it has no more to do. */
+export type Behaviour = (exchange: Exchange) => Promise<void> | void;
+
+/** One request being answered: the words in which behaviours are written. */
+export class Exchange {
+  readonly request: RecordedRequest;
+  readonly model: Model | undefined;
+  /** Aborts when the caller hangs up. */
+  readonly gone: AbortSignal;
+  private readonly wire: Wire;
+  private readonly record: MutableRecord;
+  private readonly tools: ExchangeTools;
+  private framing: Framing = "length";
+
+  constructor(wire: Wire, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
+    this.request = record;
+    this.model = model;
+    this.gone = wire.gone;
+    this.wire = wire;
+    this.record = record;
+    this.tools = tools;
+    wire.gone.addEventListener("abort", () => this.end("caller_gone"));
+  }
+
+  get over(): boolean {
+    return this.record.outcome !== undefined;
+  }
+
+  /** Waits as long as a real model would; not at all when the simulator was given no timers. Ends early when over. */
+  pause(delayMs: number): Promise<void> {
+    const { timers } = this.tools;
+    if (timers === undefined || this.over) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = timers.after(delayMs, resolve);
+      this.gone.addEventListener("abort", () => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  random(): number {
+    return this.tools.random();
+  }
+
+  /** Waits for a promise of the test's, or for the caller to hang up. */
+  until(gate: Promise<unknown> | undefined): Promise<unknown> {
+    return gate === undefined || this.over ? Promise.resolve() : Promise.race([gate, this.record.ended]);
+  }
+
+  /** What the model would say to this request, or what the script puts in its mouth. */
+  completion(said: Partial<Said> = {}): Completion {
+    const body = this.request.body ?? {};
+    const { model } = this;
+    if (model === undefined) throw new Error(`the simulator knows no model ${JSON.stringify(body["model"])}`);
+    const scripted = said.text !== undefined || said.toolCalls !== undefined || said.reasoning !== undefined;
+    const words = scripted ? { reasoning: "", text: "", toolCalls: [], ...said } : answerOf(body, model);
+    return completionOf(body, words, model, this.tools.now(), this.tools.random);
+  }
+
+  /** Puts money on the aggregator's bill; from then on it is owed, whatever becomes of the answer. */
+  bill(amount: NanoUsd): void {
+    this.record.billedNanoUsd += amount;
+    this.tools.billed(amount);
+  }
+
+  /** Exact bytes, whatever they are. */
+  async raw(bytes: string | Uint8Array): Promise<void> {
+    await this.wire.send(bytes);
+    this.record.bytesSent = this.wire.bytesSent();
+  }
+
+  /** Status line and headers; `length` is the length of the whole body where that is the framing. */
+  head(status: number, headers: { readonly [name: string]: string }, framing: Framing, length = 0): Promise<void> {
+    this.framing = framing;
+    const frame = {
+      chunked: "transfer-encoding: chunked",
+      length: `content-length: ${length}`,
+      close: "connection: close",
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return this.raw(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("")}${frame[framing]}\r\n\r\n`);
+  }
+
+  /** A part of the body. */
+  part(text: string): Promise<void> {
+    if (this.framing !== "chunked") return this.raw(text);
+    return this.raw(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+  }
+
+  /** One server-sent event: an object as JSON in one `data:` line, a string exactly as it stands. */
+  event(event: JsonObject | string): Promise<void> {
+    this.record.eventsSent += 1;
+    return this.part(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);
+  }
+
+  /** Ends a whole answer as its framing asks. */
+  async finish(): Promise<void> {
+    if (this.framing === "chunked") await this.raw("0\r\n\r\n");
+    this.end("answered");
+    if (this.framing === "close") this.wire.fin();
+    else this.wire.keep();
+  }
+
+  /** Breaks the answer off, politely (FIN) or not (RST). */
+  cut(how: "fin" | "rst"): void {
+    this.end("cut");
+    if (how === "fin") this.wire.fin();
+    else this.wire.reset();
+  }
+
+  private end(outcome: Outcome): void {
+    if (this.record.outcome !== undefined) return;
+    this.record.outcome = outcome;
+    this.record.endedAtMs = this.tools.now();
+    this.record.bytesSent = this.wire.bytesSent();
+    this.record.settle(outcome);
+  }
+}
+
+export interface ExchangeTools {
+  readonly timers: { after(delayMs: number, callback: () => void): () => void } | undefined;
+  readonly random: () => number;
+  readonly now: () => number;
+  readonly billed: (amount: NanoUsd) => void;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+export type MutableRecord = Writable<RecordedRequest> & { readonly settle: (outcome: Outcome) => void };
+
+export function recordOf(request: WireRequest, index: number, nowMs: number): MutableRecord {
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const rawBody = request.body.toString("utf8");
+  return {
+    index,
+    method: request.method,
+    path: request.path,
+    headers: request.headers,
+    rawBody,
+    body: parsedObject(rawBody),
+    connection: request.connection,
+    onConnection: request.onConnection,
+    receivedAtMs: nowMs,
+    outcome: undefined,
+    endedAtMs: undefined,
+    bytesSent: 0,
+    eventsSent: 0,
+    billedNanoUsd: nanoUsd(0),
+    ended: promise,
+    settle: resolve,
+  };
+}
+
+function parsedObject(text: string): JsonObject | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    // What is no JSON is recorded as text, and answered with the aggregator's 400.
+    return undefined;
+  }
+}
+
+const reasons: { readonly [status: number]: string } = {
+  200: "OK",
+  400: "Bad Request",
+  401: "Unauthorized",
+  404: "Not Found",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+};
+
+function reasonOf(status: number): string {
+  return reasons[status] ?? "Status";
+}

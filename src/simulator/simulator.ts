@@ -1,0 +1,162 @@
+import type { JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import type { Clock, Random, Timers } from "#domain/time.ts";
+import { fails, replies, says } from "./behaviours.ts";
+import { type Behaviour, Exchange, type MutableRecord, type RecordedRequest, recordOf } from "./exchange.ts";
+import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
+
+/**
+ * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a real
+ * one would, only that it says it is simulated; with one, each request meets what the test wants it to meet. Either way it
+ * remembers what it was asked and keeps a bill of its own, so that the gateway's ledger can be judged by somebody else's books.
+ */
+export interface SimulatorOptions {
+  /** The registry's models, read anew for each request: prices, ids and roles. */
+  readonly models: () => Iterable<Model>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** With timers, answers take as long as real ones; without, no time at all. */
+  readonly timers?: Timers;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Default 127.0.0.1. */
+  readonly hostname?: string;
+  /** With a key, requests without it as their bearer token get the aggregator's 401. */
+  readonly apiKey?: string;
+  readonly script?: Script;
+  /** How many of the newest requests are remembered. Default 0: a demo that runs for weeks must not grow. */
+  readonly remember?: number;
+}
+
+/** What a request meets; undefined leaves it to the demo's answer. */
+export type Script = (request: RecordedRequest) => Behaviour | undefined;
+
+export interface Simulator {
+  /** What `UPSTREAM_BASE_URL` is to be set to: `http://127.0.0.1:PORT/api/v1`. */
+  readonly url: string;
+  readonly port: number;
+  /** The newest requests, oldest first. */
+  readonly requests: readonly RecordedRequest[];
+  /** All requests ever received; the next one will have this index. */
+  received(): number;
+  /** The request with this index, as soon as it has come. */
+  request(index: number): Promise<RecordedRequest>;
+  /** Behaviours for the next requests, one each, before the script is asked. */
+  next(...behaviours: readonly Behaviour[]): void;
+  /** Replaces the script. */
+  follow(script: Script | undefined): void;
+  /** What the aggregator charges for everything so far, in nano-USD. */
+  billedNanoUsd(): number;
+  connections(): number;
+  /** Requests that have neither been answered, nor cut, nor given up by the caller. */
+  unfinished(): number;
+  closeIdleConnections(): void;
+  stop(): Promise<void>;
+}
+
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const remembered: RecordedRequest[] = [];
+  const awaited = new Map<number, (request: RecordedRequest) => void>();
+  const queue: Behaviour[] = [];
+  let script = options.script;
+  let received = 0;
+  let unfinished = 0;
+  let billed = 0;
+  const tools = {
+    timers: options.timers,
+    random: options.random,
+    now: () => options.clock.now(),
+    billed: (amount: number) => {
+      billed += amount;
+    },
+  };
+
+  const answer = async (request: WireRequest, wire: Wire): Promise<void> => {
+    const record = recordOf(request, received++, options.clock.now());
+    remember(record);
+    unfinished += 1;
+    record.ended.then(() => {
+      unfinished -= 1;
+    });
+    const model = modelNamed(record.body?.["model"]);
+    const exchange = new Exchange(wire, record, model, tools);
+    awaited.get(record.index)?.(record);
+    awaited.delete(record.index);
+    const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;
+    await (scripted ?? usual(record, model))(exchange);
+  };
+
+  function remember(record: MutableRecord): void {
+    if ((options.remember ?? 0) === 0) return;
+    remembered.push(record);
+    if (remembered.length > (options.remember ?? 0)) remembered.shift();
+  }
+
+  function modelNamed(id: unknown): Model | undefined {
+    for (const model of options.models()) if (model.upstreamId === id) return model;
+    return undefined;
+  }
+
+  function usual(request: RecordedRequest, model: Model | undefined): Behaviour {
+    const path = request.path.split("?")[0] ?? "";
+    if (request.method === "GET" && path.endsWith("/models")) return replies(200, listOf(options.models()));
+    if (!isChat(request)) return fails(404, `no such page: ${path}`);
+    if (options.apiKey !== undefined && request.headers["authorization"] !== `Bearer ${options.apiKey}`)
+      return fails(401, "No auth credentials found");
+    if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
+    if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
+    return says();
+  }
+
+  const server = await listenOnWire(
+    { port: options.port ?? 0, hostname: options.hostname ?? "127.0.0.1" },
+    (request, wire) => void answer(request, wire),
+  );
+
+  return {
+    url: `http://${options.hostname ?? "127.0.0.1"}:${server.port}/api/v1`,
+    port: server.port,
+    requests: remembered,
+    received: () => received,
+    request(index) {
+      const come = remembered.find((request) => request.index === index);
+      if (come !== undefined) return Promise.resolve(come);
+      if (index < received) return Promise.reject(new Error(`request ${index} has come and was not remembered`));
+      return new Promise((resolve) => awaited.set(index, resolve));
+    },
+    next: (...behaviours) => void queue.push(...behaviours),
+    follow(next) {
+      script = next;
+    },
+    billedNanoUsd: () => billed,
+    connections: server.connections,
+    unfinished: () => unfinished,
+    closeIdleConnections: server.closeIdle,
+    stop: server.stop,
+  };
+}
+
+function isChat(request: { method: string; path: string }): boolean {
+  return request.method === "POST" && (request.path.split("?")[0] ?? "").endsWith("/chat/completions");
+}
+
+/** `GET /models` as the aggregator lists them, prices in USD per token as decimal text. */
+function listOf(models: Iterable<Model>): JsonObject {
+  const perToken = (price: number) => (price === 0 ? "0" : (price / 1e15).toFixed(15).replace(/0+$/, ""));
+  return {
+    data: [...models].map((model) => ({
+      id: model.upstreamId,
+      name: `Simulated ${model.upstreamId}`,
+      created: 1_700_000_000,
+      context_length: model.contextTokens,
+      architecture: { modality: "text->text", input_modalities: ["text"], output_modalities: ["text"] },
+      pricing: {
+        prompt: perToken(model.price.input),
+        completion: perToken(model.price.output),
+        input_cache_read: perToken(model.price.cachedInput),
+      },
+      top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
+      supported_parameters: ["max_tokens", "response_format", "stop", "temperature", "tool_choice", "tools", "top_p"],
+    })),
+  };
+}
