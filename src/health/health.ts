@@ -48,15 +48,18 @@ export interface Permit {
   report(verdict: Verdict): void;
 }
 
-/** What one attempt says about its model (or about the aggregator in front of it). */
+/**
+ * What one attempt says about its model (or about the aggregator in front of it). A `reason` is one of our own words, such
+ * as a failure kind (`timed_out`): /healthz shows it to everybody, so text of the upstream's is left out.
+ */
 export type Verdict =
   | { readonly kind: "success"; readonly firstTokenMs: number }
   /** Time-outs, 5xx, error events, truncation. */
-  | { readonly kind: "failure"; readonly reason: string }
+  | { readonly kind: "failure"; readonly reason: string; readonly retryAfterMs?: number | undefined }
   /** Unparsable event, empty answer with `stop` and no tool call, absurd usage. */
   | { readonly kind: "garbage"; readonly reason: string }
   /** 429. */
-  | { readonly kind: "limited"; readonly retryAfterMs?: number }
+  | { readonly kind: "limited"; readonly retryAfterMs?: number | undefined }
   /** A listed model answered 404. */
   | { readonly kind: "delisted" }
   /** Cost came out above the hold. */

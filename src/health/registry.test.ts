@@ -1,0 +1,448 @@
+import { describe, expect, test } from "bun:test";
+import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money.ts";
+import { Policy } from "#policy/schema.ts";
+import type { Verdict } from "./health.ts";
+import { type HealthChange, healthRegistry } from "./registry.ts";
+import type { HealthRules } from "./transitions.ts";
+
+const second = 1_000;
+const minute = 60_000;
+const free = 0 as NanoUsdPerMTok; // a literal price, not money that is counted
+
+function model(key: ModelKey, role: Role, enabled = true): Model {
+  return {
+    key,
+    role,
+    upstreamId: `vendor/${key}`,
+    price: { input: free, cachedInput: free, output: free },
+    contextTokens: 1,
+    maxOutputTokens: 1,
+    defaultOutputTokens: 1,
+    free: role === "scout",
+    enabled,
+    reasoning: false,
+    timeoutsMs: {},
+  };
+}
+function registryOf(...models: Model[]): ModelRegistry {
+  return { models: new Map(models.map((one) => [one.key, one])), byRole: {} };
+}
+const flash = "vendor_v4_flash";
+const pro = "vendor_v4_pro";
+const emergency = "vendor_emergency";
+const all = registryOf(model(flash, "worker"), model(pro, "senior"), model(emergency, "emergency"));
+
+function setUp(rules: Partial<HealthRules> = {}, models: ModelRegistry = all) {
+  const world = {
+    ms: 1_000_000,
+    luck: 0.5,
+    models,
+    rules: { ...Policy.parse({}).health, ...rules } as HealthRules,
+    changes: [] as HealthChange[],
+  };
+  const health = healthRegistry({
+    models: () => world.models,
+    rules: () => world.rules,
+    clock: { now: () => world.ms, monotonic: () => world.ms },
+    random: () => world.luck,
+    onChange: (change) => world.changes.push(change),
+  });
+  const say = (key: ModelKey, verdict: Verdict, times = 1) => {
+    for (let i = 0; i < times; i++) health.admit(key)?.report(verdict);
+  };
+  const wait = (ms: number) => {
+    world.ms += ms;
+  };
+  const state = (key: ModelKey) => health.view()[key]?.state;
+  const routable = (key: ModelKey) => health.view()[key]?.routable;
+  return { world, health, say, wait, state, routable };
+}
+const ok: Verdict = { kind: "success", firstTokenMs: 300 };
+const bad: Verdict = { kind: "failure", reason: "timed_out" };
+const unreachable: Verdict = { kind: "aggregator_failure", reason: "unreachable" };
+
+describe("the view", () => {
+  test("shows every registered model, HEALTHY and routable at first", () => {
+    const { health, world } = setUp();
+    expect(health.view()).toEqual(
+      Object.fromEntries(
+        [flash, pro, emergency].map((key) => [
+          key,
+          { state: "HEALTHY", routable: true, sinceMs: world.ms, reason: "first seen" },
+        ]),
+      ),
+    );
+  });
+
+  test("is the same object until something changes or its time has come", () => {
+    const { health, say, wait } = setUp();
+    const first = health.view();
+    say(flash, ok);
+    wait(second);
+    expect(health.view()).toBe(first);
+    say(flash, bad, 5);
+    const tripped = health.view();
+    expect(tripped).not.toBe(first);
+    expect(tripped[flash]).toMatchObject({ state: "UNHEALTHY", routable: false });
+    wait(14 * second);
+    expect(health.view()).toBe(tripped);
+    wait(second);
+    expect(health.view()[flash]).toMatchObject({ state: "UNHEALTHY", routable: true });
+  });
+
+  test("says when a model that is out may be tried again", () => {
+    const { health, say, world } = setUp();
+    say(flash, bad, 5);
+    expect(health.view()[flash]?.retryAtMs).toBe(world.ms + 15 * second);
+  });
+
+  test("follows a rule that a reload changed", () => {
+    const { health, world, state } = setUp();
+    world.rules = { ...world.rules, failures_in_a_row: 1 };
+    health.admit(flash)?.report(bad);
+    expect(state(flash)).toBe("UNHEALTHY");
+  });
+
+  test("a silence makes a model STALE without anybody asking for it", () => {
+    const { wait, state } = setUp();
+    wait(15 * minute);
+    expect(state(flash)).toBe("STALE");
+  });
+});
+
+describe("admission", () => {
+  test("lets a model that serves have any number of attempts", () => {
+    const { health } = setUp();
+    expect(Array.from({ length: 50 }, () => health.admit(flash)?.probe)).toEqual(Array(50).fill(false));
+  });
+
+  test("an unknown model gets none", () => {
+    expect(setUp().health.admit("nobody")).toBeUndefined();
+  });
+
+  test("one probe at a time, and the next only after its verdict", () => {
+    const { health, say, wait, routable } = setUp();
+    say(flash, bad, 5);
+    expect(health.admit(flash)).toBeUndefined();
+    wait(15 * second);
+    const probe = health.admit(flash);
+    expect(probe?.probe).toBe(true);
+    expect(health.admit(flash)).toBeUndefined();
+    expect(routable(flash)).toBe(false);
+    probe?.report(ok);
+    expect(routable(flash)).toBe(true);
+    expect(health.admit(flash)?.probe).toBe(true);
+  });
+
+  test("a probe whose caller went away leaves room for another", () => {
+    const { health, say, wait } = setUp();
+    say(flash, bad, 5);
+    wait(15 * second);
+    health.admit(flash)?.report({ kind: "ignored" });
+    expect(health.admit(flash)?.probe).toBe(true);
+  });
+
+  test("a probe that never reports loses its lease, and its late verdict decides nothing", () => {
+    const { health, say, wait, state } = setUp();
+    say(flash, bad, 5);
+    wait(15 * second);
+    const lost = health.admit(flash);
+    wait(5 * minute);
+    const second_ = health.admit(flash);
+    expect(second_?.probe).toBe(true);
+    lost?.report(bad);
+    expect(state(flash)).toBe("HALF_OPEN");
+  });
+
+  test("a permit reports once", () => {
+    const { health, state } = setUp();
+    const permit = health.admit(flash);
+    for (let i = 0; i < 10; i++) permit?.report(bad);
+    expect(state(flash)).toBe("HEALTHY");
+  });
+
+  test("answers of attempts from before a trip prove nothing", () => {
+    const { health, say, wait, state } = setUp();
+    const early = Array.from({ length: 5 }, () => health.admit(flash));
+    say(flash, bad, 5);
+    for (const permit of early) permit?.report(ok);
+    expect(state(flash)).toBe("UNHEALTHY");
+    wait(15 * second);
+    health.admit(flash);
+    expect(state(flash)).toBe("HALF_OPEN");
+  });
+
+  test("attempts begun before a model became DEGRADED still count", () => {
+    const { health, state } = setUp();
+    const inFlight = Array.from({ length: 5 }, () => health.admit(flash));
+    for (const permit of inFlight) permit?.report(bad);
+    expect(state(flash)).toBe("UNHEALTHY");
+  });
+});
+
+describe("a 429", () => {
+  test("skips the model until Retry-After, without a word about its health", () => {
+    const { health, say, wait, world } = setUp();
+    say(flash, { kind: "limited", retryAfterMs: 7 * second });
+    expect(health.view()[flash]).toMatchObject({
+      state: "HEALTHY",
+      routable: false,
+      reason: "rate limited by the upstream",
+      retryAtMs: world.ms + 7 * second,
+    });
+    expect(health.admit(flash)).toBeUndefined();
+    wait(7 * second);
+    expect(health.view()[flash]).toMatchObject({ state: "HEALTHY", routable: true, reason: "first seen" });
+  });
+  test("without Retry-After means 30 s, a day means 15 min", () => {
+    const { health, say, world } = setUp();
+    say(flash, { kind: "limited" });
+    say(pro, { kind: "limited", retryAfterMs: 86_400_000 });
+    expect(health.view()[flash]?.retryAtMs).toBe(world.ms + 30 * second);
+    expect(health.view()[pro]?.retryAtMs).toBe(world.ms + 15 * minute);
+  });
+  test("of an older attempt does not free the lease of a probe", () => {
+    const { health, say, wait } = setUp();
+    const early = health.admit(flash);
+    say(flash, bad, 5);
+    wait(15 * second);
+    health.admit(flash);
+    early?.report({ kind: "limited", retryAfterMs: 0 });
+    expect(health.admit(flash)).toBeUndefined();
+  });
+});
+
+describe("slow answers", () => {
+  test("are those beyond ten seconds while little is known", () => {
+    const { say, state } = setUp();
+    say(flash, { kind: "success", firstTokenMs: 9_999 }, 10);
+    expect(state(flash)).toBe("HEALTHY");
+    say(flash, { kind: "success", firstTokenMs: 10_001 }, 10);
+    expect(state(flash)).toBe("DEGRADED");
+  });
+  test("are three times the model's own 95th percentile for a model that always takes long", () => {
+    const { say, state, wait } = setUp();
+    say(pro, { kind: "success", firstTokenMs: 9_000 }, 40);
+    wait(2 * minute);
+    say(pro, { kind: "success", firstTokenMs: 25_000 }, 12);
+    expect(state(pro)).toBe("HEALTHY");
+    say(flash, { kind: "success", firstTokenMs: 500 }, 40);
+    wait(2 * minute);
+    say(flash, { kind: "success", firstTokenMs: 25_000 }, 12);
+    expect(state(flash)).toBe("DEGRADED");
+  });
+});
+
+describe("shedding", () => {
+  test("moves a DEGRADED model's requests by chance, and no other's", () => {
+    const { health, say, world } = setUp();
+    say(flash, bad, 3); // (3 − 0) / (3 + 1), so three quarters
+    world.luck = 0.74;
+    expect(health.shed(flash)).toBe(true);
+    expect(health.shed(pro)).toBe(false);
+    world.luck = 0.76;
+    expect(health.shed(flash)).toBe(false);
+  });
+});
+
+describe("with everything down", () => {
+  const down = () => {
+    const world = setUp({ open_base_ms: 60_000 });
+    for (const key of [flash, emergency, pro]) world.say(key, bad, 5);
+    return world;
+  };
+  test("the most senior model is probed at once and then every five seconds", () => {
+    const { health, wait, routable, world } = down();
+    expect([routable(pro), routable(flash), routable(emergency)]).toEqual([true, false, false]);
+    expect(health.admit(flash)).toBeUndefined();
+    health.admit(pro)?.report(bad);
+    expect(routable(pro)).toBe(false);
+    expect(health.view()[pro]?.retryAtMs).toBe(world.ms + 5 * second);
+    expect(health.admit(pro)).toBeUndefined();
+    wait(5 * second);
+    expect(routable(pro)).toBe(true);
+    expect(health.admit(pro)?.probe).toBe(true);
+  });
+  test("the next in rank is tried while the most senior one is being probed", () => {
+    const { health, wait } = down();
+    health.admit(pro);
+    wait(5 * second);
+    expect(health.admit(emergency)).toBeUndefined();
+    expect(health.admit(flash)?.probe).toBe(true);
+  });
+  test("probes early only while no model of the chain can serve", () => {
+    const { say, routable } = setUp();
+    say(pro, bad, 5);
+    expect(routable(pro)).toBe(false);
+  });
+  test("never calls earlier than a Retry-After says", () => {
+    const { health, say, routable } = setUp();
+    for (const key of [flash, emergency, pro]) say(key, { kind: "limited" });
+    expect(routable(pro)).toBe(false);
+    expect(health.admit(pro)).toBeUndefined();
+  });
+});
+
+describe("the aggregator's breaker", () => {
+  const open = () => {
+    const world = setUp();
+    world.say(flash, unreachable, 3);
+    world.say(pro, unreachable, 2);
+    return world;
+  };
+  test("opens after five failures in a row over two models, and blames none of them", () => {
+    const { health, say, state, routable } = open();
+    expect([state(flash), state(pro), routable(flash), routable(emergency)]).toEqual([
+      "HEALTHY",
+      "HEALTHY",
+      false,
+      false,
+    ]);
+    expect(health.view()[flash]?.reason).toBe("the aggregator failed 5 times in a row (unreachable)");
+    say(emergency, ok);
+    expect(routable(emergency)).toBe(false);
+  });
+  test("any answer in between ends the row, a time-out does not", () => {
+    const answered = setUp();
+    answered.say(flash, unreachable, 4);
+    answered.say(pro, { kind: "limited" });
+    answered.say(flash, unreachable);
+    expect(answered.routable(flash)).toBe(true);
+    const silent = setUp();
+    silent.say(flash, unreachable, 4);
+    silent.say(pro, bad);
+    silent.say(pro, unreachable);
+    expect(silent.routable(flash)).toBe(false);
+  });
+  test("lets one probe through after two seconds, then twice as long each time, up to thirty", () => {
+    const { health, wait } = open();
+    wait(2 * second - 1);
+    expect(health.admit(flash)).toBeUndefined();
+    wait(1);
+    expect(health.admit(flash)).toBeDefined();
+    expect(health.admit(pro)).toBeUndefined();
+    const again = open();
+    const retryAfter = () => (again.health.standings().aggregator.retryAtMs ?? 0) - again.world.ms;
+    const seen: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      seen.push(retryAfter() / second);
+      again.wait(retryAfter());
+      again.say(flash, unreachable);
+    }
+    expect(seen).toEqual([2, 4, 8, 16, 30, 30]);
+  });
+  test("closes with the first answer of its probe", () => {
+    const { say, wait, routable, world } = open();
+    wait(2 * second);
+    say(flash, ok);
+    expect([routable(flash), routable(pro)]).toEqual([true, true]);
+    expect(world.changes.map((change) => change.to)).toEqual(["open", "half_open", "closed"]);
+  });
+  test("freezes the models' counters while it is open", () => {
+    const { health, say, state } = setUp();
+    const inFlight = Array.from({ length: 20 }, () => health.admit(emergency));
+    say(flash, unreachable, 3);
+    say(pro, unreachable, 2);
+    for (const permit of inFlight) permit?.report(bad);
+    expect(state(emergency)).toBe("HEALTHY");
+  });
+  test("a price breach counts even then", () => {
+    const { health, say, state } = setUp();
+    const inFlight = health.admit(emergency);
+    say(flash, unreachable, 3);
+    say(pro, unreachable, 2);
+    inFlight?.report({ kind: "price_breach" });
+    expect(state(emergency)).toBe("QUARANTINE");
+  });
+  test("five on one model of several trip that model; the same on a second open the breaker", () => {
+    const { say, state, routable } = setUp();
+    say(flash, unreachable, 5);
+    expect([state(flash), state(pro), routable(pro)]).toEqual(["UNHEALTHY", "HEALTHY", true]);
+    say(pro, unreachable);
+    expect([state(pro), routable(pro)]).toEqual(["HEALTHY", false]);
+  });
+  test("with a single enabled model, that one opens it", () => {
+    const { say, state, routable } = setUp({}, registryOf(model(flash, "worker"), model(pro, "senior", false)));
+    say(flash, unreachable, 5);
+    expect([state(flash), routable(flash)]).toEqual(["HEALTHY", false]);
+  });
+});
+
+describe("the operator", () => {
+  test("disables and enables a model; enabled again, it is STALE", () => {
+    const { health, state, routable } = setUp();
+    expect(health.override(flash, "disable")).toBe("done");
+    expect([state(flash), routable(flash)]).toEqual(["DISABLED", false]);
+    expect(health.admit(flash)).toBeUndefined();
+    health.override(flash, "enable");
+    expect([state(flash), routable(flash)]).toEqual(["STALE", true]);
+  });
+  test("cannot enable what the model registry disables", () => {
+    const { health, state } = setUp({}, registryOf(model(flash, "worker", false), model(pro, "senior")));
+    expect(state(flash)).toBe("DISABLED");
+    health.override(flash, "enable");
+    expect(state(flash)).toBe("DISABLED");
+  });
+  test("resets a model that is out, and the next request probes it", () => {
+    const { health, say, routable } = setUp();
+    say(flash, bad, 5);
+    health.override(flash, "reset");
+    expect(routable(flash)).toBe(true);
+    expect(health.admit(flash)?.probe).toBe(true);
+  });
+  test("is told when there is no such model", () => {
+    expect(setUp().health.override("nobody", "reset")).toBe("unknown_model");
+  });
+});
+
+describe("a reload of the model registry", () => {
+  test("disables, enables, adds and forgets models", () => {
+    const { world, health, state, say } = setUp();
+    say(pro, bad, 5);
+    world.models = registryOf(model(flash, "worker", false), model("new_one", "senior"));
+    expect(health.view()).toMatchObject({ [flash]: { state: "DISABLED" }, new_one: { state: "HEALTHY" } });
+    expect(health.view()[pro]).toBeUndefined();
+    world.models = all;
+    expect([state(flash), state(pro)]).toEqual(["STALE", "HEALTHY"]);
+  });
+  test("a verdict about a model that is gone goes nowhere", () => {
+    const { world, health, state } = setUp();
+    const permit = health.admit(pro);
+    world.models = registryOf(model(flash, "worker"));
+    health.view();
+    permit?.report({ kind: "price_breach" });
+    world.models = all;
+    expect(state(pro)).toBe("HEALTHY");
+  });
+});
+
+test("every change of state is announced once, with why", () => {
+  const { world, say, wait, health } = setUp();
+  say(flash, bad, 5);
+  wait(15 * second);
+  for (let i = 0; i < 3; i++) say(flash, ok);
+  health.view();
+  const steps = world.changes.map((change) => `${change.from} > ${change.to}: ${change.reason}`);
+  expect(steps).toEqual([
+    "HEALTHY > DEGRADED: 3 failures in a row",
+    "DEGRADED > UNHEALTHY: 5 failures in a row (timed_out)",
+    "UNHEALTHY > HALF_OPEN: pause over, probing",
+    "HALF_OPEN > DEGRADED: 3 probes succeeded",
+  ]);
+});
+
+test("a clock set back does not prolong a pause", () => {
+  let wall = 1_000_000;
+  let monotonic = 0;
+  const health = healthRegistry({
+    models: () => all,
+    rules: () => Policy.parse({}).health,
+    clock: { now: () => wall, monotonic: () => monotonic },
+    random: () => 0.5,
+  });
+  for (let i = 0; i < 5; i++) health.admit(flash)?.report(bad);
+  wall -= 60 * minute;
+  monotonic += 15 * second;
+  expect(health.view()[flash]?.routable).toBe(true);
+});

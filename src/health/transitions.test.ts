@@ -1,0 +1,593 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Policy } from "#policy/schema.ts";
+import { type HealthState, healthStates } from "./health.ts";
+import {
+  edges,
+  type Health,
+  type HealthEvent,
+  type HealthRules,
+  newcomer,
+  next,
+  probeLeaseMs,
+  shedShare,
+  transitions,
+} from "./transitions.ts";
+
+const defaults: HealthRules = Policy.parse({}).health;
+const second = 1_000;
+const minute = 60_000;
+
+/** A model with a clock of its own: each call is one event at the current time, under the current epoch. */
+class Patient {
+  health: Health = newcomer(0);
+  ms = 0;
+  luck = 0.5;
+  readonly rules: HealthRules;
+
+  constructor(rules: Partial<HealthRules> = {}) {
+    this.rules = { ...defaults, ...rules };
+  }
+  say(event: HealthEvent): this {
+    this.health = next(this.health, event, { ms: this.ms, luck: this.luck, rules: this.rules });
+    return this;
+  }
+  wait(ms: number): this {
+    this.ms += ms;
+    return this.say({ kind: "time_passed" });
+  }
+  times(n: number, one: () => unknown): this {
+    for (let i = 0; i < n; i++) one();
+    return this;
+  }
+  ok(slow = false): this {
+    return this.say({ kind: "succeeded", epoch: this.health.epoch, slow });
+  }
+  fail(retryAfterMs?: number): this {
+    return this.say({ kind: "failed", epoch: this.health.epoch, reason: "timed_out", retryAfterMs });
+  }
+  garble(): this {
+    return this.say({ kind: "garbled", epoch: this.health.epoch, reason: "garbage" });
+  }
+  want(urgent = false): this {
+    return this.say({ kind: "wanted", urgent });
+  }
+  trip(): this {
+    return this.times(this.rules.failures_in_a_row, () => this.fail());
+  }
+  recover(): this {
+    this.ms = Math.max(this.ms, (this.health as { retryAtMs?: number }).retryAtMs ?? 0);
+    return this.times(this.rules.probes_to_recover, () => this.want().ok());
+  }
+  is(state: HealthState): void {
+    expect(this.health.state).toBe(state);
+  }
+  get retryAtMs(): number {
+    return (this.health as Health<"UNHEALTHY">).retryAtMs;
+  }
+}
+const patient = (rules: Partial<HealthRules> = {}) => new Patient(rules);
+
+describe("edge 1, HEALTHY to DEGRADED", () => {
+  test("three failures in a row degrade, two do not", () => {
+    const model = patient().fail().fail();
+    model.is("HEALTHY");
+    model.fail().is("DEGRADED");
+    expect(model.health.reason).toBe("3 failures in a row");
+  });
+  test("a success between failures starts the row anew", () => {
+    patient().fail().fail().ok().fail().fail().is("HEALTHY");
+  });
+  test("a tenth of failures degrades from twenty answers on, not before", () => {
+    const model = patient();
+    model.times(9, () => model.ok()).fail();
+    model.times(8, () => model.ok()).is("HEALTHY");
+    model.fail().is("HEALTHY"); // 2 of 19
+    model.ok().is("DEGRADED"); // 2 of 20
+  });
+  test("half of ten answers being slow degrades", () => {
+    const model = patient();
+    model.times(5, () => model.ok()).times(4, () => model.ok(true));
+    model.is("HEALTHY");
+    model.ok(true).is("DEGRADED");
+  });
+  test("what happened more than a window ago is forgotten", () => {
+    const model = patient();
+    model.times(8, () => model.fail().ok().ok().ok()); // 8 of 32
+    expect(model.health.state).toBe("DEGRADED");
+    const other = patient();
+    other.times(4, () => other.ok().fail()).wait(70 * second);
+    other.times(30, () => other.ok()).is("HEALTHY");
+  });
+});
+
+describe("edge 2, DEGRADED to HEALTHY", () => {
+  const degraded = () => patient().fail().fail().fail();
+  test("two good windows of ten answers bring it back, one does not", () => {
+    const model = degraded();
+    model.times(10, () => model.wait(6 * second).ok()).is("DEGRADED");
+    model.times(9, () => model.wait(6 * second).ok()).is("DEGRADED");
+    model
+      .wait(6 * second)
+      .ok()
+      .is("HEALTHY");
+  });
+  test("a bad window in between starts the count anew", () => {
+    const model = degraded();
+    model.times(10, () => model.wait(6 * second).ok());
+    model
+      .fail()
+      .times(10, () => model.wait(6 * second).ok())
+      .is("DEGRADED");
+    model.times(10, () => model.wait(6 * second).ok()).is("DEGRADED");
+    model.times(10, () => model.wait(6 * second).ok()).is("HEALTHY");
+  });
+  test("with little traffic five good answers in five minutes are enough", () => {
+    const model = degraded();
+    model.times(4, () => model.wait(70 * second).ok()).is("DEGRADED");
+    model
+      .wait(70 * second)
+      .ok()
+      .is("HEALTHY");
+  });
+  test("slow answers keep it out", () => {
+    const model = degraded();
+    model.times(30, () => model.wait(6 * second).ok(true)).is("DEGRADED");
+  });
+});
+
+describe("edge 3, trips", () => {
+  test("five failures in a row trip, four do not", () => {
+    const model = patient();
+    model.times(4, () => model.fail()).is("DEGRADED");
+    model.fail().is("UNHEALTHY");
+    expect(model.health.reason).toBe("5 failures in a row (timed_out)");
+  });
+  test("half of twenty answers failing trips", () => {
+    const model = patient();
+    model
+      .times(9, () => model.ok().fail())
+      .ok()
+      .is("HEALTHY"); // 9 of 19
+    model.fail().is("UNHEALTHY"); // 10 of 20
+  });
+  test("the pause is the base with a fifth either way, by luck", () => {
+    const early = patient();
+    early.luck = 0;
+    early.trip();
+    expect(early.retryAtMs).toBe(12 * second);
+    const late = patient();
+    late.luck = 1;
+    late.trip();
+    expect(late.retryAtMs).toBe(18 * second);
+  });
+  test("a longer Retry-After is honoured, up to the limit", () => {
+    const told = patient();
+    told.times(4, () => told.fail()).fail(2 * minute);
+    expect(told.retryAtMs).toBe(2 * minute);
+    const excessive = patient();
+    excessive.times(4, () => excessive.fail()).fail(86_400_000);
+    expect(excessive.retryAtMs).toBe(defaults.limited_max_ms);
+  });
+  test("the aggregator failing for this model alone trips it at once", () => {
+    const model = patient();
+    model.say({ kind: "unreachable_alone", epoch: 1, reason: "unauthorized" }).is("UNHEALTHY");
+  });
+  test("a reason never carries text that is not ours", () => {
+    const model = patient();
+    model.times(5, () => model.say({ kind: "failed", epoch: model.health.epoch, reason: "Key sk-123 <is> bad!" }));
+    expect(model.health.reason).toBe("5 failures in a row");
+  });
+});
+
+describe("edges 4 to 6, probing", () => {
+  test("nobody is let in before the pause is over, one after", () => {
+    const model = patient().trip();
+    model.ms = model.retryAtMs - 1;
+    model.want().is("UNHEALTHY");
+    model.ms += 1;
+    model.want().is("HALF_OPEN");
+    expect((model.health as Health<"HALF_OPEN">).leaseUntilMs).toBe(model.ms + probeLeaseMs);
+  });
+  test("three probes in a row bring back a DEGRADED model whose traffic grows over a window", () => {
+    const model = patient().trip().recover();
+    model.is("DEGRADED");
+    expect(shedShare(model.health, model.ms, model.rules)).toBe(0.8);
+    expect(shedShare(model.health, model.ms + minute / 2, model.rules)).toBeCloseTo(0.4);
+    expect(shedShare(model.health, model.ms + minute, model.rules)).toBe(0);
+  });
+  test("a failed probe doubles the pause, up to its limit", () => {
+    const model = patient().trip();
+    const pauses: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      model.ms = model.retryAtMs;
+      model.want().fail();
+      model.is("UNHEALTHY");
+      pauses.push(model.retryAtMs - model.ms);
+    }
+    expect(pauses).toEqual([30, 60, 120, 240, 300, 300].map((s) => s * second));
+  });
+  test("a long outage is no flapping: it is not quarantined, however many probes fail", () => {
+    const model = patient().trip();
+    model
+      .times(20, () => {
+        model.ms = model.retryAtMs;
+        model.want().fail();
+      })
+      .is("UNHEALTHY");
+  });
+  test("ten healthy minutes forgive one trip", () => {
+    const model = patient().trip().recover();
+    const healthyFor = (ms: number) => {
+      model.times(30, () => model.wait(6 * second).ok()).is("HEALTHY");
+      for (let left = ms; left > 0; left -= 5 * minute) model.wait(Math.min(left, 5 * minute)).ok();
+    };
+    healthyFor(10 * minute);
+    model.trip();
+    expect(model.retryAtMs - model.ms).toBe(15 * second);
+  });
+  test("an early probe that fails leaves the pause as it was", () => {
+    const model = patient().trip();
+    const { retryAtMs } = model;
+    model
+      .wait(5 * second)
+      .want(true)
+      .is("HALF_OPEN");
+    model.fail().is("UNHEALTHY");
+    expect(model.retryAtMs).toBe(retryAtMs);
+  });
+  test("a probe that proves nothing gives its lease to the next", () => {
+    const model = patient().trip();
+    model.ms = model.retryAtMs;
+    const first = model.want().health.epoch;
+    expect(model.want().health.epoch).toBe(first);
+    model.say({ kind: "proved_nothing", epoch: first }).want();
+    expect(model.health.epoch).toBe(first + 1);
+  });
+});
+
+describe("edges 7 and 8, quarantine", () => {
+  const quarantine = (model: Patient, cause: string) => {
+    model.is("QUARANTINE");
+    expect((model.health as Health<"QUARANTINE">).cause).toBe(cause as never);
+    expect(model.retryAtMs - model.ms).toBe(30 * minute);
+  };
+  test("three unusable answers in a row", () => quarantine(patient().garble().garble().garble(), "garbage"));
+  test("a fifth of ten answers unusable", () => {
+    const model = patient();
+    model.times(4, () => model.ok()).garble();
+    model.times(3, () => model.ok()).garble();
+    model.is("HEALTHY");
+    model.ok();
+    model.garble();
+    quarantine(model, "garbage");
+  });
+  test("an answer that cost more than was held", () =>
+    quarantine(patient().say({ kind: "price_breached", epoch: 1 }), "price_breach"));
+  test("a model the upstream does not know, said twice", () => {
+    const model = patient().say({ kind: "not_found", epoch: 1 });
+    model.is("HEALTHY");
+    quarantine(model.say({ kind: "not_found", epoch: 1 }), "delisted");
+  });
+  test("four trips while serving within an hour", () => {
+    const model = patient();
+    model.times(3, () => model.trip().recover());
+    quarantine(model.trip(), "flapping");
+  });
+  test("the dwell doubles up to a day and then ends in a probe", () => {
+    const model = patient();
+    const dwells: number[] = [];
+    for (let i = 0; i < 7; i++) {
+      model.say({ kind: "price_breached", epoch: model.health.epoch }).is("QUARANTINE");
+      dwells.push((model.retryAtMs - model.ms) / minute);
+      model.want().is("QUARANTINE");
+      model.ms = model.retryAtMs;
+      model.want().is("HALF_OPEN");
+    }
+    expect(dwells).toEqual([30, 60, 120, 240, 480, 960, 1440]);
+  });
+  test("a price breach is not probed early, whatever else is down; rubbish is", () => {
+    patient().say({ kind: "price_breached", epoch: 1 }).want(true).is("QUARANTINE");
+    patient().garble().garble().garble().want(true).is("HALF_OPEN");
+  });
+});
+
+describe("edges 9 and 10, silence", () => {
+  test("fifteen minutes without a verdict make a model STALE", () => {
+    patient()
+      .wait(15 * minute - 1)
+      .is("HEALTHY");
+    patient()
+      .wait(15 * minute)
+      .is("STALE");
+    patient()
+      .fail()
+      .fail()
+      .fail()
+      .wait(15 * minute)
+      .is("STALE");
+  });
+  test("the first success makes it HEALTHY, a slow one or a failure DEGRADED", () => {
+    const stale = () => patient().wait(15 * minute);
+    stale().ok().is("HEALTHY");
+    stale().ok(true).is("DEGRADED");
+    stale().fail().is("DEGRADED");
+  });
+  test("two failures in a row after a silence trip it, a success between makes it an ordinary model again", () => {
+    patient()
+      .wait(15 * minute)
+      .fail()
+      .fail()
+      .is("UNHEALTHY");
+    patient()
+      .wait(15 * minute)
+      .fail()
+      .ok()
+      .fail()
+      .fail()
+      .is("DEGRADED");
+  });
+});
+
+describe("edge 11, the operator", () => {
+  test("every state can be disabled, and comes back as STALE", () => {
+    for (const model of oneOfEach()) {
+      model.say({ kind: "disabled", reason: "disabled by the operator" }).is("DISABLED");
+      model.say({ kind: "enabled" }).is("STALE");
+    }
+  });
+  test("a reset forgives everything and lets an excluded model be probed at once", () => {
+    const outcome: Record<HealthState, HealthState> = {
+      HEALTHY: "HEALTHY",
+      DEGRADED: "HEALTHY",
+      UNHEALTHY: "HALF_OPEN",
+      HALF_OPEN: "HALF_OPEN",
+      DISABLED: "DISABLED",
+      STALE: "STALE",
+      QUARANTINE: "HALF_OPEN",
+    };
+    for (const model of oneOfEach()) {
+      const before = model.health.state;
+      model.say({ kind: "reset" }).is(outcome[before]);
+      expect({ trips: model.health.trips, limited: model.health.limitedUntilMs }).toEqual({ trips: 0, limited: 0 });
+    }
+  });
+});
+
+describe("a 429", () => {
+  test("is a pause and not a failure, in every state", () => {
+    for (const model of oneOfEach()) {
+      const before = model.health;
+      model.say({ kind: "limited", untilMs: model.ms + 30 * second });
+      expect(model.health).toEqual({ ...before, limitedUntilMs: model.ms + 30 * second });
+    }
+  });
+  test("is never shortened by a later one, nor longer than the limit", () => {
+    const model = patient().say({ kind: "limited", untilMs: minute }).say({ kind: "limited", untilMs: second });
+    expect(model.health.limitedUntilMs).toBe(minute);
+    model.say({ kind: "limited", untilMs: 86_400_000 });
+    expect(model.health.limitedUntilMs).toBe(defaults.limited_max_ms);
+  });
+  test("holds back a probe, even an urgent one", () => {
+    const model = patient()
+      .trip()
+      .say({ kind: "limited", untilMs: 5 * minute });
+    model
+      .wait(4 * minute)
+      .want(true)
+      .is("UNHEALTHY");
+    model.wait(minute).want().is("HALF_OPEN");
+  });
+});
+
+test("a DEGRADED model sheds by how much it fails, and keeps a fifth of its traffic", () => {
+  const model = patient();
+  model.times(3, () => model.fail()).ok();
+  expect(shedShare(model.health, 0, model.rules)).toBeCloseTo((4 - 1.5) / 5);
+  const worse = patient({ failures_in_a_row: 1_000, unhealthy_minimum: 1_000 });
+  worse.times(40, () => worse.fail());
+  expect(shedShare(worse.health, 0, worse.rules)).toBe(0.8);
+  expect(shedShare(patient().ok().health, 0, defaults)).toBe(0);
+});
+
+test("the table has a cell for every state and event, and the same edges as the list of them", () => {
+  const kinds = Object.keys(transitions.HEALTHY).sort();
+  for (const state of healthStates) expect(Object.keys(transitions[state]).sort()).toEqual(kinds);
+  expect(Object.keys(edges).sort()).toEqual([...healthStates].sort());
+});
+
+function oneOfEach(): Patient[] {
+  const halfOpen = patient().trip();
+  halfOpen.ms = halfOpen.retryAtMs;
+  const all = [
+    patient(),
+    patient().fail().fail().fail(),
+    patient().trip(),
+    halfOpen.want(),
+    patient().say({ kind: "disabled", reason: "disabled by the operator" }),
+    patient().wait(15 * minute),
+    patient().garble().garble().garble(),
+  ];
+  expect(all.map((model) => model.health.state)).toEqual([...healthStates]);
+  return all;
+}
+
+// Any story at all: events with the current or an older epoch, and waits from nothing to an hour.
+type Step = { waitMs: number; luck: number; event: (epoch: number, ms: number) => HealthEvent };
+const old = fc.constantFrom(0, 0, 0, 0, 1, 3);
+const step: fc.Arbitrary<Step> = fc.record({
+  waitMs: fc.oneof(
+    { weight: 6, arbitrary: fc.nat(3 * second) },
+    { weight: 3, arbitrary: fc.nat(40 * second) },
+    { weight: 1, arbitrary: fc.nat(60 * minute) },
+  ),
+  luck: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  event: fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.tuple(fc.boolean(), old).map(([slow, o]) => (e: number) => ({
+        kind: "succeeded" as const,
+        epoch: e - o,
+        slow: slow && o === 0,
+      })),
+    },
+    {
+      weight: 8,
+      arbitrary: old.map((o) => (e: number) => ({ kind: "failed" as const, epoch: e - o, reason: "timed_out" })),
+    },
+    {
+      weight: 2,
+      arbitrary: old.map((o) => (e: number) => ({ kind: "garbled" as const, epoch: e - o, reason: "garbage" })),
+    },
+    { weight: 1, arbitrary: old.map((o) => (e: number) => ({ kind: "not_found" as const, epoch: e - o })) },
+    { weight: 1, arbitrary: old.map((o) => (e: number) => ({ kind: "price_breached" as const, epoch: e - o })) },
+    {
+      weight: 1,
+      arbitrary: old.map((o) => (e: number) => ({ kind: "unreachable_alone" as const, epoch: e - o, reason: "x" })),
+    },
+    { weight: 1, arbitrary: old.map((o) => (e: number) => ({ kind: "proved_nothing" as const, epoch: e - o })) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .nat(minute)
+        .map((ms) => (_: number, now: number) => ({ kind: "limited" as const, untilMs: now + ms })),
+    },
+    { weight: 6, arbitrary: fc.constant(() => ({ kind: "wanted" as const, urgent: false })) },
+    { weight: 4, arbitrary: fc.constant(() => ({ kind: "time_passed" as const })) },
+  ),
+});
+const operator: fc.Arbitrary<Step> = fc.record({
+  waitMs: fc.nat(minute),
+  luck: fc.constant(0.5),
+  event: fc.constantFrom(
+    () => ({ kind: "disabled" as const, reason: "x" }),
+    () => ({ kind: "enabled" as const }),
+    () => ({ kind: "reset" as const }),
+    () => ({ kind: "wanted" as const, urgent: true }),
+  ),
+});
+const story = fc.array(step, { minLength: 1, maxLength: 400, size: "max" });
+const storyWithOperator = fc.array(fc.oneof({ weight: 15, arbitrary: step }, { weight: 1, arbitrary: operator }), {
+  minLength: 1,
+  maxLength: 400,
+  size: "max",
+});
+
+/** Plays a story; `look` sees every step. */
+function play(steps: readonly Step[], look: (before: Health, event: HealthEvent, after: Health, ms: number) => void) {
+  let health: Health = newcomer(0);
+  let ms = 0;
+  for (const { waitMs, luck, event } of steps) {
+    ms += waitMs;
+    const said = event(health.epoch, ms);
+    const after = next(health, said, { ms, luck, rules: defaults });
+    look(health, said, after, ms);
+    health = after;
+  }
+}
+
+describe("in any story", () => {
+  test("every edge of the table is walked by some", () => {
+    const walked = new Set<string>();
+    for (const steps of fc.sample(storyWithOperator, { numRuns: 1_000, seed: 1 })) {
+      play(steps, (before, _, after) => {
+        if (after.state !== before.state) walked.add(`${before.state} ${after.state}`);
+      });
+    }
+    const all = healthStates.flatMap((from) => edges[from].map((to) => `${from} ${to}`));
+    // Two failures trip out of a silence by way of DEGRADED, so STALE to UNHEALTHY is `unreachable_alone` only.
+    expect([...walked].sort()).toEqual(all.sort());
+  });
+
+  test("no state is reached but by an edge of the table", () => {
+    fc.assert(
+      fc.property(storyWithOperator, (steps) => {
+        play(steps, (before, _, after) => {
+          if (after.state !== before.state) expect(edges[before.state] as readonly string[]).toContain(after.state);
+        });
+      }),
+    );
+  });
+
+  test("the epoch grows by one with each change of state, and never else but for a probe", () => {
+    fc.assert(
+      fc.property(storyWithOperator, (steps) => {
+        play(steps, (before, event, after) => {
+          const grown = after.epoch - before.epoch;
+          const probe = event.kind === "wanted" && after.state === "HALF_OPEN" && after.epoch !== before.epoch;
+          expect(grown).toBe(after.state !== before.state || probe ? 1 : 0);
+        });
+      }),
+    );
+  });
+
+  test("a verdict from an epoch that no longer counts changes nothing", () => {
+    fc.assert(
+      fc.property(storyWithOperator, (steps) => {
+        play(steps, (before, event, after) => {
+          if ("epoch" in event && event.epoch < before.countsFrom) expect(after).toBe(before);
+        });
+      }),
+    );
+  });
+
+  test("while a probe is out no second one is let in, and only it decides", () => {
+    fc.assert(
+      fc.property(storyWithOperator, (steps) => {
+        play(steps, (before, event, after, ms) => {
+          if (before.state !== "HALF_OPEN" || before.leaseUntilMs === null || before.leaseUntilMs <= ms) return;
+          if (event.kind === "wanted") expect(after).toBe(before);
+          if ("epoch" in event && event.epoch !== before.epoch) expect(after).toBe(before);
+        });
+      }),
+    );
+  });
+
+  test("nothing flaps: a state is entered anew only after the dwell of the states it left for", () => {
+    // Shortest time between two entries into the same state, the operator and silences aside.
+    const apart: { readonly [S in HealthState]?: number } = {
+      HEALTHY: 2 * defaults.window_ms,
+      DEGRADED: 0.8 * defaults.open_base_ms,
+      UNHEALTHY: 0.8 * defaults.open_base_ms,
+      HALF_OPEN: 0.8 * defaults.open_base_ms,
+      QUARANTINE: defaults.quarantine_base_ms,
+      STALE: defaults.stale_after_ms,
+    };
+    fc.assert(
+      fc.property(story, (steps) => {
+        const enteredAt = new Map<HealthState, number>();
+        play(steps, (before, _, after, ms) => {
+          if (after.state === before.state) return;
+          const earlier = enteredAt.get(after.state);
+          // Out of a silence one verdict is enough (edge 10), and a silence is a dwell of its own.
+          if (earlier !== undefined && before.state !== "STALE") {
+            expect(ms - earlier).toBeGreaterThanOrEqual(apart[after.state] ?? 0);
+          }
+          enteredAt.set(after.state, ms);
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a 429 changes no state", () => {
+    fc.assert(
+      fc.property(storyWithOperator, (steps) => {
+        play(steps, (before, event, after) => {
+          if (event.kind === "limited") expect(after.state).toBe(before.state);
+        });
+      }),
+    );
+  });
+
+  test("what is kept stays small", () => {
+    fc.assert(
+      fc.property(storyWithOperator, (steps) => {
+        play(steps, (_, __, after) => {
+          expect(after.slices.length).toBeLessThanOrEqual(6);
+          expect(after.tripsAtMs.length).toBeLessThan(defaults.trips_to_quarantine);
+        });
+      }),
+    );
+  });
+});
