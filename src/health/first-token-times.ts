@@ -8,11 +8,14 @@ const buckets = 54;
 /** Fewer than this say nothing about a percentile. */
 const enough = 20;
 const halvedAt = 1_024;
+/** A percentile holds this long, so that a model that turns slow is measured against what it used to be. */
+const holdsMs = 600_000;
 
 export class FirstTokenTimes {
   readonly #counts = new Uint16Array(buckets);
   #total = 0;
   #p95Ms: number | undefined;
+  #p95AtMs = 0;
 
   add(ms: number): void {
     const bucket = Math.ceil(Math.log(Math.max(ms, smallestMs) / smallestMs) / Math.log(growth));
@@ -20,13 +23,15 @@ export class FirstTokenTimes {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
     this.#total += 1;
     if (this.#total >= halvedAt) this.#halve();
-    this.#p95Ms = undefined;
   }
 
   /** Upper edge of the bucket that holds the 95th percentile, in milliseconds; undefined while too few are known. */
-  p95(): number | undefined {
-    if (this.#total < enough) return undefined;
-    this.#p95Ms ??= this.#quantile(0.95);
+  p95(nowMs: number): number | undefined {
+    if (this.#total < enough) return this.#p95Ms;
+    if (this.#p95Ms === undefined || nowMs - this.#p95AtMs >= holdsMs) {
+      this.#p95Ms = this.#quantile(0.95);
+      this.#p95AtMs = nowMs;
+    }
     return this.#p95Ms;
   }
 

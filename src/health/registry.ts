@@ -313,7 +313,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     switch (verdict.kind) {
       case "success": {
         const { slow_floor_ms } = options.rules();
-        const slow = verdict.firstTokenMs > Math.max(3 * (entry.firstTokens.p95() ?? 0), slow_floor_ms);
+        const slow = verdict.firstTokenMs > Math.max(3 * (entry.firstTokens.p95(ms) ?? 0), slow_floor_ms);
         entry.firstTokens.add(verdict.firstTokenMs);
         say(frozen ? { kind: "proved_nothing", epoch } : { kind: "succeeded", epoch, slow });
         break;
@@ -381,7 +381,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
           failures: seen.failed,
           slow: seen.slow,
           shedShare: shedShare(health, ms, rules),
-          firstTokenP95Ms: firstTokens.p95(),
+          firstTokenP95Ms: firstTokens.p95(ms),
         };
       });
       const aggregator: AggregatorStanding = {
