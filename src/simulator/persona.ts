@@ -75,7 +75,7 @@ function verdictOn(messages: readonly JsonObject[]): string {
   const system = textOf(messages.find((message) => message["role"] === "system")?.["content"]);
   const ask = textOf(messages.findLast((message) => message["role"] === "user")?.["content"]);
   const verdict = hardWords.test(ask) || ask.length > 3_000 ? "pro" : "flash";
-  return /json/i.test(system) ? JSON.stringify({ verdict, reason: `${marker} by its words` }) : verdict;
+  return /json/i.test(system) ? JSON.stringify({ verdict, reason: marker }) : `${verdict.toUpperCase()} ${marker}`;
 }
 
 interface Tool {

@@ -174,6 +174,21 @@ describe("without a script", () => {
     expect(await content({ type: "json_schema", json_schema: { name: "x", schema } })).toEqual({ ok: true, n: 1 });
   });
 
+  test("a scout that is asked for a verdict gives one, by the words of the request", async () => {
+    const upstream = await simulator();
+    const system = {
+      role: "system",
+      content: "You triage requests for a model router. Reply with one word: FLASH or PRO.",
+    };
+    const verdict = async (content: string) => {
+      const messages = [system, { role: "user", content }];
+      const answer: Answer = await (await ask(upstream, { model: "vendor/scout", messages, max_tokens: 64 })).json();
+      return answer.choices[0].message.content;
+    };
+    expect(await verdict("Rename a variable.")).toBe("FLASH [simulated]");
+    expect(await verdict("Find the deadlock between these two workers.")).toBe("PRO [simulated]");
+  });
+
   test("keeps to max_tokens, and says so", async () => {
     const answer: Answer = await (await ask(await simulator(), { max_tokens: 3 })).json();
     expect(answer.choices[0].finish_reason).toBe("length");

@@ -1,0 +1,52 @@
+/**
+ * An upstream without latency: one answer and one stream, made once, so that a measurement shows what stands before it.
+ * Usage: `bun bench/instant-upstream.ts [EVENTS_PER_STREAM]`.
+ */
+const eventsPerStream = Number(process.argv[2] ?? 50);
+const envelope = { id: "gen-1-bench", provider: "Bench", model: "deepseek/deepseek-v4-flash", created: 1_700_000_000 };
+const usage = {
+  prompt_tokens: 200,
+  completion_tokens: eventsPerStream,
+  total_tokens: 200 + eventsPerStream,
+  cost: 0.00005,
+};
+
+const answer = JSON.stringify({
+  ...envelope,
+  object: "chat.completion",
+  choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "word ".repeat(50) } }],
+  usage,
+});
+
+const chunk = (rest: object) =>
+  `data: ${JSON.stringify({ ...envelope, object: "chat.completion.chunk", ...rest })}\n\n`;
+const word = chunk({ choices: [{ index: 0, delta: { role: "assistant", content: "word " }, finish_reason: null }] });
+const finish = chunk({ choices: [{ index: 0, delta: { content: "" }, finish_reason: "stop" }] });
+const last = `${finish}${chunk({ choices: [], usage })}data: [DONE]\n\n`;
+
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  idleTimeout: 0,
+  async fetch(request) {
+    const body = await request.text();
+    if (!body.includes('"stream":true'))
+      return new Response(answer, { headers: { "content-type": "application/json" } });
+    const events = new ReadableStream({
+      type: "direct",
+      async pull(controller: ReadableStreamDirectController) {
+        // Ten events at a time, as a fast model's tokens arrive in the packets of a busy network.
+        for (let sent = 0; sent < eventsPerStream; sent += 10) {
+          controller.write(word.repeat(Math.min(10, eventsPerStream - sent)));
+          await controller.flush();
+        }
+        controller.write(last);
+        controller.close();
+      },
+    });
+    return new Response(events, { headers: { "content-type": "text/event-stream" } });
+  },
+});
+console.log(`listening on http://127.0.0.1:${server.port}/v1`);
+
+export {};

@@ -1,0 +1,92 @@
+/**
+ * A load generator on raw sockets, cheap enough to share a core with the upstream: each connection sends the next request
+ * when the last answer is whole. Prints one line of JSON. Usage:
+ * `bun bench/load.ts URL answers|streams CONNECTIONS SECONDS`.
+ */
+import { connect } from "node:net";
+
+const [target = "", mode = "answers", connections = "32", seconds = "3"] = process.argv.slice(2);
+const url = new URL(`${target}/chat/completions`);
+const body = JSON.stringify({
+  model: "smart-router-flash",
+  stream: mode === "streams",
+  messages: [
+    { role: "system", content: "You are a careful programmer. ".repeat(12) },
+    { role: "user", content: "Rename the function parseDate to parseIsoDate and say where it is used. ".repeat(4) },
+  ],
+  max_tokens: 256,
+});
+const request = Buffer.from(
+  `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer bench-token-0123456789\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+);
+
+const latencies: number[] = [];
+const statuses: { [status: string]: number } = {};
+let firstProblem: string | undefined;
+const endsAt = performance.now() + Number(seconds) * 1000;
+const startedAt = performance.now();
+
+/** Bytes an answer has in all, once its head is there; "chunked" when only its end can tell. */
+function extent(text: string): number | "chunked" | undefined {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd < 0) return undefined;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, headEnd))?.[1];
+  return length === undefined ? "chunked" : headEnd + 4 + Number(length);
+}
+
+function keepAsking(): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+    let head = "";
+    let size: number | "chunked" | undefined;
+    let received = 0;
+    let sentAt = 0;
+    const ask = () => {
+      head = "";
+      size = undefined;
+      received = 0;
+      sentAt = performance.now();
+      socket.write(request);
+    };
+    socket.on("connect", ask);
+    socket.on("data", (bytes: Buffer) => {
+      received += bytes.length;
+      if (size === undefined) {
+        head += bytes.toString("latin1");
+        size = extent(head);
+      }
+      const whole =
+        size === "chunked"
+          ? bytes.toString("latin1", Math.max(0, bytes.length - 5)) === "0\r\n\r\n"
+          : received === size;
+      if (!whole) return;
+      const now = performance.now();
+      latencies.push(now - sentAt);
+      const status = head.slice(9, 12);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      if (status !== "200") firstProblem ??= head.slice(0, 1_000);
+      if (now < endsAt) ask();
+      else socket.end();
+    });
+    socket.on("error", (error) => {
+      firstProblem ??= error.message;
+    });
+    socket.on("close", () => resolve());
+  });
+}
+
+await Promise.all(Array.from({ length: Number(connections) }, keepAsking));
+const elapsed = (performance.now() - startedAt) / 1000;
+latencies.sort((a, b) => a - b);
+const percentile = (share: number) =>
+  latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+console.log(
+  JSON.stringify({
+    perSecond: latencies.length / elapsed,
+    p50Ms: percentile(0.5),
+    p99Ms: percentile(0.99),
+    statuses,
+    firstProblem,
+  }),
+);
