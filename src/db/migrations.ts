@@ -1,0 +1,28 @@
+import postgres0001 from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
+import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
+
+/** One step of the schema. Once released, it does not change. */
+export interface Migration {
+  /** 1, 2, 3 … without gaps; the same step has the same number in both dialects. */
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export const sqliteMigrations: readonly Migration[] = [{ version: 1, name: "ledger", sql: sqlite0001 }];
+export const postgresMigrations: readonly Migration[] = [{ version: 1, name: "ledger", sql: postgres0001 }];
+
+/**
+ * The steps still to take on a store that has taken `applied`. Throws when the store is ahead of this program: an older
+ * gateway must not write into a newer schema.
+ */
+export function pendingMigrations(applied: readonly number[], known: readonly Migration[]): readonly Migration[] {
+  const newest = Math.max(0, ...applied);
+  const newestKnown = Math.max(0, ...known.map(({ version }) => version));
+  if (newest > newestKnown) {
+    throw new Error(
+      `the database has schema version ${newest}, this program knows up to ${newestKnown}: start a newer release, or use another database`,
+    );
+  }
+  return known.filter(({ version }) => !applied.includes(version)).sort((a, b) => a.version - b.version);
+}

@@ -1,0 +1,77 @@
+import { Database } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { type Migration, pendingMigrations, sqliteMigrations } from "./migrations.ts";
+
+/** Below this, SQLite's WAL reset could lose committed pages under concurrent checkpoints. */
+const oldestSqlite = [3, 51, 3] as const;
+/** How long one statement waits for another process that writes. */
+const busyTimeoutMs = 1_000;
+
+/**
+ * Opens (and creates) a database file, durable by its settings: write-ahead log, a sync to disk at each commit. Both are set
+ * on every open and read back, because either can be refused without an error. `:memory:` is a database of this process only.
+ */
+export function openSqlite(path: string, migrations: readonly Migration[] = sqliteMigrations): Database {
+  const inMemory = path === ":memory:";
+  if (!inMemory) mkdirSync(dirname(path), { recursive: true });
+  const db = new Database(path, { create: true, strict: true });
+  try {
+    refuseOldSqlite(db);
+    db.run(`PRAGMA busy_timeout = ${busyTimeoutMs * 10}`);
+    if (!inMemory) requirePragma(db, "journal_mode", "WAL", "wal");
+    requirePragma(db, "synchronous", "FULL", 2);
+    db.run("PRAGMA temp_store = MEMORY");
+    migrateSqlite(db, migrations);
+    db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Applies what is missing, under the write lock: of several processes that start at once, one does it and the rest find it done. */
+export function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
+  db.run("BEGIN IMMEDIATE");
+  try {
+    db.run(
+      "CREATE TABLE IF NOT EXISTS schema_migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)",
+    );
+    const applied = db
+      .query<{ version: number }, []>("SELECT version FROM schema_migration")
+      .all()
+      .map(({ version }) => version);
+    for (const { version, name, sql } of pendingMigrations(applied, migrations)) {
+      db.run(sql);
+      db.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (?, ?, datetime('now'))", [
+        version,
+        name,
+      ]);
+    }
+    db.run("COMMIT");
+  } catch (error) {
+    if (db.inTransaction) db.run("ROLLBACK");
+    throw error;
+  }
+}
+
+function requirePragma(db: Database, name: string, value: string, expected: string | number): void {
+  db.run(`PRAGMA ${name} = ${value}`);
+  const row = db.query<Record<string, string | number>, []>(`PRAGMA ${name}`).get();
+  if (row?.[name] !== expected) {
+    throw new Error(
+      `SQLite did not accept ${name} = ${value} (it says ${row?.[name]}): the file system may not allow it`,
+    );
+  }
+}
+
+function refuseOldSqlite(db: Database): void {
+  const version = db.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
+  const numbers = version.split(".").map(Number);
+  for (const [index, oldest] of oldestSqlite.entries()) {
+    const own = numbers[index] ?? 0;
+    if (own > oldest) return;
+    if (own < oldest) throw new Error(`SQLite ${version} is too old: ${oldestSqlite.join(".")} or newer is needed`);
+  }
+}

@@ -1,0 +1,551 @@
+import type { Clock, Random, Timers, UtcDay } from "#domain/time.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  type BatchReply,
+  dayAccountOf,
+  emptyAccount,
+  goalAccountOf,
+  type LedgerNotice,
+  type NodeIdentity,
+  type Operation,
+  type OperationReply,
+  spendOf,
+} from "./books.ts";
+import type {
+  GoalId,
+  Ledger,
+  LedgerStatus,
+  Reservation,
+  ReservationId,
+  ReserveReply,
+  Resolution,
+  Spend,
+} from "./ledger.ts";
+import { asStoreFailure, type Store, type StoreFailure } from "./store.ts";
+
+/** What the ledger has to say beside its replies; for the log, metrics and records. */
+export type LedgerEvent =
+  | LedgerNotice
+  /** The store stopped answering; admission is closed until `store_back`. */
+  | { readonly kind: "store_away"; readonly message: string }
+  | { readonly kind: "store_back"; readonly awayMs: number }
+  /** The store's word cannot be trusted any more: nothing is admitted until the process is started anew. */
+  | { readonly kind: "store_failed"; readonly message: string }
+  /** Resolutions that could not be kept or written: their holds expire and are charged. */
+  | { readonly kind: "resolutions_dropped"; readonly count: number; readonly message: string }
+  | { readonly kind: "pruned"; readonly reservations: number };
+
+export interface BatchedLedgerOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: (event: LedgerEvent) => void;
+  /** How long closed reservations and their entries are kept. */
+  readonly retentionMs: () => number;
+}
+
+/** Operations in one transaction. */
+const maxBatch = 256;
+/** A caller waits no longer than this. */
+const answerLimitMs = 1_000;
+const maxQueuedReserves = 4_096;
+/** Resolutions that wait for the store in memory, some 20 MB. */
+const maxWaitingResolutions = 100_000;
+/** Resolutions in one item of the queue, so that one call cannot make a batch of unbounded size. */
+const maxPerItem = 64;
+const maxCachedAccounts = 20_000;
+const maxTrackedHolds = 50_000;
+const beatEveryMs = 5_000;
+const sweepEveryMs = 5_000;
+const pruneEveryMs = 600_000;
+const pruneChunk = 500;
+const dueChunk = 128;
+const firstBackoffMs = 20;
+const maxBackoffMs = 500;
+/** A batch that fails for no longer than this is contention, not an outage. */
+const awayAfterMs = 250;
+const writeAttempts = 3;
+
+/** What waits in the queue: operations that must be written together, and who wants to know. */
+interface Item {
+  readonly operations: readonly Operation[];
+  readonly answer: (replies: readonly OperationReply[] | undefined) => void;
+  readonly sinceMs: number;
+  /** Reserves and dispatch marks are answered within the limit; all else waits as long as it takes. */
+  readonly impatient: boolean;
+  /** Whether the store may have seen it. */
+  sent: boolean;
+  abandoned: boolean;
+  /** Written alone, because a batch with it could not be written. */
+  solo: boolean;
+  failures: number;
+}
+
+/**
+ * A ledger over any store. Every operation of this process goes through one queue: one batch is in flight, and what arrives
+ * meanwhile forms the next, so the store's slowest step (a sync to disk, a round trip) is paid once for all of them.
+ */
+export class BatchedLedger implements Ledger {
+  private readonly store: Store;
+  private readonly node: NodeIdentity;
+  private readonly options: BatchedLedgerOptions;
+  private queue: Item[] = [];
+  private inFlight: readonly Item[] | undefined;
+  private queuedReserves = 0;
+  private waitingResolutions = 0;
+  private pumpScheduled = false;
+  private backingOff = false;
+  private backoffMs = firstBackoffMs;
+  private failingSinceMs: number | undefined;
+  private away = false;
+  private failed: string | undefined;
+  private closing = false;
+  private stopped = false;
+  private whenIdle: (() => void) | undefined;
+  private cancelLimitTimer: (() => void) | undefined;
+  private readonly upkeepTimers = new Map<string, () => void>();
+  private readonly accounts = new Map<AccountId, AccountRow>();
+  private day: UtcDay | undefined;
+  private readonly heldSince = new Map<ReservationId, number>();
+  private typicalHoldMs = 5_000;
+
+  /** Joins the store as a node, resolves what an earlier life of the node left behind, and begins the upkeep. */
+  static async open(store: Store, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
+    const node = await store.join(nodeId);
+    const ledger = new BatchedLedger(store, node, options);
+    ledger.day = (await store.read(() => [])).day;
+    ledger.every("beat", beatEveryMs, () => ledger.beat());
+    ledger.every("sweep", sweepEveryMs, () => ledger.sweep());
+    ledger.every("prune", pruneEveryMs, () => ledger.prune());
+    // Not awaited: what an earlier life left behind is safe where it is, and admission need not wait for it.
+    ledger.sweep().catch((error: unknown) => ledger.upkeepFailed(error));
+    return ledger;
+  }
+
+  private constructor(store: Store, node: NodeIdentity, options: BatchedLedgerOptions) {
+    this.store = store;
+    this.node = node;
+    this.options = options;
+  }
+
+  reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {
+    const refusal = this.refusalToQueue();
+    if (refusal !== undefined) {
+      if (closing.length > 0) void this.resolve(closing);
+      return Promise.resolve({ kind: "unavailable", reason: refusal });
+    }
+    const operations: Operation[] = closing.map((resolution) => ({ kind: "resolve", resolution }));
+    operations.push({ kind: "reserve", reservation });
+    this.waitingResolutions += closing.length;
+    return new Promise((resolve) => {
+      this.enqueue(operations, true, (replies) => {
+        const reply = replies?.at(-1);
+        switch (reply?.kind) {
+          case "held":
+            this.track(reservation.id);
+            return resolve(reply);
+          case "refused":
+            return resolve(reply.retryAfterMs === undefined ? reply : { ...reply, retryAfterMs: this.retryAfterMs() });
+          case "unavailable":
+            return resolve(reply);
+          default:
+            return resolve({ kind: "unavailable", reason: this.failed ?? "the budget store did not answer in time" });
+        }
+      });
+    });
+  }
+
+  resolve(resolutions: readonly Resolution[]): Promise<void> {
+    if (resolutions.length === 0) return Promise.resolve();
+    if (this.stopped || this.waitingResolutions + resolutions.length > maxWaitingResolutions) {
+      this.dropped(resolutions.length, this.stopped ? "the ledger is closed" : "too many wait for the budget store");
+      return Promise.resolve();
+    }
+    this.waitingResolutions += resolutions.length;
+    const waits: Promise<void>[] = [];
+    for (let from = 0; from < resolutions.length; from += maxPerItem) {
+      const operations = resolutions
+        .slice(from, from + maxPerItem)
+        .map((resolution): Operation => ({ kind: "resolve", resolution }));
+      waits.push(new Promise((resolve) => this.enqueue(operations, false, () => resolve())));
+    }
+    return waits.length === 1 && waits[0] !== undefined ? waits[0] : Promise.all(waits).then(() => undefined);
+  }
+
+  markDispatched(id: ReservationId): Promise<boolean> {
+    if (this.refusalToQueue() !== undefined) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.enqueue([{ kind: "dispatch", id }], true, (replies) => resolve(replies?.[0]?.kind === "done"));
+    });
+  }
+
+  peek(goal: GoalId): Spend | undefined {
+    if (this.day === undefined) return undefined;
+    const goalRow = this.accounts.get(goalAccountOf(goal, this.day));
+    const dayRow = this.accounts.get(dayAccountOf(this.day));
+    return goalRow === undefined || dayRow === undefined ? undefined : spendOf(this.day, goalRow, dayRow);
+  }
+
+  async read(goal: GoalId): Promise<Spend | undefined> {
+    if (this.stopped || this.failed !== undefined) return undefined;
+    const wanted = (day: UtcDay) => [goalAccountOf(goal, day), dayAccountOf(day)];
+    const reading = this.store.read(wanted).then(
+      ({ day, accounts }) => {
+        const [goalId = "", dayId = ""] = wanted(day);
+        const found = (id: AccountId) => accounts.find((row) => row.id === id) ?? emptyAccount(id);
+        const rows = [found(goalId), found(dayId)] as const;
+        // While a batch is in flight its reply is fresher than what this read may have seen: it will fill the cache itself.
+        if (this.inFlight === undefined) this.remember(day, rows);
+        return spendOf(day, rows[0], rows[1]);
+      },
+      () => undefined, // The store is away: that is what undefined says.
+    );
+    return new Promise((resolve) => {
+      const cancel = this.options.timers.after(answerLimitMs, () => resolve(undefined));
+      void reading.then((spend) => {
+        cancel();
+        resolve(spend);
+      });
+    });
+  }
+
+  status(): LedgerStatus {
+    const now = this.options.clock.monotonic();
+    const oldest = Math.min(this.inFlight?.[0]?.sinceMs ?? now, this.queue[0]?.sinceMs ?? now);
+    const oldestMs = Math.max(0, now - oldest);
+    return {
+      kind: this.store.kind,
+      ok: !this.away && this.failed === undefined && !this.stopped && oldestMs <= answerLimitMs,
+      queued: this.queue.length + (this.inFlight?.length ?? 0),
+      oldestMs,
+    };
+  }
+
+  async close(withinMs: number): Promise<void> {
+    if (this.closing) return;
+    this.closing = true;
+    for (const cancel of this.upkeepTimers.values()) cancel();
+    if ((this.queue.length > 0 || this.inFlight !== undefined) && this.failed === undefined) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.options.timers.after(withinMs, resolve);
+        this.whenIdle = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    this.stopped = true;
+    this.cancelLimitTimer?.();
+    const left = [...(this.inFlight ?? []), ...this.queue];
+    this.queue = [];
+    const lost = left.reduce((sum, item) => sum + item.operations.filter(({ kind }) => kind === "resolve").length, 0);
+    if (lost > 0) this.dropped(lost, "the budget store did not answer before the process ended");
+    for (const item of left) if (!item.abandoned) item.answer(undefined);
+    await this.store.close();
+  }
+
+  /** Resolves what is due: passed deadlines, and holds of dead nodes. Runs by itself every few seconds. */
+  async sweep(): Promise<void> {
+    for (;;) {
+      const due = await this.store.due(this.node, dueChunk);
+      if (due.length === 0 || this.closing) return;
+      await new Promise<void>((resolve) => {
+        const operations = due.map(({ id, why }): Operation => ({ kind: why === "expired" ? "expire" : "orphan", id }));
+        this.enqueue(operations, false, () => resolve());
+      });
+      if (due.length < dueChunk || this.closing) return;
+    }
+  }
+
+  /** Removes what is closed for longer than the retention, chunk by chunk. Runs by itself every ten minutes. */
+  async prune(): Promise<void> {
+    let total = 0;
+    for (;;) {
+      const removed = await this.store.prune(this.options.retentionMs(), pruneChunk);
+      total += removed;
+      if (removed < pruneChunk || this.closing) break;
+      // Let batches of live traffic go between two chunks.
+      await new Promise<void>((resolve) => this.options.timers.after(50, resolve));
+    }
+    if (total > 0) this.options.log({ kind: "pruned", reservations: total });
+  }
+
+  private async beat(): Promise<void> {
+    await this.store.beat(this.node);
+    if (this.away && this.queue.length === 0 && this.inFlight === undefined) this.succeeded();
+  }
+
+  /** Repeats an upkeep task for as long as the ledger is open; the pause varies so that nodes do not march in step. */
+  private every(name: string, pauseMs: number, task: () => Promise<void>): void {
+    const schedule = () => {
+      const delay = pauseMs * (0.8 + 0.4 * this.options.random());
+      const cancel = this.options.timers.after(delay, () => {
+        task()
+          .catch((error: unknown) => this.upkeepFailed(error))
+          .finally(() => {
+            if (!this.closing) schedule();
+          });
+      });
+      this.upkeepTimers.set(name, cancel);
+    };
+    schedule();
+  }
+
+  private upkeepFailed(error: unknown): void {
+    if (this.stopped) return;
+    const failure = asStoreFailure(error);
+    if (failure.kind === "fatal") this.fail(failure.message);
+    else this.failing(failure.message);
+  }
+
+  private refusalToQueue(): string | undefined {
+    if (this.failed !== undefined) return this.failed;
+    if (this.closing) return "the gateway is shutting down";
+    if (this.queuedReserves >= maxQueuedReserves) return "too many requests wait for the budget store";
+    return undefined;
+  }
+
+  private enqueue(operations: readonly Operation[], impatient: boolean, answer: Item["answer"]): void {
+    const sinceMs = this.options.clock.monotonic();
+    const item = { operations, answer, sinceMs, impatient, sent: false, abandoned: false, solo: false, failures: 0 };
+    this.queue.push(item);
+    if (impatient) {
+      this.queuedReserves += 1;
+      this.watchLimits();
+    }
+    this.schedulePump();
+  }
+
+  private schedulePump(): void {
+    if (this.pumpScheduled || this.inFlight !== undefined || this.backingOff || this.stopped) return;
+    this.pumpScheduled = true;
+    // After the current turn, so that everything that arrives in it shares the first batch.
+    queueMicrotask(() => {
+      this.pumpScheduled = false;
+      this.pump();
+    });
+  }
+
+  private pump(): void {
+    if (this.inFlight !== undefined || this.backingOff || this.stopped || this.failed !== undefined) return;
+    const items = this.take();
+    if (items.length === 0) {
+      this.whenIdle?.();
+      return;
+    }
+    this.inFlight = items;
+    // What gives money back comes before what takes it; reserves keep the order of their arrival.
+    const operations: Operation[] = [];
+    for (const { operations: own } of items) {
+      for (const operation of own) if (operation.kind !== "reserve") operations.push(operation);
+    }
+    for (const { operations: own } of items) {
+      for (const operation of own) if (operation.kind === "reserve") operations.push(operation);
+    }
+    for (const item of items) item.sent = true;
+    this.store.commit({ node: this.node, operations }).then(
+      (reply) => this.committed(items, operations, reply),
+      (error: unknown) => this.notCommitted(items, asStoreFailure(error)),
+    );
+  }
+
+  private take(): Item[] {
+    let count = 0;
+    let size = 0;
+    for (const item of this.queue) {
+      if (item.solo && count > 0) break;
+      if (count > 0 && size + item.operations.length > maxBatch) break;
+      size += item.operations.length;
+      count += 1;
+      if (item.solo) break;
+    }
+    return this.queue.splice(0, count);
+  }
+
+  private committed(items: readonly Item[], operations: readonly Operation[], reply: BatchReply): void {
+    this.inFlight = undefined;
+    if (this.stopped) return;
+    this.remember(reply.day, reply.accounts);
+    const replyTo = new Map<Operation, OperationReply>();
+    operations.forEach((operation, index) => {
+      const own = reply.replies[index];
+      if (own !== undefined) replyTo.set(operation, own);
+    });
+    this.succeeded();
+    for (const notice of reply.notices) {
+      if (notice.kind === "resolved") this.untrack(notice.id);
+      this.options.log(notice);
+    }
+    for (const item of items) {
+      const replies = item.operations.flatMap((operation) => replyTo.get(operation) ?? []);
+      this.leave(item);
+      if (!item.abandoned) item.answer(replies);
+      else if (replies.at(-1)?.kind === "held") this.cancelReserve(item);
+    }
+    this.schedulePump();
+    if (this.queue.length === 0) this.whenIdle?.();
+  }
+
+  private notCommitted(items: readonly Item[], failure: StoreFailure): void {
+    this.inFlight = undefined;
+    if (this.stopped) return;
+    if (failure.kind === "fatal") {
+      this.queue.unshift(...items);
+      this.fail(failure.message);
+      return;
+    }
+    if (failure.kind === "conflict") {
+      this.queue.unshift(...items.flatMap((item) => this.apart(item, items.length === 1, failure)));
+      this.schedulePump();
+      return;
+    }
+    this.queue.unshift(...items.flatMap((item) => (item.abandoned ? this.withoutReserve(item) : item)));
+    this.failing(failure.message);
+    this.backingOff = true;
+    const delay = this.backoffMs * (0.5 + 0.5 * this.options.random());
+    this.backoffMs = Math.min(maxBackoffMs, this.backoffMs * 2);
+    this.options.timers.after(delay, () => {
+      this.backingOff = false;
+      this.schedulePump();
+    });
+  }
+
+  /** A batch that cannot be written is taken apart until the operation that is wrong stands alone. */
+  private apart(item: Item, wasAlone: boolean, failure: StoreFailure): Item[] {
+    if (!wasAlone) return [{ ...item, solo: true }];
+    if (item.operations.length > 1) {
+      // A reserve keeps its place in line and its answer; what it closes is written on its own.
+      const last = item.operations.at(-1);
+      const answered = last?.kind === "reserve" ? last : undefined;
+      const parts = item.operations.filter((operation) => operation !== answered);
+      let waiting = parts.length;
+      const partDone = () => {
+        waiting -= 1;
+        if (waiting === 0 && answered === undefined && !item.abandoned) item.answer([]);
+      };
+      const single = { ...item, solo: true, impatient: false, abandoned: false, failures: 0 };
+      const items: Item[] = parts.map((operation) => ({ ...single, operations: [operation], answer: partDone }));
+      if (answered !== undefined) items.push({ ...item, operations: [answered], solo: true });
+      return items;
+    }
+    const failures = item.failures + 1;
+    if (failures < writeAttempts) return [{ ...item, failures }];
+    const [operation] = item.operations;
+    this.leave(item);
+    if (operation?.kind === "resolve") this.dropped(1, failure.message);
+    if (!item.abandoned) item.answer([{ kind: "unavailable", reason: "the reservation cannot be written" }]);
+    return [];
+  }
+
+  /** The caller of a reserve was told `unavailable`: what it closes still counts, and the reserve must not. */
+  private withoutReserve(item: Item): Item[] {
+    const operations = item.operations.flatMap((operation): Operation[] => {
+      if (operation.kind === "dispatch") return [];
+      if (operation.kind !== "reserve") return [operation];
+      return item.sent ? [{ kind: "cancel", id: operation.reservation.id }] : [];
+    });
+    return operations.length === 0
+      ? []
+      : [{ ...item, operations, impatient: false, abandoned: false, answer: () => {} }];
+  }
+
+  private cancelReserve(item: Item): void {
+    const reserve = item.operations.at(-1);
+    if (reserve?.kind === "reserve") this.enqueue([{ kind: "cancel", id: reserve.reservation.id }], false, () => {});
+  }
+
+  private leave(item: Item): void {
+    for (const { kind } of item.operations) if (kind === "resolve") this.waitingResolutions -= 1;
+    if (item.impatient && !item.abandoned) this.queuedReserves -= 1;
+  }
+
+  /** One timer for all who wait: looks every few milliseconds while somebody does. */
+  private watchLimits(): void {
+    if (this.cancelLimitTimer !== undefined) return;
+    this.cancelLimitTimer = this.options.timers.after(answerLimitMs / 20, () => {
+      this.cancelLimitTimer = undefined;
+      if (this.stopped) return;
+      const limit = this.options.clock.monotonic() - answerLimitMs;
+      const late = (item: Item) => item.impatient && !item.abandoned && item.sinceMs <= limit;
+      for (const item of this.inFlight ?? []) if (late(item)) this.abandon(item);
+      if (this.queue.some(late)) {
+        this.queue = this.queue.flatMap((item) => {
+          if (!late(item)) return item;
+          this.abandon(item);
+          return this.withoutReserve(item);
+        });
+      }
+      if (this.queuedReserves > 0) this.watchLimits();
+    });
+  }
+
+  private abandon(item: Item): void {
+    item.abandoned = true;
+    this.queuedReserves -= 1;
+    item.answer(undefined);
+  }
+
+  private remember(day: UtcDay, rows: readonly AccountRow[]): void {
+    if (this.day === undefined || day > this.day) this.day = day;
+    for (const row of rows) {
+      this.accounts.delete(row.id);
+      this.accounts.set(row.id, row);
+    }
+    for (const id of this.accounts.keys()) {
+      if (this.accounts.size <= maxCachedAccounts) break;
+      this.accounts.delete(id);
+    }
+  }
+
+  private track(id: ReservationId): void {
+    if (this.heldSince.size < maxTrackedHolds) this.heldSince.set(id, this.options.clock.monotonic());
+  }
+
+  private untrack(id: ReservationId): void {
+    const since = this.heldSince.get(id);
+    if (since === undefined) return;
+    this.heldSince.delete(id);
+    this.typicalHoldMs += (this.options.clock.monotonic() - since - this.typicalHoldMs) / 16;
+  }
+
+  /** About as long as a hold lasts here: by then some of those that run now have given back what they did not use. */
+  private retryAfterMs(): number {
+    return Math.round(Math.min(60_000, Math.max(1_000, this.typicalHoldMs)));
+  }
+
+  private failing(message: string): void {
+    const now = this.options.clock.monotonic();
+    this.failingSinceMs ??= now;
+    if (this.away || now - this.failingSinceMs < awayAfterMs) return;
+    this.away = true;
+    this.options.log({ kind: "store_away", message });
+  }
+
+  private succeeded(): void {
+    this.backoffMs = firstBackoffMs;
+    if (this.away) {
+      const awayMs = this.options.clock.monotonic() - (this.failingSinceMs ?? 0);
+      this.options.log({ kind: "store_back", awayMs });
+    }
+    this.away = false;
+    this.failingSinceMs = undefined;
+  }
+
+  private fail(message: string): void {
+    this.failed = `the budget store has failed: ${message}`;
+    this.options.log({ kind: "store_failed", message });
+    for (const item of this.queue) {
+      if (item.impatient && !item.abandoned) {
+        item.abandoned = true;
+        this.queuedReserves -= 1;
+        item.answer(undefined);
+      }
+    }
+    this.whenIdle?.();
+  }
+
+  private dropped(count: number, message: string): void {
+    this.options.log({ kind: "resolutions_dropped", count, message });
+  }
+}

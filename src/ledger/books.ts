@@ -1,0 +1,577 @@
+import { createHash } from "node:crypto";
+import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money.ts";
+import type { UtcDay } from "#domain/time.ts";
+import {
+  type AccountSpend,
+  type ActualSource,
+  adhocGoal,
+  type GoalId,
+  type Reservation,
+  type ReservationId,
+  type ReserveReply,
+  type Resolution,
+  type Spend,
+} from "./ledger.ts";
+
+/**
+ * The rules of the ledger, pure: what a batch of operations does to the rows it touches. Each store locks and reads the
+ * rows, lets `decideBatch` say what changes, and writes that in the same transaction; so no store has rules of its own.
+ */
+
+export type AccountId = string;
+
+export interface AccountRow {
+  readonly id: AccountId;
+  readonly held: number;
+  readonly spent: number;
+  /** What attempts have cost beyond their holds; part of `spent`. */
+  readonly overrun: number;
+  /** The hard cap that the last admission was measured against; null before the first. */
+  readonly hard: number | null;
+  /** An operator's own hard cap; null when the policy's holds. */
+  readonly ownHard: number | null;
+}
+
+export const openStates = ["HELD", "UNRESOLVED"] as const;
+export type ReservationState = (typeof openStates)[number] | "SETTLED" | "RELEASED" | "EXPIRED_CHARGED" | "CORRECTED";
+
+export interface ReservationRow {
+  readonly id: ReservationId;
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly goalAccount: AccountId;
+  readonly dayAccount: AccountId;
+  readonly hold: number;
+  readonly actual: number | null;
+  readonly source: ActualSource | null;
+  readonly state: ReservationState;
+  readonly model: string;
+  readonly nodeId: string;
+  readonly nodeEpoch: number;
+  readonly dispatched: boolean;
+  readonly createdMs: number;
+  readonly expiresMs: number;
+  readonly closedMs: number | null;
+}
+
+/** What moved, and why. Each event happens to a reservation at most once; the amounts are signed. */
+export interface EntryRow {
+  readonly reservationId: ReservationId;
+  readonly event: "admitted" | "unresolved" | "settled" | "released" | "expired_charged" | "corrected";
+  readonly held: number;
+  readonly spent: number;
+  readonly overrun: number;
+  readonly reason: string;
+  readonly nodeId: string;
+  readonly atMs: number;
+}
+
+/** A gateway process; `epoch` rises with each of its starts. */
+export interface NodeIdentity {
+  readonly id: string;
+  readonly epoch: number;
+}
+
+export type Operation =
+  | { readonly kind: "reserve"; readonly reservation: Reservation }
+  | { readonly kind: "dispatch"; readonly id: ReservationId }
+  | { readonly kind: "resolve"; readonly resolution: Resolution }
+  /** A reservation whose caller was told `unavailable`: it was never used, whatever its row says. */
+  | { readonly kind: "cancel"; readonly id: ReservationId }
+  /** The deadline may have passed. */
+  | { readonly kind: "expire"; readonly id: ReservationId }
+  /** The owner is dead: it started anew, or was silent too long. */
+  | { readonly kind: "orphan"; readonly id: ReservationId };
+
+export interface Batch {
+  readonly node: NodeIdentity;
+  readonly operations: readonly Operation[];
+}
+
+export type OperationReply =
+  | ReserveReply
+  /** The operation is in the books, or had no place in them; either way it is done. */
+  | { readonly kind: "done" }
+  /** Answer to `dispatch`: no longer held. */
+  | { readonly kind: "not_held" };
+
+/** What happened to a reservation, for logs, metrics and records. Written once per change, after it is durable. */
+export type LedgerNotice =
+  | {
+      readonly kind: "resolved";
+      readonly id: ReservationId;
+      readonly requestId: string;
+      readonly attempt: number;
+      readonly model: string;
+      readonly state: ReservationState;
+      readonly hold: number;
+      /** What the accounts were charged: the actual cost, the hold, or 0. */
+      readonly charged: number;
+      readonly reason: string;
+    }
+  /** Actual cost above the hold: a defect or a price change. Charged in full. */
+  | {
+      readonly kind: "overrun";
+      readonly id: ReservationId;
+      readonly model: string;
+      readonly hold: number;
+      readonly actual: number;
+    }
+  /** A repeat with other numbers, or for a reservation that cannot take it any more: ignored. */
+  | {
+      readonly kind: "ignored";
+      readonly id: ReservationId;
+      readonly state: ReservationState | "absent";
+      readonly why: string;
+    };
+
+export interface BatchReply {
+  /** One per operation, in their order. */
+  readonly replies: readonly OperationReply[];
+  /** The accounts touched, as they stand after the batch. */
+  readonly accounts: readonly AccountRow[];
+  readonly day: UtcDay;
+  readonly notices: readonly LedgerNotice[];
+}
+
+export interface Changes {
+  readonly accounts: readonly { readonly before: AccountRow; readonly after: AccountRow }[];
+  readonly inserted: readonly ReservationRow[];
+  readonly updated: readonly { readonly before: ReservationRow; readonly after: ReservationRow }[];
+  readonly entries: readonly EntryRow[];
+}
+
+/** The rows of one transaction. Accounts that do not exist yet are empty ones. */
+export interface BooksView {
+  account(id: AccountId): AccountRow;
+  reservation(id: ReservationId): ReservationRow | undefined;
+}
+
+export interface Moment {
+  readonly nowMs: number;
+  readonly day: UtcDay;
+}
+
+/** A hold expires this long after the deadline of its attempt. */
+export const expiryGraceMs = 60_000;
+/** A node that has not been heard of for this long is taken for dead. */
+export const nodeSilentMs = 60_000;
+
+export function emptyAccount(id: AccountId): AccountRow {
+  return { id, held: 0, spent: 0, overrun: 0, hard: null, ownHard: null };
+}
+
+export function dayAccountOf(day: UtcDay): AccountId {
+  return `day/${day}`;
+}
+
+/** Names that every store takes as they are; no control characters, no lone surrogates, not the namespace of `adhoc`. */
+const plainGoal = /^(?!adhoc(?:\/|$))(?!sha256:)[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,200}$/u;
+
+/** `goal/<goal>`; the `adhoc` goal has one account a day. Unusual names stand as their SHA-256. */
+export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
+  if (goal === adhocGoal) return `goal/adhoc/${day}`;
+  if (plainGoal.test(goal)) return `goal/${goal}`;
+  return `goal/sha256:${createHash("sha256").update(goal, "utf16le").digest("hex")}`;
+}
+
+export function isOpen(state: ReservationState): boolean {
+  return state === "HELD" || state === "UNRESOLVED";
+}
+
+/** What a reservation has taken from its accounts for good. */
+export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">): number {
+  if (row.state === "SETTLED" || row.state === "CORRECTED") return row.actual ?? row.hold;
+  return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
+}
+
+export function overrunOf(row: Pick<ReservationRow, "state" | "actual" | "hold">): number {
+  return Math.max(0, chargedOf(row) - row.hold);
+}
+
+export function accountSpendOf(row: AccountRow): AccountSpend {
+  return { spent: nanoUsd(row.spent), held: nanoUsd(row.held) };
+}
+
+export function spendOf(day: UtcDay, goalRow: AccountRow, dayRow: AccountRow): Spend {
+  return {
+    day,
+    goalAccount: accountSpendOf(goalRow),
+    dayAccount: accountSpendOf(dayRow),
+    ...(goalRow.ownHard === null ? {} : { goalHardOverride: nanoUsd(goalRow.ownHard) }),
+    ...(dayRow.ownHard === null ? {} : { dayHardOverride: nanoUsd(dayRow.ownHard) }),
+  };
+}
+
+/**
+ * Applies the operations in their order. Whoever forms the batch puts what gives money back before what takes it.
+ * Throws nothing for any input that the types allow.
+ */
+export function decideBatch(batch: Batch, view: BooksView, moment: Moment): { reply: BatchReply; changes: Changes } {
+  const books = new WorkingBooks(view, batch.node, moment);
+  const replies = batch.operations.map((operation) => books.apply(operation));
+  const changes = books.changes();
+  return {
+    reply: { replies, accounts: books.touchedAccounts(), day: moment.day, notices: books.notices },
+    changes,
+  };
+}
+
+const done: OperationReply = { kind: "done" };
+
+class WorkingBooks {
+  readonly notices: LedgerNotice[] = [];
+  private readonly accounts = new Map<AccountId, { before: AccountRow; after: AccountRow }>();
+  private readonly rows = new Map<
+    ReservationId,
+    { before: ReservationRow | undefined; after: ReservationRow | undefined }
+  >();
+  private readonly entries: EntryRow[] = [];
+  private readonly view: BooksView;
+  private readonly node: NodeIdentity;
+  private readonly moment: Moment;
+
+  constructor(view: BooksView, node: NodeIdentity, moment: Moment) {
+    this.view = view;
+    this.node = node;
+    this.moment = moment;
+  }
+
+  apply(operation: Operation): OperationReply {
+    switch (operation.kind) {
+      case "reserve":
+        return this.reserve(operation.reservation);
+      case "dispatch":
+        return this.dispatch(operation.id);
+      case "resolve":
+        return this.resolve(operation.resolution.id, eventOf(operation.resolution));
+      case "cancel":
+        return this.resolve(operation.id, { to: "released", reason: "never_used", quiet: true });
+      case "expire":
+        return this.expire(operation.id);
+      case "orphan":
+        return this.orphan(operation.id);
+    }
+  }
+
+  touchedAccounts(): AccountRow[] {
+    return [...this.accounts.values()].map(({ after }) => after);
+  }
+
+  changes(): Changes {
+    const inserted: ReservationRow[] = [];
+    const updated: { before: ReservationRow; after: ReservationRow }[] = [];
+    for (const { before, after } of this.rows.values()) {
+      if (after === undefined || after === before) continue;
+      if (before === undefined) inserted.push(after);
+      else updated.push({ before, after });
+    }
+    const accounts = [...this.accounts.values()].filter(({ before, after }) => before !== after);
+    return { accounts, inserted, updated, entries: this.entries };
+  }
+
+  private reserve(reservation: Reservation): OperationReply {
+    const goalAccount = goalAccountOf(reservation.goal, this.moment.day);
+    const dayAccount = dayAccountOf(this.moment.day);
+    const existing = this.row(reservation.id);
+    if (existing !== undefined) return this.sameAgain(existing, reservation);
+
+    const goalRow = this.account(goalAccount);
+    const dayRow = this.account(dayAccount);
+    const goalHard = goalRow.ownHard ?? reservation.perGoalHard;
+    const dayHard = dayRow.ownHard ?? reservation.perDayHard;
+    const goalRoom = goalHard - goalRow.spent - goalRow.held;
+    const dayRoom = dayHard - dayRow.spent - dayRow.held;
+    if (reservation.amount > goalRoom || reservation.amount > dayRoom) {
+      // Waiting mends a refusal only if every cap that refuses would have room without the running holds.
+      const waitable = reservation.amount <= goalRoom + goalRow.held && reservation.amount <= dayRoom + dayRow.held;
+      const binding = goalRoom <= dayRoom ? "goal" : "day";
+      return {
+        kind: "refused",
+        binding,
+        spend: spendOf(this.moment.day, goalRow, dayRow),
+        hard: nanoUsd(binding === "goal" ? goalHard : dayHard),
+        ...(waitable ? { retryAfterMs: 1_000 } : {}),
+      };
+    }
+    const row: ReservationRow = {
+      id: reservation.id,
+      requestId: reservation.requestId,
+      attempt: reservation.attempt,
+      goalAccount,
+      dayAccount,
+      hold: reservation.amount,
+      actual: null,
+      source: null,
+      state: "HELD",
+      model: reservation.modelKey,
+      nodeId: this.node.id,
+      nodeEpoch: this.node.epoch,
+      dispatched: reservation.dispatch !== "later",
+      createdMs: this.moment.nowMs,
+      expiresMs: this.moment.nowMs + reservation.deadlineMs + expiryGraceMs,
+      closedMs: null,
+    };
+    this.put(row);
+    this.enter(row, "admitted", row.hold, 0, 0, row.dispatched ? "dispatched" : "not_dispatched");
+    this.setAccount({ ...this.account(goalAccount), hard: goalHard });
+    this.setAccount({ ...this.account(dayAccount), hard: dayHard });
+    return {
+      kind: "held",
+      day: this.moment.day,
+      spend: spendOf(this.moment.day, this.account(goalAccount), this.account(dayAccount)),
+    };
+  }
+
+  /** The same id again: a repeat after a lost reply, or a defect of the caller. */
+  private sameAgain(row: ReservationRow, reservation: Reservation): OperationReply {
+    const same =
+      row.requestId === reservation.requestId &&
+      row.attempt === reservation.attempt &&
+      row.hold === reservation.amount &&
+      row.model === reservation.modelKey;
+    if (!same || row.state !== "HELD" || row.nodeId !== this.node.id) {
+      this.ignore(row.id, row.state, same ? "reserved again after it was closed" : "reserved again with other numbers");
+      return { kind: "unavailable", reason: "this reservation is already used" };
+    }
+    const day = row.dayAccount.slice("day/".length);
+    return {
+      kind: "held",
+      day,
+      spend: spendOf(day, this.account(row.goalAccount), this.account(row.dayAccount)),
+    };
+  }
+
+  private dispatch(id: ReservationId): OperationReply {
+    const row = this.row(id);
+    if (row === undefined || row.state !== "HELD") return { kind: "not_held" };
+    if (!row.dispatched) this.put({ ...row, dispatched: true });
+    return done;
+  }
+
+  private expire(id: ReservationId): OperationReply {
+    const row = this.row(id);
+    if (row === undefined || !isOpen(row.state) || row.expiresMs > this.moment.nowMs) return done;
+    return this.resolve(
+      id,
+      row.dispatched ? { to: "charged", reason: "deadline_passed" } : { to: "released", reason: "never_dispatched" },
+    );
+  }
+
+  private orphan(id: ReservationId): OperationReply {
+    const row = this.row(id);
+    if (row === undefined || row.state !== "HELD") return done;
+    return this.resolve(
+      id,
+      row.dispatched ? { to: "unknown", reason: "owner_died" } : { to: "released", reason: "never_dispatched" },
+    );
+  }
+
+  private resolve(id: ReservationId, event: CloseEvent): OperationReply {
+    const row = this.row(id);
+    if (row === undefined) {
+      if (event.quiet !== true) this.ignore(id, "absent", `${event.to} for a reservation that is not in the books`);
+      return done;
+    }
+    switch (row.state) {
+      case "HELD":
+      case "UNRESOLVED":
+        this.closeOpen(row, event);
+        return done;
+      case "EXPIRED_CHARGED":
+        if (event.to === "settled") this.correct(row, event.actual, event.source, event.reason);
+        else if (event.to === "released") this.correct(row, 0, null, event.reason);
+        return done;
+      case "SETTLED":
+      case "CORRECTED":
+      case "RELEASED":
+        if (!repeats(row, event)) this.ignore(id, row.state, `${describe(event)} after ${row.state}`);
+        return done;
+    }
+  }
+
+  private closeOpen(row: ReservationRow, event: CloseEvent): void {
+    const closed = { closedMs: this.moment.nowMs };
+    switch (event.to) {
+      case "settled": {
+        const overrun = Math.max(0, event.actual - row.hold);
+        const after: ReservationRow = {
+          ...row,
+          ...closed,
+          state: "SETTLED",
+          actual: event.actual,
+          source: event.source,
+        };
+        this.put(after);
+        this.enter(after, "settled", -row.hold, event.actual, overrun, event.reason);
+        if (overrun > 0) this.noticeOverrun(row, event.actual);
+        return;
+      }
+      case "released": {
+        const after: ReservationRow = { ...row, ...closed, state: "RELEASED" };
+        this.put(after);
+        this.enter(after, "released", -row.hold, 0, 0, event.reason);
+        return;
+      }
+      case "charged": {
+        const after: ReservationRow = { ...row, ...closed, state: "EXPIRED_CHARGED" };
+        this.put(after);
+        this.enter(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
+        return;
+      }
+      case "unknown": {
+        if (row.state === "UNRESOLVED") return;
+        // Somebody says that the outcome is unknown, so somebody has sent the call: it can be billed from here on.
+        const after: ReservationRow = { ...row, state: "UNRESOLVED", dispatched: true };
+        this.put(after);
+        this.enter(after, "unresolved", 0, 0, 0, event.reason);
+        return;
+      }
+    }
+  }
+
+  /** The hold was charged at the deadline; now the real cost is known. Once. */
+  private correct(row: ReservationRow, actual: number, source: ActualSource | null, reason: string): void {
+    const overrun = Math.max(0, actual - row.hold);
+    const after: ReservationRow = { ...row, state: "CORRECTED", actual, source, closedMs: this.moment.nowMs };
+    this.put(after);
+    this.enter(after, "corrected", 0, actual - row.hold, overrun, reason);
+    if (overrun > 0) this.noticeOverrun(row, actual);
+  }
+
+  private noticeOverrun(row: ReservationRow, actual: number): void {
+    this.notices.push({ kind: "overrun", id: row.id, model: row.model, hold: row.hold, actual });
+  }
+
+  /** Writes what moved and moves it: in both accounts of the reservation alike. */
+  private enter(
+    row: ReservationRow,
+    event: EntryRow["event"],
+    held: number,
+    spent: number,
+    overrun: number,
+    reason: string,
+  ): void {
+    const { id: nodeId } = this.node;
+    this.entries.push({
+      reservationId: row.id,
+      event,
+      held,
+      spent,
+      overrun,
+      reason: reason.slice(0, 200),
+      nodeId,
+      atMs: this.moment.nowMs,
+    });
+    if (held !== 0 || spent !== 0 || overrun !== 0) {
+      for (const id of [row.goalAccount, row.dayAccount]) {
+        const account = this.account(id);
+        this.setAccount({
+          ...account,
+          held: account.held + held,
+          spent: account.spent + spent,
+          overrun: account.overrun + overrun,
+        });
+      }
+    }
+    if (event !== "admitted") {
+      this.notices.push({
+        kind: "resolved",
+        id: row.id,
+        requestId: row.requestId,
+        attempt: row.attempt,
+        model: row.model,
+        state: row.state,
+        hold: row.hold,
+        charged: chargedOf(row),
+        reason,
+      });
+    }
+  }
+
+  private ignore(id: ReservationId, state: ReservationState | "absent", why: string): void {
+    this.notices.push({ kind: "ignored", id, state, why });
+  }
+
+  private account(id: AccountId): AccountRow {
+    let entry = this.accounts.get(id);
+    if (entry === undefined) {
+      const row = this.view.account(id);
+      entry = { before: row, after: row };
+      this.accounts.set(id, entry);
+    }
+    return entry.after;
+  }
+
+  private setAccount(row: AccountRow): void {
+    const entry = this.accounts.get(row.id);
+    if (entry === undefined) throw new Error(`account ${row.id} written before it was read`);
+    const { after } = entry;
+    if (
+      after.held === row.held &&
+      after.spent === row.spent &&
+      after.overrun === row.overrun &&
+      after.hard === row.hard
+    )
+      return;
+    entry.after = row;
+  }
+
+  private row(id: ReservationId): ReservationRow | undefined {
+    let entry = this.rows.get(id);
+    if (entry === undefined) {
+      const row = this.view.reservation(id);
+      entry = { before: row, after: row };
+      this.rows.set(id, entry);
+    }
+    return entry.after;
+  }
+
+  private put(row: ReservationRow): void {
+    const entry = this.rows.get(row.id);
+    if (entry === undefined) throw new Error(`reservation ${row.id} written before it was read`);
+    entry.after = row;
+  }
+}
+
+type CloseEvent =
+  | {
+      readonly to: "settled";
+      readonly actual: NanoUsd;
+      readonly source: ActualSource;
+      readonly reason: string;
+      readonly quiet?: boolean;
+    }
+  | { readonly to: "released" | "unknown" | "charged"; readonly reason: string; readonly quiet?: boolean };
+
+function eventOf(resolution: Resolution): CloseEvent {
+  switch (resolution.kind) {
+    case "settled":
+      return { to: "settled", actual: resolution.actual, source: resolution.source, reason: resolution.source };
+    case "released":
+    case "unknown":
+    case "charged":
+      return { to: resolution.kind, reason: resolution.reason };
+  }
+}
+
+/** Whether an event says again what is in the books already. */
+function repeats(row: ReservationRow, event: CloseEvent): boolean {
+  switch (event.to) {
+    case "settled":
+      return row.actual === event.actual && row.state !== "RELEASED";
+    case "released":
+      return row.state === "RELEASED" || (row.state === "CORRECTED" && row.actual === 0);
+    // Weaker news about something that is known by now: late, not wrong.
+    case "charged":
+    case "unknown":
+      return row.state !== "RELEASED";
+  }
+}
+
+function describe(event: CloseEvent): string {
+  return event.to === "settled" ? `settled at ${event.actual}` : event.to;
+}
+
+/** The spend of an account nobody has touched. */
+export const emptySpend: AccountSpend = { spent: zeroUsd, held: zeroUsd };

@@ -1,0 +1,620 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { type Clock, utcDayOf } from "#domain/time.ts";
+import type { BatchedLedger, LedgerEvent } from "./batched-ledger.ts";
+import { adhocGoal, type Reservation, type ReserveReply } from "./ledger.ts";
+
+/** What every form of the ledger must do; run by each form's own test file. */
+
+export interface LedgerBench {
+  /** Opens a node over the same books; many may be open at once. */
+  open(nodeId: string, log?: (event: LedgerEvent) => void): Promise<BatchedLedger>;
+  /** The store's clock; moving it moves deadlines and days. */
+  readonly clock: MovableClock;
+  /** What is wrong with the books. */
+  audit(): Promise<readonly string[]>;
+  /** The operator's own cap, `goal/…` or `day/…`. */
+  setCap(account: string, hard: NanoUsd | null): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Wall-clock time that tests move; the monotonic clock is the real one. */
+export class MovableClock implements Clock {
+  offsetMs = 0;
+
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+
+  monotonic(): number {
+    return performance.now();
+  }
+
+  /** Moves to a moment of the UTC day that the clock shows. */
+  moveTo(hours: number, minutes: number, seconds = 0): void {
+    const midnight = Math.floor(this.now() / 86_400_000) * 86_400_000;
+    this.offsetMs += midnight + ((hours * 60 + minutes) * 60 + seconds) * 1_000 - this.now();
+  }
+}
+
+let made = 0;
+
+export function reservationOf(fields: Partial<Reservation> & { amount: NanoUsd }): Reservation {
+  made += 1;
+  return {
+    id: `res-${made}-${Math.random().toString(36).slice(2)}`,
+    requestId: `req-${made}-${Math.random().toString(36).slice(2)}`,
+    attempt: 1,
+    goal: "session/goal",
+    modelKey: "vendor_v4_flash",
+    perGoalHard: nanoUsd(1_000),
+    perDayHard: nanoUsd(10_000),
+    deadlineMs: 600_000,
+    ...fields,
+  };
+}
+
+const usd = nanoUsd;
+const cost = (id: string, actual: number) =>
+  ({ id, kind: "settled", actual: usd(actual), source: "upstream_cost" }) as const;
+
+export function ledgerContract(form: string, makeBench: () => Promise<LedgerBench>): void {
+  describe(`the ${form} ledger`, () => {
+    let bench: LedgerBench;
+    let ledger: BatchedLedger;
+    let events: LedgerEvent[];
+    const opened: BatchedLedger[] = [];
+
+    async function open(nodeId: string): Promise<BatchedLedger> {
+      const node = await bench.open(nodeId, (event) => events.push(event));
+      opened.push(node);
+      return node;
+    }
+
+    beforeEach(async () => {
+      bench = await makeBench();
+      // Noon, so that no test meets midnight by chance.
+      bench.clock.moveTo(12, 0);
+      events = [];
+      ledger = await open("node-a");
+    });
+
+    afterEach(async () => {
+      try {
+        expect(await bench.audit()).toEqual([]);
+      } finally {
+        for (const node of opened.splice(0)) await node.close(1_000);
+        await bench.close();
+      }
+    });
+
+    const spendOf = async (goal = "session/goal") => {
+      const spend = await ledger.read(goal);
+      if (spend === undefined) throw new Error("the store did not answer");
+      return spend;
+    };
+    const counters = async (goal?: string) => {
+      const { goalAccount, dayAccount } = await spendOf(goal);
+      return { goal: [goalAccount.spent, goalAccount.held], day: [dayAccount.spent, dayAccount.held] } as unknown;
+    };
+    const both = (spent: number, held: number) => ({ goal: [spent, held], day: [spent, held] });
+
+    describe("holding", () => {
+      test("takes the amount from the goal and from the day", async () => {
+        const reply = await ledger.reserve(reservationOf({ amount: usd(300) }));
+        expect(reply.kind).toBe("held");
+        expect(await counters()).toEqual(both(0, 300));
+      });
+
+      test("fills a cap to the last nano-dollar and refuses the next one", async () => {
+        expect((await ledger.reserve(reservationOf({ amount: usd(1_000) }))).kind).toBe("held");
+        const refused = await ledger.reserve(reservationOf({ amount: usd(1) }));
+        expect(refused).toMatchObject({ kind: "refused", binding: "goal", hard: usd(1_000) });
+      });
+
+      test("holds nothing when one of the two caps refuses", async () => {
+        const reply = await ledger.reserve(reservationOf({ amount: usd(500), perDayHard: usd(499) }));
+        expect(reply).toMatchObject({ kind: "refused", binding: "day", hard: usd(499) });
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("never holds more than the cap, however many ask at once, from however many nodes", async () => {
+        const nodes = [ledger, await open("node-b"), await open("node-c")];
+        const asked = Array.from({ length: 150 }, (_, i) =>
+          nodes[i % 3]!.reserve(reservationOf({ amount: usd(7), goal: `g${i % 4}`, perDayHard: usd(400) })),
+        );
+        const replies = await Promise.all(asked);
+        expect(replies.filter(({ kind }) => kind === "held")).toHaveLength(57); // 57 × 7 = 399
+        expect(replies.filter(({ kind }) => kind === "refused")).toHaveLength(93);
+        expect((await spendOf()).dayAccount).toEqual({ spent: usd(0), held: usd(399) });
+      });
+
+      test("the same reservation twice is held once, and both callers hear so", async () => {
+        const reservation = reservationOf({ amount: usd(300) });
+        const [first, second] = await Promise.all([ledger.reserve(reservation), ledger.reserve(reservation)]);
+        expect([first.kind, second.kind, (await ledger.reserve(reservation)).kind]).toEqual(["held", "held", "held"]);
+        expect(await counters()).toEqual(both(0, 300));
+      });
+
+      test("an id that was used with other numbers is not admitted again", async () => {
+        const reservation = reservationOf({ amount: usd(300) });
+        await ledger.reserve(reservation);
+        expect((await ledger.reserve({ ...reservation, amount: usd(301) })).kind).toBe("unavailable");
+        expect(await counters()).toEqual(both(0, 300));
+      });
+
+      test("an id whose reservation is closed is not admitted again", async () => {
+        const reservation = reservationOf({ amount: usd(300) });
+        await ledger.reserve(reservation);
+        await ledger.resolve([cost(reservation.id, 20)]);
+        expect((await ledger.reserve(reservation)).kind).toBe("unavailable");
+        expect(await counters()).toEqual(both(20, 0));
+      });
+
+      test("one attempt of a request cannot be held under two ids, and its neighbours are not harmed", async () => {
+        const first = reservationOf({ amount: usd(10) });
+        const twin = reservationOf({ amount: usd(10), requestId: first.requestId });
+        const others = [reservationOf({ amount: usd(10) }), reservationOf({ amount: usd(10) })];
+        await ledger.reserve(first);
+        const replies = await Promise.all([others[0]!, twin, others[1]!].map((one) => ledger.reserve(one)));
+        expect(replies.map(({ kind }) => kind)).toEqual(["held", "unavailable", "held"]);
+        expect(await counters()).toEqual(both(0, 30));
+      });
+
+      test("an amount of zero is held even where nothing is left", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(1_000) }));
+        expect((await ledger.reserve(reservationOf({ amount: usd(0) }))).kind).toBe("held");
+      });
+
+      test("a cap of zero admits nothing that costs", async () => {
+        const reply = await ledger.reserve(reservationOf({ amount: usd(1), perGoalHard: usd(0) }));
+        expect(reply).toMatchObject({ kind: "refused", binding: "goal", hard: usd(0) });
+      });
+    });
+
+    describe("refusing", () => {
+      test("says when waiting for running holds can mend it", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(900) }));
+        const refused = await ledger.reserve(reservationOf({ amount: usd(200) }));
+        if (refused.kind !== "refused") throw new Error(refused.kind);
+        expect(refused.retryAfterMs).toBeGreaterThanOrEqual(1_000);
+        expect(refused.spend.goalAccount).toEqual({ spent: usd(0), held: usd(900) });
+      });
+
+      test("says nothing of waiting when the money is spent", async () => {
+        const reservation = reservationOf({ amount: usd(900) });
+        await ledger.reserve(reservation);
+        await ledger.resolve([cost(reservation.id, 900)]);
+        const refused = await ledger.reserve(reservationOf({ amount: usd(200) }));
+        expect(refused.kind).toBe("refused");
+        expect("retryAfterMs" in refused).toBe(false);
+      });
+
+      test("says nothing of waiting when an amount is above a whole cap", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(10) }));
+        expect("retryAfterMs" in (await ledger.reserve(reservationOf({ amount: usd(1_001) })))).toBe(false);
+      });
+
+      test("leaves no trace: the same reservation is held once there is room", async () => {
+        const first = reservationOf({ amount: usd(900) });
+        const second = reservationOf({ amount: usd(200) });
+        await ledger.reserve(first);
+        expect((await ledger.reserve(second)).kind).toBe("refused");
+        await ledger.resolve([{ id: first.id, kind: "released", reason: "rejected" }]);
+        expect((await ledger.reserve(second)).kind).toBe("held");
+        expect(await counters()).toEqual(both(0, 200));
+      });
+
+      test("names the cap with the least room", async () => {
+        const reply = await ledger.reserve(
+          reservationOf({ amount: usd(500), perGoalHard: usd(400), perDayHard: usd(300) }),
+        );
+        expect(reply).toMatchObject({ kind: "refused", binding: "day", hard: usd(300) });
+      });
+    });
+
+    describe("resolving", () => {
+      const held = async (amount = 300, fields: Partial<Reservation> = {}) => {
+        const reservation = reservationOf({ amount: usd(amount), ...fields });
+        expect((await ledger.reserve(reservation)).kind).toBe("held");
+        return reservation.id;
+      };
+
+      test("a known cost is charged and the rest of the hold given back", async () => {
+        await ledger.resolve([cost(await held(), 120)]);
+        expect(await counters()).toEqual(both(120, 0));
+      });
+
+      test("a cost of zero is charged as zero", async () => {
+        await ledger.resolve([cost(await held(), 0)]);
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("a call that was never billed gives the whole hold back", async () => {
+        await ledger.resolve([{ id: await held(), kind: "released", reason: "connect failed" }]);
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("an unknown outcome stays held", async () => {
+        await ledger.resolve([{ id: await held(), kind: "unknown", reason: "reset after dispatch" }]);
+        expect(await counters()).toEqual(both(0, 300));
+      });
+
+      test("an unknown outcome that becomes known is charged what it cost", async () => {
+        const id = await held();
+        await ledger.resolve([{ id, kind: "unknown", reason: "timed out" }]);
+        await ledger.resolve([cost(id, 50)]);
+        expect(await counters()).toEqual(both(50, 0));
+      });
+
+      test("one that will never be known is charged its hold", async () => {
+        await ledger.resolve([{ id: await held(), kind: "charged", reason: "caller gone" }]);
+        expect(await counters()).toEqual(both(300, 0));
+      });
+
+      test("a cost above the hold is charged in full and reported", async () => {
+        const id = await held(300);
+        await ledger.resolve([cost(id, 450)]);
+        expect(await counters()).toEqual(both(450, 0));
+        expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", id, hold: 300, actual: 450 }));
+      });
+
+      test("after an overrun beyond the cap nothing more is admitted, and the books still balance", async () => {
+        await ledger.resolve([cost(await held(1_000), 1_500)]);
+        expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
+      });
+
+      test("saying it twice changes nothing", async () => {
+        const id = await held();
+        await Promise.all([ledger.resolve([cost(id, 120)]), ledger.resolve([cost(id, 120), cost(id, 120)])]);
+        await ledger.resolve([cost(id, 120)]);
+        expect(await counters()).toEqual(both(120, 0));
+        expect(events.filter(({ kind }) => kind === "ignored")).toEqual([]);
+      });
+
+      test("saying something else afterwards is ignored and reported", async () => {
+        const id = await held();
+        await ledger.resolve([cost(id, 120)]);
+        await ledger.resolve([cost(id, 90)]);
+        await ledger.resolve([{ id, kind: "released", reason: "changed my mind" }]);
+        expect(await counters()).toEqual(both(120, 0));
+        expect(events.filter(({ kind }) => kind === "ignored")).toHaveLength(2);
+      });
+
+      test("nothing brings a released hold back", async () => {
+        const id = await held();
+        await ledger.resolve([{ id, kind: "released", reason: "rejected" }]);
+        await ledger.resolve([{ id, kind: "unknown", reason: "?" }]);
+        await ledger.resolve([{ id, kind: "charged", reason: "?" }]);
+        await ledger.resolve([cost(id, 5)]);
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("a reservation that nobody made is reported and harms nobody", async () => {
+        const id = await held();
+        await ledger.resolve([cost("nobody-made-me", 5), cost(id, 120)]);
+        expect(await counters()).toEqual(both(120, 0));
+        expect(events).toContainEqual(expect.objectContaining({ kind: "ignored", id: "nobody-made-me" }));
+      });
+
+      test("another node may say it", async () => {
+        const id = await held();
+        const other = await open("node-b");
+        await other.resolve([cost(id, 120)]);
+        expect(await counters()).toEqual(both(120, 0));
+      });
+
+      test("more resolutions than fit in a batch are all written", async () => {
+        const ids = await Promise.all(Array.from({ length: 700 }, () => held(1)));
+        await ledger.resolve(ids.map((id) => cost(id, 1)));
+        expect(await counters()).toEqual(both(700, 0));
+      });
+    });
+
+    describe("a retry", () => {
+      test("closes the failed attempt and holds for the next in one step, where there is room for one only", async () => {
+        const first = reservationOf({ amount: usd(800) });
+        const second = reservationOf({ amount: usd(900), requestId: first.requestId, attempt: 2 });
+        await ledger.reserve(first);
+        const reply = await ledger.reserve(second, [{ id: first.id, kind: "released", reason: "rate_limited" }]);
+        expect(reply.kind).toBe("held");
+        expect(await counters()).toEqual(both(0, 900));
+      });
+
+      test("keeps holding for an attempt whose outcome is unknown", async () => {
+        const first = reservationOf({ amount: usd(800) });
+        const second = reservationOf({ amount: usd(900), requestId: first.requestId, attempt: 2 });
+        await ledger.reserve(first);
+        const reply = await ledger.reserve(second, [{ id: first.id, kind: "unknown", reason: "timed_out" }]);
+        expect(reply.kind).toBe("refused");
+        expect(await counters()).toEqual(both(0, 800));
+      });
+
+      test("that is refused still closes the attempt before it", async () => {
+        const first = reservationOf({ amount: usd(800) });
+        await ledger.reserve(first);
+        const reply = await ledger.reserve(reservationOf({ amount: usd(999) }), [cost(first.id, 100)]);
+        expect(reply).toMatchObject({ kind: "refused" });
+        expect(await counters()).toEqual(both(100, 0));
+      });
+    });
+
+    describe("time", () => {
+      test("a hold whose deadline and grace have passed is charged in full", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 10_000 }));
+        bench.clock.offsetMs += 69_000;
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(0, 300));
+        bench.clock.offsetMs += 2_000;
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(300, 0));
+      });
+
+      test("one of unknown outcome too", async () => {
+        const reservation = reservationOf({ amount: usd(300), deadlineMs: 10_000 });
+        await ledger.reserve(reservation);
+        await ledger.resolve([{ id: reservation.id, kind: "unknown", reason: "reset" }]);
+        bench.clock.offsetMs += 71_000;
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(300, 0));
+      });
+
+      test("a cost that comes after the charge corrects it, once", async () => {
+        const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
+        await ledger.reserve(reservation);
+        bench.clock.offsetMs += 61_000;
+        await ledger.sweep();
+        await ledger.resolve([cost(reservation.id, 40)]);
+        expect(await counters()).toEqual(both(40, 0));
+        await ledger.resolve([cost(reservation.id, 40)]);
+        await ledger.resolve([cost(reservation.id, 41)]);
+        expect(await counters()).toEqual(both(40, 0));
+      });
+
+      test("a late cost above the charge raises it and is reported as overrun", async () => {
+        const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
+        await ledger.reserve(reservation);
+        await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "gone" }]);
+        await ledger.resolve([cost(reservation.id, 350)]);
+        expect(await counters()).toEqual(both(350, 0));
+        expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", hold: 300, actual: 350 }));
+      });
+
+      test("a new day starts from nothing; the goal goes on", async () => {
+        bench.clock.moveTo(23, 59, 50);
+        const reservation = reservationOf({ amount: usd(300) });
+        const reply = await ledger.reserve(reservation);
+        bench.clock.offsetMs += 20_000;
+        expect(reply).toMatchObject({ kind: "held", day: utcDayOf(bench.clock.now() - 86_400_000) });
+        await ledger.reserve(reservationOf({ amount: usd(100) }));
+        expect(await counters()).toEqual({ goal: [0, 400], day: [0, 100] });
+      });
+
+      test("what began before midnight is settled to the day it began on", async () => {
+        bench.clock.moveTo(23, 59, 50);
+        const reservation = reservationOf({ amount: usd(300) });
+        await ledger.reserve(reservation);
+        bench.clock.offsetMs += 20_000;
+        await ledger.resolve([cost(reservation.id, 200)]);
+        expect(await counters()).toEqual({ goal: [200, 0], day: [0, 0] });
+      });
+
+      test("requests without a goal share one that starts anew each day", async () => {
+        bench.clock.moveTo(23, 59, 50);
+        await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }));
+        expect((await ledger.reserve(reservationOf({ amount: usd(1), goal: adhocGoal }))).kind).toBe("refused");
+        bench.clock.offsetMs += 20_000;
+        expect((await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }))).kind).toBe("held");
+      });
+
+      test("the same reservation repeated after midnight is still the one of the day before", async () => {
+        bench.clock.moveTo(23, 59, 50);
+        const reservation = reservationOf({ amount: usd(300) });
+        const first = await ledger.reserve(reservation);
+        bench.clock.offsetMs += 20_000;
+        const again = await ledger.reserve(reservation);
+        if (first.kind !== "held" || again.kind !== "held") throw new Error(`${first.kind}, ${again.kind}`);
+        expect(again.day).toBe(first.day);
+        expect(await counters()).toEqual({ goal: [0, 300], day: [0, 0] });
+      });
+    });
+
+    describe("nodes", () => {
+      test("a node that starts anew leaves what it had dispatched held, to be charged at the deadline", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 1_000 }));
+        ledger = await open("node-a");
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(0, 300));
+        expect(events).toContainEqual(expect.objectContaining({ kind: "resolved", state: "UNRESOLVED" }));
+        bench.clock.offsetMs += 62_000;
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(300, 0));
+      });
+
+      test("a node that starts anew releases what it had not dispatched", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(300), dispatch: "later" }));
+        ledger = await open("node-a");
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("what was marked as dispatched is not released", async () => {
+        const reservation = reservationOf({ amount: usd(300), dispatch: "later" });
+        await ledger.reserve(reservation);
+        expect(await ledger.markDispatched(reservation.id)).toBe(true);
+        ledger = await open("node-a");
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(0, 300));
+      });
+
+      test("what was released under a node must not be dispatched any more", async () => {
+        const reservation = reservationOf({ amount: usd(300), dispatch: "later", deadlineMs: 0 });
+        await ledger.reserve(reservation);
+        bench.clock.offsetMs += 61_000;
+        await ledger.sweep();
+        expect(await ledger.markDispatched(reservation.id)).toBe(false);
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("the holds of a node silent for a minute are taken up by the others; of a living one never", async () => {
+        const other = await open("node-b");
+        await other.reserve(reservationOf({ amount: usd(300), dispatch: "later" }));
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(0, 300));
+        bench.clock.offsetMs += 61_000;
+        await ledger.sweep();
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("two nodes that sweep at once charge once", async () => {
+        const other = await open("node-b");
+        await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 0 }));
+        bench.clock.offsetMs += 61_000;
+        await Promise.all([ledger.sweep(), other.sweep(), ledger.sweep(), other.sweep()]);
+        expect(await counters()).toEqual(both(300, 0));
+      });
+    });
+
+    describe("caps of the operator", () => {
+      test("a cap set for a goal beats the policy's, down and up", async () => {
+        await bench.setCap("goal/session/goal", usd(100));
+        expect(await ledger.reserve(reservationOf({ amount: usd(101) }))).toMatchObject({
+          kind: "refused",
+          hard: usd(100),
+        });
+        await bench.setCap("goal/session/goal", usd(5_000));
+        expect((await ledger.reserve(reservationOf({ amount: usd(4_000) }))).kind).toBe("held");
+        expect((await spendOf()).goalHardOverride).toBe(usd(5_000));
+      });
+
+      test("a cap set for a day beats the policy's, and goes when it is taken away", async () => {
+        const day = `day/${utcDayOf(bench.clock.now())}`;
+        await bench.setCap(day, usd(100));
+        expect(await ledger.reserve(reservationOf({ amount: usd(101) }))).toMatchObject({ binding: "day" });
+        await bench.setCap(day, null);
+        expect((await ledger.reserve(reservationOf({ amount: usd(101) }))).kind).toBe("held");
+      });
+
+      test("a cap below what is spent refuses and takes nothing back", async () => {
+        await ledger.reserve(reservationOf({ amount: usd(500) }));
+        await bench.setCap("goal/session/goal", usd(100));
+        expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
+        expect(await counters()).toEqual(both(0, 500));
+      });
+    });
+
+    describe("views", () => {
+      test("peek shows what this node saw last, without asking the store", async () => {
+        expect(ledger.peek("session/goal")).toBeUndefined();
+        const reservation = reservationOf({ amount: usd(300) });
+        await ledger.reserve(reservation);
+        expect(ledger.peek("session/goal")).toMatchObject({ goalAccount: { spent: usd(0), held: usd(300) } });
+        await ledger.resolve([cost(reservation.id, 10)]);
+        expect(ledger.peek("session/goal")).toMatchObject({ goalAccount: { spent: usd(10), held: usd(0) } });
+      });
+
+      test("read sees what other nodes did, and peek shows it from then on", async () => {
+        const other = await open("node-b");
+        await ledger.reserve(reservationOf({ amount: usd(300) }));
+        expect((await other.read("session/goal"))?.goalAccount.held).toBe(usd(300));
+        expect(other.peek("session/goal")?.goalAccount.held).toBe(usd(300));
+      });
+
+      test("names of goals are kept apart, whatever characters they have", async () => {
+        const names = [
+          "a",
+          "A",
+          "a ",
+          "a'b",
+          'a"b',
+          "a\\b",
+          "a\u0000b",
+          "ä/ö",
+          "\ud800",
+          "😀",
+          "adhoc/x",
+          "x".repeat(5_000),
+          "%",
+          "_",
+        ];
+        for (const [index, goal] of names.entries()) {
+          await ledger.reserve(reservationOf({ amount: usd(index + 1), goal }));
+        }
+        for (const [index, goal] of names.entries()) {
+          expect((await spendOf(goal)).goalAccount.held).toBe(usd(index + 1));
+        }
+      });
+    });
+
+    test("retention removes what is closed for long, and the counters stay", async () => {
+      const old = reservationOf({ amount: usd(300) });
+      const open = reservationOf({ amount: usd(50), deadlineMs: 86_400_000 });
+      await ledger.reserve(old);
+      await ledger.resolve([cost(old.id, 200)]);
+      bench.clock.offsetMs += 31 * 86_400_000;
+      await ledger.reserve(open);
+      await ledger.prune();
+      expect(await counters()).toEqual({ goal: [200, 50], day: [0, 50] });
+      await ledger.resolve([cost(open.id, 20)]);
+      expect(await counters()).toEqual({ goal: [220, 0], day: [20, 0] });
+      expect(events).toContainEqual({ kind: "pruned", reservations: 1 });
+    });
+
+    test("after closing it answers unavailable", async () => {
+      await ledger.close(1_000);
+      expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("unavailable");
+      expect(ledger.status().ok).toBe(false);
+    });
+
+    test("spent plus held never passes the cap, and replies follow a simple account, in any order of calls", async () => {
+      const step = fc.oneof(
+        {
+          weight: 4,
+          arbitrary: fc.record({ do: fc.constant("reserve" as const), amount: fc.integer({ min: 0, max: 400 }) }),
+        },
+        {
+          weight: 3,
+          arbitrary: fc.record({
+            do: fc.constantFrom("settle" as const, "release" as const, "unknown" as const, "charge" as const),
+            pick: fc.nat(),
+            share: fc.integer({ min: 0, max: 100 }),
+          }),
+        },
+      );
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+          run += 1;
+          const goal = `random/${run}`;
+          const open = new Map<string, number>();
+          let spent = 0;
+          const heldSum = () => [...open.values()].reduce((sum, hold) => sum + hold, 0);
+          for (const one of steps) {
+            if (one.do === "reserve") {
+              const amount = usd(one.amount);
+              const reservation = reservationOf({ amount, goal, perDayHard: usd(1_000_000_000) });
+              const fits = spent + heldSum() + one.amount <= 1_000;
+              const reply: ReserveReply = await ledger.reserve(reservation);
+              expect(reply.kind).toBe(fits ? "held" : "refused");
+              if (fits) open.set(reservation.id, one.amount);
+              continue;
+            }
+            const [id, hold] = [...open][one.pick % Math.max(1, open.size)] ?? [];
+            if (id === undefined || hold === undefined) continue;
+            const actual = Math.floor((hold * one.share) / 100);
+            if (one.do === "settle") await ledger.resolve([cost(id, actual)]);
+            else if (one.do === "release") await ledger.resolve([{ id, kind: "released", reason: "test" }]);
+            else if (one.do === "charge") await ledger.resolve([{ id, kind: "charged", reason: "test" }]);
+            else await ledger.resolve([{ id, kind: "unknown", reason: "test" }]);
+            if (one.do !== "unknown") open.delete(id);
+            if (one.do === "settle") spent += actual;
+            if (one.do === "charge") spent += hold;
+          }
+          expect((await spendOf(goal)).goalAccount).toEqual({ spent: usd(spent), held: usd(heldSum()) });
+        }),
+        { numRuns: 15 },
+      );
+    });
+  });
+}

@@ -1,0 +1,150 @@
+import { type Clock, type UtcDay, utcDayOf } from "#domain/time.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  type Batch,
+  type BatchReply,
+  chargedOf,
+  decideBatch,
+  type EntryRow,
+  emptyAccount,
+  isOpen,
+  type NodeIdentity,
+  nodeSilentMs,
+  type ReservationRow,
+} from "./books.ts";
+import type { ReservationId } from "./ledger.ts";
+import { type Due, type Store, StoreFailure } from "./store.ts";
+
+/** The books in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
+export class MemoryStore implements Store {
+  readonly kind = "memory";
+  readonly accounts = new Map<AccountId, AccountRow>();
+  readonly reservations = new Map<ReservationId, ReservationRow>();
+  readonly entries: EntryRow[] = [];
+  /** What retention has removed from `spent`, by account. */
+  readonly carried = new Map<AccountId, number>();
+  readonly nodes = new Map<string, { epoch: number; heartbeatMs: number }>();
+  private readonly attempts = new Set<string>();
+  private day: UtcDay = "";
+  private readonly clock: Clock;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  async join(nodeId: string): Promise<NodeIdentity> {
+    const epoch = (this.nodes.get(nodeId)?.epoch ?? 0) + 1;
+    this.nodes.set(nodeId, { epoch, heartbeatMs: this.clock.now() });
+    return { id: nodeId, epoch };
+  }
+
+  async commit(batch: Batch): Promise<BatchReply> {
+    return this.commitNow(batch);
+  }
+
+  /** The same at once, for tests that decide themselves when an answer arrives. */
+  commitNow(batch: Batch): BatchReply {
+    const view = {
+      account: (id: AccountId) => this.accounts.get(id) ?? emptyAccount(id),
+      reservation: (id: ReservationId) => this.reservations.get(id),
+    };
+    const { reply, changes } = decideBatch(batch, view, { nowMs: this.clock.now(), day: this.today() });
+    for (const row of changes.inserted) {
+      if (this.attempts.has(attemptOf(row))) throw new StoreFailure("conflict", "this attempt is reserved already");
+    }
+    for (const row of changes.inserted) {
+      this.attempts.add(attemptOf(row));
+      this.reservations.set(row.id, row);
+    }
+    for (const { after } of changes.updated) this.reservations.set(after.id, after);
+    for (const { after } of changes.accounts) this.accounts.set(after.id, after);
+    this.entries.push(...changes.entries);
+    return reply;
+  }
+
+  /** An operator's own hard cap; null takes it away. */
+  setCap(account: AccountId, ownHard: number | null): void {
+    this.accounts.set(account, { ...(this.accounts.get(account) ?? emptyAccount(account)), ownHard });
+  }
+
+  async beat(node: NodeIdentity): Promise<void> {
+    if (this.nodes.get(node.id)?.epoch === node.epoch) {
+      this.nodes.set(node.id, { epoch: node.epoch, heartbeatMs: this.clock.now() });
+    }
+  }
+
+  async due(node: NodeIdentity, limit: number): Promise<readonly Due[]> {
+    const now = this.clock.now();
+    const found: Due[] = [];
+    for (const row of this.reservations.values()) {
+      if (found.length >= limit) break;
+      if (!isOpen(row.state)) continue;
+      if (row.expiresMs <= now) found.push({ id: row.id, why: "expired" });
+      else if (row.state === "HELD" && this.isDead(row, node, now)) found.push({ id: row.id, why: "owner_dead" });
+    }
+    return found;
+  }
+
+  async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
+    const day = this.today();
+    return { day, accounts: accountsOf(day).flatMap((id) => this.accounts.get(id) ?? []) };
+  }
+
+  async prune(retentionMs: number, limit: number): Promise<number> {
+    const before = this.clock.now() - retentionMs;
+    let removed = 0;
+    for (const row of this.reservations.values()) {
+      if (removed >= limit) break;
+      if (row.closedMs === null || row.closedMs >= before) continue;
+      this.reservations.delete(row.id);
+      this.attempts.delete(attemptOf(row));
+      for (const id of [row.goalAccount, row.dayAccount]) {
+        this.carried.set(id, (this.carried.get(id) ?? 0) + chargedOf(row));
+      }
+      removed += 1;
+    }
+    const kept = this.entries.filter(({ reservationId }) => this.reservations.has(reservationId));
+    this.entries.length = 0;
+    this.entries.push(...kept);
+    return removed;
+  }
+
+  async close(): Promise<void> {}
+
+  private today(): UtcDay {
+    const today = utcDayOf(this.clock.now());
+    if (today > this.day) this.day = today;
+    return this.day;
+  }
+
+  private isDead(row: ReservationRow, self: NodeIdentity, now: number): boolean {
+    const owner = this.nodes.get(row.nodeId);
+    if (row.nodeId === self.id) return row.nodeEpoch < self.epoch;
+    return owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeSilentMs;
+  }
+}
+
+function attemptOf(row: ReservationRow): string {
+  return `${row.attempt} ${row.requestId}`;
+}
+
+/** What is wrong with books that must balance; empty when they do. */
+export function imbalances(store: MemoryStore): string[] {
+  const problems: string[] = [];
+  const held = new Map<AccountId, number>();
+  const spent = new Map(store.carried);
+  const add = (sums: Map<AccountId, number>, id: AccountId, amount: number) =>
+    sums.set(id, (sums.get(id) ?? 0) + amount);
+  for (const row of store.reservations.values()) {
+    for (const id of [row.goalAccount, row.dayAccount]) {
+      if (isOpen(row.state)) add(held, id, row.hold);
+      add(spent, id, chargedOf(row));
+    }
+  }
+  for (const account of store.accounts.values()) {
+    if (account.held !== (held.get(account.id) ?? 0)) problems.push(`${account.id}: held ${account.held}`);
+    if (account.spent !== (spent.get(account.id) ?? 0)) problems.push(`${account.id}: spent ${account.spent}`);
+  }
+  return problems;
+}

@@ -1,0 +1,50 @@
+import type { Clock, Random, Timers } from "#domain/time.ts";
+import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import { SqliteStore } from "./sqlite-store.ts";
+import type { Store } from "./store.ts";
+
+export type { LedgerEvent } from "./batched-ledger.ts";
+
+export interface OpenLedgerOptions {
+  /** Names this process in the books; its earlier life with the same name is taken for dead. */
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+  readonly log?: (event: LedgerEvent) => void;
+  /** `records.retention_days` of the policy, asked before each run; 30 when absent. */
+  readonly retentionDays?: () => number;
+}
+
+/**
+ * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to date.
+ * Rejects when the URL is none of these, the store cannot be reached, or its schema is newer than this program.
+ */
+export async function openLedger(databaseUrl: string, options: OpenLedgerOptions): Promise<Ledger> {
+  const store = await openStore(databaseUrl, options.clock);
+  try {
+    return await BatchedLedger.open(store, options.nodeId, {
+      clock: options.clock,
+      timers: options.timers ?? processTimers,
+      random: options.random ?? Math.random,
+      log: options.log ?? (() => {}),
+      retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
+    });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openStore(databaseUrl: string, clock: Clock): Promise<Store> {
+  if (databaseUrl.startsWith("sqlite:")) return SqliteStore.open(databaseUrl.slice("sqlite:".length), clock);
+  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
+}
+
+export const processTimers: Timers = {
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,115 @@
+import type { Clock, UtcDay } from "#domain/time.ts";
+import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
+import { type Due, type Store, StoreFailure } from "./store.ts";
+
+export type WorkerRequest =
+  | { readonly call: "open"; readonly path: string }
+  | { readonly call: "join"; readonly nodeId: string; readonly nowMs: number }
+  | { readonly call: "commit"; readonly batch: Batch; readonly nowMs: number }
+  | { readonly call: "beat"; readonly node: NodeIdentity; readonly nowMs: number }
+  | { readonly call: "due"; readonly node: NodeIdentity; readonly limit: number; readonly nowMs: number }
+  | { readonly call: "day"; readonly nowMs: number }
+  | { readonly call: "read"; readonly day: UtcDay; readonly accounts: readonly AccountId[]; readonly nowMs: number }
+  | { readonly call: "prune"; readonly retentionMs: number; readonly limit: number; readonly nowMs: number }
+  | { readonly call: "close" };
+
+export type WorkerReply =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  | { readonly id: number; readonly ok: false; readonly kind: StoreFailure["kind"]; readonly message: string };
+
+/** The books in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. */
+export class SqliteStore implements Store {
+  readonly kind = "sqlite";
+  private readonly clock: Clock;
+  private readonly worker: Worker;
+  private readonly waiting = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (failure: StoreFailure) => void }
+  >();
+  private nextId = 0;
+  private dead: string | undefined;
+
+  /** `path` as SQLite takes it; `:memory:` for books that end with the process. Rejects when it cannot be opened. */
+  static async open(path: string, clock: Clock): Promise<SqliteStore> {
+    const store = new SqliteStore(clock);
+    try {
+      await store.call({ call: "open", path });
+      return store;
+    } catch (error) {
+      store.worker.terminate();
+      throw new Error(`cannot open the budget store ${path}: ${error instanceof Error ? error.message : error}`, {
+        cause: error,
+      });
+    }
+  }
+
+  private constructor(clock: Clock) {
+    this.clock = clock;
+    this.worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
+    this.worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => this.answered(data);
+    this.worker.onerror = (event) => this.died(event.message);
+    this.worker.addEventListener("close", () => this.died("the thread ended"));
+  }
+
+  join(nodeId: string): Promise<NodeIdentity> {
+    return this.call({ call: "join", nodeId, nowMs: this.clock.now() });
+  }
+
+  commit(batch: Batch): Promise<BatchReply> {
+    return this.call({ call: "commit", batch, nowMs: this.clock.now() });
+  }
+
+  beat(node: NodeIdentity): Promise<void> {
+    return this.call({ call: "beat", node, nowMs: this.clock.now() });
+  }
+
+  due(node: NodeIdentity, limit: number): Promise<readonly Due[]> {
+    return this.call({ call: "due", node, limit, nowMs: this.clock.now() });
+  }
+
+  async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
+    const nowMs = this.clock.now();
+    const day = await this.call<UtcDay>({ call: "day", nowMs });
+    const accounts = accountsOf(day);
+    if (accounts.length === 0) return { day, accounts: [] };
+    return this.call({ call: "read", day, accounts, nowMs });
+  }
+
+  prune(retentionMs: number, limit: number): Promise<number> {
+    return this.call({ call: "prune", retentionMs, limit, nowMs: this.clock.now() });
+  }
+
+  async close(): Promise<void> {
+    if (this.dead === undefined) {
+      // A thread that hangs on a dead disk must not keep the process.
+      const patience = new Promise((resolve) => setTimeout(resolve, 1_000).unref());
+      await Promise.race([this.call({ call: "close" }).catch(() => {}), patience]);
+    }
+    this.dead = "the ledger is closed";
+    this.worker.terminate();
+  }
+
+  private call<T>(request: WorkerRequest): Promise<T> {
+    if (this.dead !== undefined) return Promise.reject(new StoreFailure("fatal", this.dead));
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      // The worker answers each call with what its name promises; both sides are compiled from the same types.
+      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.worker.postMessage({ id, request });
+    });
+  }
+
+  private answered(reply: WorkerReply): void {
+    const waiter = this.waiting.get(reply.id);
+    this.waiting.delete(reply.id);
+    if (reply.ok) waiter?.resolve(reply.value);
+    else waiter?.reject(new StoreFailure(reply.kind, reply.message));
+  }
+
+  private died(message: string): void {
+    if (this.dead !== undefined) return;
+    this.dead = `the ledger's thread died: ${message}`;
+    for (const { reject } of this.waiting.values()) reject(new StoreFailure("fatal", this.dead));
+    this.waiting.clear();
+  }
+}

@@ -1,0 +1,45 @@
+import { SqliteBooks } from "./sqlite-books.ts";
+import type { WorkerReply, WorkerRequest } from "./sqlite-store.ts";
+import { asStoreFailure } from "./store.ts";
+
+/** The thread that owns the connection: one request after the other, each answered when it is on disk. */
+declare const self: Worker;
+
+let books: SqliteBooks | undefined;
+
+function run(request: WorkerRequest): unknown {
+  if (request.call === "open") {
+    books = new SqliteBooks(request.path);
+    return undefined;
+  }
+  if (books === undefined) throw new Error("the database is not open");
+  switch (request.call) {
+    case "join":
+      return books.join(request.nodeId, request.nowMs);
+    case "commit":
+      return books.commit(request.batch, request.nowMs);
+    case "beat":
+      return books.beat(request.node, request.nowMs);
+    case "due":
+      return books.due(request.node, request.limit, request.nowMs);
+    case "day":
+      return books.latestDay(request.nowMs);
+    case "read":
+      return books.read({ [request.day]: request.accounts }, request.nowMs);
+    case "prune":
+      return books.prune(request.retentionMs, request.limit, request.nowMs);
+    case "close":
+      return books.close();
+  }
+}
+
+self.onmessage = ({ data }: MessageEvent<{ id: number; request: WorkerRequest }>) => {
+  let reply: WorkerReply;
+  try {
+    reply = { id: data.id, ok: true, value: run(data.request) };
+  } catch (error) {
+    const { kind, message } = asStoreFailure(error);
+    reply = { id: data.id, ok: false, kind, message };
+  }
+  self.postMessage(reply);
+};

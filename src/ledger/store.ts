@@ -1,0 +1,51 @@
+import type { UtcDay } from "#domain/time.ts";
+import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
+import type { LedgerStatus, ReservationId } from "./ledger.ts";
+
+/** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
+export interface Store {
+  readonly kind: LedgerStatus["kind"];
+  /** Registers this process and raises its epoch. */
+  join(nodeId: string): Promise<NodeIdentity>;
+  /**
+   * Runs one batch as one transaction and resolves when it is durable. Rejects with a StoreFailure. After `again` it is
+   * unknown whether the batch has happened; running it again, same ids and all, makes that true and changes nothing twice.
+   */
+  commit(batch: Batch): Promise<BatchReply>;
+  /** Says that the node lives. */
+  beat(node: NodeIdentity): Promise<void>;
+  /** Open reservations whose deadline has passed, and held ones whose owner is dead. At most `limit`, oldest first. */
+  due(node: NodeIdentity, limit: number): Promise<readonly Due[]>;
+  /** Accounts as they stand, without a lock; the ones that do not exist are left out. `accountsOf` is told the day. */
+  read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: readonly AccountRow[] }>;
+  /**
+   * Removes at most `limit` reservations closed more than `retentionMs` ago with their entries, carrying their sums over
+   * into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`: all.
+   */
+  prune(retentionMs: number, limit: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface Due {
+  readonly id: ReservationId;
+  readonly why: "expired" | "owner_dead";
+}
+
+/**
+ * `again`: the store is away or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
+ * operations is wrong. `fatal`: what the store says cannot be trusted any more (a failed fsync, a broken file).
+ */
+export class StoreFailure extends Error {
+  readonly kind: "again" | "conflict" | "fatal";
+
+  constructor(kind: StoreFailure["kind"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "StoreFailure";
+    this.kind = kind;
+  }
+}
+
+export function asStoreFailure(error: unknown): StoreFailure {
+  if (error instanceof StoreFailure) return error;
+  return new StoreFailure("again", error instanceof Error ? error.message : String(error), { cause: error });
+}
