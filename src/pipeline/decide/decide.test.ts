@@ -1,99 +1,143 @@
 import { describe, expect, test } from "bun:test";
-import { RoutingDecision } from "#domain/routing.ts";
+import { type Cause, causes, RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "./decide.ts";
-import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dollars } from "./fixtures.ts";
+import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dimensions, dollars } from "./fixtures.ts";
+import type { Snapshot } from "./snapshot.ts";
 
-const open = { sensitive: false } as const;
+/** One decision for every cause there is; the table is the closed union, so a new cause without a row does not compile. */
+type Row = readonly [task: Partial<RoutingTask>, runtime: Partial<RuntimeState>, snapshot: Snapshot, expected: object];
+const open = { sensitive: false };
+const gray = dimensions(0.7);
+const executes = (model: string) => ({ action: "ROUTE", model, purpose: "EXECUTE" });
+const refuses = (action: "DENY" | "STOP_FOR_HUMAN") => ({ action, model: null, purpose: "NONE" });
+const scouts = { action: "SCOUT", model: "vendor_free_scout", purpose: "SCOUT" };
+const flash = executes("vendor_v4_flash");
+const pro = executes("vendor_v4_pro");
+const usual = aSnapshot();
+const overSoft = aSnapshot({ spend: { goal: { spent: dollars(2), held: dollars(0) } } });
+const overHard = aSnapshot({ spend: { goal: { spent: dollars(5), held: dollars(0) } } });
+const allDown = aSnapshot({
+  health: aHealth({ vendor_v4_flash: "UNHEALTHY", vendor_v4_pro: "QUARANTINE", vendor_emergency: "DISABLED" }),
+});
 
-/** Scores 43.5: in the gray zone, on its flash side. */
-const grayLow = { reasoning_requirement: 0.6, ambiguity: 0.6, dependency_depth: 0.6, verification_difficulty: 0.5 };
-/** Scores 52.5: in the gray zone, on its pro side. */
-const grayHigh = { reasoning_requirement: 0.7, ambiguity: 0.7, dependency_depth: 0.7, verification_difficulty: 0.7 };
-const hardest = { reasoning_requirement: 1, ambiguity: 1, dependency_depth: 1, verification_difficulty: 1 };
+const rows: { readonly [C in Cause]: Row } = {
+  privacy_free_denied: [{ explicit_route: "FREE_SCOUT" }, {}, usual, refuses("DENY")],
+  privacy_scout_denied: [{ metadata: { scout: true } }, {}, usual, refuses("DENY")],
+  attempts_exhausted: [{}, { attempts: 8 }, usual, refuses("STOP_FOR_HUMAN")],
+  hard_pro_rule: [{ kind: "AUTH", risk_level: "HIGH" }, {}, usual, { ...pro, hard_rule: true, confidence: 1 }],
+  explicit_pro: [{ explicit_route: "PRO" }, {}, usual, pro],
+  reasoning_high: [{ reasoning: "HIGH" }, {}, usual, pro],
+  explicit_free: [{ ...open, explicit_route: "FREE_SCOUT" }, {}, usual, executes("vendor_free_scout")],
+  explicit_flash: [{ ...dimensions(1), explicit_route: "FLASH" }, {}, usual, flash],
+  scout_requested: [{ ...open, metadata: { scout: true } }, {}, usual, scouts],
+  hint_pro: [{ metadata: { routing: "pro" } }, {}, usual, pro],
+  hint_flash: [{ ...dimensions(1), metadata: { routing: "flash" } }, {}, usual, flash],
+  hint_free: [{ ...open, metadata: { routing: "free" } }, {}, usual, executes("vendor_free_scout")],
+  score_flash: [{}, {}, usual, flash],
+  score_pro: [dimensions(1), {}, usual, pro],
+  gray_zone_scout: [{ ...open, ...gray }, {}, usual, scouts],
+  gray_zone_flash: [dimensions(0.6), {}, usual, { ...flash, sensitive_block_applied: true }],
+  gray_zone_pro: [gray, {}, usual, { ...pro, sensitive_block_applied: true }],
+  budget_soft_cap: [dimensions(1), {}, overSoft, flash],
+  budget_hard_cap_exceeded: [{}, {}, overHard, refuses("DENY")],
+  all_models_unhealthy: [{}, {}, allDown, refuses("STOP_FOR_HUMAN")],
+};
 
-describe("a decision", () => {
-  test("has exactly the eleven specified fields", () => {
-    const decision = decide(aTask(), aRuntime(), aSnapshot());
-    expect(Object.keys(decision).sort()).toEqual(Object.keys(RoutingDecision.shape).sort());
-    expect(Object.keys(decision)).toHaveLength(11);
+describe("every cause", () => {
+  test.each(causes.map((cause): [Cause, Row] => [cause, rows[cause]]))(
+    "%s",
+    (cause, [task, runtime, snapshot, expected]) => {
+      const decision = decide(aTask(task), aRuntime(runtime), snapshot);
+      expect(decision).toMatchObject({ cause, hard_rule: cause === "hard_pro_rule", ...expected });
+    },
+  );
+});
+
+describe("the record", () => {
+  test("has exactly the eleven specified fields, the task id echoed, the policy version of the release", () => {
+    const decision = decide(aTask({ task_id: "abc" }), aRuntime(), usual);
+    expect(Object.keys(decision).sort()).toEqual([
+      "action",
+      "cause",
+      "confidence",
+      "evidence",
+      "hard_rule",
+      "model",
+      "policy_version",
+      "purpose",
+      "score",
+      "sensitive_block_applied",
+      "task_id",
+    ]);
     expect(RoutingDecision.parse(decision)).toEqual(decision);
-    expect(decision).toMatchObject({ task_id: "t-1", policy_version: "1" });
+    expect(decision).toMatchObject({ task_id: "abc", policy_version: "1" });
   });
 
-  test("routes a task with only the required fields to flash by its score", () => {
-    expect(decide(aTask(), aRuntime(), aSnapshot())).toMatchObject({
-      action: "ROUTE",
-      model: "vendor_v4_flash",
-      purpose: "EXECUTE",
-      cause: "score_flash",
-      score: 22.5,
-      hard_rule: false,
-      sensitive_block_applied: false,
+  test("explains itself: what each stage saw stands in the evidence, in order", () => {
+    expect(decide(aTask({ kind: "AUTH", risk_level: "HIGH" }), aRuntime(), usual).evidence).toEqual([
+      "kind=AUTH",
+      "risk_level=HIGH",
+      "sensitive=true",
+      "points_reasoning_requirement=7.5",
+      "points_ambiguity=4.5",
+      "points_dependency_depth=4.5",
+      "points_verification_difficulty=6",
+      "points_risk_level=6.67",
+      "points_kind_bias=8",
+      "score=37.17",
+      "hard_rule=guarded_kind",
+    ]);
+  });
+});
+
+describe("the defaults of the specification's records", () => {
+  test("a task needs only its id and its instruction", () => {
+    expect(RoutingTask.parse({ task_id: "t", instruction: "i" })).toEqual({
+      task_id: "t",
+      instruction: "i",
+      goal_id: "adhoc",
+      kind: "OTHER",
+      explicit_route: "AUTO",
+      reasoning: "AUTO",
+      sensitive: true,
+      repo_context_present: false,
+      repo_free_opt_in: false,
+      risk_level: "LOW",
+      blast_radius: "LOW",
+      reasoning_requirement: 0.3,
+      ambiguity: 0.3,
+      dependency_depth: 0.3,
+      verification_difficulty: 0.3,
+      estimated_tool_depth: 0,
+      metadata: {},
     });
   });
 
-  test("routes a task with all four dimensions at 1 to pro by its score", () => {
-    expect(decide(aTask(hardest), aRuntime(), aSnapshot())).toMatchObject({
-      action: "ROUTE",
-      model: "vendor_v4_pro",
-      purpose: "EXECUTE",
-      cause: "score_pro",
-      score: 75,
+  test("a runtime needs nothing", () => {
+    expect(RuntimeState.parse({})).toEqual({
+      attempts: 0,
+      flash_attempts: 0,
+      same_error_count: 0,
+      error_signature: null,
+      tests_failed: 0,
+      files_touched: 0,
+      tool_depth: 0,
+      failure_class: "NONE",
+      last_model: null,
     });
   });
+});
 
-  test("asks the scout in the gray zone when a free model may see the task", () => {
-    expect(decide(aTask({ ...open, ...grayLow }), aRuntime(), aSnapshot())).toMatchObject({
-      action: "SCOUT",
-      model: "vendor_free_scout",
-      purpose: "SCOUT",
-      cause: "gray_zone_scout",
-      score: 43,
-    });
-  });
-
-  test("splits the gray zone at its midpoint when the task is sensitive, and says that privacy did so", () => {
-    expect(decide(aTask(grayLow), aRuntime(), aSnapshot())).toMatchObject({
-      cause: "gray_zone_flash",
-      model: "vendor_v4_flash",
-      sensitive_block_applied: true,
-    });
-    expect(decide(aTask(grayHigh), aRuntime(), aSnapshot())).toMatchObject({
-      cause: "gray_zone_pro",
-      model: "vendor_v4_pro",
-      sensitive_block_applied: true,
-    });
-  });
-
-  test("denies when not even the hard cap leaves room", () => {
+describe("the dry run's rules", () => {
+  test("with nothing spent, a very small hard cap alone denies", () => {
     const snapshot = aSnapshot({ policy: aPolicy({ budget: { per_goal_hard_usd: 0.000001 } }) });
     expect(decide(aTask(), aRuntime(), snapshot)).toMatchObject({
-      action: "DENY",
-      model: null,
-      purpose: "NONE",
+      ...refuses("DENY"),
       cause: "budget_hard_cap_exceeded",
     });
   });
 
-  test("stops for a human when every model is unhealthy", () => {
-    const health = aHealth({
-      vendor_v4_flash: "UNHEALTHY",
-      vendor_v4_pro: "QUARANTINE",
-      vendor_emergency: "DISABLED",
-    });
-    expect(decide(aTask(), aRuntime(), aSnapshot({ health }))).toMatchObject({
-      action: "STOP_FOR_HUMAN",
-      model: null,
-      purpose: "NONE",
-      cause: "all_models_unhealthy",
-    });
-  });
-
-  test("steps a scored pro down to flash at the soft cap", () => {
-    const spend = { goal: { spent: dollars(1.99), held: dollars(0) } };
-    expect(decide(aTask(hardest), aRuntime(), aSnapshot({ spend }))).toMatchObject({
-      model: "vendor_v4_flash",
-      cause: "budget_soft_cap",
-    });
+  test("a sensitive task that asks for the free tier is denied, and the gate says that it was the one", () => {
+    expect(decide(aTask({ explicit_route: "FREE_SCOUT" }), aRuntime(), usual).sensitive_block_applied).toBe(true);
   });
 });

@@ -11,6 +11,11 @@ export function aTask(given: Partial<RoutingTask> = {}): RoutingTask {
   return RoutingTask.parse({ task_id: "t-1", instruction: "Rename a variable.", ...given });
 }
 
+/** All four complexity dimensions at one value. */
+export function dimensions(value: number) {
+  return { reasoning_requirement: value, ambiguity: value, dependency_depth: value, verification_difficulty: value };
+}
+
 export function aRuntime(given: Partial<RuntimeState> = {}): RuntimeState {
   return RuntimeState.parse(given);
 }

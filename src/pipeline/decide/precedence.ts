@@ -3,7 +3,7 @@ import type { Cause } from "#domain/routing.ts";
 import type { Case, Choice } from "./choice.ts";
 import { hardRuleFires } from "./hard-rules.ts";
 import { routable } from "./health.ts";
-import { wantsFree, wantsScout } from "./privacy.ts";
+import { wantsFree, wantsPro, wantsScout } from "./privacy.ts";
 import { midpointTier, zoneOf } from "./score.ts";
 
 /** One view of a task; undefined when it has none. */
@@ -47,8 +47,8 @@ function hardRule({ task, runtime, snapshot, evidence }: Case): Choice | undefin
 }
 
 function forcedPro({ task, evidence }: Case): Choice | undefined {
-  if (task.explicit_route !== "PRO") return undefined;
-  evidence.push("explicit_route=PRO");
+  if (!wantsPro(task)) return undefined;
+  evidence.push(task.explicit_route === "PRO" ? "explicit_route=PRO" : "pro=true");
   return firm("senior", "explicit_pro");
 }
 

@@ -32,6 +32,11 @@ export function privacyOf(task: RoutingTask, evidence: Evidence): PrivacyVerdict
   return { freeAllowed, denied, hint: hintDropped ? "auto" : hint, blockApplied: hintDropped || denied !== undefined };
 }
 
+/** `X-Pro: true` beside another explicit route (`smart-router-free`) reaches the task as `metadata.pro`. */
+export function wantsPro(task: RoutingTask): boolean {
+  return task.explicit_route === "PRO" || task.metadata["pro"] === true;
+}
+
 export function wantsFree(task: RoutingTask): boolean {
   return task.explicit_route === "FREE_SCOUT";
 }

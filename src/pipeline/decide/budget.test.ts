@@ -1,0 +1,202 @@
+import { describe, expect, test } from "bun:test";
+import { nanoUsd } from "#domain/money.ts";
+import type { RoutingTask } from "#domain/routing.ts";
+import { estimateOf, holdOf, outputBoundOf } from "./budget.ts";
+import { decide } from "./decide.ts";
+import {
+  aModel,
+  aPrice,
+  aRuntime,
+  aSnapshot,
+  aTask,
+  dimensions,
+  dollars,
+  seniorModel,
+  workerModel,
+} from "./fixtures.ts";
+import type { RequestSize, Snapshot, SpendView } from "./snapshot.ts";
+
+const size: RequestSize = {
+  inputTokensBound: 1_000,
+  inputTokensEstimate: 250,
+  requestedOutputTokens: null,
+  choices: 1,
+};
+
+describe("the output bound", () => {
+  test("is the model's default when the caller sets none, never above what the model can write", () => {
+    expect(outputBoundOf(workerModel, size)).toBe(32_768);
+    expect(outputBoundOf({ ...workerModel, maxOutputTokens: 8_192 }, size)).toBe(8_192);
+  });
+
+  test("is the caller's own number, which travels unchanged, even above what the model can write", () => {
+    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 10 })).toBe(10);
+    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 0 })).toBe(0);
+    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 1_000_000 })).toBe(1_000_000);
+  });
+});
+
+describe("what a request costs", () => {
+  const model = aModel({ key: "m", role: "worker", price: aPrice(1, 2) });
+
+  test("is held by the bound of its input and shown by the estimate", () => {
+    expect(holdOf(model, { ...size, requestedOutputTokens: 100 })).toBe(dollars(0.0012));
+    expect(estimateOf(model, { ...size, requestedOutputTokens: 100 })).toBe(dollars(0.00045));
+  });
+
+  test("counts every choice's output", () => {
+    expect(holdOf(model, { ...size, requestedOutputTokens: 100, choices: 5 })).toBe(dollars(0.002));
+  });
+
+  test("of a free model is nothing", () => {
+    expect(holdOf(aModel({ key: "f", role: "scout", price: aPrice(0, 0) }), size)).toBe(dollars(0));
+  });
+
+  test("of an absurd request is above every cap, not an error", () => {
+    const absurd = { ...size, requestedOutputTokens: Number.MAX_SAFE_INTEGER, choices: 1_000_000 };
+    expect(holdOf(model, absurd)).toBe(nanoUsd(Number.MAX_SAFE_INTEGER));
+    expect(decide(aTask(), aRuntime(), aSnapshot({ size: absurd })).cause).toBe("budget_hard_cap_exceeded");
+  });
+});
+
+const free = nanoUsd(0);
+const spentOf = (account: "goal" | "day", spent: number, held: number): Partial<SpendView> => ({
+  [account]: { spent: nanoUsd(spent), held: nanoUsd(held) },
+});
+const decided = (task: Partial<RoutingTask>, snapshot: Snapshot) => decide(aTask(task), aRuntime(), snapshot);
+
+describe.each([
+  ["goal", dollars(2), dollars(5)],
+  ["day", dollars(20), dollars(50)],
+] as const)("the hard cap of the %s", (account, _, hard) => {
+  const hold = holdOf(workerModel, aSnapshot().size);
+
+  test("allows a request that fills it to the last nano-dollar, and denies one more", () => {
+    const fits = aSnapshot({ spend: spentOf(account, hard - hold, 0) });
+    expect(decided({}, fits)).toMatchObject({ action: "ROUTE", cause: "score_flash" });
+    const over = aSnapshot({ spend: spentOf(account, hard - hold + 1, 0) });
+    expect(decided({}, over)).toMatchObject({ action: "DENY", model: null, cause: "budget_hard_cap_exceeded" });
+  });
+
+  test("counts what is held like what is spent", () => {
+    const half = Math.floor((hard - hold) / 2);
+    expect(decided({}, aSnapshot({ spend: spentOf(account, half, half) })).action).toBe("ROUTE");
+    expect(decided({}, aSnapshot({ spend: spentOf(account, half + 1, half + 1) })).action).toBe("DENY");
+  });
+
+  test("denies hard rules, forced pro, hints and scouts alike: it fails closed", () => {
+    const snapshot = aSnapshot({ spend: spentOf(account, hard, 0) });
+    const asks: Partial<RoutingTask>[] = [
+      { risk_level: "CRITICAL" },
+      { explicit_route: "PRO" },
+      { reasoning: "HIGH" },
+      { explicit_route: "FLASH" },
+      { metadata: { routing: "pro" } },
+      { sensitive: false, ...dimensions(0.5) },
+      { sensitive: false, metadata: { scout: true } },
+    ];
+    for (const ask of asks)
+      expect(decided(ask, snapshot)).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded" });
+  });
+
+  test("says which cap it was and by which numbers", () => {
+    const { evidence } = decided({}, aSnapshot({ spend: spentOf(account, hard, 1_000) }));
+    expect(evidence.slice(-6)).toEqual([
+      "too_dear=vendor_v4_flash",
+      "cost_bound_usd=0.00923104",
+      `budget_cap=${account}_hard`,
+      `budget_${account}_spent_usd=${hard / 1e9}`,
+      `budget_${account}_held_usd=0.000001`,
+      `budget_${account}_hard_usd=${hard / 1e9}`,
+    ]);
+  });
+});
+
+describe.each([
+  ["goal", dollars(2)],
+  ["day", dollars(20)],
+] as const)("the soft cap of the %s", (account, soft) => {
+  const estimate = estimateOf(seniorModel, aSnapshot().size);
+  const atCap = aSnapshot({ spend: spentOf(account, soft - estimate, 0) });
+  const overCap = aSnapshot({ spend: spentOf(account, soft - estimate + 1, 0) });
+
+  const discretionary: readonly (readonly [string, Partial<RoutingTask>, Partial<Snapshot>])[] = [
+    ["reasoning: high", { reasoning: "HIGH" }, {}],
+    ["a hint", { metadata: { routing: "pro" } }, {}],
+    ["the gray zone's midpoint", dimensions(0.7), {}],
+    ["the score", dimensions(1), {}],
+    ["a scout's verdict", { sensitive: false, ...dimensions(0.7) }, { verdict: "pro" }],
+    ["a requested scout's verdict", { sensitive: false, metadata: { scout: true } }, { verdict: "pro" }],
+  ];
+
+  test.each(discretionary)("steps a pro that came from %s down to flash, one nano-dollar above it", (_, task, more) => {
+    expect(decided(task, { ...atCap, ...more }).model).toBe("vendor_v4_pro");
+    const decision = decided(task, { ...overCap, ...more });
+    expect(decision).toMatchObject({
+      action: "ROUTE",
+      model: "vendor_v4_flash",
+      cause: "budget_soft_cap",
+      confidence: 0.5,
+    });
+    expect(decision.evidence).toContain("stepped_down_from=vendor_v4_pro");
+    expect(decision.evidence).toContain(`budget_cap=${account}_soft`);
+  });
+
+  test.each([
+    ["a hard rule", { risk_level: "CRITICAL" }, "hard_pro_rule"],
+    ["forced pro", { explicit_route: "PRO" }, "explicit_pro"],
+  ] as const)("leaves %s standing", (_, task, cause) => {
+    expect(decided(task, overCap)).toMatchObject({ action: "ROUTE", model: "vendor_v4_pro", cause });
+  });
+
+  test("changes nothing for flash and free", () => {
+    expect(decided({}, overCap)).toMatchObject({ model: "vendor_v4_flash", cause: "score_flash" });
+    const freely: Partial<RoutingTask> = { sensitive: false, explicit_route: "FREE_SCOUT" };
+    expect(decided(freely, overCap)).toMatchObject({ model: "vendor_free_scout", cause: "explicit_free" });
+  });
+});
+
+describe("between the caps", () => {
+  const caps = { goalSoft: dollars(0.02), goalHard: dollars(0.02), daySoft: dollars(9), dayHard: dollars(9) };
+
+  test("pro is too dear and flash is not: what can step down does, what cannot is denied", () => {
+    const snapshot = aSnapshot({ caps });
+    expect(decided({ reasoning: "HIGH" }, snapshot)).toMatchObject({
+      model: "vendor_v4_flash",
+      cause: "budget_soft_cap",
+    });
+    expect(decided({ explicit_route: "PRO" }, snapshot)).toMatchObject({ cause: "budget_hard_cap_exceeded" });
+    expect(decided({ risk_level: "CRITICAL" }, snapshot)).toMatchObject({
+      cause: "budget_hard_cap_exceeded",
+      hard_rule: false,
+    });
+  });
+
+  test("a pro under the soft cap by its estimate but over the hard cap by its bound steps down too", () => {
+    const large = { inputTokensBound: 40_000, inputTokensEstimate: 10_000, requestedOutputTokens: 0 };
+    // pro: estimate 0.00435, bound 0.0174; flash: bound 0.0056.
+    const snapshot = aSnapshot({ size: large, caps: { ...caps, goalSoft: dollars(0.01), goalHard: dollars(0.01) } });
+    const decision = decided(dimensions(1), snapshot);
+    expect(decision).toMatchObject({ model: "vendor_v4_flash", cause: "budget_soft_cap" });
+    expect(decision.evidence).toContain("budget_cap=goal_hard");
+  });
+
+  test("one that cannot even pay for flash is denied after stepping down", () => {
+    const snapshot = aSnapshot({ caps: { ...caps, goalSoft: free, goalHard: nanoUsd(1) } });
+    expect(decided({ reasoning: "HIGH" }, snapshot)).toMatchObject({
+      action: "DENY",
+      cause: "budget_hard_cap_exceeded",
+    });
+  });
+
+  test("a scout is only asked when a model it may choose could answer", () => {
+    const gray: Partial<RoutingTask> = { sensitive: false, ...dimensions(0.5) };
+    expect(decided(gray, aSnapshot({ caps })).action).toBe("SCOUT");
+    expect(decided(gray, aSnapshot({ caps: { ...caps, goalHard: dollars(0.005) } }))).toMatchObject({
+      action: "DENY",
+      model: null,
+      purpose: "NONE",
+      cause: "budget_hard_cap_exceeded",
+    });
+  });
+});

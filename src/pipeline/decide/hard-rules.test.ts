@@ -1,0 +1,120 @@
+import { describe, expect, test } from "bun:test";
+import { type RoutingTask, type RuntimeState, taskKinds } from "#domain/routing.ts";
+import { decide } from "./decide.ts";
+import { aPolicy, aRuntime, aSnapshot, aTask, dimensions } from "./fixtures.ts";
+
+type Given = readonly [task: Partial<RoutingTask>, runtime: Partial<RuntimeState>];
+const easy = dimensions(0);
+const decided = ([task, runtime]: Given, snapshot = aSnapshot()) =>
+  decide(aTask({ ...easy, ...task }), aRuntime(runtime), snapshot);
+
+/** Each rule just below its trigger and at it, and what it says it saw. */
+const triggers: readonly (readonly [rule: string, below: Given, at: Given, evidence: string])[] = [
+  [
+    "guarded_kind",
+    [{ kind: "AUTH", risk_level: "MEDIUM" }, {}],
+    [{ kind: "AUTH", risk_level: "HIGH" }, {}],
+    "kind=AUTH",
+  ],
+  ["critical_risk", [{ risk_level: "HIGH" }, {}], [{ risk_level: "CRITICAL" }, {}], "risk_level=CRITICAL"],
+  [
+    "critical_blast_radius",
+    [{ blast_radius: "HIGH" }, {}],
+    [{ blast_radius: "CRITICAL" }, {}],
+    "blast_radius=CRITICAL",
+  ],
+  [
+    "structural_failure",
+    [{}, { failure_class: "LOCAL" }],
+    [{}, { failure_class: "STRUCTURAL" }],
+    "failure_class=STRUCTURAL",
+  ],
+  ["same_error_count", [{}, { same_error_count: 1 }], [{}, { same_error_count: 2 }], "same_error_count=2"],
+  ["flash_attempts", [{}, { flash_attempts: 1 }], [{}, { flash_attempts: 2 }], "flash_attempts=2"],
+  ["files_touched", [{}, { files_touched: 19 }], [{}, { files_touched: 20 }], "files_touched=20"],
+  ["tool_depth", [{}, { tool_depth: 15 }], [{}, { tool_depth: 16 }], "tool_depth=16"],
+  ["tool_depth", [{ estimated_tool_depth: 15 }, {}], [{ estimated_tool_depth: 16 }, {}], "tool_depth=16"],
+  [
+    "tool_depth",
+    [{ estimated_tool_depth: 7 }, { tool_depth: 8 }],
+    [{ estimated_tool_depth: 8 }, { tool_depth: 8 }],
+    "tool_depth=16",
+  ],
+];
+
+describe("each hard rule", () => {
+  test.each(triggers)("%s fires at its trigger and not one step below", (rule, below, at, evidence) => {
+    expect(decided(below)).toMatchObject({ cause: "score_flash", hard_rule: false, model: "vendor_v4_flash" });
+    const decision = decided(at);
+    expect(decision).toMatchObject({
+      action: "ROUTE",
+      model: "vendor_v4_pro",
+      purpose: "EXECUTE",
+      cause: "hard_pro_rule",
+      hard_rule: true,
+      confidence: 1,
+    });
+    expect(decision.evidence).toContain(`hard_rule=${rule}`);
+    expect(decision.evidence).toContain(evidence);
+  });
+
+  test.each([["HIGH"], ["CRITICAL"]] as const)("guards four kinds, and only them, at risk %s", (risk_level) => {
+    const guarded = taskKinds.filter((kind) =>
+      decided([{ kind, risk_level }, {}]).evidence.includes("hard_rule=guarded_kind"),
+    );
+    expect(guarded).toEqual(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]);
+  });
+});
+
+test("all hard rules that fire are shown", () => {
+  const { evidence } = decided([{ risk_level: "CRITICAL" }, { same_error_count: 3, files_touched: 40 }]);
+  expect(evidence.filter((entry) => entry.startsWith("hard_rule="))).toEqual([
+    "hard_rule=critical_risk",
+    "hard_rule=same_error_count",
+    "hard_rule=files_touched",
+  ]);
+  expect(evidence).toContain("same_error_count=3");
+});
+
+test("a hard rule sends the easiest task to the senior model, and stands at the soft cap", () => {
+  const broke = aSnapshot({ policy: aPolicy({ budget: { per_goal_soft_usd: 0, per_day_soft_usd: 0 } }) });
+  expect(decided([{}, { same_error_count: 2 }], broke)).toMatchObject({
+    cause: "hard_pro_rule",
+    model: "vendor_v4_pro",
+    score: 12,
+  });
+});
+
+test("the triggers are the policy's", () => {
+  const strict = aSnapshot({
+    policy: aPolicy({
+      hard_rules: {
+        same_error_count: 1,
+        files_touched: 3,
+        guarded_kinds: ["RESEARCH"],
+        guarded_kinds_from_risk: "LOW",
+      },
+    }),
+  });
+  expect(decided([{}, { same_error_count: 1 }], strict).cause).toBe("hard_pro_rule");
+  expect(decided([{}, { files_touched: 2 }], strict).cause).toBe("score_flash");
+  expect(decided([{ kind: "RESEARCH" }, {}], strict).cause).toBe("hard_pro_rule");
+  expect(decided([{ kind: "AUTH", risk_level: "HIGH" }, {}], strict).cause).toBe("score_flash");
+});
+
+describe("attempts", () => {
+  test("stop for a human from the limit on, and not one before", () => {
+    expect(decided([{}, { attempts: 7 }]).cause).toBe("score_flash");
+    expect(decided([{}, { attempts: 8 }])).toMatchObject({
+      action: "STOP_FOR_HUMAN",
+      model: null,
+      cause: "attempts_exhausted",
+    });
+  });
+
+  test("follow the policy's limit", () => {
+    const patient = aSnapshot({ policy: aPolicy({ limits: { max_attempts: 100 } }) });
+    expect(decided([{}, { attempts: 99 }], patient).action).toBe("ROUTE");
+    expect(decided([{}, { attempts: 100 }], patient).action).toBe("STOP_FOR_HUMAN");
+  });
+});
