@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { retryAfterMs } from "./retry-after.ts";
+
+const now = Date.UTC(1994, 10, 6, 8, 49, 7);
+
+test("seconds", () => {
+  expect(retryAfterMs("120", now)).toBe(120_000);
+  expect(retryAfterMs(" 0 ", now)).toBe(0);
+  expect(retryAfterMs("86400", now)).toBe(86_400_000);
+  expect(retryAfterMs("1.5", now)).toBe(1_500);
+});
+
+test("a date, in each of the three spellings of HTTP", () => {
+  expect(retryAfterMs("Sun, 06 Nov 1994 08:49:37 GMT", now)).toBe(30_000);
+  expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", now)).toBe(30_000);
+  expect(retryAfterMs("Sun Nov  6 08:49:37 1994", now)).toBe(30_000);
+});
+
+test("a two-digit year more than fifty years ahead is one of the past", () => {
+  const in2026 = Date.UTC(2026, 0, 1);
+  expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", in2026)).toBe(0);
+  expect(retryAfterMs("Thursday, 01-Jan-26 00:00:30 GMT", in2026)).toBe(30_000);
+});
+
+test("a date that has passed means now", () => {
+  expect(retryAfterMs("Sun, 06 Nov 1994 08:00:00 GMT", now)).toBe(0);
+});
+
+test("every date that a computer writes is read back", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4_102_444_799 }), (seconds) => {
+      expect(retryAfterMs(new Date(seconds * 1_000).toUTCString(), 0)).toBe(seconds * 1_000);
+    }),
+  );
+});
+
+test("nothing and nonsense say nothing", () => {
+  const nonsense = [
+    null,
+    undefined,
+    "",
+    "soon",
+    "-5",
+    "+5",
+    "1e3",
+    "0x10",
+    "5 s",
+    "1,2",
+    "NaN",
+    "Infinity",
+    "99999999999999999999",
+    "2026-01-01T00:00:00Z",
+    "Sun, 31 Feb 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 24:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37 CET",
+  ];
+  for (const text of nonsense) expect([text, retryAfterMs(text, now)]).toEqual([text, undefined]);
+});

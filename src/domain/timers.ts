@@ -1,0 +1,114 @@
+import type { Clock, Timers } from "./time.ts";
+
+/** A wheel of timers; nothing stands in the runtime's own queue but one interval, and that only while timers wait. */
+export interface TimerWheel extends Timers {
+  /** How many timers wait. */
+  readonly pending: number;
+  /** Forgets all timers, so that the process can end. */
+  stop(): void;
+}
+
+export interface TimerWheelOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  /** How coarse the wheel is, in milliseconds: a timer fires at most this late, and never early. */
+  readonly granularityMs?: number;
+  /** Calls `tick` every so many milliseconds until the answer is called. By default an interval that keeps no process alive. */
+  readonly every?: (ms: number, tick: () => void) => () => void;
+}
+
+/** One turn of the wheel takes slots × granularity (5 s by default); longer timers are passed over until it is their turn. */
+const slots = 256;
+const longestDelayMs = 2 ** 40;
+
+interface Timer {
+  readonly dueTick: number;
+  readonly order: number;
+  callback: (() => void) | undefined;
+}
+
+/**
+ * Deadlines for thousands of calls and streams: setting and cancelling one is a set insertion and a deletion. A callback
+ * that throws does not keep the others from being called; its error surfaces as an uncaught one.
+ */
+export function timerWheel(options: TimerWheelOptions): TimerWheel {
+  const { clock, granularityMs = 20, every = unreferencedInterval } = options;
+  const wheel: Set<Timer>[] = Array.from({ length: slots }, () => new Set());
+  const startMs = clock.monotonic();
+  let pending = 0;
+  let made = 0;
+  let doneTick = 0;
+  let stopTicking: (() => void) | undefined;
+
+  const tickOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / granularityMs);
+  const slotOf = (tick: number) => wheel[tick % slots] as Set<Timer>; // the remainder is always an index of the wheel
+
+  function cancel(timer: Timer): void {
+    if (timer.callback === undefined) return;
+    timer.callback = undefined;
+    slotOf(timer.dueTick).delete(timer);
+    pending -= 1;
+    if (pending === 0) rest();
+  }
+
+  function rest(): void {
+    stopTicking?.();
+    stopTicking = undefined;
+  }
+
+  function turn(): void {
+    const tick = tickOf(clock.monotonic());
+    const due: Timer[] = [];
+    // After a long block every slot is looked at once, however many turns were missed.
+    for (let at = Math.max(doneTick + 1, tick - slots + 1); at <= tick; at++) {
+      for (const timer of slotOf(at)) if (timer.dueTick <= tick) due.push(timer);
+    }
+    doneTick = Math.max(doneTick, tick);
+    due.sort((a, b) => a.dueTick - b.dueTick || a.order - b.order);
+    for (const timer of due) {
+      const { callback } = timer;
+      // Cancelled by a callback of this same turn.
+      if (callback === undefined) continue;
+      cancel(timer);
+      try {
+        callback();
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  return {
+    get pending() {
+      return pending;
+    },
+    after(delayMs, callback) {
+      const nowMs = clock.monotonic();
+      const delay = Math.min(Math.max(delayMs, 0) || 0, longestDelayMs);
+      if (pending === 0) {
+        doneTick = tickOf(nowMs);
+        stopTicking = every(granularityMs, turn);
+      }
+      const dueTick = Math.max(doneTick + 1, Math.ceil((nowMs + delay - startMs) / granularityMs));
+      const timer: Timer = { dueTick, order: made++, callback };
+      slotOf(dueTick).add(timer);
+      pending += 1;
+      return () => cancel(timer);
+    },
+    stop() {
+      for (const slot of wheel) {
+        for (const timer of slot) timer.callback = undefined;
+        slot.clear();
+      }
+      pending = 0;
+      rest();
+    },
+  };
+}
+
+function unreferencedInterval(ms: number, tick: () => void): () => void {
+  const interval = setInterval(tick, ms);
+  interval.unref();
+  return () => clearInterval(interval);
+}

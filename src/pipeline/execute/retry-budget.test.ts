@@ -1,0 +1,96 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { retryBudget } from "./retry-budget.ts";
+
+function setUp(share = 0.1, perSecond = 3) {
+  const world = { ms: 1_000_000 };
+  const budget = retryBudget({ monotonic: () => world.ms }, () => ({
+    retry_budget_share: share,
+    retry_budget_per_second: perSecond,
+  }));
+  const takeAll = () => {
+    let taken = 0;
+    while (taken < 10_000 && budget.take()) taken += 1;
+    return taken;
+  };
+  const requests = (n: number) => {
+    for (let i = 0; i < n; i++) budget.countRequest();
+  };
+  return { world, budget, takeAll, requests };
+}
+
+test("a quiet gateway may retry three times a second, and saves nothing up", () => {
+  const { world, takeAll } = setUp();
+  expect(takeAll()).toBe(3);
+  world.ms += 1_000;
+  expect(takeAll()).toBe(3);
+  world.ms += 3_600_000;
+  expect(takeAll()).toBe(3);
+  world.ms += 500;
+  expect(takeAll()).toBe(1);
+});
+
+test("each ten recent requests allow one more", () => {
+  const { takeAll, requests } = setUp();
+  requests(99);
+  expect(takeAll()).toBe(3 + 9);
+  requests(1);
+  expect(takeAll()).toBe(1);
+});
+
+test("requests of more than ten seconds ago allow none", () => {
+  const { world, takeAll, requests } = setUp(0.1, 0);
+  requests(100);
+  world.ms += 11_000;
+  expect(takeAll()).toBe(0);
+});
+
+test("a retry is not paid for twice by the same requests", () => {
+  const { world, takeAll, requests } = setUp(0.1, 0);
+  requests(100);
+  expect(takeAll()).toBe(10);
+  world.ms += 5_000;
+  expect(takeAll()).toBe(0);
+});
+
+test("nothing allowed is nothing given; less than one a second adds up", () => {
+  expect(setUp(0, 0).takeAll()).toBe(0);
+  const slow = setUp(0, 0.5);
+  expect(slow.takeAll()).toBe(1);
+  slow.world.ms += 1_000;
+  expect(slow.takeAll()).toBe(0);
+  slow.world.ms += 1_000;
+  expect(slow.takeAll()).toBe(1);
+});
+
+test("with every call failing, calls stay within 1.15 times the requests at a hundred a second", () => {
+  const { world, budget } = setUp();
+  let calls = 0;
+  const requests = 6_000;
+  for (let i = 0; i < requests; i++) {
+    world.ms += 10;
+    budget.countRequest();
+    calls += 1;
+    for (let retry = 0; retry < 2 && budget.take(); retry++) calls += 1;
+  }
+  expect(calls / requests).toBeGreaterThan(1.1);
+  expect(calls / requests).toBeLessThanOrEqual(1.15);
+});
+
+test("in any traffic, retries stay within the share of all requests and three a second", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(3_000), fc.nat(30), fc.nat(30)), { maxLength: 200, size: "max" }), (steps) => {
+      const { world, budget, requests } = setUp();
+      let came = 0;
+      let taken = 0;
+      const startMs = world.ms;
+      for (const [waitMs, arrive, want] of steps) {
+        world.ms += waitMs;
+        requests(arrive);
+        came += arrive;
+        for (let i = 0; i < want; i++) if (budget.take()) taken += 1;
+        expect(taken).toBeLessThanOrEqual(0.1 * came + 3 * ((world.ms - startMs) / 1_000) + 3);
+      }
+    }),
+  );
+});
