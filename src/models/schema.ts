@@ -18,37 +18,42 @@ export const ModelRecord = z.strictObject({
     })
     .optional()
     .describe("Required unless `free`: a model without a price cannot be held to a budget."),
-  context_tokens: z.int().min(1).default(131_072),
-  max_output_tokens: z.int().min(1).default(65_536),
+  context_tokens: z.int().min(1).default(131_072).describe("Input and output together, at most."),
+  max_output_tokens: z.int().min(1).default(65_536).describe("The longest answer."),
   default_output_tokens: z
     .int()
     .min(1)
     .default(32_768)
     .describe("Output bound sent upstream when the caller sets none."),
   free: z.boolean().default(false).describe("Free models never see sensitive requests."),
-  enabled: z.boolean().default(true),
+  enabled: z.boolean().default(true).describe("False takes the model out of service."),
   reasoning: z
     .boolean()
     .default(false)
     .describe("Thinks before its first token: allowed the longer first-event timeout."),
   timeouts_ms: z
     .strictObject({
-      connect: z.int().min(1).optional(),
-      headers: z.int().min(1).optional(),
-      first_event: z.int().min(1).optional(),
-      idle: z.int().min(1).optional(),
-      total: z.int().min(1).optional(),
+      connect: z.int().min(1).optional().describe("Until the connection stands."),
+      headers: z.int().min(1).optional().describe("Until the answer's head has come."),
+      first_event: z.int().min(1).optional().describe("First event with content."),
+      idle: z.int().min(1).optional().describe("No byte at all."),
+      total: z.int().min(1).optional().describe("The whole call."),
     })
     .prefault({})
     .describe("Overrides of the policy's upstream.timeouts_ms for this model."),
 });
 export type ModelRecord = z.infer<typeof ModelRecord>;
 
+const modelKey = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "a key is lower-case letters, digits and _");
+
 export const ModelRegistryFile = z.strictObject({
-  $schema: z.string().optional(),
-  models: z.record(
-    z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "a key is lower-case letters, digits and _"),
-    ModelRecord,
-  ),
+  $schema: z.string().optional().describe("Where editors find the JSON Schema; the gateway ignores it."),
+  models: z.record(modelKey, ModelRecord),
 });
 export type ModelRegistryFile = z.infer<typeof ModelRegistryFile>;
+
+/** What a file of one's own may hold: it is merged over the shipped one, so a known key may name only what it changes. */
+export const ModelRegistryOverlay = z.strictObject({
+  ...ModelRegistryFile.shape,
+  models: z.record(modelKey, ModelRecord.extend({ prices: ModelRecord.shape.prices.unwrap().partial() }).partial()),
+});

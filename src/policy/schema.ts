@@ -72,10 +72,13 @@ const HardRules = section({
     .array(z.enum(taskKinds))
     .default(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"])
     .describe("Kinds that go to the senior model when the risk is at least guarded_kinds_from_risk."),
-  guarded_kinds_from_risk: z.enum(["LOW", "MEDIUM", "HIGH", "CRITICAL"]).default("HIGH"),
-  same_error_count: z.int().min(1).default(2),
-  flash_attempts: z.int().min(1).default(2),
-  files_touched: z.int().min(1).default(20),
+  guarded_kinds_from_risk: z
+    .enum(["LOW", "MEDIUM", "HIGH", "CRITICAL"])
+    .default("HIGH")
+    .describe("The risk level from which guarded_kinds apply."),
+  same_error_count: z.int().min(1).default(2).describe("The same error this often."),
+  flash_attempts: z.int().min(1).default(2).describe("This many attempts by the flash tier."),
+  files_touched: z.int().min(1).default(20).describe("This many files touched."),
   tool_depth: z.int().min(1).default(16).describe("Compared with runtime.tool_depth + task.estimated_tool_depth."),
 }).describe("Triggers that send a task to the senior model whatever its score.");
 
@@ -85,7 +88,7 @@ const Limits = section({
 
 const Scout = section({
   timeout_ms: ms.default(4_000).describe("How long a gray-zone request waits for the scout's verdict."),
-  max_output_tokens: z.int().min(1).default(64),
+  max_output_tokens: z.int().min(1).default(64).describe("The longest verdict, in tokens."),
   max_prompt_bytes: z.int().min(256).default(6_000).describe("How much of the ask the scout is shown."),
 }).describe("The scout call that settles gray-zone requests.");
 
@@ -98,7 +101,7 @@ const Upstream = section({
     .describe("Calls to the upstream per request, repeats and fail-over together."),
   max_attempts_per_model: z.int().min(1).max(10).default(2).describe("Calls to one model per request."),
   backoff_base_ms: ms.default(100).describe("Full jitter between 0 and min(backoff_max_ms, base x 2^k)."),
-  backoff_max_ms: ms.default(2_000),
+  backoff_max_ms: ms.default(2_000).describe("Longest pause between two calls."),
   retry_after_max_ms: ms.default(5_000).describe("A longer Retry-After means the next model now."),
   retry_budget_share: share.default(0.1).describe("Retries allowed per recent request."),
   retry_budget_per_second: z
@@ -113,14 +116,14 @@ const Upstream = section({
       "True when the aggregator stops billing the moment a call is cancelled; then an abort is charged what was seen.",
     ),
   timeouts_ms: section({
-    connect: ms.default(5_000),
-    headers: ms.default(30_000),
+    connect: ms.default(5_000).describe("Until the connection stands."),
+    headers: ms.default(30_000).describe("Until the answer's head has come."),
     first_event: ms.default(60_000).describe("First event with content; comments do not count."),
     first_event_reasoning: ms.default(180_000).describe("The same for models marked `reasoning`."),
     idle: ms.default(30_000).describe("No byte at all, comments included."),
     idle_data: ms.default(120_000).describe("No data event, comments not counted."),
-    total: ms.default(600_000),
-  }),
+    total: ms.default(600_000).describe("The whole call."),
+  }).describe("Time-outs of one call; a model's own timeouts_ms beat them."),
 }).describe("How the aggregator is called.");
 
 const Stream = section({
@@ -131,47 +134,61 @@ const Stream = section({
     .min(4_096)
     .default(262_144)
     .describe("Buffered per caller before the upstream is paused."),
-  max_event_bytes: z.int().min(4_096).default(16_777_216),
+  max_event_bytes: z.int().min(4_096).default(16_777_216).describe("Largest single event of a stream."),
   max_answer_bytes: z.int().min(4_096).default(33_554_432).describe("Largest non-streaming answer that is buffered."),
 }).describe("Streams to callers.");
 
 const Health = section({
-  window_ms: ms.default(60_000),
-  degraded_failure_share: share.default(0.1),
-  degraded_minimum: z.int().min(1).default(20),
-  degraded_in_a_row: z.int().min(1).default(3),
-  slow_share: share.default(0.5),
-  slow_minimum: z.int().min(1).default(10),
+  window_ms: ms.default(60_000).describe("The window over which shares of failures are counted."),
+  degraded_failure_share: share.default(0.1).describe("This share of failures makes a HEALTHY model DEGRADED …"),
+  degraded_minimum: z.int().min(1).default(20).describe("… once there were this many verdicts in the window;"),
+  degraded_in_a_row: z.int().min(1).default(3).describe("so do this many failures in a row."),
+  slow_share: share.default(0.5).describe("This share of slow answers makes a model DEGRADED …"),
+  slow_minimum: z.int().min(1).default(10).describe("… once there were this many answers in the window."),
   slow_floor_ms: ms
     .default(10_000)
     .describe("An answer is slow when its first token takes longer than max(3 x own p95, this)."),
-  recovered_failure_share: share.default(0.05),
-  recovered_slow_share: share.default(0.2),
-  recovered_minimum: z.int().min(1).default(10),
+  recovered_failure_share: share
+    .default(0.05)
+    .describe("A DEGRADED model recovers with fewer failures than this share …"),
+  recovered_slow_share: share
+    .default(0.2)
+    .describe("… and fewer slow answers than this share, in two windows running …"),
+  recovered_minimum: z.int().min(1).default(10).describe("… with at least this many verdicts."),
   failures_in_a_row: z.int().min(1).default(5).describe("This many failures in a row make a model UNHEALTHY."),
-  stale_failures_in_a_row: z.int().min(1).default(2),
-  unhealthy_failure_share: share.default(0.5),
-  unhealthy_minimum: z.int().min(1).default(20),
+  stale_failures_in_a_row: z.int().min(1).default(2).describe("The same for a STALE model, of which little is known."),
+  unhealthy_failure_share: share.default(0.5).describe("This share of failures makes a model UNHEALTHY …"),
+  unhealthy_minimum: z.int().min(1).default(20).describe("… once there were this many verdicts in the window."),
   open_base_ms: ms.default(15_000).describe("First pause of an UNHEALTHY model; doubles with each trip."),
-  open_max_ms: ms.default(300_000),
-  probes_to_recover: z.int().min(1).default(3),
-  stale_after_ms: ms.default(900_000),
-  garbage_in_a_row: z.int().min(1).default(3),
-  garbage_share: share.default(0.2),
-  garbage_minimum: z.int().min(1).default(10),
+  open_max_ms: ms.default(300_000).describe("Longest pause of an UNHEALTHY model."),
+  probes_to_recover: z
+    .int()
+    .min(1)
+    .default(3)
+    .describe("Probes that must succeed in a row before a HALF_OPEN model serves again."),
+  stale_after_ms: ms
+    .default(900_000)
+    .describe("Without a verdict for this long, a model is STALE: still served, sooner distrusted."),
+  garbage_in_a_row: z.int().min(1).default(3).describe("This many garbage answers in a row put a model in QUARANTINE;"),
+  garbage_share: share.default(0.2).describe("so does this share of garbage …"),
+  garbage_minimum: z.int().min(1).default(10).describe("… once there were this many verdicts in the window."),
   trips_to_quarantine: z.int().min(1).default(4).describe("Trips within trips_window_ms that mean flapping."),
-  trips_window_ms: ms.default(3_600_000),
-  quarantine_base_ms: ms.default(1_800_000),
-  quarantine_max_ms: ms.default(86_400_000),
+  trips_window_ms: ms.default(3_600_000).describe("The time over which trips are counted."),
+  quarantine_base_ms: ms.default(1_800_000).describe("First stay in QUARANTINE; doubles with each."),
+  quarantine_max_ms: ms.default(86_400_000).describe("Longest stay in QUARANTINE."),
   limited_default_ms: ms.default(30_000).describe("Pause after a 429 without Retry-After."),
-  limited_max_ms: ms.default(900_000),
+  limited_max_ms: ms.default(900_000).describe("Longest pause that a Retry-After can ask for."),
   shed_max: share.default(0.8).describe("Largest share of a DEGRADED model's traffic that is moved to the next model."),
   urgent_probe_every_ms: ms
     .default(5_000)
     .describe("With every model down, one request this often tries the most senior one."),
-  aggregator_failures_in_a_row: z.int().min(1).default(5),
-  aggregator_open_base_ms: ms.default(2_000),
-  aggregator_open_max_ms: ms.default(30_000),
+  aggregator_failures_in_a_row: z
+    .int()
+    .min(1)
+    .default(5)
+    .describe("Failures to reach the aggregator in a row, over at least two models, that pause all calls."),
+  aggregator_open_base_ms: ms.default(2_000).describe("First pause after that; doubles each time."),
+  aggregator_open_max_ms: ms.default(30_000).describe("Longest such pause."),
   senior_fallback_chain: z
     .array(z.string())
     .min(1)
@@ -180,10 +197,12 @@ const Health = section({
 }).describe("When a model is trusted, and who stands in for it.");
 
 const Budget = section({
-  per_goal_soft_usd: usd.default(2),
-  per_goal_hard_usd: usd.default(5),
-  per_day_soft_usd: usd.default(20),
-  per_day_hard_usd: usd.default(50),
+  per_goal_soft_usd: usd
+    .default(2)
+    .describe("Above this, a goal's requests step down from pro to flash unless they must have pro."),
+  per_goal_hard_usd: usd.default(5).describe("A goal never spends more than this; the request that would is denied."),
+  per_day_soft_usd: usd.default(20).describe("The soft cap of a UTC day, all goals together."),
+  per_day_hard_usd: usd.default(50).describe("The hard cap of a UTC day, all goals together."),
 }).describe("Caps per goal and per UTC day. A soft cap above its hard cap counts as equal to it.");
 
 const Privacy = section({
@@ -207,15 +226,15 @@ const Privacy = section({
 
 const Tasks = section({
   remembered: z.int().min(1).default(10_000).describe("Tasks (X-Task-Id) whose runtime state is kept in memory."),
-  remembered_ms: ms.default(86_400_000),
+  remembered_ms: ms.default(86_400_000).describe("How long a task is remembered after its last request."),
 }).describe("Runtime state kept per task between requests.");
 
 const Records = section({
-  retention_days: z.int().min(1).max(3_650).default(30),
+  retention_days: z.int().min(1).max(3_650).default(30).describe("Days after which they are deleted."),
 }).describe("Decision records and closed reservations.");
 
 export const Policy = z.strictObject({
-  $schema: z.string().optional(),
+  $schema: z.string().optional().describe("Where editors find the JSON Schema; the gateway ignores it."),
   routing: Routing,
   hard_rules: HardRules,
   limits: Limits,

@@ -1,0 +1,13 @@
+/** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files). */
+export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Ends the process with `code` once what was printed is written. */
+export function exitWith(code: ExitCode): void {
+  process.exitCode = code;
+}
+
+/** One JSON value on standard output: what every command prints with `--json`, and nothing else. */
+export function printJson(value: unknown): void {
+  console.log(JSON.stringify(value, null, 2));
+}

@@ -1,0 +1,154 @@
+import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
+import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money.ts";
+import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
+import type { Invalid, Problem } from "#settings/problem.ts";
+import shippedText from "../../config/models.yaml" with { type: "text" };
+import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
+
+export type LoadedRegistry = {
+  readonly kind: "ok";
+  readonly registry: ModelRegistry;
+  readonly document: ConfigDocument;
+};
+
+/** The name that problems carry for the registry that is part of the program. */
+export const shippedRegistryName = "config/models.yaml";
+
+/** The registry in a file, merged over the shipped one; without a file, the shipped one. Never throws. */
+export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid {
+  // The text is part of the program, so that the single-file binary needs no file beside it.
+  const shipped = parseConfig(String(shippedText), shippedRegistryName);
+  if (shipped.kind === "invalid") return shipped;
+  if (path === undefined) return registryIn(shipped.document);
+  const own = readConfigFile(path, "MODEL_REGISTRY_PATH");
+  return own.kind === "ok" ? registryIn(own.document, shipped.document.value) : own;
+}
+
+/** `base` is the plain data of the file under this one; both are maps `models:`. */
+export function registryIn(document: ConfigDocument, base: unknown = {}): LoadedRegistry | Invalid {
+  const checked = validate(ModelRegistryFile, document, merged(base, document.value));
+  if (checked.kind === "invalid") return checked;
+  const problems: Problem[] = [];
+  const report = (at: readonly string[], message: string, suggestion?: string) => {
+    const line = document.lineOf(at);
+    problems.push({
+      file: document.file,
+      path: pathText(at),
+      ...(line === undefined ? {} : { line }),
+      message,
+      ...(suggestion === undefined ? {} : { suggestion }),
+    });
+  };
+  const models = new Map<string, Model>();
+  for (const [key, record] of Object.entries(checked.value.models)) {
+    checkRecord(key, record, document.value, report);
+    models.set(key, modelOf(key, record));
+  }
+  const byRole: { [R in Role]?: Model } = {};
+  for (const role of roles) {
+    const first = models.values().find((model) => model.role === role && model.enabled);
+    if (first !== undefined) byRole[role] = first;
+  }
+  for (const role of ["worker", "senior"] as const) {
+    if (byRole[role] === undefined) {
+      report(["models"], `no enabled model has the role ${role}`, `enable one, or add a record with role: ${role}`);
+    }
+  }
+  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", registry: { models, byRole }, document };
+}
+
+function checkRecord(
+  key: string,
+  record: ModelRecord,
+  written: unknown,
+  report: (at: readonly string[], message: string, suggestion?: string) => void,
+): void {
+  const at = ["models", key];
+  if (record.prices === undefined && !record.free) {
+    report(at, "has no price, and is not free", "add prices: { input: …, output: … } in USD per million tokens");
+  }
+  if (record.role === "scout" && !record.free) {
+    report([...at, "free"], "the scout is the free tier", "set free: true, or give the model another role");
+  }
+  if (record.role !== "scout" && record.free) {
+    report([...at, "free"], `a free model cannot be ${record.role}: it would read sensitive requests`, "role: scout");
+  }
+  const set = (field: string) =>
+    isSection(written) &&
+    isSection(written["models"]) &&
+    isSection(written["models"][key]) &&
+    field in written["models"][key];
+  if (set("max_output_tokens") && record.max_output_tokens > record.context_tokens) {
+    report(
+      [...at, "max_output_tokens"],
+      `${record.max_output_tokens} is above context_tokens (${record.context_tokens})`,
+    );
+  }
+  if (set("default_output_tokens") && record.default_output_tokens > record.max_output_tokens) {
+    report(
+      [...at, "default_output_tokens"],
+      `${record.default_output_tokens} is above max_output_tokens (${record.max_output_tokens})`,
+    );
+  }
+}
+
+/** Sizes that were not written but defaulted, or that a lower one overtook, give way to it. */
+function modelOf(key: string, record: ModelRecord): Model {
+  const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
+  const { prices } = record;
+  return {
+    key,
+    role: record.role,
+    upstreamId: record.upstream_id,
+    price: {
+      input: perMTok(prices?.input ?? 0),
+      cachedInput: perMTok(prices?.cached_input ?? prices?.input ?? 0),
+      output: perMTok(prices?.output ?? 0),
+    },
+    contextTokens: record.context_tokens,
+    maxOutputTokens,
+    defaultOutputTokens: Math.min(record.default_output_tokens, maxOutputTokens),
+    free: record.free,
+    enabled: record.enabled,
+    reasoning: record.reasoning,
+    timeoutsMs: withoutUndefined(record.timeouts_ms),
+  };
+}
+
+/** Rounded up: a cost must not come out below the invoice. */
+function perMTok(usd: number): NanoUsdPerMTok {
+  const amount: NanoUsd | undefined = usd === 0 ? zeroUsd : usdToNano(usd, "up");
+  if (amount === undefined) throw new RangeError(`not a price in USD: ${usd}`); // the schema's bounds exclude it
+  return Number(amount) as NanoUsdPerMTok; // the same unit, per million tokens
+}
+
+/** The file's records over the base's, field by field; its keys come first, in its order. Not yet checked. */
+function merged(base: unknown, own: unknown): unknown {
+  if (!isSection(base) || !isSection(own)) return own;
+  const baseModels = isSection(base["models"]) ? base["models"] : {};
+  const ownModels = own["models"] ?? {};
+  if (!isSection(ownModels)) return own;
+  const models: Record<string, unknown> = {};
+  for (const [key, record] of Object.entries(ownModels)) models[key] = mergedSection(baseModels[key], record ?? {});
+  for (const [key, record] of Object.entries(baseModels)) if (!(key in models)) models[key] = record;
+  return { ...own, models };
+}
+
+function mergedSection(base: unknown, own: unknown): unknown {
+  if (!isSection(base) || !isSection(own)) return own ?? base;
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(own))
+    result[key] = isSection(value) ? mergedSection(base[key], value) : value;
+  return result;
+}
+
+function isSection(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  // Entries are only left out, none is changed.
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

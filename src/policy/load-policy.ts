@@ -1,0 +1,142 @@
+import type { ModelRegistry } from "#domain/model.ts";
+import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
+import { nearest } from "#settings/nearest.ts";
+import type { Invalid, Problem } from "#settings/problem.ts";
+import { Policy } from "./schema.ts";
+
+export type LoadedPolicy = {
+  readonly kind: "ok";
+  readonly policy: Policy;
+  /** Kept for checks that need more than the file: they name its lines. */
+  readonly document: ConfigDocument;
+};
+
+/** The name that problems carry when no file is set: the defaults, which are also the shipped file. */
+export const defaultPolicyName = "config/policy.yaml";
+
+/** The policy in a file, merged over the defaults; without a file, the defaults. Never throws. */
+export function loadPolicy(path: string | undefined): LoadedPolicy | Invalid {
+  const read = path === undefined ? parseConfig("", defaultPolicyName) : readConfigFile(path, "ROUTING_POLICY_PATH");
+  return read.kind === "ok" ? policyIn(read.document) : read;
+}
+
+export function policyIn(document: ConfigDocument): LoadedPolicy | Invalid {
+  const checked = validate(Policy, document);
+  if (checked.kind === "invalid") return checked;
+  const problems = inconsistencies(checked.value, document);
+  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", policy: checked.value, document };
+}
+
+/** Pairs of values that each may be, and together may not: the first must not be above the second. */
+const ordered: readonly (readonly [lower: readonly string[], upper: readonly string[]])[] = [
+  [
+    ["routing", "flash_below"],
+    ["routing", "pro_from"],
+  ],
+  [
+    ["upstream", "backoff_base_ms"],
+    ["upstream", "backoff_max_ms"],
+  ],
+  [
+    ["health", "open_base_ms"],
+    ["health", "open_max_ms"],
+  ],
+  [
+    ["health", "quarantine_base_ms"],
+    ["health", "quarantine_max_ms"],
+  ],
+  [
+    ["health", "limited_default_ms"],
+    ["health", "limited_max_ms"],
+  ],
+  [
+    ["health", "aggregator_open_base_ms"],
+    ["health", "aggregator_open_max_ms"],
+  ],
+  [
+    ["health", "recovered_failure_share"],
+    ["health", "degraded_failure_share"],
+  ],
+  [
+    ["health", "degraded_failure_share"],
+    ["health", "unhealthy_failure_share"],
+  ],
+  [
+    ["health", "recovered_slow_share"],
+    ["health", "slow_share"],
+  ],
+  [
+    ["stream", "max_event_bytes"],
+    ["stream", "max_answer_bytes"],
+  ],
+];
+
+function inconsistencies(policy: Policy, document: ConfigDocument): Problem[] {
+  const problems: Problem[] = [];
+  for (const [lower, upper] of ordered) {
+    const [low, high] = [numberAt(policy, lower), numberAt(policy, upper)];
+    if (low <= high) continue;
+    // Blame the key that the file sets; the other one may be a default.
+    const blamed = isSet(document.value, lower) ? lower : upper;
+    problems.push(
+      problem(document, blamed, {
+        message: `${pathText(lower)} (${low}) must not be above ${pathText(upper)} (${high})`,
+        suggestion: `set both, ${lower.at(-1)} the lower one`,
+      }),
+    );
+  }
+  return problems;
+}
+
+/** Checks the policy's own privacy rules; slow (up to seconds per rule), so it runs only where there are some. */
+export async function customRuleProblems(policy: Policy, document: ConfigDocument): Promise<Problem[]> {
+  const rules = policy.privacy.custom_rules;
+  if (rules.length === 0) return [];
+  const { checkCustomRules } = await import("#privacy/custom-rules.ts");
+  return (await checkCustomRules(rules)).map(({ rule, problem: message }) => {
+    const index = rules.findLastIndex(({ id }) => id === rule);
+    return problem(document, ["privacy", "custom_rules", index], { message: `${rule}: ${message}` });
+  });
+}
+
+/** What only the registry can tell: whether the chain names models that exist, once each, and none that is free. */
+export function chainProblems(policy: Policy, registry: ModelRegistry, document: ConfigDocument): Problem[] {
+  const chain = policy.health.senior_fallback_chain;
+  return chain.flatMap((key, index) => {
+    const at = ["health", "senior_fallback_chain", index];
+    const model = registry.models.get(key);
+    if (model === undefined) {
+      const near = nearest(key, registry.models.keys());
+      const suggestion =
+        near === undefined ? `known models: ${[...registry.models.keys()].join(", ")}` : `did you mean ${near}?`;
+      return [problem(document, at, { message: `no model has the key ${key}`, suggestion })];
+    }
+    if (model.free) {
+      const message = `${key} is a free model, and free models never stand in for others`;
+      return [problem(document, at, { message, suggestion: "remove it from the chain" })];
+    }
+    if (chain.indexOf(key) !== index) return [problem(document, at, { message: `${key} stands in the chain twice` })];
+    return [];
+  });
+}
+
+function problem(
+  document: ConfigDocument,
+  at: readonly (string | number)[],
+  what: Pick<Problem, "message" | "suggestion">,
+): Problem {
+  const line = document.lineOf(at);
+  return { file: document.file, path: pathText(at), ...(line === undefined ? {} : { line }), ...what };
+}
+
+function numberAt(policy: Policy, path: readonly string[]): number {
+  return Number(path.reduce<unknown>(below, policy));
+}
+
+function isSet(value: unknown, path: readonly string[]): boolean {
+  return path.reduce<unknown>(below, value) !== undefined;
+}
+
+function below(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
+}

@@ -1,0 +1,317 @@
+import { readFileSync } from "node:fs";
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { nearest } from "./nearest.ts";
+import { type Invalid, type Problem, quoted } from "./problem.ts";
+
+/** A YAML or JSON file (JSON is read as the YAML that it also is), with the line of everything in it. */
+export interface ConfigDocument {
+  readonly file: string;
+  /** Plain data; an empty file is an empty object. */
+  readonly value: unknown;
+  /** The line, from 1, of what stands at a path, or of the nearest thing around it. */
+  lineOf(path: Path): number | undefined;
+}
+
+export type Path = readonly PropertyKey[];
+
+const maxFileBytes = 1_048_576;
+
+/** Reads a file that `setting` names. Never throws: what cannot be read or parsed is a problem. */
+export function readConfigFile(path: string, setting: string): { kind: "ok"; document: ConfigDocument } | Invalid {
+  let text: string;
+  try {
+    const bytes = readFileSync(path);
+    if (bytes.length > maxFileBytes) return invalid(path, `is larger than ${maxFileBytes} bytes`, `check ${setting}`);
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const reasons: Record<string, string> = {
+      ENOENT: "does not exist",
+      EISDIR: "is a directory, not a file",
+      EACCES: "may not be read by this user",
+      ERR_ENCODING_INVALID_ENCODED_DATA: "is not UTF-8 text",
+    };
+    return invalid(path, reasons[code] ?? `cannot be read (${code})`, `check ${setting}`);
+  }
+  return parseConfig(text, path);
+}
+
+export function parseConfig(text: string, file: string): { kind: "ok"; document: ConfigDocument } | Invalid {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const parsed: Document[] = Array.isArray(documents) ? documents : [];
+  const second = parsed[1];
+  const problems: Problem[] = parsed.flatMap((document) =>
+    [...document.errors, ...document.warnings].map(({ code, message, pos }) => ({
+      file,
+      path: "",
+      line: lines.linePos(pos[0]).line,
+      message: syntaxMessage(code, message, text.slice(pos[0], pos[1])),
+    })),
+  );
+  if (second !== undefined) {
+    const line = lines.linePos(second.range?.[0] ?? 0).line;
+    problems.push({ file, path: "", line, message: "a second document begins here", suggestion: "remove the `---`" });
+  }
+  const document = parsed[0];
+  let value: unknown = null;
+  try {
+    if (problems.length === 0) value = document?.toJS({ maxAliasCount: 100 }) ?? null;
+  } catch {
+    // What parsing accepts and conversion does not: aliases that lead nowhere, or that multiply without end.
+    problems.push({
+      file,
+      path: "",
+      message: "its aliases (`*name`) cannot be resolved",
+      suggestion: "write them out",
+    });
+  }
+  if (problems.length > 0) return { kind: "invalid", problems };
+  const root = document?.contents ?? null;
+  return {
+    kind: "ok",
+    document: { file, value: value ?? {}, lineOf: (path) => lineOf(path, root, document, lines) },
+  };
+}
+
+/**
+ * Checks a document (or `value`, made from it) against a schema; all problems at once, each with path, line, and the
+ * nearest known word. A section without a value (`budget:` and nothing below) is an empty section.
+ */
+export function validate<S extends z.ZodType>(
+  schema: S,
+  document: ConfigDocument,
+  value: unknown = document.value,
+): { kind: "ok"; value: z.output<S> } | Invalid {
+  let input = value;
+  let result = schema.safeParse(input);
+  if (!result.success) {
+    const empty = result.error.issues.filter(
+      (issue) =>
+        issue.code === "invalid_type" &&
+        ["object", "record"].includes(issue.expected) &&
+        valueAt(input, issue.path) === null,
+    );
+    if (empty.length > 0 && empty.every((issue) => issue.path.length > 0)) {
+      input = structuredClone(input);
+      for (const issue of empty) setAt(input, issue.path, {});
+      result = schema.safeParse(input);
+    }
+  }
+  if (result.success) return { kind: "ok", value: result.data };
+  const known = knownKeys(schema);
+  const problems = result.error.issues
+    .flatMap((issue) => problemsOf(issue, input, known))
+    .map(({ at, message, suggestion }): Problem => {
+      const line = document.lineOf(at);
+      return {
+        file: document.file,
+        path: pathText(at),
+        ...(line === undefined ? {} : { line }),
+        message,
+        ...(suggestion === undefined ? {} : { suggestion }),
+      };
+    });
+  return { kind: "invalid", problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
+}
+
+export function pathText(path: Path): string {
+  return path
+    .map((segment, index) =>
+      typeof segment === "number" ? `[${segment}]` : `${index === 0 ? "" : "."}${String(segment)}`,
+    )
+    .join("");
+}
+
+interface Finding {
+  readonly at: Path;
+  readonly message: string;
+  readonly suggestion?: string | undefined;
+}
+
+function problemsOf(issue: z.core.$ZodIssue, input: unknown, known: KnownKeys): Finding[] {
+  const at = issue.path;
+  const value = valueAt(input, at);
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => ({
+        at: [...at, key],
+        message: "unknown key",
+        suggestion: suggestKey(key, at, known),
+      }));
+    case "invalid_type":
+      if (value === undefined) return [{ at, message: "is required" }];
+      if (value === null) {
+        return [{ at, message: "has no value", suggestion: "give it one, or remove the key to use the default" }];
+      }
+      return [
+        {
+          at,
+          message: `expected ${named(issue.expected)}, found ${shown(value)}`,
+          suggestion: retyped(issue.expected, value),
+        },
+      ];
+    case "invalid_value": {
+      const options = issue.values.map(String);
+      if (value === undefined) return [{ at, message: `is required: one of ${options.join(", ")}` }];
+      const near = typeof value === "string" ? nearest(value, options) : undefined;
+      return [
+        {
+          at,
+          message: `expected one of ${options.join(", ")}; found ${shown(value)}`,
+          suggestion: near && `did you mean ${near}?`,
+        },
+      ];
+    }
+    case "too_small":
+    case "too_big": {
+      const [word, bound] = issue.code === "too_small" ? ["at least", issue.minimum] : ["at most", issue.maximum];
+      if (issue.origin === "array") return [{ at, message: `needs ${word} ${bound} entries` }];
+      if (issue.origin === "string") return [{ at, message: `needs ${word} ${bound} characters` }];
+      return [{ at, message: `must be ${word} ${bound}, is ${shown(value)}` }];
+    }
+    case "invalid_key":
+      return [{ at, message: `not allowed as a key: ${issue.issues.map(({ message }) => message).join("; ")}` }];
+    case "invalid_union": {
+      const kinds = issue.errors
+        .flat()
+        .flatMap((inner) => (inner.code === "invalid_type" ? [named(inner.expected)] : []));
+      return [{ at, message: `expected ${[...new Set(kinds)].join(" or ")}, found ${shown(value)}` }];
+    }
+    default:
+      return [{ at, message: issue.message }];
+  }
+}
+
+/** Keys that a schema knows, by the path of the object they stand in (`*` for any key of a map, `[]` for an entry). */
+type KnownKeys = ReadonlyMap<string, readonly string[]>;
+
+function knownKeys(schema: z.ZodType): KnownKeys {
+  const known = new Map<string, readonly string[]>();
+  const visit = (node: z.core.JSONSchema.BaseSchema, path: string): void => {
+    const below = (segment: string) => (path === "" ? segment : `${path}.${segment}`);
+    const properties = Object.entries(node.properties ?? {});
+    if (properties.length > 0)
+      known.set(
+        path,
+        properties.map(([key]) => key),
+      );
+    for (const [key, child] of properties) if (typeof child === "object") visit(child, below(key));
+    if (typeof node.additionalProperties === "object") visit(node.additionalProperties, below("*"));
+    if (typeof node.items === "object" && !Array.isArray(node.items)) visit(node.items, below("[]"));
+  };
+  visit(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }), "");
+  return known;
+}
+
+function suggestKey(key: string, at: Path, known: KnownKeys): string {
+  const place = at.map((segment) => (typeof segment === "number" ? "[]" : String(segment)));
+  const siblings = keysAt(place, known);
+  const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const twin = siblings.find((sibling) => plain(sibling) === plain(key));
+  if (twin !== undefined) return `did you mean ${twin}?`;
+  if (key.includes(".")) {
+    const parent = [...place, ...key.split(".")].slice(0, -1);
+    const last = key.split(".").at(-1) ?? "";
+    if (keysAt(parent, known).includes(last))
+      return `write it nested: ${key.split(".").join(": { ")}: …${" }".repeat(key.split(".").length - 1)}`;
+  }
+  const home = [...known].find(([path, keys]) => path !== place.join(".") && keys.includes(key));
+  const near = nearest(key, siblings);
+  if (near !== undefined) return `did you mean ${near}?`;
+  if (home !== undefined) return home[0] === "" ? `${key} belongs at the top level` : `${key} belongs under ${home[0]}`;
+  return `known here: ${siblings.filter((sibling) => sibling !== "$schema").join(", ")}`;
+}
+
+function keysAt(place: readonly string[], known: KnownKeys): readonly string[] {
+  const wanted = place.join(".");
+  for (const [path, keys] of known) {
+    const segments = path.split(".");
+    if (
+      path === wanted ||
+      (segments.length === place.length && segments.every((segment, i) => segment === "*" || segment === place[i]))
+    )
+      return keys;
+  }
+  return [];
+}
+
+function lineOf(path: Path, root: Node | null, document: Document | undefined, lines: LineCounter): number | undefined {
+  let node: unknown = root;
+  let offset = root?.range?.[0];
+  for (const segment of path) {
+    if (isAlias(node) && document !== undefined) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment));
+      if (pair === undefined) break;
+      offset = isScalar(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(segment)];
+      if (!isScalar(item) && !isMap(item) && !isSeq(item)) break;
+      offset = item.range?.[0] ?? offset;
+      node = item;
+    } else break;
+  }
+  return offset === undefined || offset === null ? undefined : lines.linePos(offset).line;
+}
+
+function valueAt(input: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, segment) => (isObject(value) ? value[String(segment)] : undefined), input);
+}
+
+function setAt(input: unknown, path: Path, value: unknown): void {
+  const parent = valueAt(input, path.slice(0, -1));
+  if (isObject(parent)) parent[String(path.at(-1))] = value;
+}
+
+/** Arrays are objects here too: their indexes are keys. */
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function named(type: string): string {
+  const names: Record<string, string> = {
+    int: "a whole number",
+    number: "a number",
+    boolean: "true or false",
+    string: "text",
+    array: "a list",
+    object: "a section of keys",
+    record: "a map of keys",
+  };
+  return names[type] ?? type;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return `the text ${quoted(value)}`;
+  if (Array.isArray(value)) return "a list";
+  if (isObject(value)) return "a section of keys";
+  return String(value);
+}
+
+function retyped(expected: string, value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  if (
+    (expected === "number" || expected === "int") &&
+    value.trim() !== "" &&
+    Number.isFinite(Number(value.replaceAll("_", "")))
+  ) {
+    return `write ${value.replaceAll("_", "").trim()}, without quotes`;
+  }
+  if (expected === "boolean" && /^(true|yes|on|y)$/i.test(value)) return "write true, without quotes";
+  if (expected === "boolean" && /^(false|no|off|n)$/i.test(value)) return "write false, without quotes";
+  if (expected === "array") return `write [${value}]`;
+  return undefined;
+}
+
+function syntaxMessage(code: string, message: string, text: string): string {
+  if (code === "DUPLICATE_KEY")
+    return `a key stands here twice${text.trim() === "" ? "" : ` (${quoted(text.trim())})`}`;
+  return `not valid YAML: ${message.replace(/\s+/g, " ")}`;
+}
+
+function invalid(file: string, message: string, suggestion: string): Invalid {
+  return { kind: "invalid", problems: [{ file, path: "", message, suggestion }] };
+}

@@ -1,0 +1,32 @@
+/** One thing wrong with what the operator wrote: in the environment, a configuration file or the keys file. */
+export interface Problem {
+  /** The file as the operator named it; `environment` for settings. */
+  readonly file: string;
+  /** Where in it: `budget.per_goal_hard_usd`, `PORT`; empty for the file as a whole. */
+  readonly path: string;
+  /** Counted from 1; absent where there are no lines. */
+  readonly line?: number;
+  /** What is wrong, as a sentence part: `expected a number, found text "5"`. */
+  readonly message: string;
+  /** What to do about it, when that can be said. */
+  readonly suggestion?: string;
+}
+/** The contract others code against: problems are values, listed all at once. */
+export type Invalid = { readonly kind: "invalid"; readonly problems: readonly Problem[] };
+
+/** All problems, one block each, for a terminal. */
+export function formatProblems(problems: readonly Problem[]): string {
+  return problems
+    .map(({ file, path, line, message, suggestion }) => {
+      const place = line === undefined ? file : `${file}:${line}`;
+      const subject = path === "" ? message : `${path}: ${message}`;
+      return suggestion === undefined ? `${place}\n  ${subject}` : `${place}\n  ${subject}\n  → ${suggestion}`;
+    })
+    .join("\n");
+}
+
+/** A value from the operator's files as it is quoted in a message: short, on one line, without control characters. */
+export function quoted(value: string): string {
+  const clean = value.replace(/[\u0000-\u001f\u007f-\u009f]/g, "�");
+  return JSON.stringify(clean.length > 60 ? `${clean.slice(0, 57)}…` : clean);
+}

@@ -1,0 +1,316 @@
+import { availableParallelism, hostname } from "node:os";
+import { z } from "zod";
+import { nearest } from "./nearest.ts";
+import { type Invalid, type Problem, quoted } from "./problem.ts";
+
+/** Everything the environment decides, parsed once. Durations in milliseconds, sizes in bytes. */
+export interface Settings {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** `demo`: the built-in simulator, because no upstream is configured. */
+  readonly upstream:
+    | { readonly kind: "demo" }
+    | { readonly kind: "aggregator"; readonly baseUrl: string; readonly apiKey?: string };
+  readonly databaseUrl: string;
+  readonly policyPath?: string;
+  readonly registryPath?: string;
+  readonly authMinTokenLength: number;
+  readonly authKeysFile?: string;
+  readonly maxRequestBytes: number;
+  readonly workers: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly dashboardToken?: string;
+  readonly nodeId: string;
+  /** After SIGTERM: how long new requests are still accepted, then how long streams may go on. */
+  readonly drainAcceptMs: number;
+  readonly drainStreamsMs: number;
+}
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+/** `auto`: pretty on a terminal, JSON otherwise. */
+export const logFormats = ["auto", "pretty", "json"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+export const defaultBaseUrl = "https://openrouter.ai/api/v1";
+
+interface Setting {
+  readonly schema: z.ZodType;
+  /** As the reference shows it; what an absent value means. */
+  readonly fallback: string;
+  readonly about: string;
+  readonly secret?: true;
+}
+
+/** Whole numbers as text; nothing is guessed from `8080x`, `1e3` or `0x50`. */
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`);
+
+const noSpace = z.string().regex(/^[^\s\u0000-\u001f\u007f]+$/, "must not hold white space or control characters");
+
+const httpUrl = z.string().transform((text, context) => {
+  const url = URL.parse(text);
+  const complain = (message: string) => {
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  };
+  if (url === null || !["http:", "https:"].includes(url.protocol))
+    return complain("must be an http:// or https:// URL");
+  if (url.username !== "" || url.password !== "") return complain("must not hold credentials: use UPSTREAM_API_KEY");
+  if (url.search !== "" || url.hash !== "") return complain("must not have a query or a fragment");
+  return text.replace(/\/+$/, "");
+});
+
+const databaseUrl = z
+  .string()
+  .refine(
+    (text) => /^sqlite:(?!\/\/)./.test(text) || (/^postgres(ql)?:\/\//.test(text) && URL.parse(text) !== null),
+    "must be sqlite:<path>, sqlite::memory: or postgres://user:password@host/database",
+  );
+
+/** Every setting: the validator, its default and its line in the reference. */
+export const settingsTable = {
+  HOST: {
+    schema: noSpace.max(255),
+    fallback: "127.0.0.1",
+    about: "Listen address. `0.0.0.0` or `::` listens on every interface.",
+  },
+  PORT: {
+    schema: whole(0, 65_535),
+    fallback: "8080",
+    about: "Listen port; `0` takes any free port, printed on start.",
+  },
+  UPSTREAM_BASE_URL: {
+    schema: httpUrl,
+    fallback: defaultBaseUrl,
+    about:
+      "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
+  },
+  UPSTREAM_API_KEY: {
+    schema: noSpace.max(4_096),
+    fallback: "",
+    about:
+      "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL`, the gateway runs in demo mode with a simulated upstream.",
+    secret: true,
+  },
+  DATABASE_URL: {
+    schema: databaseUrl,
+    fallback: "sqlite:./data/gateway.db",
+    about:
+      "The budget store: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (forgets everything at exit).",
+    secret: true,
+  },
+  ROUTING_POLICY_PATH: {
+    schema: z.string().max(4_096),
+    fallback: "",
+    about:
+      "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`): a file with one key is a whole policy.",
+  },
+  MODEL_REGISTRY_PATH: {
+    schema: z.string().max(4_096),
+    fallback: "",
+    about: "Model registry file, YAML or JSON, merged over the shipped `config/models.yaml`.",
+  },
+  AUTH_MIN_TOKEN_LENGTH: {
+    schema: whole(1, 4_096),
+    fallback: "8",
+    about: "Bearer tokens with fewer characters get 401.",
+  },
+  AUTH_KEYS_FILE: {
+    schema: z.string().max(4_096),
+    fallback: "",
+    about:
+      "The accepted tokens' SHA-256 digests in hex, one a line, an optional label after white space, `#` comments. Without it any long-enough token is accepted.",
+  },
+  MAX_REQUEST_BYTES: {
+    schema: whole(1_024, 1_073_741_824),
+    fallback: "16777216",
+    about: "Larger request bodies get 413.",
+  },
+  WORKERS: { schema: whole(1, 256), fallback: "1", about: "Processes that share the port (Linux only)." },
+  LOG_LEVEL: { schema: z.enum(logLevels), fallback: "info", about: `One of ${logLevels.join(", ")}.` },
+  LOG_FORMAT: {
+    schema: z.enum(logFormats),
+    fallback: "auto",
+    about: "`pretty`, `json`, or `auto`: pretty on a terminal, JSON otherwise.",
+  },
+  DASHBOARD_TOKEN: {
+    schema: noSpace.min(8, "must have at least 8 characters").max(4_096),
+    fallback: "",
+    about: "Opens the dashboard and its API to others than loopback callers.",
+    secret: true,
+  },
+  NODE_ID: {
+    schema: z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/,
+        "must be 1 to 128 letters, digits, or . _ : @ -, beginning with a letter or digit",
+      ),
+    fallback: "",
+    about: "Names this node in shared records; host name and process id when unset.",
+  },
+  DRAIN_ACCEPT_MS: {
+    schema: whole(0, 3_600_000),
+    fallback: "5000",
+    about: "After SIGTERM, how long new requests are still accepted, so that load balancers notice first.",
+  },
+  DRAIN_STREAMS_MS: {
+    schema: whole(0, 3_600_000),
+    fallback: "120000",
+    about: "After that, how long requests in flight may go on before they are ended with an error.",
+  },
+} as const satisfies Record<string, Setting>;
+export type SettingName = keyof typeof settingsTable;
+
+export type ParsedSettings = { readonly kind: "ok"; readonly settings: Settings; readonly warnings: readonly string[] };
+
+/**
+ * The settings in an environment. All problems at once; an empty value counts as unset. Values of secret settings are
+ * never quoted in a problem.
+ */
+export function parseSettings(env: Readonly<Record<string, string | undefined>>): ParsedSettings | Invalid {
+  const problems: Problem[] = [];
+  const read = <N extends SettingName>(name: N): z.output<(typeof settingsTable)[N]["schema"]> | undefined => {
+    const { schema, fallback, ...rest }: Setting = settingsTable[name];
+    const given = env[name];
+    const text = given === undefined || given === "" ? fallback : given;
+    if (text === "") return undefined;
+    const result = schema.safeParse(text);
+    // The schema read is the one of this name; the table's wider type hides that from the compiler.
+    if (result.success) return result.data as z.output<(typeof settingsTable)[N]["schema"]>;
+    problems.push(...result.error.issues.map((issue) => problemOf(name, issue, text, rest.secret === true, fallback)));
+    return undefined;
+  };
+
+  const upstreamGiven = isGiven(env["UPSTREAM_BASE_URL"]) || isGiven(env["UPSTREAM_API_KEY"]);
+  const apiKey = read("UPSTREAM_API_KEY");
+  const baseUrl = read("UPSTREAM_BASE_URL");
+  const policyPath = read("ROUTING_POLICY_PATH");
+  const registryPath = read("MODEL_REGISTRY_PATH");
+  const authKeysFile = read("AUTH_KEYS_FILE");
+  const dashboardToken = read("DASHBOARD_TOKEN");
+  const values = {
+    host: read("HOST"),
+    port: read("PORT"),
+    databaseUrl: read("DATABASE_URL"),
+    authMinTokenLength: read("AUTH_MIN_TOKEN_LENGTH"),
+    maxRequestBytes: read("MAX_REQUEST_BYTES"),
+    workers: read("WORKERS"),
+    logLevel: read("LOG_LEVEL"),
+    logFormat: read("LOG_FORMAT"),
+    nodeId: read("NODE_ID") ?? `${hostname().replace(/[^A-Za-z0-9._-]/g, "-") || "node"}-${process.pid}`,
+    drainAcceptMs: read("DRAIN_ACCEPT_MS"),
+    drainStreamsMs: read("DRAIN_STREAMS_MS"),
+  };
+  if (values.workers !== undefined && values.workers > 1) {
+    if (values.databaseUrl === "sqlite::memory:") {
+      problems.push({
+        file: "environment",
+        path: "WORKERS",
+        message: "several processes cannot share sqlite::memory:, and each would spend the whole budget",
+        suggestion: "set WORKERS=1, or DATABASE_URL to a file or to postgres://…",
+      });
+    }
+    if (values.port === 0) {
+      problems.push({
+        file: "environment",
+        path: "PORT",
+        message: "several processes cannot share port 0",
+        suggestion: "name a port, or set WORKERS=1",
+      });
+    }
+  }
+  if (problems.length > 0) return { kind: "invalid", problems };
+
+  const settings: Settings = {
+    ...allPresent(values),
+    upstream: upstreamGiven
+      ? { kind: "aggregator", baseUrl: baseUrl ?? defaultBaseUrl, ...(apiKey === undefined ? {} : { apiKey }) }
+      : { kind: "demo" },
+    ...(policyPath === undefined ? {} : { policyPath }),
+    ...(registryPath === undefined ? {} : { registryPath }),
+    ...(authKeysFile === undefined ? {} : { authKeysFile }),
+    ...(dashboardToken === undefined ? {} : { dashboardToken }),
+  };
+  return { kind: "ok", settings, warnings: warningsOf(settings, env) };
+}
+
+function warningsOf(settings: Settings, env: Readonly<Record<string, string | undefined>>): string[] {
+  const warnings: string[] = [];
+  const { upstream } = settings;
+  const local = ["127.0.0.1", "localhost", "::1", "[::1]"];
+  if (upstream.kind === "aggregator" && upstream.apiKey === undefined) {
+    warnings.push("UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: requests go upstream without credentials.");
+  }
+  if (upstream.kind === "aggregator" && upstream.apiKey !== undefined) {
+    const url = URL.parse(upstream.baseUrl);
+    if (url?.protocol === "http:" && !local.includes(url.hostname)) {
+      warnings.push("UPSTREAM_BASE_URL is plain http: the key and every prompt travel unencrypted. Use https.");
+    }
+  }
+  if (!local.includes(settings.host) && settings.authKeysFile === undefined) {
+    warnings.push(
+      `HOST=${settings.host} listens beyond this machine, and without AUTH_KEYS_FILE any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
+    );
+  }
+  if (settings.workers > availableParallelism()) {
+    warnings.push(`WORKERS=${settings.workers} is more than the ${availableParallelism()} processors of this machine.`);
+  }
+  for (const name of Object.keys(env)) {
+    if (name in settingsTable || !isGiven(env[name])) continue;
+    const meant = likelyTypo(name);
+    if (meant !== undefined) warnings.push(`${name} is no setting of the gateway; did you mean ${meant}?`);
+  }
+  return warnings;
+}
+
+/**
+ * A name in the environment that is one or two letters from one of ours. The environment belongs to everybody, so this only
+ * ever warns, and only for names long enough not to be met by chance.
+ */
+function likelyTypo(name: string): SettingName | undefined {
+  const candidates = (Object.keys(settingsTable) as SettingName[]).filter((known) => known.length >= 8);
+  const near = nearest(name, candidates) as SettingName | undefined; // it is one of the candidates
+  const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, "");
+  if (near === undefined || Math.abs(near.length - name.length) > 2) return undefined;
+  return letters(near).slice(0, 4) === letters(name).slice(0, 4) ? near : undefined;
+}
+
+function problemOf(
+  name: SettingName,
+  issue: z.core.$ZodIssue,
+  text: string,
+  secret: boolean,
+  fallback: string,
+): Problem {
+  const message = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;
+  const near = issue.code === "invalid_value" ? nearest(text, issue.values.map(String)) : undefined;
+  const suggestion =
+    near === undefined
+      ? fallback === "" || secret
+        ? undefined
+        : `unset it for the default, ${fallback}`
+      : `did you mean ${near}?`;
+  return {
+    file: "environment",
+    path: name,
+    message: secret ? message : `${message}; is ${quoted(text)}`,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  };
+}
+
+function isGiven(value: string | undefined): boolean {
+  return value !== undefined && value !== "";
+}
+
+/** Each value is present unless its problem was reported, and then nobody comes here. */
+function allPresent<T extends Record<string, unknown>>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return values as { [K in keyof T]: Exclude<T[K], undefined> };
+}

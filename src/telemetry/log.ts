@@ -1,0 +1,238 @@
+import { type DestinationStream, destination as fileDestination, type Logger, pino } from "pino";
+import { formatUsd } from "#domain/money.ts";
+import type { Alias, RoutingDecision } from "#domain/routing.ts";
+import type { RequestOutcome, RequestRecord } from "#records/record.ts";
+import type { LogLevel } from "#settings/settings.ts";
+
+/**
+ * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a boolean, a
+ * word of a closed union, an id reduced to harmless characters (`logId`), or text of the operator's own (`operatorText`).
+ */
+declare const logged: unique symbol;
+
+/** An identifier, reduced to characters of identifiers and to 128 of them. */
+export type LogId = string & { readonly [logged]: "id" };
+/** Text from the operator's files or of our own making: problems of a file, reasons of a state change. Never a caller's. */
+export type OperatorText = string & { readonly [logged]: "operator" };
+
+export function logId(value: string): LogId {
+  return value.replace(/[^\w.:@/+=-]/g, "_").slice(0, 128) as LogId; // reduced just now
+}
+
+export function operatorText(text: string): OperatorText {
+  return text.slice(0, 8_192) as OperatorText; // the caller vouches for where it comes from
+}
+
+/** Every event there is, with its fields. */
+export interface LogEvents {
+  gateway_started: {
+    url: OperatorText;
+    mode: "demo" | "aggregator";
+    version: OperatorText;
+    node_id: LogId;
+    startup_ms: number;
+  };
+  gateway_draining: { signal: LogId; in_flight: number };
+  gateway_stopped: { uptime_s: number };
+  settings_warning: { detail: OperatorText };
+  config_reloaded: { changes: number; changed: OperatorText };
+  config_refused: { problems: number; detail: OperatorText };
+  privacy_rule_disabled: { rule: LogId };
+  request_finished: RequestFields;
+  /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
+  request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
+  /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
+  request_crashed: { request_id: LogId } & LoggedError;
+  attempt_failed: {
+    request_id: LogId;
+    attempt: number;
+    model: LogId;
+    outcome: LogId;
+    upstream_status?: number;
+    duration_ms: number;
+  };
+  health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
+  health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
+  ledger_overrun: { request_id: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
+  ledger_conflict: { reservation: LogId; detail: OperatorText };
+  ledger_unavailable: { detail: OperatorText };
+  ledger_available: { away_ms: number };
+  ledger_expired: { released: number; charged: number; resolved: number };
+  records_pruned: { deleted: number };
+  task_failed: { task: LogId } & LoggedError;
+}
+export type LogEvent = keyof LogEvents;
+
+/** What can be said about an error without repeating what it was about. */
+export interface LoggedError {
+  readonly error: LogId;
+  readonly code?: LogId;
+  readonly at: OperatorText;
+}
+
+/** The line of a request: its decision, cost and timings, without a word of its text. */
+export interface RequestFields {
+  request_id: LogId;
+  decision_id: LogId;
+  alias: Alias;
+  stream: boolean;
+  status: number;
+  outcome: RequestOutcome;
+  action: RoutingDecision["action"];
+  cause: RoutingDecision["cause"];
+  score: number;
+  model: LogId | null;
+  attempts: number;
+  redactions: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: OperatorText;
+  decision_ms: number;
+  first_token_ms?: number;
+  total_ms: number;
+}
+
+const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
+  gateway_started: "info",
+  gateway_draining: "info",
+  gateway_stopped: "info",
+  settings_warning: "warn",
+  config_reloaded: "info",
+  config_refused: "error",
+  privacy_rule_disabled: "warn",
+  request_finished: "info",
+  request_rejected: "info",
+  request_crashed: "error",
+  attempt_failed: "warn",
+  health_changed: "warn",
+  health_aggregator_changed: "warn",
+  ledger_overrun: "error",
+  ledger_conflict: "error",
+  ledger_unavailable: "error",
+  ledger_available: "warn",
+  ledger_expired: "warn",
+  records_pruned: "debug",
+  task_failed: "error",
+};
+
+export type Log = <E extends LogEvent>(event: E, fields: LogEvents[E]) => void;
+
+export interface ClosableLog extends Log {
+  /** Writes out what is buffered. */
+  flush(): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: "pretty" | "json";
+  /** Where lines go; standard output when absent. */
+  readonly destination?: { write(line: string): unknown };
+  /** On every line, to tell nodes that share a log apart. */
+  readonly nodeId?: string;
+}
+
+/** Logs nothing; for tests and for commands that print what they have to say. */
+export const silentLog: Log = () => undefined;
+
+export function createLog(options: LogOptions): ClosableLog {
+  const { stream, flush } = options.format === "pretty" ? prettyStream(options) : jsonStream(options);
+  const logger: Logger = pino(
+    {
+      level: options.level,
+      base: options.nodeId === undefined ? null : { node: logId(options.nodeId) },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
+  const log: Log = (event, fields) => logger[levels[event]]({ event, ...fields });
+  return Object.assign(log, { flush });
+}
+
+/** The log fields of an error: its name, code and where in our code it arose; never its message. */
+export function loggedError(error: unknown): LoggedError {
+  if (!(error instanceof Error)) return { error: logId(typeof error), at: operatorText("") };
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const at = operatorText(
+    frames
+      .slice(0, 6)
+      .map((line) => line.trim().slice(0, 200))
+      .join(" | "),
+  );
+  return { error: logId(error.name), ...("code" in error ? { code: logId(String(error.code)) } : {}), at };
+}
+
+/** The line of a finished request, from its record. */
+export function requestFields(record: RequestRecord): RequestFields {
+  let [redactions, inputTokens, outputTokens] = [0, 0, 0];
+  for (const { count } of record.redactions) redactions += count;
+  for (const { usage } of record.attempts) {
+    inputTokens += usage?.input ?? 0;
+    outputTokens += usage?.output ?? 0;
+  }
+  const { decision, timings } = record;
+  return {
+    request_id: logId(record.requestId),
+    decision_id: logId(record.decisionId),
+    alias: record.alias,
+    stream: record.stream,
+    status: record.status,
+    outcome: record.outcome,
+    action: decision.action,
+    cause: decision.cause,
+    score: rounded(decision.score),
+    model: record.answeredBy === null ? null : logId(record.answeredBy),
+    attempts: record.attempts.length,
+    redactions,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cost_usd: operatorText(formatUsd(record.costNanoUsd)),
+    decision_ms: rounded(timings.decisionMs),
+    ...(timings.firstTokenMs === undefined ? {} : { first_token_ms: rounded(timings.firstTokenMs) }),
+    total_ms: rounded(timings.totalMs),
+  };
+}
+
+/** Three places are plenty, and keep the line short. */
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
+
+interface OpenStream {
+  readonly stream: DestinationStream;
+  flush(): void;
+}
+
+/** Buffered: a line costs no system call of its own. Written out every 200 ms, at 8 KiB, and at exit. */
+function jsonStream({ destination }: LogOptions): OpenStream {
+  if (destination !== undefined) return { stream: destination, flush: () => undefined };
+  const stream = fileDestination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 200, maxLength: 8_388_608 });
+  stream.on("error", readerGone);
+  const flush = () => {
+    try {
+      stream.flushSync();
+    } catch {
+      // Not open yet, or the reader is gone: there is nobody to tell.
+    }
+  };
+  process.on("exit", flush);
+  return { stream, flush };
+}
+
+function prettyStream({ destination }: LogOptions): OpenStream {
+  // Loaded only where it is used: a gateway that logs JSON starts without it.
+  const { prettyFactory }: typeof import("pino-pretty") = require("pino-pretty");
+  const pretty = prettyFactory({
+    colorize: destination === undefined && process.env["NO_COLOR"] === undefined,
+    translateTime: "SYS:HH:MM:ss.l",
+    ignore: "pid,hostname,node,event",
+    singleLine: true,
+    messageKey: "event",
+  });
+  if (destination === undefined) process.stdout.on("error", readerGone);
+  const write = (text: string) => (destination ?? process.stdout).write(text);
+  return { stream: { write: (line: string) => void write(pretty(line) ?? "") }, flush: () => undefined };
+}
+
+/** A reader that went away (`| head`) must not take the gateway down. */
+function readerGone(): void {}

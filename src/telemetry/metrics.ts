@@ -1,0 +1,380 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Model, ModelKey, Role } from "#domain/model.ts";
+import { type Cause, policyVersion, type RoutingDecision } from "#domain/routing.ts";
+import type { RequestRecord } from "#records/record.ts";
+
+/**
+ * Every metric, declared once. Labels come from closed unions, or from the operator's files (model keys, rule ids), and then
+ * their number is bounded; nothing a caller sends becomes a label. Each gateway has its own, so that several can live in one
+ * process. Telling about a request costs a few microseconds; gauges are read only when someone scrapes.
+ */
+export interface Metrics {
+  /** A chat request has its record. */
+  requestFinished(record: RequestRecord): void;
+  /** Refused at the edge, before there was a decision. */
+  requestRejected(route: RejectedRoute, status: number): void;
+  dryRunFinished(decision: Pick<RoutingDecision, "cause">, durationMs: number): void;
+  /** A reservation was answered. `held` is the hold in nano-USD. */
+  reservationAnswered(answer: "held" | "refused_goal" | "refused_day" | "unavailable", heldNanoUsd?: number): void;
+  /** An upstream cost came out above its hold. */
+  overrun(model: ModelKey, aboveNanoUsd: number): void;
+  healthChanged(model: ModelKey, to: HealthLabel): void;
+  configReloaded(result: "reloaded" | "unchanged" | "refused"): void;
+  /** Where the gauges look; later calls add to earlier ones. */
+  observe(sources: Sources): void;
+  /** The Prometheus text exposition. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export const rejectedRoutes = ["chat_completions", "route_decision", "models", "dashboard", "other"] as const;
+export type RejectedRoute = (typeof rejectedRoutes)[number];
+
+const healthLabels = ["HEALTHY", "DEGRADED", "UNHEALTHY", "HALF_OPEN", "DISABLED", "STALE", "QUARANTINE"] as const;
+type HealthLabel = (typeof healthLabels)[number];
+
+/** What gauges read at each scrape. All are optional: a part that is not there has no samples. */
+export interface Sources {
+  readonly version?: string;
+  readonly models?: () => ReadonlyMap<ModelKey, Pick<Model, "role">>;
+  readonly activeStreams?: () => number;
+  readonly requestsInFlight?: () => number;
+  readonly ledger?: () => { readonly ok: boolean; readonly queued: number; readonly oldestMs: number };
+  readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
+  /** In nano-USD. */
+  readonly caps?: () => {
+    readonly goalSoft: number;
+    readonly goalHard: number;
+    readonly daySoft: number;
+    readonly dayHard: number;
+  };
+  /** Today's account as this node last saw it, in nano-USD. */
+  readonly day?: () => { readonly spent: number; readonly held: number } | undefined;
+  /** The largest event-loop delay since the last scrape, in milliseconds. */
+  readonly eventLoopDelayMs?: () => number;
+}
+
+type TierLabel = "free" | "flash" | "pro" | "emergency" | "none";
+const tierOfRole: { readonly [R in Role]: TierLabel } = {
+  scout: "free",
+  worker: "flash",
+  senior: "pro",
+  emergency: "emergency",
+};
+
+/** Distinct values that a label from the operator's files may take before the rest count as `other`. */
+const maxLabelValues = 256;
+
+const fine = [0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25];
+const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const sources: { -readonly [K in keyof Sources]: Sources[K] } = {};
+  const modelLabel = boundedLabel();
+  const ruleLabel = boundedLabel();
+
+  const requests = new Counter({
+    name: "smart_gateway_requests_total",
+    help: "Chat requests, by alias, tier of the model that answered (or was chosen), cause of the decision, and status.",
+    labelNames: ["alias", "tier", "cause", "status"],
+    registers,
+  });
+  const outcomes = new Counter({
+    name: "smart_gateway_request_outcomes_total",
+    help: "Chat requests, by how they ended and whether they streamed.",
+    labelNames: ["outcome", "stream"],
+    registers,
+  });
+  const rejections = new Counter({
+    name: "smart_gateway_rejections_total",
+    help: "Requests refused at the edge, before there was a decision (401, 404, 405, 413, 400, 422 …).",
+    labelNames: ["route", "status"],
+    registers,
+  });
+  const dryRuns = new Counter({
+    name: "smart_gateway_dry_runs_total",
+    help: "Dry runs of the decision, by cause.",
+    labelNames: ["cause"],
+    registers,
+  });
+  const decisionSeconds = new Histogram({
+    name: "smart_gateway_decision_duration_seconds",
+    help: "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
+    labelNames: ["endpoint"],
+    buckets: fine,
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: "smart_gateway_request_duration_seconds",
+    help: "Chat requests from the last byte of the request to the last byte of the answer.",
+    labelNames: ["stream"],
+    buckets: coarse,
+    registers,
+  });
+  const firstTokenSeconds = new Histogram({
+    name: "smart_gateway_time_to_first_token_seconds",
+    help: "From dispatch to the first byte or event of the answer, by the model that answered.",
+    labelNames: ["model"],
+    buckets: coarse,
+    registers,
+  });
+  const upstreamSeconds = new Histogram({
+    name: "smart_gateway_upstream_duration_seconds",
+    help: "Single calls to the upstream, by model.",
+    labelNames: ["model"],
+    buckets: coarse,
+    registers,
+  });
+  const attempts = new Counter({
+    name: "smart_gateway_upstream_attempts_total",
+    help: "Calls to the upstream, by model, purpose and outcome (answered, or the kind of failure).",
+    labelNames: ["model", "purpose", "outcome"],
+    registers,
+  });
+  const retries = new Counter({
+    name: "smart_gateway_retries_total",
+    help: "Calls beyond a request's first: repeats on the same model, and fail-overs to the next.",
+    labelNames: ["kind"],
+    registers,
+  });
+  const tokens = new Counter({
+    name: "smart_gateway_tokens_total",
+    help: "Tokens as the upstream counts them. Input includes cached_input, output includes reasoning.",
+    labelNames: ["model", "kind"],
+    registers,
+  });
+  const cost = new Counter({
+    name: "smart_gateway_cost_usd_total",
+    help: "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
+    labelNames: ["model"],
+    registers,
+  });
+  const redactions = new Counter({
+    name: "smart_gateway_redactions_total",
+    help: "Values replaced by the privacy gate, by rule.",
+    labelNames: ["rule"],
+    registers,
+  });
+  const sensitiveBlocks = new Counter({
+    name: "smart_gateway_sensitive_blocks_total",
+    help: "Decisions in which the privacy gate forced a downgrade or denial.",
+    registers,
+  });
+  const reservations = new Counter({
+    name: "smart_gateway_reservations_total",
+    help: "Reservations asked for, by answer.",
+    labelNames: ["answer"],
+    registers,
+  });
+  const held = new Counter({
+    name: "smart_gateway_held_usd_total",
+    help: "Money held before dispatch, in US dollars, all holds added up.",
+    registers,
+  });
+  const overruns = new Counter({
+    name: "smart_gateway_overrun_usd_total",
+    help: "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
+    labelNames: ["model"],
+    registers,
+  });
+  const healthChanges = new Counter({
+    name: "smart_gateway_model_health_changes_total",
+    help: "Changes of a model's health, by the state entered.",
+    labelNames: ["model", "to"],
+    registers,
+  });
+  const reloads = new Counter({
+    name: "smart_gateway_config_reloads_total",
+    help: "Re-readings of policy and registry, by result.",
+    labelNames: ["result"],
+    registers,
+  });
+
+  gauge("smart_gateway_build_info", "Always 1; its labels say what runs.", ["version", "policy_version"], (set) => {
+    set(1, sources.version ?? "unknown", policyVersion);
+  });
+  gauge("smart_gateway_active_streams", "Streams being sent to callers now.", [], (set) => {
+    if (sources.activeStreams !== undefined) set(sources.activeStreams());
+  });
+  gauge("smart_gateway_requests_in_flight", "Chat requests being served now.", [], (set) => {
+    if (sources.requestsInFlight !== undefined) set(sources.requestsInFlight());
+  });
+  gauge("smart_gateway_ledger_up", "1 while the budget store answers.", [], (set) => {
+    if (sources.ledger !== undefined) set(sources.ledger().ok ? 1 : 0);
+  });
+  gauge("smart_gateway_ledger_queue_length", "Ledger operations that wait for the store.", [], (set) => {
+    if (sources.ledger !== undefined) set(sources.ledger().queued);
+  });
+  gauge("smart_gateway_ledger_queue_oldest_seconds", "Age of the oldest waiting ledger operation.", [], (set) => {
+    if (sources.ledger !== undefined) set(sources.ledger().oldestMs / 1_000);
+  });
+  gauge("smart_gateway_model_health", "1 for the state a model is in, 0 for the others.", ["model", "state"], (set) => {
+    for (const [model, { state }] of Object.entries(sources.health?.() ?? {})) {
+      for (const label of healthLabels) set(label === state ? 1 : 0, modelLabel(model), label);
+    }
+  });
+  gauge("smart_gateway_model_routable", "1 while a model may be sent traffic.", ["model"], (set) => {
+    for (const [model, { routable }] of Object.entries(sources.health?.() ?? {}))
+      set(routable ? 1 : 0, modelLabel(model));
+  });
+  gauge("smart_gateway_budget_cap_usd", "The policy's caps.", ["scope", "level"], (set) => {
+    const caps = sources.caps?.();
+    if (caps === undefined) return;
+    set(inUsd(caps.goalSoft), "goal", "soft");
+    set(inUsd(caps.goalHard), "goal", "hard");
+    set(inUsd(caps.daySoft), "day", "soft");
+    set(inUsd(caps.dayHard), "day", "hard");
+  });
+  gauge("smart_gateway_budget_day_usd", "Today's account (UTC) as this node last saw it.", ["part"], (set) => {
+    const day = sources.day?.();
+    if (day === undefined) return;
+    set(inUsd(day.spent), "spent");
+    set(inUsd(day.held), "held");
+  });
+  gauge("smart_gateway_event_loop_delay_seconds", "Largest event-loop delay since the last scrape.", [], (set) => {
+    if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
+  });
+  const startedAt = Date.now() / 1_000 - process.uptime();
+  gauge("process_start_time_seconds", "Start of the process, seconds since the Unix epoch.", [], (set) =>
+    set(startedAt),
+  );
+  gauge("process_resident_memory_bytes", "Resident memory.", [], (set) => set(process.memoryUsage.rss()));
+  gauge("process_open_fds", "Open file descriptors (Linux).", [], (set) => {
+    const count = openDescriptors();
+    if (count !== undefined) set(count);
+  });
+  gauge("process_max_fds", "Most file descriptors the process may open (Linux).", [], (set) => {
+    const limit = descriptorLimit();
+    if (limit !== undefined) set(limit);
+  });
+  const cpu = new Counter({
+    name: "process_cpu_seconds_total",
+    help: "Processor time, user and system.",
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1_000_000);
+    },
+  });
+  void cpu; // it reads by itself
+
+  function gauge<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    read: (set: (value: number, ...labels: string[]) => void) => void,
+  ): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers,
+      collect() {
+        this.reset();
+        // A gauge without labels starts at 0 after a reset; one that nobody feeds must not claim that.
+        if (labelNames.length === 0) this.remove();
+        read((value, ...labels) => this.labels(...labels).set(value));
+      },
+    });
+  }
+
+  function tierOf(record: RequestRecord): TierLabel {
+    const key = record.answeredBy ?? record.decision.model;
+    const role = key === null ? undefined : sources.models?.().get(key)?.role;
+    return role === undefined ? "none" : tierOfRole[role];
+  }
+
+  return {
+    requestFinished(record) {
+      const { decision, timings, alias } = record;
+      const stream = record.stream ? "true" : "false";
+      requests.labels(alias, tierOf(record), decision.cause, String(record.status)).inc();
+      outcomes.labels(record.outcome, stream).inc();
+      decisionSeconds.labels("chat_completions").observe(timings.decisionMs / 1_000);
+      requestSeconds.labels(stream).observe(timings.totalMs / 1_000);
+      if (decision.sensitive_block_applied) sensitiveBlocks.inc();
+      if (timings.firstTokenMs !== undefined && record.answeredBy !== null) {
+        firstTokenSeconds.labels(modelLabel(record.answeredBy)).observe(timings.firstTokenMs / 1_000);
+      }
+      let before: ModelKey | undefined;
+      for (const attempt of record.attempts) {
+        const model = modelLabel(attempt.model);
+        attempts.labels(model, attempt.purpose, attempt.outcome).inc();
+        upstreamSeconds.labels(model).observe(attempt.durationMs / 1_000);
+        if (attempt.costNanoUsd !== undefined) cost.labels(model).inc(inUsd(attempt.costNanoUsd));
+        if (attempt.usage !== undefined) {
+          tokens.labels(model, "input").inc(attempt.usage.input);
+          tokens.labels(model, "cached_input").inc(attempt.usage.cachedInput);
+          tokens.labels(model, "output").inc(attempt.usage.output);
+          tokens.labels(model, "reasoning").inc(attempt.usage.reasoning);
+        }
+        if (attempt.purpose === "SCOUT") continue;
+        if (before !== undefined) retries.labels(before === attempt.model ? "repeat" : "fail_over").inc();
+        before = attempt.model;
+      }
+      for (const { rule, count } of record.redactions) redactions.labels(ruleLabel(rule)).inc(count);
+    },
+    requestRejected(route, status) {
+      rejections.labels(route, String(status)).inc();
+    },
+    dryRunFinished({ cause }: { cause: Cause }, durationMs) {
+      dryRuns.labels(cause).inc();
+      decisionSeconds.labels("route_decision").observe(durationMs / 1_000);
+    },
+    reservationAnswered(answer, heldNanoUsd = 0) {
+      reservations.labels(answer).inc();
+      if (answer === "held") held.inc(inUsd(heldNanoUsd));
+    },
+    overrun(model, aboveNanoUsd) {
+      overruns.labels(modelLabel(model)).inc(inUsd(aboveNanoUsd));
+    },
+    healthChanged(model, to) {
+      healthChanges.labels(modelLabel(model), to).inc();
+    },
+    configReloaded(result) {
+      reloads.labels(result).inc();
+    },
+    observe(added) {
+      Object.assign(sources, added);
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+/** Lets the first few values through and calls the rest `other`, whatever feeds it. */
+function boundedLabel(): (value: string) => string {
+  const known = new Set<string>();
+  return (value) => {
+    if (known.has(value)) return value;
+    if (known.size >= maxLabelValues || !/^[\w.:/-]{1,64}$/.test(value)) return "other";
+    known.add(value);
+    return value;
+  };
+}
+
+function inUsd(nanoUsd: number): number {
+  return nanoUsd / 1_000_000_000;
+}
+
+function openDescriptors(): number | undefined {
+  try {
+    return readdirSync("/proc/self/fd").length;
+  } catch {
+    return undefined; // not Linux
+  }
+}
+
+/** The soft limit of open files; undefined where there is no /proc or no limit. */
+export function descriptorLimit(): number | undefined {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined; // not Linux
+  }
+}

@@ -1,0 +1,345 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { parseUsd } from "#domain/money.ts";
+import { loadRegistry } from "#models/load-registry.ts";
+import { capsOf } from "#policy/caps.ts";
+import { loadConfig } from "#policy/load-config.ts";
+import { loadPolicy } from "#policy/load-policy.ts";
+import { Policy } from "#policy/schema.ts";
+import { formatProblems } from "#settings/problem.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "smart-gateway-policy-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(text: string | Uint8Array, extension = "yaml"): string {
+  const path = join(folder, `${++files}.${extension}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+function policyOf(text: string, extension?: string) {
+  const loaded = loadPolicy(file(text, extension));
+  if (loaded.kind === "invalid") throw new Error(formatProblems(loaded.problems));
+  return loaded.policy;
+}
+
+async function problemsOf(policy: string, models?: string) {
+  const loaded = await loadConfig({
+    policyPath: file(policy),
+    registryPath: models === undefined ? undefined : file(models),
+  });
+  return loaded.kind === "ok" ? [] : loaded.problems;
+}
+
+/** `line path message`, and what to do. */
+async function brief(policy: string, models?: string) {
+  const problems = await problemsOf(policy, models);
+  return problems.map(({ line, path, message, suggestion }) => [line, path, message, suggestion] as const);
+}
+
+describe("a policy file", () => {
+  test("with one key is a whole policy", () => {
+    const policy = policyOf("budget:\n  per_goal_hard_usd: 0.01\n");
+    expect(policy).toEqual({ ...Policy.parse({}), budget: { ...Policy.parse({}).budget, per_goal_hard_usd: 0.01 } });
+  });
+
+  test("may be JSON, indented with tabs, and may be empty", () => {
+    expect(policyOf('{\n\t"limits": {\n\t\t"max_attempts": 3\n\t}\n}', "json").limits.max_attempts).toBe(3);
+    expect(policyOf("")).toEqual(Policy.parse({}));
+    expect(policyOf("# nothing yet\n")).toEqual(Policy.parse({}));
+  });
+
+  test("may name a section and put nothing in it", () => {
+    expect(policyOf("budget:\nrouting:\n  weights:\n")).toEqual(Policy.parse({}));
+  });
+
+  test("replaces a list as a whole", () => {
+    expect(policyOf("hard_rules:\n  guarded_kinds: [AUTH]\n").hard_rules.guarded_kinds).toEqual(["AUTH"]);
+  });
+
+  test("with several mistakes lists them all, each with its line and what was meant", async () => {
+    const text = `routing:
+  flash_bellow: 30
+  weights:
+    ambiguity: "15"
+budgets:
+  per_goal_hard_usd: 1
+per_day_hard_usd: 3
+health.open_base_ms: 5
+hard_rules:
+  guarded_kinds: [AUTHH]
+privacy:
+  redact: yes
+limits:
+  max_attempts: 0
+tasks:
+  remembered:
+`;
+    expect(await brief(text)).toEqual([
+      [2, "routing.flash_bellow", "unknown key", "did you mean flash_below?"],
+      [4, "routing.weights.ambiguity", 'expected a number, found the text "15"', "write 15, without quotes"],
+      [5, "budgets", "unknown key", "did you mean budget?"],
+      [7, "per_day_hard_usd", "unknown key", "per_day_hard_usd belongs under budget"],
+      [8, "health.open_base_ms", "unknown key", "write it nested: health: { open_base_ms: … }"],
+      [10, "hard_rules.guarded_kinds[0]", expect.stringContaining('found the text "AUTHH"'), "did you mean AUTH?"],
+      [12, "privacy.redact", 'expected true or false, found the text "yes"', "write true, without quotes"],
+      [14, "limits.max_attempts", "must be at least 1, is 0", undefined],
+      [16, "tasks.remembered", "has no value", "give it one, or remove the key to use the default"],
+    ]);
+  });
+
+  test.each([
+    ["flash threshold above pro threshold", "routing:\n  flash_below: 70\n", "routing.flash_below"],
+    ["pro threshold below flash threshold", "routing:\n  pro_from: 20\n", "routing.pro_from"],
+    ["a first pause longer than the longest", "health:\n  open_base_ms: 400000\n", "health.open_base_ms"],
+    [
+      "an unknown model in the chain",
+      "health:\n  senior_fallback_chain: [vendor_v4_prO]\n",
+      "health.senior_fallback_chain[0]",
+    ],
+    [
+      "a free model in the chain",
+      "health:\n  senior_fallback_chain: [vendor_free_scout]\n",
+      "health.senior_fallback_chain[0]",
+    ],
+    [
+      "a model twice in the chain",
+      "health:\n  senior_fallback_chain: [vendor_v4_pro, vendor_v4_pro]\n",
+      "health.senior_fallback_chain[1]",
+    ],
+    [
+      "a rule that takes exponential time",
+      'privacy:\n  custom_rules:\n    - { id: slow, pattern: "(a+)+$" }\n',
+      "privacy.custom_rules[0]",
+    ],
+    ["not a number", "budget:\n  per_day_hard_usd: .nan\n", "budget.per_day_hard_usd"],
+    ["endless money", "budget:\n  per_day_hard_usd: .inf\n", "budget.per_day_hard_usd"],
+    ["negative money", "budget:\n  per_day_hard_usd: -1\n", "budget.per_day_hard_usd"],
+  ])("is refused for %s", async (_, text, path) => {
+    const problems = await problemsOf(text);
+    expect(problems.map((problem) => problem.path)).toEqual([path]);
+    expect(problems[0]?.line).toBeGreaterThan(1);
+  });
+
+  test("equal thresholds leave no gray zone, and are fine", () => {
+    expect(policyOf("routing: { flash_below: 50, pro_from: 50 }").routing).toMatchObject({
+      flash_below: 50,
+      pro_from: 50,
+    });
+  });
+
+  test.each([
+    ["a key twice", "budget:\n  per_goal_hard_usd: 1\n  per_goal_hard_usd: 2\n", 3, "twice"],
+    ["broken YAML", "budget: [1\n", undefined, "YAML"],
+    ["two documents", "budget: {}\n---\nbudget: {}\n", 2, "second document"],
+    ["a list instead of a map", "- budget\n", 1, "section"],
+    ["an unknown tag", "budget: !!python/object {}\n", 1, "YAML"],
+    ["text that is no UTF-8", Uint8Array.of(0xff, 0xfe, 0x41), undefined, "UTF-8"],
+  ])("is refused for %s", (_, text, line, message) => {
+    const loaded = loadPolicy(file(text));
+    if (loaded.kind === "ok") throw new Error("accepted");
+    if (line !== undefined) expect(loaded.problems[0]?.line).toBe(line);
+    expect(formatProblems(loaded.problems)).toContain(message);
+  });
+
+  test("that is not there, or is a directory, is a problem that names the setting", () => {
+    for (const path of [join(folder, "missing.yaml"), folder]) {
+      const loaded = loadPolicy(path);
+      if (loaded.kind === "ok") throw new Error("accepted");
+      expect(formatProblems(loaded.problems)).toContain("check ROUTING_POLICY_PATH");
+    }
+  });
+
+  test("with aliases that multiply without end is refused quickly", () => {
+    const lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+    for (const [name, before] of ["ba", "cb", "dc", "ed", "fe", "gf"].map((pair) => pair.split(""))) {
+      lines.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(", ")}]`);
+    }
+    expect(loadPolicy(file(lines.join("\n"))).kind).toBe("invalid");
+  });
+
+  test("never makes loading throw, whatever it holds", () => {
+    const key = fc.constantFrom(
+      "budget",
+      "routing",
+      "health",
+      "privacy",
+      "weights",
+      "per_goal_hard_usd",
+      "__proto__",
+      "x",
+    );
+    const json = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 4 }, fc.jsonValue({ maxDepth: 1 }), fc.dictionary(key, tie("value"))),
+    })).value;
+    fc.assert(
+      fc.property(json, (value) => {
+        const loaded = loadPolicy(file(JSON.stringify(value)));
+        if (loaded.kind === "ok") expect(Policy.safeParse(loaded.policy).success).toBe(true);
+        else expect(loaded.problems.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("caps", () => {
+  const caps = (budget: string) => capsOf(policyOf(`budget: ${budget}`));
+
+  test("come from US dollars, exactly", () => {
+    expect(caps("{}")).toEqual({ goalSoft: 2e9, goalHard: 5e9, daySoft: 20e9, dayHard: 50e9 } as never);
+    expect(caps("{ per_goal_hard_usd: 0.1 }").goalHard as number).toBe(100_000_000);
+  });
+
+  test("a soft cap above its hard cap counts as equal to it", () => {
+    expect(caps("{ per_goal_hard_usd: 0.01 }")).toMatchObject({ goalSoft: 10_000_000, goalHard: 10_000_000 });
+    expect(caps("{ per_day_hard_usd: 1 }")).toMatchObject({ daySoft: 1e9, dayHard: 1e9 });
+  });
+
+  test.each([
+    ["1e-9", 1],
+    ["0.0000001", 100],
+    ["1e-10", 0],
+    ["0.0000000019", 1],
+    ["0", 0],
+  ])("a hard cap of %s USD is %i nano-dollars: rounded down, never up", (text, nano) => {
+    const found = caps(`{ per_goal_hard_usd: ${text} }`);
+    expect([found.goalHard, found.goalSoft] as number[]).toEqual([nano, nano]);
+  });
+
+  test("are what the text says, for any amount with nine places", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1_000_000_000_000 }), (nano) => {
+        const text = `${Math.floor(nano / 1e9)}.${String(nano % 1e9).padStart(9, "0")}`;
+        const policy = Policy.parse({ budget: { per_day_hard_usd: Number(text) } });
+        expect(capsOf(policy).dayHard).toBe(parseUsd(text) as never);
+      }),
+    );
+  });
+});
+
+describe("a model registry file", () => {
+  const registryOf = (text: string) => {
+    const loaded = loadRegistry(file(text));
+    if (loaded.kind === "invalid") throw new Error(formatProblems(loaded.problems));
+    return loaded.registry;
+  };
+  const ownWorker = "{ role: worker, upstream_id: own/model, prices: { input: 1, output: 2 } }";
+
+  test("is not needed: the shipped one has a model for each role, at the documented prices", () => {
+    const loaded = loadRegistry(undefined);
+    if (loaded.kind === "invalid") throw new Error(formatProblems(loaded.problems));
+    const { byRole } = loaded.registry;
+    expect(byRole.worker).toMatchObject({
+      key: "vendor_v4_flash",
+      upstreamId: "deepseek/deepseek-v4-flash",
+      price: { input: 140_000_000, cachedInput: 2_800_000, output: 280_000_000 },
+      defaultOutputTokens: 32_768,
+    });
+    expect(byRole.senior).toMatchObject({
+      key: "vendor_v4_pro",
+      upstreamId: "deepseek/deepseek-v4-pro",
+      price: { input: 435_000_000, cachedInput: 3_625_000, output: 870_000_000 },
+    });
+    expect(byRole.scout).toMatchObject({ key: "vendor_free_scout", free: true, price: { input: 0, output: 0 } });
+    expect(byRole.emergency).toMatchObject({ key: "vendor_emergency", free: false });
+  });
+
+  test("changes only the fields that it names", () => {
+    const { models } = registryOf("models:\n  vendor_v4_pro:\n    prices: { output: 0.9 }\n");
+    expect(models.get("vendor_v4_pro")).toMatchObject({
+      upstreamId: "deepseek/deepseek-v4-pro",
+      price: { input: 435_000_000, output: 900_000_000 },
+      reasoning: true,
+    });
+    expect(models.size).toBe(4);
+  });
+
+  test("adds models, which come before the shipped ones of their role", () => {
+    const { models, byRole } = registryOf(`models:\n  own_flash: ${ownWorker}\n`);
+    expect(models.size).toBe(5);
+    expect(byRole.worker).toMatchObject({ key: "own_flash", price: { cachedInput: 1_000_000_000 } });
+  });
+
+  test("may take a shipped model out of service", () => {
+    const { byRole } = registryOf("models:\n  vendor_free_scout: { enabled: false }\n");
+    expect(byRole.scout).toBeUndefined();
+  });
+
+  test("lets a defaulted size give way to a smaller one that is written", () => {
+    const { models } = registryOf(
+      "models:\n  small: { role: worker, upstream_id: own/small, prices: { input: 0, output: 0 }, context_tokens: 8192 }\n",
+    );
+    expect(models.get("small")).toMatchObject({
+      contextTokens: 8_192,
+      maxOutputTokens: 8_192,
+      defaultOutputTokens: 8_192,
+    });
+  });
+
+  test.each([
+    [
+      "a model that is not free and has no price",
+      "own: { role: worker, upstream_id: x }",
+      "models.own",
+      "has no price",
+    ],
+    [
+      "half a price",
+      "own: { role: worker, upstream_id: x, prices: { input: 1 } }",
+      "models.own.prices.output",
+      "is required",
+    ],
+    [
+      "a free worker: it would read sensitive requests",
+      "vendor_v4_flash: { free: true }",
+      "models.vendor_v4_flash.free",
+      "sensitive",
+    ],
+    [
+      "a scout that is not free",
+      "own: { role: scout, upstream_id: x, prices: { input: 1, output: 1 } }",
+      "models.own.free",
+      "free tier",
+    ],
+    ["no senior model", "vendor_v4_pro: { enabled: false }", "models", "role senior"],
+    ["a key that is no key", `Own-Model: ${ownWorker}`, "models.Own-Model", "lower-case"],
+    ["an unknown field", "vendor_v4_pro: { price: 3 }", "models.vendor_v4_pro.price", "unknown key"],
+    ["an unknown role", "own: { role: seniour, upstream_id: x }", "models.own.role", "expected one of"],
+    [
+      "an answer longer than the context",
+      "vendor_v4_pro: { max_output_tokens: 9000000 }",
+      "models.vendor_v4_pro.max_output_tokens",
+      "above context_tokens",
+    ],
+  ])("is refused for %s", (_, record, path, message) => {
+    const loaded = loadRegistry(file(`models:\n  ${record}\n`));
+    if (loaded.kind === "ok") throw new Error("accepted");
+    expect(loaded.problems.map((problem) => problem.path)).toContain(path);
+    expect(formatProblems(loaded.problems)).toContain(message);
+    expect(loaded.problems[0]?.line).toBe(path === "models" ? 1 : 2);
+  });
+
+  test("with the same key twice is refused", () => {
+    const loaded = loadRegistry(file(`models:\n  own: ${ownWorker}\n  own: ${ownWorker}\n`));
+    expect(loaded.kind === "invalid" && loaded.problems[0]).toMatchObject({
+      line: 3,
+      message: expect.stringContaining("twice"),
+    });
+  });
+
+  test("and the policy are checked together: problems of both are listed", async () => {
+    const problems = await problemsOf("budgett: 1\n", "models:\n  own: { role: worker, upstream_id: x }\n");
+    expect(problems.map(({ path }) => path)).toEqual(["budgett", "models.own"]);
+  });
+
+  test("decides which models the fallback chain may name", async () => {
+    const policy = "health:\n  senior_fallback_chain: [own_flash]\n";
+    expect(await problemsOf(policy)).toHaveLength(1);
+    expect(await problemsOf(policy, `models:\n  own_flash: ${ownWorker}\n`)).toEqual([]);
+  });
+});

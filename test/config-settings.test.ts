@@ -1,0 +1,177 @@
+import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { parseAuthKeys } from "#settings/auth-keys.ts";
+import { editDistance, nearest } from "#settings/nearest.ts";
+import { formatProblems } from "#settings/problem.ts";
+import { parseSettings, type SettingName, settingsTable } from "#settings/settings.ts";
+
+function settingsOf(env: Record<string, string>) {
+  const parsed = parseSettings(env);
+  if (parsed.kind === "invalid") throw new Error(formatProblems(parsed.problems));
+  return parsed;
+}
+
+function problemsOf(env: Record<string, string>) {
+  const parsed = parseSettings(env);
+  return parsed.kind === "invalid" ? parsed.problems : [];
+}
+
+describe("settings", () => {
+  test("an empty environment is a demo gateway on loopback", () => {
+    const { settings, warnings } = settingsOf({});
+    expect(settings).toMatchObject({
+      host: "127.0.0.1",
+      port: 8080,
+      upstream: { kind: "demo" },
+      databaseUrl: "sqlite:./data/gateway.db",
+      authMinTokenLength: 8,
+      maxRequestBytes: 16_777_216,
+      workers: 1,
+      logLevel: "info",
+      logFormat: "auto",
+      drainAcceptMs: 5_000,
+      drainStreamsMs: 120_000,
+    });
+    expect(settings.nodeId).toEndWith(`-${process.pid}`);
+    expect(warnings).toEqual([]);
+  });
+
+  test("an empty value counts as unset", () => {
+    const empty = Object.fromEntries(Object.keys(settingsTable).map((name) => [name, ""]));
+    expect(settingsOf(empty)).toEqual(settingsOf({}));
+  });
+
+  test("a key alone means the aggregator at its usual address", () => {
+    const { upstream } = settingsOf({ UPSTREAM_API_KEY: "key-for-a-test" }).settings;
+    expect(upstream).toEqual({ kind: "aggregator", baseUrl: "https://openrouter.ai/api/v1", apiKey: "key-for-a-test" });
+  });
+
+  test("a base URL without a key is allowed, with a warning", () => {
+    const { settings, warnings } = settingsOf({ UPSTREAM_BASE_URL: "http://localhost:11434/v1/" });
+    expect(settings.upstream).toEqual({ kind: "aggregator", baseUrl: "http://localhost:11434/v1" });
+    expect(warnings).toEqual([expect.stringContaining("without UPSTREAM_API_KEY")]);
+  });
+
+  test("warns of a key that would travel unencrypted, of an open listener, and of a misspelt name", () => {
+    const { warnings } = settingsOf({
+      UPSTREAM_BASE_URL: "http://models.example.com/v1",
+      UPSTREAM_API_KEY: "key-for-a-test",
+      HOST: "0.0.0.0",
+      DATABASE_ULR: "sqlite:./other.db",
+      HOSTNAME: "harmless",
+      DATABASE_PASSWORD: "harmless",
+    });
+    expect(warnings).toHaveLength(3);
+    expect(warnings.join("\n")).toContain("unencrypted");
+    expect(warnings.join("\n")).toContain("HOST=0.0.0.0");
+    expect(warnings.join("\n")).toContain("DATABASE_ULR is no setting of the gateway; did you mean DATABASE_URL?");
+  });
+
+  test("names every problem at once", () => {
+    const problems = problemsOf({
+      PORT: "80x",
+      WORKERS: "0",
+      LOG_LEVEL: "inof",
+      LOG_FORMAT: "xml",
+      DATABASE_URL: "mysql://db",
+      UPSTREAM_BASE_URL: "ftp://models",
+      MAX_REQUEST_BYTES: "1e6",
+      AUTH_MIN_TOKEN_LENGTH: "-1",
+      NODE_ID: "a b",
+      DASHBOARD_TOKEN: "short",
+      DRAIN_ACCEPT_MS: "5s",
+    });
+    expect(problems.map(({ path }) => path).toSorted()).toEqual([
+      "AUTH_MIN_TOKEN_LENGTH",
+      "DASHBOARD_TOKEN",
+      "DATABASE_URL",
+      "DRAIN_ACCEPT_MS",
+      "LOG_FORMAT",
+      "LOG_LEVEL",
+      "MAX_REQUEST_BYTES",
+      "NODE_ID",
+      "PORT",
+      "UPSTREAM_BASE_URL",
+      "WORKERS",
+    ]);
+    expect(formatProblems(problems)).toContain("did you mean info?");
+  });
+
+  test("never prints the value of a secret setting", () => {
+    const secret = ["pa", "ss w0rd"].join("");
+    const text = formatProblems(
+      problemsOf({ UPSTREAM_API_KEY: secret, DASHBOARD_TOKEN: secret, DATABASE_URL: `postgres:/admin:${secret}@db` }),
+    );
+    expect(text).toContain("UPSTREAM_API_KEY");
+    expect(text).not.toContain("w0rd");
+  });
+
+  test("refuses credentials in the base URL: they have a setting of their own", () => {
+    expect(problemsOf({ UPSTREAM_BASE_URL: "https://user:pw@models.example.com/v1" })).toHaveLength(1);
+  });
+
+  test("several workers cannot share a store or a port that is not shared", () => {
+    const problems = problemsOf({ WORKERS: "2", DATABASE_URL: "sqlite::memory:", PORT: "0" });
+    expect(problems.map(({ path }) => path)).toEqual(["WORKERS", "PORT"]);
+  });
+
+  test("is total: any text in any setting gives settings or problems that name it", () => {
+    const names = Object.keys(settingsTable) as SettingName[];
+    fc.assert(
+      fc.property(fc.constantFrom(...names), fc.string({ unit: "binary" }), (name, value) => {
+        const parsed = parseSettings({ [name]: value });
+        if (parsed.kind === "invalid") expect(parsed.problems.every(({ path }) => path === name)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("the nearest known word", () => {
+  test.each([
+    ["flash_bellow", "flash_below"],
+    ["pro_form", "pro_from"],
+    ["budgets", "budget"],
+  ])("%s most likely means %s", (word, meant) => {
+    expect(nearest(word, ["flash_below", "pro_from", "weights", "budget"])).toBe(meant);
+  });
+
+  test("nothing is suggested for a word that is near to none", () => {
+    expect(nearest("colour", ["flash_below", "pro_from"])).toBeUndefined();
+  });
+
+  test("the distance is symmetric, and zero only for the same word", () => {
+    const word = fc.string({ maxLength: 12 });
+    fc.assert(
+      fc.property(word, word, (a, b) => {
+        expect(editDistance(a, b)).toBe(editDistance(b, a));
+        expect(editDistance(a, b) === 0).toBe(a === b);
+      }),
+    );
+  });
+});
+
+describe("the keys file", () => {
+  const digest = createHash("sha256").update("token-for-a-test").digest("hex");
+  const other = createHash("sha256").update("another").digest("hex");
+
+  test("holds digests with optional labels, comments and blank lines", () => {
+    const parsed = parseAuthKeys(`# team\r\n\r\n${digest}  ci runner\n${other.toUpperCase()}\n`, "keys");
+    expect(parsed.kind === "ok" && [...parsed.keys]).toEqual([
+      [digest, "ci runner"],
+      [other, null],
+    ]);
+  });
+
+  test("names each bad line, and never repeats what stands there", () => {
+    const token = ["sk", "live", "1234567890"].join("-");
+    const parsed = parseAuthKeys(`${digest}\n${token}\n${digest}\n`, "keys");
+    if (parsed.kind === "ok") throw new Error("accepted");
+    expect(parsed.problems.map(({ line }) => line)).toEqual([2, 3]);
+    expect(formatProblems(parsed.problems)).not.toContain(token);
+  });
+
+  test("a file without a digest is refused: it would lock everybody out", () => {
+    expect(parseAuthKeys("# nothing yet\n", "keys").kind).toBe("invalid");
+  });
+});
