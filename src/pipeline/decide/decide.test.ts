@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Cause, causes, RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "./decide.ts";
 import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dimensions, dollars } from "./fixtures.ts";
@@ -139,5 +141,23 @@ describe("the dry run's rules", () => {
 
   test("a sensitive task that asks for the free tier is denied, and the gate says that it was the one", () => {
     expect(decide(aTask({ explicit_route: "FREE_SCOUT" }), aRuntime(), usual).sensitive_block_applied).toBe(true);
+  });
+});
+
+describe("docs/routing.md", () => {
+  const page = readFileSync(join(import.meta.dir, "../../../docs/routing.md"), "utf8");
+
+  test("has a section for every cause, and for nothing that is none", () => {
+    const sections = page.slice(page.indexOf("## Causes")).matchAll(/^### (\S+)$/gm);
+    expect([...sections].map(([, name]) => name ?? "")).toEqual([...causes]);
+  });
+
+  test("explains every key of the evidence that these decisions give", () => {
+    const table = page.slice(page.indexOf("## Evidence"));
+    const keys = Object.values(rows).flatMap(([task, runtime, snapshot]) =>
+      decide(aTask(task), aRuntime(runtime), snapshot).evidence.map((entry) => entry.split("=")[0] ?? ""),
+    );
+    const unexplained = new Set(keys.filter((key) => !/^(points|health)_/.test(key) && !table.includes(`\`${key}\``)));
+    expect([...unexplained]).toEqual([]);
   });
 });
