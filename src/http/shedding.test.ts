@@ -1,0 +1,135 @@
+import { describe, expect, test } from "bun:test";
+import { maxStreams, memoryLimit, type ReadText } from "./resource-limits.ts";
+import { type Load, loadSampler, readText, shedReason } from "./shedding.ts";
+
+const calm: Load = { activeStreams: 0, maxStreams: 10, eventLoopDelayMs: 0, memoryShare: 0.1, ledgerOldestMs: 0 };
+const files =
+  (table: Record<string, string>): ReadText =>
+  (path) =>
+    table[path];
+
+describe("a request is turned away", () => {
+  const at = (load: Partial<Load>) => shedReason({ ...calm, ...load });
+  test("when every stream is taken", () => {
+    expect([at({ activeStreams: 9 }), at({ activeStreams: 10 })]).toEqual([undefined, "streams_full"]);
+  });
+  test("when the event loop lags by more than 100 ms", () => {
+    expect([at({ eventLoopDelayMs: 100 }), at({ eventLoopDelayMs: 101 })]).toEqual([undefined, "event_loop_slow"]);
+  });
+  test("when more than 80 % of the memory is used", () => {
+    expect([at({ memoryShare: 0.8 }), at({ memoryShare: 0.81 })]).toEqual([undefined, "memory_high"]);
+  });
+  test("when the ledger's oldest operation has waited for more than half a second", () => {
+    expect([at({ ledgerOldestMs: 500 }), at({ ledgerOldestMs: 501 })]).toEqual([undefined, "ledger_slow"]);
+  });
+});
+
+describe("the event loop's delay", () => {
+  const setUp = () => {
+    const world = { ms: 0, sample: () => {}, stopped: false };
+    const sampler = loadSampler({
+      clock: { monotonic: () => world.ms },
+      every(_ms, sample) {
+        world.sample = sample;
+        return () => {
+          world.stopped = true;
+        };
+      },
+      memory: { limitBytes: 1_000 },
+      residentBytes: () => 100,
+    });
+    const sampleAfter = (ms: number) => {
+      world.ms += ms;
+      world.sample();
+    };
+    return { world, sampler, sampleAfter };
+  };
+  test("is what three samples in a row were late by, at least", () => {
+    const { sampler, sampleAfter } = setUp();
+    sampleAfter(250);
+    sampleAfter(300);
+    expect(sampler.eventLoopDelayMs).toBe(0);
+    sampleAfter(200);
+    expect(sampler.eventLoopDelayMs).toBe(150);
+    sampleAfter(50);
+    expect(sampler.eventLoopDelayMs).toBe(0);
+  });
+  test("is sampled until the sampler is stopped", () => {
+    const { world, sampler } = setUp();
+    sampler.stop();
+    expect(world.stopped).toBe(true);
+  });
+});
+
+test("memory is what the process or its whole group uses of the limit, whichever is more", () => {
+  const share = (used: number | undefined) => {
+    const sampler = loadSampler({
+      clock: { monotonic: () => 0 },
+      every: () => () => {},
+      memory: { limitBytes: 1_000, usedByGroup: () => used },
+      residentBytes: () => 400,
+    });
+    return sampler.memoryShare;
+  };
+  expect([share(undefined), share(300), share(900)]).toEqual([0.4, 0.4, 0.9]);
+});
+
+describe("the memory limit", () => {
+  test("is the machine's memory outside of any group that limits it", () => {
+    expect(memoryLimit(files({}), 8_000)).toEqual({ limitBytes: 8_000 });
+    expect(
+      memoryLimit(files({ "/proc/self/cgroup": "0::/a.slice\n", "/sys/fs/cgroup/a.slice/memory.max": "max\n" }), 8_000),
+    ).toEqual({ limitBytes: 8_000 });
+  });
+  test("is the tightest limit on the way up to the root, and leaves out idle file cache", () => {
+    const limit = memoryLimit(
+      files({
+        "/proc/self/cgroup": "0::/system.slice/gateway.service\n",
+        "/sys/fs/cgroup/system.slice/memory.max": "3000\n",
+        "/sys/fs/cgroup/system.slice/memory.current": "2500\n",
+        "/sys/fs/cgroup/system.slice/memory.stat": "anon 1\ninactive_file 700\nactive_file 2\n",
+        "/sys/fs/cgroup/system.slice/gateway.service/memory.max": "max\n",
+      }),
+      8_000,
+    );
+    expect([limit.limitBytes, limit.usedByGroup?.()]).toEqual([3_000, 1_800]);
+  });
+  test("is found in the older layout too", () => {
+    const limit = memoryLimit(
+      files({
+        "/proc/self/cgroup": "12:cpu,cpuacct:/\n4:memory:/docker/abc\n",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2000\n",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes": "900\n",
+        "/sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 100\n",
+      }),
+      8_000,
+    );
+    expect(limit.limitBytes).toBe(2_000);
+    expect(limit.usedByGroup?.()).toBe(800);
+  });
+});
+
+describe("the number of streams", () => {
+  const streams = (soft: string) =>
+    maxStreams(
+      files({ "/proc/self/limits": `Limit  Soft Limit\nMax open files            ${soft}    524288    files\n` }),
+    );
+  test("is what the limit of open files leaves, two for each", () => {
+    expect(streams("1024")).toBe(448);
+    expect(streams("10240")).toBe(5_056);
+  });
+  test("is never more than the ports to one address, nor less than one", () => {
+    expect([streams("unlimited"), streams("524288"), streams("64")]).toEqual([25_000, 25_000, 1]);
+  });
+  test("is a careful guess where the system does not say", () => {
+    expect(maxStreams(files({}))).toBe(5_056);
+  });
+});
+
+test.skipIf(process.platform !== "linux")("on Linux the real limits are found", () => {
+  expect(maxStreams(readText)).toBeGreaterThan(0);
+  const sampler = loadSampler({ clock: { monotonic: () => performance.now() } });
+  sampler.stop();
+  expect(sampler.memoryShare).toBeGreaterThan(0);
+  expect(sampler.memoryShare).toBeLessThan(1);
+});

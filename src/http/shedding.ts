@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { totalmem } from "node:os";
+import type { Clock } from "#domain/time.ts";
+import { type MemoryLimit, memoryLimit, type ReadText } from "./resource-limits.ts";
+
+/** How hard the gateway is at work, as far as admitting one more request goes. */
+export interface Load {
+  readonly activeStreams: number;
+  readonly maxStreams: number;
+  readonly eventLoopDelayMs: number;
+  /** Of the memory this process may use, 0 to 1. */
+  readonly memoryShare: number;
+  /** Age of the oldest operation that waits in the ledger's queue. */
+  readonly ledgerOldestMs: number;
+}
+
+export const shedReasons = ["streams_full", "event_loop_slow", "memory_high", "ledger_slow"] as const;
+export type ShedReason = (typeof shedReasons)[number];
+
+const longestLoopDelayMs = 100;
+const largestMemoryShare = 0.8;
+const oldestLedgerEntryMs = 500;
+
+/** Why a request is to be turned away before it is read (503 with Retry-After); undefined when there is room. */
+export function shedReason(load: Load): ShedReason | undefined {
+  if (load.activeStreams >= load.maxStreams) return "streams_full";
+  if (load.eventLoopDelayMs > longestLoopDelayMs) return "event_loop_slow";
+  if (load.memoryShare > largestMemoryShare) return "memory_high";
+  if (load.ledgerOldestMs > oldestLedgerEntryMs) return "ledger_slow";
+  return undefined;
+}
+
+/** What is measured all the time, so that admission only looks at two numbers. */
+export interface LoadSampler {
+  readonly eventLoopDelayMs: number;
+  readonly memoryShare: number;
+  stop(): void;
+}
+
+export interface LoadSamplerOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Calls `sample` every so many milliseconds until the answer is called; must not keep the process alive. */
+  readonly every?: (ms: number, sample: () => void) => () => void;
+  readonly memory?: MemoryLimit;
+  /** Memory of this process that is in use, in bytes. */
+  readonly residentBytes?: () => number;
+}
+
+const sampleEveryMs = 50;
+/** The delay that counts is the smallest of so many samples in a row: one pause of the collector is no overload. */
+const samplesInARow = 3;
+const memoryEverySamples = 10;
+
+export function loadSampler(options: LoadSamplerOptions): LoadSampler {
+  const { clock, every = unreferencedInterval, residentBytes = () => process.memoryUsage.rss() } = options;
+  const { limitBytes, usedByGroup } = options.memory ?? memoryLimit(readText, totalmem());
+  const delays: number[] = Array(samplesInARow).fill(0);
+  let samples = 0;
+  let memoryShare = 0;
+  let expectedMs = clock.monotonic() + sampleEveryMs;
+
+  const measureMemory = () => {
+    memoryShare = Math.max(residentBytes(), usedByGroup?.() ?? 0) / limitBytes;
+  };
+  measureMemory();
+  const stop = every(sampleEveryMs, () => {
+    const nowMs = clock.monotonic();
+    delays[samples % samplesInARow] = Math.max(0, nowMs - expectedMs);
+    expectedMs = nowMs + sampleEveryMs;
+    samples += 1;
+    if (samples % memoryEverySamples === 0) measureMemory();
+  });
+
+  return {
+    get eventLoopDelayMs() {
+      return Math.min(...delays);
+    },
+    get memoryShare() {
+      return memoryShare;
+    },
+    stop,
+  };
+}
+
+/** Text of a small file such as those below /proc; undefined when there is none. */
+export const readText: ReadText = (path) => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // No such file on this system: there is nothing to be said about it.
+    return undefined;
+  }
+};
+
+function unreferencedInterval(ms: number, sample: () => void): () => void {
+  const interval = setInterval(sample, ms);
+  interval.unref();
+  return () => clearInterval(interval);
+}
