@@ -1,0 +1,343 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { nanoUsd } from "#domain/money.ts";
+import type { RequestRecord } from "#records/record.ts";
+import { eventLoopDelay } from "#telemetry/event-loop-delay.ts";
+import {
+  createLog,
+  type LogEvents,
+  type LogOptions,
+  loggedError,
+  logId,
+  operatorText,
+  requestFields,
+} from "#telemetry/log.ts";
+import { createMetrics } from "#telemetry/metrics.ts";
+
+const record: RequestRecord = {
+  requestId: "req-1",
+  decisionId: "dec-1",
+  atMs: 1_790_000_000_000,
+  alias: "smart-router",
+  stream: true,
+  decision: {
+    task_id: "task-1",
+    action: "ROUTE",
+    model: "vendor_v4_flash",
+    purpose: "EXECUTE",
+    cause: "score_flash",
+    score: 21.123456,
+    confidence: 0.8,
+    hard_rule: false,
+    sensitive_block_applied: true,
+    evidence: ["score=21"],
+    policy_version: "1",
+  },
+  status: 200,
+  outcome: "answered",
+  answeredBy: "vendor_v4_pro",
+  attempts: [
+    {
+      model: "vendor_free_scout",
+      purpose: "SCOUT",
+      outcome: "timed_out",
+      durationMs: 4_000,
+      holdNanoUsd: nanoUsd(0),
+    },
+    { model: "vendor_v4_flash", purpose: "EXECUTE", outcome: "cut_off", durationMs: 30, holdNanoUsd: nanoUsd(900) },
+    {
+      model: "vendor_v4_flash",
+      purpose: "EXECUTE",
+      outcome: "rate_limited",
+      durationMs: 40,
+      holdNanoUsd: nanoUsd(900),
+    },
+    {
+      model: "vendor_v4_pro",
+      purpose: "EXECUTE",
+      outcome: "answered",
+      upstreamStatus: 200,
+      durationMs: 1_200,
+      holdNanoUsd: nanoUsd(5_000_000),
+      costNanoUsd: nanoUsd(1_500_000),
+      usage: { input: 1_000, cachedInput: 400, output: 200, reasoning: 50 },
+    },
+  ],
+  costNanoUsd: nanoUsd(1_500_000),
+  redactions: [
+    { rule: "github_token", count: 2 },
+    { rule: "jwt", count: 1 },
+  ],
+  timings: { decisionMs: 0.1234567, firstTokenMs: 300, totalMs: 1_300 },
+} as RequestRecord;
+
+/** One object per line that was logged. */
+function capture(options: Partial<LogOptions> = {}) {
+  const lines: string[] = [];
+  const log = createLog({
+    level: "info",
+    format: "json",
+    ...options,
+    destination: { write: (line) => lines.push(line) },
+  });
+  return { log, lines, events: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe("the log", () => {
+  test("is one line of JSON for each request, with its decision, cost and timings", () => {
+    const { log, events, lines } = capture({ nodeId: "node-1" });
+    log("request_finished", requestFields(record));
+    expect(lines.map((line) => line.split("\n").length)).toEqual([2]);
+    expect(events()).toEqual([
+      {
+        level: "info",
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        node: "node-1",
+        event: "request_finished",
+        request_id: "req-1",
+        decision_id: "dec-1",
+        alias: "smart-router",
+        stream: true,
+        status: 200,
+        outcome: "answered",
+        action: "ROUTE",
+        cause: "score_flash",
+        score: 21.123,
+        model: "vendor_v4_pro",
+        attempts: 4,
+        redactions: 3,
+        input_tokens: 1_000,
+        output_tokens: 200,
+        cost_usd: "0.0015",
+        decision_ms: 0.123,
+        first_token_ms: 300,
+        total_ms: 1_300,
+      },
+    ]);
+  });
+
+  test("has no field that could take text of a request", () => {
+    // Does not compile once an event has a field of plain `string`: words of a union, ids and the operator's text are not.
+    type PlainOf<T> = { [F in keyof T]-?: string extends T[F] ? F : never }[keyof T];
+    type Plain = { [E in keyof LogEvents]: PlainOf<LogEvents[E]> }[keyof LogEvents];
+    const none: [Plain] extends [never] ? true : false = true;
+    expect(none).toBe(true);
+  });
+
+  test("reduces an id that a caller made up to harmless characters", () => {
+    expect(logId(`a\n{"level":"fatal"} ${"x".repeat(500)}`) as string).toMatch(/^[\w.:@/+=-]{128}$/);
+  });
+
+  test("says of an error what and where, never its message: parsers quote what they could not read", () => {
+    const secret = ["sk", "test", "0123456789abcdef"].join("-");
+    let caught: unknown;
+    try {
+      JSON.parse(`{"key": ${secret}}`);
+    } catch (error) {
+      caught = Object.assign(new TypeError(`cannot read ${secret}\n    in ${secret}`, { cause: error }), {
+        code: "ERR_X",
+      });
+    }
+    const { log, lines, events } = capture();
+    log("request_crashed", { request_id: logId("req-1"), ...loggedError(caught) });
+    log("task_failed", { task: logId("prune"), ...loggedError(secret) });
+    expect(events()[0]).toMatchObject({
+      level: "error",
+      error: "TypeError",
+      code: "ERR_X",
+      at: expect.stringContaining("config-telemetry.test.ts"),
+    });
+    expect(lines.join("")).not.toContain(secret);
+  });
+
+  test("obeys its level", () => {
+    const { log, events } = capture({ level: "warn" });
+    log("request_finished", requestFields(record));
+    log("settings_warning", { detail: operatorText("HOST listens everywhere") });
+    expect(events().map(({ event }) => event)).toEqual(["settings_warning"]);
+    const silent = capture({ level: "silent" });
+    silent.log("ledger_unavailable", { detail: operatorText("gone") });
+    expect(silent.lines).toEqual([]);
+  });
+
+  test("is readable on a terminal, still one line each", () => {
+    const { log, lines } = capture({ format: "pretty" });
+    log("request_finished", requestFields(record));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/INFO.*request_finished.*score_flash.*\n$/);
+    expect(lines[0]?.trimEnd().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("metrics", () => {
+  /** Sample line → value. */
+  async function samples(metrics: ReturnType<typeof createMetrics>) {
+    const lines = (await metrics.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    return new Map(
+      lines.map((line): [string, number] => {
+        const at = line.lastIndexOf(" ");
+        return [line.slice(0, at), Number(line.slice(at + 1))];
+      }),
+    );
+  }
+
+  const models = new Map([
+    ["vendor_free_scout", { role: "scout" }],
+    ["vendor_v4_flash", { role: "worker" }],
+    ["vendor_v4_pro", { role: "senior" }],
+  ] as const);
+
+  test("count a finished request by alias, tier, cause and status, and everything its record holds", async () => {
+    const metrics = createMetrics();
+    metrics.observe({ models: () => models });
+    metrics.requestFinished(record);
+    expect(Object.fromEntries(await samples(metrics))).toMatchObject({
+      'smart_gateway_requests_total{alias="smart-router",tier="pro",cause="score_flash",status="200"}': 1,
+      'smart_gateway_request_outcomes_total{outcome="answered",stream="true"}': 1,
+      'smart_gateway_decision_duration_seconds_count{endpoint="chat_completions"}': 1,
+      'smart_gateway_time_to_first_token_seconds_sum{model="vendor_v4_pro"}': 0.3,
+      'smart_gateway_upstream_duration_seconds_count{model="vendor_v4_flash"}': 2,
+      'smart_gateway_upstream_attempts_total{model="vendor_free_scout",purpose="SCOUT",outcome="timed_out"}': 1,
+      'smart_gateway_retries_total{kind="repeat"}': 1,
+      'smart_gateway_retries_total{kind="fail_over"}': 1,
+      'smart_gateway_tokens_total{model="vendor_v4_pro",kind="input"}': 1_000,
+      'smart_gateway_tokens_total{model="vendor_v4_pro",kind="cached_input"}': 400,
+      'smart_gateway_tokens_total{model="vendor_v4_pro",kind="output"}': 200,
+      'smart_gateway_tokens_total{model="vendor_v4_pro",kind="reasoning"}': 50,
+      'smart_gateway_cost_usd_total{model="vendor_v4_pro"}': 0.0015,
+      'smart_gateway_redactions_total{rule="github_token"}': 2,
+      smart_gateway_sensitive_blocks_total: 1,
+    });
+  });
+
+  test("read gauges when scraped, and show none that nobody feeds", async () => {
+    const metrics = createMetrics();
+    expect([...(await samples(metrics)).keys()].filter((name) => /streams|ledger|health|cap_usd/.test(name))).toEqual(
+      [],
+    );
+    let streams = 2;
+    let state: "HEALTHY" | "UNHEALTHY" = "HEALTHY";
+    metrics.observe({ activeStreams: () => streams, ledger: () => ({ ok: true, queued: 3, oldestMs: 250 }) });
+    metrics.observe({
+      version: "1.2.3",
+      health: () => ({ vendor_v4_pro: { state, routable: state === "HEALTHY" } }),
+      caps: () => ({ goalSoft: 2e9, goalHard: 5e9, daySoft: 20e9, dayHard: 50e9 }),
+      day: () => ({ spent: 1_500_000, held: 500 }),
+      eventLoopDelayMs: () => 40,
+    });
+    await samples(metrics);
+    streams = 0;
+    state = "UNHEALTHY";
+    expect(Object.fromEntries(await samples(metrics))).toMatchObject({
+      'smart_gateway_build_info{version="1.2.3",policy_version="1"}': 1,
+      smart_gateway_active_streams: 0,
+      smart_gateway_ledger_up: 1,
+      smart_gateway_ledger_queue_length: 3,
+      smart_gateway_ledger_queue_oldest_seconds: 0.25,
+      'smart_gateway_model_health{model="vendor_v4_pro",state="UNHEALTHY"}': 1,
+      'smart_gateway_model_health{model="vendor_v4_pro",state="HEALTHY"}': 0,
+      'smart_gateway_model_routable{model="vendor_v4_pro"}': 0,
+      'smart_gateway_budget_cap_usd{scope="goal",level="hard"}': 5,
+      'smart_gateway_budget_cap_usd{scope="day",level="soft"}': 20,
+      'smart_gateway_budget_day_usd{part="spent"}': 0.0015,
+      smart_gateway_event_loop_delay_seconds: 0.04,
+    });
+  });
+
+  test("count refusals at the edge, dry runs, reservations, overruns, health changes and reloads", async () => {
+    const metrics = createMetrics();
+    metrics.requestRejected("chat_completions", 401);
+    metrics.dryRunFinished({ cause: "hard_pro_rule" }, 0.05);
+    metrics.reservationAnswered("held", 2_000_000);
+    metrics.reservationAnswered("refused_goal");
+    metrics.overrun("vendor_v4_pro", 1_000);
+    metrics.healthChanged("vendor_v4_pro", "DEGRADED");
+    metrics.configReloaded("refused");
+    expect(Object.fromEntries(await samples(metrics))).toMatchObject({
+      'smart_gateway_rejections_total{route="chat_completions",status="401"}': 1,
+      'smart_gateway_dry_runs_total{cause="hard_pro_rule"}': 1,
+      'smart_gateway_reservations_total{answer="held"}': 1,
+      'smart_gateway_reservations_total{answer="refused_goal"}': 1,
+      smart_gateway_held_usd_total: 0.002,
+      'smart_gateway_overrun_usd_total{model="vendor_v4_pro"}': 0.000_001,
+      'smart_gateway_model_health_changes_total{model="vendor_v4_pro",to="DEGRADED"}': 1,
+      'smart_gateway_config_reloads_total{result="refused"}': 1,
+    });
+  });
+
+  test("have a bounded number of series, however many rules and models there are", async () => {
+    const metrics = createMetrics();
+    for (let i = 0; i < 1_000; i++)
+      metrics.requestFinished({ ...record, redactions: [{ rule: `rule_${i}`, count: 1 }] });
+    metrics.requestFinished({ ...record, redactions: [{ rule: 'x"} 1\ninjected{a="', count: 1 }] });
+    const rules = [...(await samples(metrics)).keys()].filter((name) =>
+      name.startsWith("smart_gateway_redactions_total"),
+    );
+    expect(rules.length).toBeLessThanOrEqual(257);
+    expect(rules).toContain('smart_gateway_redactions_total{rule="other"}');
+  });
+
+  test("end in their unit, say what they mean, and belong to one gateway each", async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    one.requestFinished(record);
+    expect(await other.text()).not.toContain("score_flash");
+    const text = await one.text();
+    const names = [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name = "", type]) => ({ name, type }));
+    expect(names.length).toBeGreaterThan(25);
+    for (const { name, type } of names) {
+      expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));
+      if (type === "counter") expect(name).toEndWith("_total");
+      if (type === "histogram") expect(name).toEndWith("_seconds");
+      expect(name).toMatch(/^(smart_gateway|process)_/);
+    }
+    expect(one.contentType).toStartWith("text/plain");
+  });
+});
+
+describe("the event loop's delay", () => {
+  const stops: (() => void)[] = [];
+  afterEach(() => {
+    for (const stop of stops.splice(0)) stop();
+  });
+
+  function watched() {
+    let now = 0;
+    let tick = () => {};
+    const delay = eventLoopDelay({ monotonic: () => now }, (_, callback) => {
+      tick = callback;
+      return () => {};
+    });
+    const pass = (ms: number) => {
+      now += ms;
+    };
+    return { delay, pass, tick: () => tick() };
+  }
+
+  test("is nothing while timers run on time", () => {
+    const { delay, pass, tick } = watched();
+    for (let i = 0; i < 100; i++) {
+      pass(50);
+      tick();
+    }
+    expect([delay.recentMs(), delay.takeMaxMs()]).toEqual([0, 0]);
+  });
+
+  test("shows a block at once, even before the timer could run, and forgets it in two seconds", () => {
+    const { delay, pass, tick } = watched();
+    pass(250);
+    expect(delay.recentMs()).toBe(200);
+    tick();
+    for (let i = 0; i < 45; i++) {
+      pass(50);
+      tick();
+    }
+    expect(delay.recentMs()).toBe(0);
+    expect(delay.takeMaxMs()).toBe(200);
+    expect(delay.takeMaxMs()).toBe(0);
+  });
+
+  test("runs on the process's own timers without keeping it alive", () => {
+    const delay = eventLoopDelay({ monotonic: () => performance.now() });
+    stops.push(delay.close);
+    expect(delay.recentMs()).toBeGreaterThanOrEqual(0);
+  });
+});
