@@ -1,0 +1,164 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { DecisionRequest, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { parseDecisionRequest } from "./route-decision.ts";
+
+const marked = "sk-" + "looks-like-a-key";
+const privacy = {
+  redactText: (text: string) => ({
+    text,
+    findings: text.includes(marked) ? [{ rule: "openai_key", count: 1, messageIndex: -1 }] : [],
+  }),
+};
+const parse = (body: unknown) => parseDecisionRequest(typeof body === "string" ? body : JSON.stringify(body), privacy);
+const detailOf = (body: unknown) => {
+  const parsed = parse(body);
+  return parsed.kind === "invalid" ? parsed.detail : "accepted";
+};
+const least = { task_id: "t", instruction: "Sort a list." };
+const taskWith = (fields: object) => ({ task: { ...least, ...fields } });
+const runtimeWith = (fields: object) => ({ task: least, runtime: fields });
+
+describe("a valid request", () => {
+  test("needs a task id and an instruction; all else has its default", () => {
+    expect(parse({ task: least })).toMatchObject({
+      kind: "ok",
+      task: RoutingTask.parse(least),
+      runtime: RuntimeState.parse({}),
+    });
+  });
+
+  test("may carry keys nobody knows, in the body, the task and the runtime", () => {
+    const parsed = parse({ task: { ...least, colour: "red" }, runtime: { mood: "good" }, extra: true });
+    expect(parsed).toMatchObject({ kind: "ok" });
+    expect(JSON.stringify(parsed)).not.toMatch(/colour|mood|extra/);
+  });
+
+  test("may say null for what it leaves out", () => {
+    const nulls = { goal_id: null, kind: null, ambiguity: null, sensitive: null, metadata: null };
+    const parsed = parse({ task: { ...least, ...nulls }, runtime: { attempts: null, error_signature: null } });
+    expect(parsed).toMatchObject({ kind: "ok", task: RoutingTask.parse(least), runtime: RuntimeState.parse({}) });
+    expect(parse({ task: least, runtime: null }).kind).toBe("ok");
+  });
+
+  test("is as large as a chat request that asks the same", () => {
+    const parsed = parse({ task: { task_id: "t", instruction: "é".repeat(100) } });
+    if (parsed.kind !== "ok") throw new Error(parsed.detail);
+    expect(parsed.size.inputTokensBound).toBeGreaterThanOrEqual(200 + 8 + 64);
+    expect(parsed.size).toMatchObject({ inputTokensEstimate: 50, requestedOutputTokens: null, choices: 1 });
+  });
+});
+
+describe("the instruction", () => {
+  test("with [reasoning:high] in it asks for high reasoning", () => {
+    expect(parse(taskWith({ instruction: "[reasoning:high] Prove it." }))).toMatchObject({
+      task: { reasoning: "HIGH" },
+    });
+    expect(parse(taskWith({ instruction: "Prove it." }))).toMatchObject({ task: { reasoning: "AUTO" } });
+  });
+
+  test("with a credential in it makes the task sensitive, whatever the task says", () => {
+    const secret = { instruction: `Use ${marked} here.`, sensitive: false };
+    expect(parse(taskWith(secret))).toMatchObject({ task: { sensitive: true } });
+    expect(parse(taskWith({ sensitive: false }))).toMatchObject({ task: { sensitive: false } });
+  });
+
+  test("that cannot be examined counts as sensitive", () => {
+    const broken = {
+      redactText: () => {
+        throw new Error("out of order");
+      },
+    };
+    expect(parseDecisionRequest(JSON.stringify(taskWith({ sensitive: false })), broken)).toMatchObject({
+      task: { sensitive: true },
+    });
+  });
+});
+
+describe("an invalid request", () => {
+  test.each([
+    ["", "The body is not valid JSON."],
+    ["{", "The body is not valid JSON."],
+    ["[]", "The body must be a JSON object with `task` and, if there is one, `runtime`."],
+    ["null", "The body must be a JSON object with `task` and, if there is one, `runtime`."],
+    ["[".repeat(65), "The body nests deeper than 64 levels."],
+  ])("%j: %s", (text, detail) => {
+    expect(detailOf(text)).toBe(detail);
+  });
+
+  test.each([
+    [{}, "task: is required"],
+    [{ task: null }, "task: is required"],
+    [{ task: [] }, "task: must be an object"],
+    [{ task: "do it" }, "task: must be an object"],
+    [{ task: {} }, "task.task_id: is required; task.instruction: is required"],
+    [{ task: { task_id: null, instruction: "i" } }, "task.task_id: is required"],
+    [taskWith({ task_id: "" }), "task.task_id: must not be empty"],
+    [taskWith({ task_id: 7 }), "task.task_id: must be a string"],
+    [taskWith({ instruction: ["a"] }), "task.instruction: must be a string"],
+    [taskWith({ ambiguity: 1.01 }), "task.ambiguity: must be at most 1"],
+    [taskWith({ ambiguity: -0.01 }), "task.ambiguity: must be at least 0"],
+    [taskWith({ ambiguity: "0.5" }), "task.ambiguity: must be a number"],
+    [taskWith({ reasoning_requirement: 2 }), "task.reasoning_requirement: must be at most 1"],
+    [taskWith({ dependency_depth: -1 }), "task.dependency_depth: must be at least 0"],
+    [taskWith({ verification_difficulty: true }), "task.verification_difficulty: must be a number"],
+    [taskWith({ estimated_tool_depth: -1 }), "task.estimated_tool_depth: must be at least 0"],
+    [taskWith({ estimated_tool_depth: 1.5 }), "task.estimated_tool_depth: must be a whole number"],
+    [taskWith({ sensitive: "false" }), "task.sensitive: must be true or false"],
+    [taskWith({ sensitive: 0 }), "task.sensitive: must be true or false"],
+    [taskWith({ metadata: [] }), "task.metadata: must be an object"],
+    [taskWith({ risk_level: "high" }), "task.risk_level: must be one of LOW, MEDIUM, HIGH, CRITICAL"],
+    [taskWith({ blast_radius: "HUGE" }), "task.blast_radius: must be one of LOW, MEDIUM, HIGH, CRITICAL"],
+    [taskWith({ explicit_route: "FREE" }), "task.explicit_route: must be one of AUTO, PRO, FLASH, FREE_SCOUT"],
+    [taskWith({ reasoning: "high" }), "task.reasoning: must be one of AUTO, HIGH"],
+    [runtimeWith([]), "runtime: must be an object"],
+    [runtimeWith({ attempts: -1 }), "runtime.attempts: must be at least 0"],
+    [runtimeWith({ same_error_count: 0.5 }), "runtime.same_error_count: must be a whole number"],
+    [runtimeWith({ flash_attempts: "2" }), "runtime.flash_attempts: must be a number"],
+    [runtimeWith({ failure_class: "GLOBAL" }), "runtime.failure_class: must be one of NONE, LOCAL, STRUCTURAL"],
+    [runtimeWith({ last_model: 4 }), "runtime.last_model: must be a string"],
+    [runtimeWith({ error_signature: {} }), "runtime.error_signature: must be a string"],
+  ])("%j: %s", (body, detail) => {
+    expect(detailOf(body)).toBe(detail);
+  });
+
+  test("a kind nobody knows is answered with those there are", () => {
+    expect(detailOf(taskWith({ kind: "POETRY" }))).toStartWith("task.kind: must be one of CODING, DEBUG,");
+  });
+
+  test("is told what is wrong, never what it sent", () => {
+    const secret = "my private words";
+    for (const body of [taskWith({ kind: secret }), taskWith({ sensitive: secret }), { task: secret }, `{${secret}`]) {
+      expect(detailOf(body)).not.toContain(secret);
+    }
+  });
+
+  test("with very many problems is told of the first few", () => {
+    const task = Object.fromEntries(Object.keys(RoutingTask.shape).map((key) => [key, []]));
+    expect(detailOf({ task })).toEndWith("; and 9 more");
+  });
+});
+
+describe("whatever text comes", () => {
+  test("there is a verdict, and what is accepted is valid", () => {
+    const record = fc.dictionary(
+      fc.constantFrom(...Object.keys(RoutingTask.shape), ...Object.keys(RuntimeState.shape)),
+      fc.oneof(fc.jsonValue(), fc.constantFrom("t", "HIGH", "AUTO", 0, 1, true)),
+    );
+    const bodies = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc
+        .record({ task: record, runtime: record }, { requiredKeys: [] })
+        .map((body) => JSON.stringify({ ...body, task: { ...body.task, ...least } })),
+    );
+    fc.assert(
+      fc.property(bodies, (text) => {
+        const parsed = parseDecisionRequest(text, privacy);
+        if (parsed.kind === "invalid") expect(parsed.detail).not.toBe("");
+        else expect(DecisionRequest.parse({ task: parsed.task, runtime: parsed.runtime }).task).toEqual(parsed.task);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
