@@ -18,6 +18,8 @@ export interface UpstreamCall {
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
   readonly requestId: string;
+  /** Uses a new connection and closes it afterwards: for the one repeat after `staleSocket`. */
+  readonly freshConnection?: boolean;
 }
 
 export type UpstreamReply =
@@ -28,7 +30,8 @@ export type UpstreamReply =
       readonly events: AsyncIterable<readonly UpstreamEvent[]>;
       readonly firstEventMs: number;
     }
-  | { readonly kind: "failure"; readonly failure: UpstreamFailure };
+  /** `report` when the failed answer said what it cost: an answer that cannot be used may have been billed all the same. */
+  | { readonly kind: "failure"; readonly failure: UpstreamFailure; readonly report?: UsageReport };
 
 /** What the upstream said about tokens and cost. Absent is not zero; zero is a value. */
 export interface UsageReport {

@@ -1,0 +1,80 @@
+import type { Clock, Timers } from "#domain/time.ts";
+import { Deadlines, type Phase } from "./deadlines.ts";
+import { transportFailure } from "./failures.ts";
+import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
+
+/**
+ * One call in flight: the one switch that ends it (the caller's abort, a deadline, or its own end) and the word for why
+ * it was ended. One AbortController, one timer, one listener; `end` lets go of all three.
+ */
+export class Attempt {
+  readonly call: UpstreamCall;
+  readonly startedAt: number;
+  readonly deadlines: Deadlines;
+  readonly #controller = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #timers: Timers;
+  readonly #onAbort = () => this.stop({ kind: "aborted" });
+  #stopped: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase } | undefined;
+  /** Headers of an answer have come. */
+  answered = false;
+
+  constructor(call: UpstreamCall, signal: AbortSignal, clock: Clock, timers: Timers) {
+    this.call = call;
+    this.#signal = signal;
+    this.#timers = timers;
+    this.startedAt = clock.monotonic();
+    this.deadlines = new Deadlines(clock, timers, this.startedAt + call.timeoutsMs.total, (phase) =>
+      this.stop({ kind: "timed_out", phase }),
+    );
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Aborts the fetch that this attempt runs. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Ends the attempt from outside; the reads that wait fail, and `failureFrom` says why. The first reason stands. */
+  stop(why: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase }): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = why;
+    this.end(true);
+  }
+
+  /** The attempt is over; `close` also drops its connection, for when its answer was not read to the end. */
+  end(close: boolean): void {
+    this.deadlines.end();
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    if (close) this.#controller.abort();
+  }
+
+  /** Drops the connection after a while, unless the function it gives back is called before. */
+  closeAfter(ms: number): () => void {
+    return this.#timers.after(ms, () => this.#controller.abort());
+  }
+
+  /** The failure behind a thrown fetch or read error: why we stopped it, or else what the error says. */
+  failureFrom(error: unknown): UpstreamFailure {
+    const stopped = this.#stopped;
+    if (stopped === undefined) return transportFailure(error, this.answered);
+    if (stopped.kind === "aborted") return callerLeft;
+    const { timeoutsMs } = this.call;
+    return {
+      kind: "timed_out",
+      message: `timed out waiting for ${waitedFor[stopped.phase]} (${stopped.phase}, ${timeoutsMs[stopped.phase]} ms)`,
+      dispatched: true,
+    };
+  }
+}
+
+const waitedFor: { readonly [phase in Phase]: string } = {
+  connect: "a connection",
+  headers: "an answer",
+  first_event: "the first event",
+  idle: "more of the answer",
+  idle_data: "more data between keep-alives",
+  total: "the whole answer",
+};
+
+const callerLeft: UpstreamFailure = { kind: "aborted", message: "the caller went away", dispatched: true };

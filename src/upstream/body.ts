@@ -1,0 +1,51 @@
+import type { Attempt } from "./attempt.ts";
+
+export type Body = NonNullable<Response["body"]>;
+/** What `getReader()` gives, as far as it is used here. */
+export interface ByteReader {
+  read(): Promise<{ done: true; value?: Uint8Array | undefined } | { done: false; value: Uint8Array }>;
+}
+
+/** A body read whole; `too_large` when it passed the bound, with what had come so far. */
+export interface WholeBody {
+  readonly kind: "whole" | "too_large";
+  readonly text: string;
+}
+
+/**
+ * Reads a body to its end or to `maxBytes`, whichever comes first, each read under the `idle` deadline (the first one
+ * under `first_event` where that is later). Throws what the read throws.
+ */
+export async function readBody(
+  body: Body | null,
+  maxBytes: number,
+  attempt: Attempt,
+  now: () => number,
+): Promise<WholeBody> {
+  if (body === null) return { kind: "whole", text: "" };
+  const { idle, first_event } = attempt.call.timeoutsMs;
+  const reader: ByteReader = body.getReader();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  attempt.deadlines.await("first_event", Math.max(now() + idle, attempt.startedAt + first_event));
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { kind: "whole", text: textOf(pieces) };
+    size += value.byteLength;
+    if (size > maxBytes) {
+      // Letting go of the connection is the caller's, who ends the attempt.
+      return { kind: "too_large", text: textOf(pieces) };
+    }
+    pieces.push(value);
+    attempt.deadlines.await("idle", now() + idle);
+  }
+}
+
+function textOf(pieces: readonly Uint8Array[]): string {
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Whether the answer's end is told by its framing; if not, a clean close may be a cut. */
+export function isFramed(headers: Headers): boolean {
+  return headers.has("content-length") || /\bchunked\b/i.test(headers.get("transfer-encoding") ?? "");
+}

@@ -1,0 +1,146 @@
+import type { Json, JsonObject } from "#domain/chat.ts";
+import type { UpstreamFailure } from "./upstream.ts";
+import { isObject } from "./usage.ts";
+
+const maxMessageLength = 300;
+
+/** Text fit for a log line or an error answer: control characters become spaces, at most 300 characters. */
+export function cleanMessage(text: string): string {
+  // Cut before cleaning: the text may be large, and white space only gets shorter.
+  const cleaned = text
+    .slice(0, 4 * maxMessageLength)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim();
+  return cleaned.length <= maxMessageLength ? cleaned : `${cutAt(cleaned, maxMessageLength - 1)}…`;
+}
+
+/** The first `length` characters, never half of a surrogate pair. */
+function cutAt(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}
+
+/** The failure that a status stands for, said by the status line or by an error object in a 200. */
+export function statusFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
+  return {
+    kind: kindOf(status),
+    status,
+    message: cleanMessage(message) || `the upstream answered ${status}`,
+    dispatched: true,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+function kindOf(status: number): UpstreamFailure["kind"] {
+  if (status >= 500 || status === 408 || status === 409 || status === 425) return "upstream_error";
+  if (status === 429) return "rate_limited";
+  if (status === 401 || status === 402 || status === 403) return "unauthorized";
+  if (status >= 400) return "rejected";
+  return status >= 300 ? "redirected" : "garbage";
+}
+
+/**
+ * The failure in an object that carries `error` (in a 200, or in a stream's event); undefined when it carries none.
+ * Its `code` counts as the status when it is a whole number from 400 to 599, else the status is 500.
+ */
+export function errorIn(object: JsonObject, retryAfterMs?: number): UpstreamFailure | undefined {
+  const error = object["error"];
+  if (error === undefined || error === null || error === false) return undefined;
+  return statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", retryAfterMs);
+}
+
+function statusOf(error: JsonObject): number {
+  for (const name of ["code", "status"]) {
+    const code = Number(error[name] ?? Number.NaN);
+    if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
+  }
+  return 500;
+}
+
+/** What an error answer says, from whichever of the usual places holds text: `error.message`, `error`, `message`, `detail`. */
+function messageIn(object: JsonObject): string | undefined {
+  const error = object["error"];
+  const places: (Json | undefined)[] = isObject(error)
+    ? [error["message"], error["type"], error["code"]]
+    : [error, object["message"], object["detail"]];
+  return places.find((place): place is string => typeof place === "string" && place.trim() !== "");
+}
+
+/** What the body of an error answer says, JSON or not. */
+export function messageOfBody(body: string): string {
+  try {
+    const json: Json = JSON.parse(body);
+    if (isObject(json)) return messageIn(json) ?? "";
+    return typeof json === "string" ? json : "";
+  } catch {
+    // Not JSON: a proxy's page or plain text. Tags are noise in a log line.
+    return body.slice(0, 8 * maxMessageLength).replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, " ");
+  }
+}
+
+/** Milliseconds to wait as `Retry-After` asks (seconds or HTTP-date), or `retry-after-ms`; undefined if absent or nonsense. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const ms = decimal(headers.get("retry-after-ms"));
+  if (ms !== undefined) return Math.ceil(ms);
+  const text = headers.get("retry-after");
+  const seconds = decimal(text);
+  if (seconds !== undefined) return Math.ceil(seconds * 1000);
+  // A date is spelled with a day's or month's name; without this check `Date.parse` would read "-5" as a year.
+  if (text === null || !/[a-z]{3}.*\d/i.test(text)) return undefined;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}
+
+function decimal(text: string | null): number | undefined {
+  return text !== null && /^\s*\d{1,10}(\.\d{1,6})?\s*$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * Error codes that prove that no request byte went out: the name was not found, nobody listened, or the TLS handshake
+ * failed. A reset is not among them: it looks the same before and after the request was sent.
+ */
+const unreachableCodes: { readonly [code: string]: string } = {
+  ECONNREFUSED: "connection refused",
+  ConnectionRefused: "connection refused",
+  ENOTFOUND: "host name not found",
+  EAI_AGAIN: "host name lookup failed",
+  EAI_FAIL: "host name lookup failed",
+  ENETUNREACH: "network unreachable",
+  EHOSTUNREACH: "host unreachable",
+  EADDRNOTAVAIL: "no local address or port free",
+  EMFILE: "too many open files",
+  ENFILE: "too many open files",
+};
+
+/** A certificate is judged before the request is sent. These are the verification names of the TLS library. */
+const certificateCode =
+  /^(CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH|INVALID_PURPOSE|ERROR_IN_CERT|ERR_SSL_)/;
+
+/**
+ * The failure that a thrown fetch or read error stands for. Only its code is used: its message may name the URL.
+ * @param answered whether headers of an answer had come
+ */
+export function transportFailure(error: unknown, answered: boolean): UpstreamFailure {
+  const code = codeOf(error);
+  if (!answered) {
+    const known = unreachableCodes[code];
+    if (known !== undefined) return { kind: "unreachable", message: `${known} (${code})`, dispatched: false };
+    if (certificateCode.test(code)) {
+      return { kind: "unreachable", message: `TLS handshake failed (${code})`, dispatched: false };
+    }
+  }
+  if (code === "ECONNRESET" || code === "EPIPE" || code === "ConnectionClosed") {
+    const when = answered ? "before the answer was whole" : "before an answer came";
+    return { kind: "cut_off", message: `the upstream closed the connection ${when} (${code})`, dispatched: true };
+  }
+  if (/HTTP|zlib|brotli|zstd|decompress|invalid/i.test(code)) {
+    return { kind: "garbage", message: `the upstream's answer is not valid HTTP (${code})`, dispatched: true };
+  }
+  return { kind: "cut_off", message: `the connection failed (${code || "no error code"})`, dispatched: true };
+}
+
+export function codeOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
+  return typeof code === "string" ? code : "";
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { SseReader } from "./sse-reader.ts";
+
+type Seen = [data: string, name: string][];
+
+function read(pieces: (string | Uint8Array)[], maxEventBytes = 1_000_000) {
+  const reader = new SseReader(maxEventBytes);
+  const seen: Seen = [];
+  const sink = (data: string, name: string) => void seen.push([data, name]);
+  let pushed = "read";
+  for (const piece of pieces) {
+    pushed = reader.push(typeof piece === "string" ? Buffer.from(piece) : piece, sink);
+    if (pushed === "too_large") break;
+  }
+  if (pushed === "read") reader.finish(sink);
+  return { seen, pushed, comments: reader.comments };
+}
+
+const onlyData = (text: string) => read([text]).seen.map(([data]) => data);
+
+describe("SSE reader", () => {
+  test("gives the data of each event", () => {
+    expect(onlyData("data: a\n\ndata:b\n\ndata:  c\n\n")).toEqual(["a", "b", " c"]);
+  });
+
+  test("joins several data lines with a line feed", () => {
+    expect(onlyData("data: {\ndata:  1\ndata\ndata: }\n\n")).toEqual(["{\n 1\n\n}"]);
+  });
+
+  test("counts comments and drops them, also inside an event", () => {
+    expect(read([": a\n\n:\n\ndata: x\n:b\ndata: y\n\n"])).toEqual({
+      seen: [["x\ny", ""]],
+      pushed: "read",
+      comments: 3,
+    });
+  });
+
+  test("knows the event name and forgets it with the event", () => {
+    expect(read(["event: error\nid: 7\nretry: 1\ndata: x\n\ndata: y\n\nevent: lost\n\ndata: z\n\n"]).seen).toEqual([
+      ["x", "error"],
+      ["y", ""],
+      ["z", ""],
+    ]);
+  });
+
+  test("ends lines at LF, CRLF and CR alike", () => {
+    for (const end of ["\n", "\r\n", "\r"]) {
+      expect(onlyData(["data: a", "data: b", "", ": c", "data: d", "", ""].join(end))).toEqual(["a\nb", "d"]);
+    }
+  });
+
+  test("skips a byte order mark at the start and only there", () => {
+    expect(onlyData("\ufeffdata: a\n\n\ufeffdata: b\n\ndata: c\n\n")).toEqual(["a", "c"]);
+  });
+
+  test("reports an unfinished last event when the input is over", () => {
+    expect(onlyData("data: a\n\ndata: b\n")).toEqual(["a", "b"]);
+    expect(onlyData("data: a\n\ndata: b")).toEqual(["a", "b"]);
+    expect(onlyData("data: a\n\n")).toEqual(["a"]);
+  });
+
+  test("stops at an event that is too large, in one line or in many", () => {
+    const line = `data: ${"x".repeat(100)}\n`;
+    expect(read(Array(20).fill(line), 1_000).pushed).toBe("too_large");
+    expect(read(Array(20).fill("x".repeat(100)), 1_000).pushed).toBe("too_large");
+    expect(read(Array(20).fill(`${line}\n`), 1_000).pushed).toBe("read");
+  });
+
+  const field = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 20 }).map((text) => `data: ${text.replace(/[\r\n]/g, "")}`),
+    fc.constantFrom("data: Grüße 🌍", "data:", "data", ": comment", "event: error", "id: 1", "", "", "", "nonsense: x"),
+  );
+  const stream = fc.array(fc.tuple(field, fc.constantFrom("\n", "\r\n", "\r")), { maxLength: 30 });
+
+  test("reads the same events however the bytes are split", () => {
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(), { maxLength: 12 }), fc.boolean(), (lines, cuts, marked) => {
+        const bytes = Buffer.from((marked ? "\ufeff" : "") + lines.map(([text, end]) => text + end).join(""));
+        const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+        const pieces = at.slice(1).map((to, i) => bytes.subarray(at[i], to));
+        expect(read(pieces)).toEqual(read([bytes]));
+      }),
+    );
+  });
+
+  test("reads what a plain reading of the standard reads", () => {
+    fc.assert(
+      fc.property(stream, (lines) => {
+        // A CR line followed by an empty LF line is one CRLF; the plain reading sees the joined text too.
+        const text = lines.map(([field, end]) => field + end).join("");
+        expect(read([text]).seen).toEqual(plainReading(text));
+      }),
+    );
+  });
+});
+
+/** The standard's algorithm, line by line, on the whole text; an unfinished last event counts, as we decided. */
+function plainReading(text: string): Seen {
+  const seen: Seen = [];
+  let data: string[] = [];
+  let name = "";
+  for (const line of [
+    ...text
+      .toWellFormed()
+      .replace(/^\ufeff/, "")
+      .split(/\r\n|\n|\r/),
+    "",
+  ]) {
+    if (line === "") {
+      if (data.length > 0) seen.push([data.join("\n"), name]);
+      data = [];
+      name = "";
+      continue;
+    }
+    const [, key = "", value = ""] = /^([^:]*):? ?([\s\S]*)$/.exec(line) ?? [];
+    if (key === "data") data.push(value);
+    if (key === "event") name = value;
+  }
+  return seen;
+}

@@ -1,0 +1,252 @@
+import type { Attempt } from "./attempt.ts";
+import type { Body, ByteReader } from "./body.ts";
+import { SseReader } from "./sse-reader.ts";
+import { StreamJudge } from "./stream-judge.ts";
+import type { UpstreamEvent, UpstreamFailure } from "./upstream.ts";
+
+export type Batch = readonly UpstreamEvent[];
+
+/** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
+const lingerMs = 5_000;
+const drainMs = 1_000;
+
+const over: IteratorResult<Batch> = { done: true, value: undefined };
+
+/**
+ * The events of one SSE answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
+ * pauses the network, and the idle deadlines with it. Calls of `next` must not overlap.
+ */
+export class StreamEvents implements AsyncIterableIterator<Batch> {
+  readonly #attempt: Attempt;
+  readonly #bytes: ByteReader;
+  readonly #now: () => number;
+  readonly #sse: SseReader;
+  readonly #judge = new StreamJudge();
+  /** Choices to expect: `n` of the request. */
+  readonly #choices: number;
+  /** Called when the answer was read to its very end, so that its connection can be used again. */
+  readonly #reusable: () => void;
+  /** The first batch, read by `first`, not yet handed out. */
+  #opening: Batch | undefined;
+  #batch: UpstreamEvent[] = [];
+  #real = false;
+  #over = false;
+  #idleFrom: number;
+  #dataFrom: number;
+  #pausedAt: number | undefined;
+
+  constructor(
+    body: Body,
+    attempt: Attempt,
+    options: { maxEventBytes: number; now: () => number; reusable: () => void },
+  ) {
+    this.#bytes = body.getReader();
+    this.#attempt = attempt;
+    this.#now = options.now;
+    this.#reusable = options.reusable;
+    this.#sse = new SseReader(options.maxEventBytes);
+    const n = attempt.call.body["n"];
+    this.#choices = typeof n === "number" && n > 1 ? n : 1;
+    this.#idleFrom = this.#now();
+    this.#dataFrom = this.#idleFrom;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  get report() {
+    return this.#judge.report;
+  }
+
+  /**
+   * Reads until the first event that carries something; the first batch is what came up to then, comments left out. An
+   * answer that fails before that is still a plain failure, which is given back.
+   */
+  async open(): Promise<UpstreamFailure | undefined> {
+    const { deadlines, call, startedAt } = this.#attempt;
+    deadlines.await("first_event", startedAt + call.timeoutsMs.first_event);
+    const opening: UpstreamEvent[] = [];
+    for (;;) {
+      const batch = await this.#read();
+      for (const event of batch) {
+        if (event.kind === "broken") {
+          if (!this.#real) return event.failure;
+        } else if (event.kind === "end" && !this.#real) {
+          return { kind: "garbage", message: "the upstream's stream ended without content", dispatched: true };
+        }
+        if (event.kind !== "alive") opening.push(event);
+      }
+      if (this.#real) {
+        this.#pausedAt = this.#now();
+        this.#idleFrom = this.#pausedAt;
+        this.#dataFrom = this.#pausedAt;
+        if (!this.#over) deadlines.pause();
+        this.#opening = opening;
+        return undefined;
+      }
+    }
+  }
+
+  async next(): Promise<IteratorResult<Batch>> {
+    const opening = this.#opening;
+    if (opening !== undefined) {
+      this.#opening = undefined;
+      return { done: false, value: opening };
+    }
+    if (this.#over) return over;
+    this.#resume();
+    for (;;) {
+      const batch = await this.#read();
+      if (batch.length > 0) {
+        if (!this.#over) {
+          this.#pausedAt = this.#now();
+          this.#attempt.deadlines.pause();
+        }
+        return { done: false, value: batch };
+      }
+      this.#await();
+    }
+  }
+
+  /** Leaving early aborts the call. */
+  return(): Promise<IteratorResult<Batch>> {
+    this.#opening = undefined;
+    if (!this.#over) {
+      this.#over = true;
+      this.#attempt.end(true);
+    }
+    return Promise.resolve(over);
+  }
+
+  /** The time the reader took does not count as the upstream's silence. */
+  #resume(): void {
+    if (this.#pausedAt !== undefined) {
+      const paused = this.#now() - this.#pausedAt;
+      this.#idleFrom += paused;
+      this.#dataFrom += paused;
+      this.#pausedAt = undefined;
+    }
+    this.#await();
+  }
+
+  #await(): void {
+    const { idle, idle_data } = this.#attempt.call.timeoutsMs;
+    const idleAt = this.#idleFrom + (this.#finished() ? Math.min(idle, lingerMs) : idle);
+    const dataAt = this.#dataFrom + idle_data;
+    if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
+    else this.#attempt.deadlines.await("idle_data", dataAt);
+  }
+
+  #finished(): boolean {
+    return this.#judge.complete && this.#judge.finishedChoices >= this.#choices;
+  }
+
+  /** One read from the network and what it brought; the last batch ends in `end` or `broken`. */
+  async #read(): Promise<UpstreamEvent[]> {
+    this.#batch = [];
+    const comments = this.#sse.comments;
+    let read: Awaited<ReturnType<ByteReader["read"]>>;
+    try {
+      read = await this.#bytes.read();
+    } catch (error) {
+      return this.#lost(error);
+    }
+    if (read.done) return this.#closed();
+    this.#idleFrom = this.#now();
+    if (this.#sse.push(read.value, this.#sink) === "too_large" && !this.#over) {
+      this.#break({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
+    }
+    if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
+    else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
+    return this.#batch;
+  }
+
+  readonly #sink = (data: string, name: string): void => {
+    if (this.#over) return;
+    const judged = this.#judge.judge(data, name);
+    switch (judged.kind) {
+      case "chunk":
+        this.#batch.push(judged.event);
+        this.#real ||= judged.real;
+        return;
+      case "done":
+        this.#done();
+        return;
+      case "failed":
+        this.#break(judged.failure);
+        return;
+      case "nothing":
+        return;
+    }
+  };
+
+  #done(): void {
+    if (!this.#judge.complete) {
+      this.#break({
+        kind: "cut_off",
+        message: "the upstream ended its stream without a finish reason",
+        dispatched: true,
+      });
+      return;
+    }
+    this.#over = true;
+    this.#batch.push({ kind: "end", report: this.#judge.report });
+    this.#attempt.end(false);
+    void this.#drain();
+  }
+
+  /** The connection closed: the content says whether that was the end. */
+  #closed(): UpstreamEvent[] {
+    this.#sse.finish((data, name) => {
+      const judged = this.#over ? undefined : this.#judge.judge(data, name);
+      // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
+      if (judged?.kind === "chunk") {
+        this.#batch.push(judged.event);
+        this.#real ||= judged.real;
+      } else if (judged?.kind === "failed" && judged.failure.kind !== "garbage") this.#break(judged.failure);
+    });
+    if (!this.#over) this.#endOr({ kind: "cut_off", message: "the upstream's stream was cut off", dispatched: true });
+    return this.#batch;
+  }
+
+  /** The read failed: reset, aborted, timed out. After the last finish reason only the caller's abort is still bad news. */
+  #lost(error: unknown): UpstreamEvent[] {
+    const failure = this.#attempt.failureFrom(error);
+    if (failure.kind === "aborted") this.#break(failure);
+    else this.#endOr(failure);
+    return this.#batch;
+  }
+
+  #endOr(failure: UpstreamFailure): void {
+    if (!this.#judge.complete) {
+      this.#break(failure);
+      return;
+    }
+    this.#over = true;
+    this.#batch.push({ kind: "end", report: this.#judge.report });
+    this.#attempt.end(true);
+  }
+
+  #break(failure: UpstreamFailure): void {
+    this.#over = true;
+    this.#batch.push({ kind: "broken", failure, report: this.#judge.report });
+    this.#attempt.end(true);
+  }
+
+  /**
+   * After `[DONE]` only the end of the body is missing, mostly in the same packet. Reading up to it lets the connection
+   * be used again; a server that keeps it open loses it.
+   */
+  async #drain(): Promise<void> {
+    const keep = this.#attempt.closeAfter(drainMs);
+    try {
+      const { done } = await this.#bytes.read();
+      if (done) this.#reusable();
+      else this.#attempt.end(true);
+    } catch {
+      // The answer is whole; how its connection dies is of no interest.
+    }
+    keep();
+  }
+}

@@ -1,0 +1,206 @@
+import { createServer, type Socket } from "node:net";
+import type { JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import { type NanoUsdPerMTok, nanoUsd } from "#domain/money.ts";
+import type { Clock, Timers } from "#domain/time.ts";
+import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
+import type { UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
+
+/** A connection of the raw server: what came in, and what to do next. */
+export interface Connection {
+  readonly socket: Socket;
+  /** 1 for the first connection of the server. */
+  readonly number: number;
+  /** Resolves with a request (head and body) when it is whole; the k-th call waits for the k-th request. */
+  request(): Promise<string>;
+  readonly closed: Promise<void>;
+}
+
+export interface RawServer {
+  readonly url: string;
+  connections: number;
+  /** Bytes that the kernel or this process still hold for slow readers, summed over open connections. */
+  stop(): void;
+}
+
+/** A server that sends exactly the bytes its script writes: no HTTP library in between. */
+export async function rawServer(script: (connection: Connection) => void | Promise<void>): Promise<RawServer> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    raw.connections++;
+    open.add(socket);
+    // Resets are what many of these tests are about.
+    socket.on("error", () => {});
+    const closed = new Promise<void>((resolve) => {
+      socket.on("close", () => {
+        open.delete(socket);
+        resolve();
+      });
+    });
+    let seen = Buffer.alloc(0);
+    let waiting: ((request: string) => void) | undefined;
+    const offer = () => {
+      const end = seen.indexOf("\r\n\r\n");
+      if (end < 0 || waiting === undefined) return;
+      const length = Number(/content-length: *(\d+)/i.exec(seen.toString("latin1", 0, end))?.[1] ?? 0);
+      const whole = end + 4 + length;
+      if (seen.length < whole) return;
+      const request = seen.toString("utf8", 0, whole);
+      seen = seen.subarray(whole);
+      const give = waiting;
+      waiting = undefined;
+      give(request);
+    };
+    socket.on("data", (bytes: Buffer) => {
+      seen = Buffer.concat([seen, bytes]);
+      offer();
+    });
+    const request = () =>
+      new Promise<string>((resolve) => {
+        waiting = resolve;
+        offer();
+      });
+    void script({ socket, number: raw.connections, request, closed });
+  });
+  const raw: RawServer = {
+    url: "",
+    connections: 0,
+    stop() {
+      for (const socket of open) socket.destroy();
+      server.close();
+    },
+  };
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return Object.assign(raw, { url: `http://127.0.0.1:${address.port}/api/v1` });
+}
+
+/** Time that only moves when told, and the timers that go with it. */
+export class TestTime implements Clock, Timers {
+  #now = 1_000;
+  #next = 0;
+  readonly #due = new Map<number, { at: number; callback: () => void }>();
+
+  now(): number {
+    return Date.parse("2026-11-21T12:00:00Z") + this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const id = this.#next++;
+    this.#due.set(id, { at: this.#now + delayMs, callback });
+    return () => this.#due.delete(id);
+  }
+
+  get pending(): number {
+    return this.#due.size;
+  }
+
+  advance(ms: number): void {
+    const until = this.#now + ms;
+    for (;;) {
+      const next = [...this.#due].filter(([, { at }]) => at <= until).sort(([, a], [, b]) => a.at - b.at)[0];
+      if (next === undefined) break;
+      const [id, { at, callback }] = next;
+      this.#due.delete(id);
+      this.#now = Math.max(this.#now, at);
+      callback();
+    }
+    this.#now = until;
+  }
+}
+
+const free = nanoUsd(0) as number as NanoUsdPerMTok;
+
+export const model: Model = {
+  key: "vendor_v4_flash",
+  role: "worker",
+  upstreamId: "deepseek/deepseek-v4-flash",
+  price: { input: free, cachedInput: free, output: free },
+  contextTokens: 131_072,
+  maxOutputTokens: 65_536,
+  defaultOutputTokens: 32_768,
+  free: false,
+  enabled: true,
+  reasoning: false,
+  timeoutsMs: {},
+};
+
+export const limits = {
+  connect: 5_000,
+  headers: 30_000,
+  first_event: 60_000,
+  idle: 30_000,
+  idle_data: 120_000,
+  total: 600_000,
+};
+
+export function callOf(stream: boolean, more: Partial<UpstreamCall> & { body?: JsonObject } = {}): UpstreamCall {
+  return {
+    model,
+    body: { model: model.upstreamId, messages: [{ role: "user", content: "hi" }], ...(stream ? { stream } : {}) },
+    stream,
+    timeoutsMs: limits,
+    requestId: "r1",
+    ...more,
+  };
+}
+
+/** One server with one script, one client, one time; stops by itself. */
+export async function withUpstream<T>(
+  script: (connection: Connection) => void | Promise<void>,
+  use: (parts: {
+    server: RawServer;
+    time: TestTime;
+    send: (call: UpstreamCall, signal?: AbortSignal) => Promise<UpstreamReply>;
+  }) => Promise<T>,
+  options: Partial<UpstreamClientOptions> = {},
+): Promise<T> {
+  const server = await rawServer(script);
+  const time = new TestTime();
+  const client = upstreamClient({ baseUrl: server.url, clock: time, timers: time, ...options });
+  try {
+    return await use({
+      server,
+      time,
+      send: (call, signal = new AbortController().signal) => client.send(call, signal),
+    });
+  } finally {
+    server.stop();
+  }
+}
+
+export function headOf(type: string, framing: "chunked" | "close" | number, status = "200 OK"): string {
+  const length =
+    framing === "chunked"
+      ? "Transfer-Encoding: chunked\r\n"
+      : framing === "close"
+        ? "Connection: close\r\n"
+        : `Content-Length: ${framing}\r\n`;
+  return `HTTP/1.1 ${status}\r\nContent-Type: ${type}\r\n${length}\r\n`;
+}
+
+export function jsonAnswer(body: unknown, status = "200 OK", headers = ""): string {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`;
+  return `${head}${headers}\r\n${text}`;
+}
+
+export function chunked(bytes: Uint8Array | string): Buffer {
+  const body = Buffer.from(bytes as string);
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n")]);
+}
+
+export const lastChunk = "0\r\n\r\n";
+
+/** All events of a stream reply, or a thrown error that says what came instead. */
+export async function eventsOf(reply: UpstreamReply): Promise<UpstreamEvent[]> {
+  if (reply.kind !== "stream") throw new Error(`not a stream: ${JSON.stringify(reply)}`);
+  const events: UpstreamEvent[] = [];
+  for await (const batch of reply.events) events.push(...batch);
+  return events;
+}
