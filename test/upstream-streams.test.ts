@@ -2,16 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { UpstreamEvent } from "#upstream/upstream.ts";
-import {
-  callOf,
-  chunked,
-  eventsOf,
-  headOf,
-  lastChunk,
-  rawServer,
-  TestTime,
-  withUpstream,
-} from "./upstream-raw-server.ts";
+import { callOf, chunked, eventsOf, headOf, lastChunk, withUpstream } from "./upstream-raw-server.ts";
 
 const folder = join(import.meta.dir, "../src/upstream/fixtures");
 const fixtures = readdirSync(folder).filter((name) => name.endsWith(".sse"));

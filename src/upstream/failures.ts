@@ -108,6 +108,7 @@ const unreachableCodes: { readonly [code: string]: string } = {
   EAI_FAIL: "host name lookup failed",
   ENETUNREACH: "network unreachable",
   EHOSTUNREACH: "host unreachable",
+  EPROTO: "TLS handshake failed",
   EADDRNOTAVAIL: "no local address or port free",
   EMFILE: "too many open files",
   ENFILE: "too many open files",
