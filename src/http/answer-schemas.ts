@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { aliases } from "#domain/routing.ts";
+import { healthStates } from "#health/health.ts";
+
+/**
+ * What the gateway answers with, for the published reference and for tests that hold real answers to it. Answers that
+ * pass through from the upstream are loose: fields not named here are the upstream's and travel unchanged.
+ */
+
+export const ErrorAnswer = z
+  .strictObject({
+    detail: z.string().describe("What is wrong, and what to do about it. Never a prompt, a key or a stack."),
+    error: z
+      .strictObject({
+        message: z.string(),
+        type: z.string(),
+        code: z.string().nullable(),
+        param: z.string().nullable(),
+      })
+      .optional()
+      .describe(
+        "Only for callers that name themselves an SDK or send `X-Smart-Gateway-Errors: openai`: the same in the form that SDKs show.",
+      ),
+  })
+  .describe("Every answer with a status of 400 or more.");
+
+const unixTime = z.int().min(0).describe("Unix time, in seconds.");
+const tokens = z.int().min(0);
+
+const Usage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens });
+
+export const ChatCompletion = z
+  .looseObject({
+    id: z.string().describe("The upstream's completion id."),
+    object: z.literal("chat.completion"),
+    created: unixTime,
+    model: z.string().describe("The upstream's id of the model that answered, not the alias sent."),
+    choices: z.array(
+      z.looseObject({
+        index: z.int().min(0),
+        message: z.looseObject({
+          role: z.literal("assistant"),
+          content: z
+            .string()
+            .nullish()
+            .describe("The reasoning text when the upstream gave no content; null beside tool calls."),
+        }),
+        finish_reason: z.string().nullable(),
+      }),
+    ),
+    usage: Usage.optional(),
+  })
+  .describe("The upstream's answer.");
+
+export const ChatCompletionChunk = z
+  .looseObject({
+    id: z.string().optional(),
+    object: z.literal("chat.completion.chunk"),
+    created: unixTime.optional(),
+    model: z.string().optional(),
+    choices: z
+      .array(
+        z.looseObject({
+          index: z.int().min(0),
+          delta: z.looseObject({
+            role: z.string().optional(),
+            content: z.string().nullish(),
+            tool_calls: z.array(z.looseObject({})).optional(),
+          }),
+          finish_reason: z.string().nullish().describe("`error` when the upstream broke off."),
+        }),
+      )
+      .describe("Empty in the usage chunk, which only callers get who set `stream_options.include_usage`."),
+    usage: Usage.nullish(),
+    error: z
+      .looseObject({ code: z.int(), message: z.string(), metadata: z.looseObject({ error_type: z.string() }) })
+      .optional()
+      .describe("Present in the last chunk before `[DONE]` when the upstream broke off."),
+  })
+  .describe("The data of one server-sent event.");
+
+export const HealthAnswer = z.strictObject({
+  status: z
+    .enum(["ok", "degraded", "unavailable"])
+    .describe("unavailable (503): spend cannot be counted, or no model can serve."),
+  version: z.string(),
+  policy_version: z.string(),
+  uptime_s: z.int().min(0),
+  database: z.looseObject({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean() }),
+  models: z.record(
+    z.string(),
+    z.looseObject({
+      state: z.enum(healthStates),
+      since: z.iso.datetime().optional(),
+      reason: z.string().optional(),
+      retry_at: z.iso.datetime().optional(),
+    }),
+  ),
+});
+
+export const LiveAnswer = z.strictObject({ status: z.literal("ok") });
+export const ReadyAnswer = z.strictObject({ status: z.enum(["ok", "draining", "unavailable"]) });
+
+export const ModelList = z.strictObject({
+  object: z.literal("list"),
+  data: z.array(
+    z.looseObject({ id: z.enum(aliases), object: z.literal("model"), created: unixTime, owned_by: z.string() }),
+  ),
+});

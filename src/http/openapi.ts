@@ -1,0 +1,289 @@
+import { z } from "zod";
+import { DecisionRequest, FailureClass, RoutingDecision } from "#domain/routing.ts";
+import { version } from "../../package.json";
+import {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ErrorAnswer,
+  HealthAnswer,
+  LiveAnswer,
+  ModelList,
+  ReadyAnswer,
+} from "./answer-schemas.ts";
+import { ChatCompletionsBody } from "./chat-schema.ts";
+import * as examples from "./openapi-examples.ts";
+
+/** The OpenAPI 3.1 document behind `GET /openapi.json`, made of the schemas that the gateway itself checks with. */
+export function openApiDocument(): object {
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Smart Gateway",
+      version,
+      summary: "An OpenAI-compatible gateway that routes each chat completion by policy.",
+      description:
+        "Privacy gate, complexity score, hard rules, budget and model health decide which model answers. " +
+        "The dry run says where a task would go, and why, without calling anybody.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "This gateway" }],
+    tags: [
+      { name: "chat", description: "OpenAI-compatible." },
+      { name: "routing", description: "Why a request goes where it goes." },
+      { name: "operation", description: "For monitors and orchestrators; no authorization." },
+    ],
+    paths: {
+      "/v1/chat/completions": { post: chatCompletions },
+      "/v1/route/decision": { post: routeDecision },
+      "/v1/models": { get: models },
+      "/healthz": { get: healthz },
+      "/livez": { get: livez },
+      "/readyz": { get: readyz },
+      "/metrics": { get: metrics },
+      "/openapi.json": { get: openApi },
+    },
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "Any token of at least AUTH_MIN_TOKEN_LENGTH characters (8), or one of AUTH_KEYS_FILE where that is set.",
+        },
+      },
+      schemas: {
+        ChatCompletionRequest: jsonSchema(ChatCompletionsBody, "input"),
+        ChatCompletion: jsonSchema(ChatCompletion, "output"),
+        ChatCompletionChunk: jsonSchema(ChatCompletionChunk, "output"),
+        DecisionRequest: jsonSchema(DecisionRequest, "input"),
+        RoutingDecision: jsonSchema(RoutingDecision, "output"),
+        ModelList: jsonSchema(ModelList, "output"),
+        Health: jsonSchema(HealthAnswer, "output"),
+        Live: jsonSchema(LiveAnswer, "output"),
+        Ready: jsonSchema(ReadyAnswer, "output"),
+        Error: jsonSchema(ErrorAnswer, "output"),
+      },
+    },
+  };
+}
+
+/** OpenAPI 3.1 schemas are JSON Schema 2020-12; the dialect need not be named in each. */
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const header = (description: string, schema: object = { type: "string" }) => ({ description, schema });
+const bearer = [{ bearer: [] }];
+
+const requestIdHeader = { "X-Request-Id": header("The caller's own, if it is sane, else a new one.") };
+const commonHeaders = {
+  ...requestIdHeader,
+  "X-Smart-Gateway-Demo": header("`true` while answers come from the simulated upstream of demo mode."),
+};
+const decisionHeaders = {
+  "X-Smart-Gateway-Decision-Id": header("Names the decision's record."),
+  "X-Smart-Gateway-Action": header("The decision's action.", decisionField("action")),
+  "X-Smart-Gateway-Model": header("Internal key of the chosen model; empty on refusals."),
+  "X-Smart-Gateway-Cause": header("The rule that fired.", decisionField("cause")),
+  "X-Smart-Gateway-Score": header("The complexity score, 0 to 100.", { type: "number", minimum: 0, maximum: 100 }),
+  "X-Smart-Gateway-Answered-By": header("Internal key of the model that answered, a stand-in perhaps."),
+  "X-Smart-Gateway-Redactions": header("How many values were taken out before anything was sent.", {
+    type: "integer",
+    minimum: 0,
+  }),
+};
+const retryHeaders = {
+  "Retry-After": header("Seconds to wait, where waiting can help.", { type: "integer", minimum: 0 }),
+  "x-should-retry": header("`false` where waiting cannot help; SDKs then do not try again.", {
+    type: "string",
+    enum: ["false"],
+  }),
+};
+
+function decisionField(field: "action" | "cause"): object {
+  return jsonSchema(RoutingDecision.shape[field], "output");
+}
+
+function answer(description: string, schema: string, more: { headers?: object; example?: unknown } = {}) {
+  return {
+    description,
+    headers: { ...commonHeaders, ...more.headers },
+    content: {
+      "application/json": { schema: ref(schema), ...(more.example === undefined ? {} : { example: more.example }) },
+    },
+  };
+}
+
+/** An error: why it comes, and one of the sentences it may come with. */
+function failure(description: string, detail: string, headers: object = {}) {
+  return answer(description, "Error", { headers, example: { detail } });
+}
+
+const unauthorized = failure("`Authorization` is missing, malformed or too short.", examples.unauthorized, {
+  "WWW-Authenticate": header("`Bearer`"),
+});
+const tooLarge = failure("The body is larger than MAX_REQUEST_BYTES.", examples.tooLarge);
+
+const parameter = (name: string, description: string, schema: object = { type: "string" }) => ({
+  name,
+  in: "header",
+  required: false,
+  description,
+  schema,
+});
+const flag = { type: "string", enum: ["true", "false"] };
+const idSchema = { type: "string", minLength: 1, maxLength: 256 };
+
+const chatCompletions = {
+  operationId: "createChatCompletion",
+  tags: ["chat"],
+  summary: "A chat completion, from the model that policy picks",
+  description:
+    "The usual chat-completions request with one of four aliases as `model`. Fields not named in the schema are " +
+    "forwarded unchanged. With `stream: true` the answer is server-sent events, one chunk per `data:` line, the last " +
+    "of them `data: [DONE]`. A header beats the `metadata` key that says the same.",
+  security: bearer,
+  parameters: [
+    parameter("X-Smart-Gateway-Session", "A stable session id. Session and goal together name a budget.", idSchema),
+    parameter("X-Smart-Gateway-Goal", "The goal inside the session.", idSchema),
+    parameter("X-Goal-Id", "The goal of this request; beats X-Smart-Gateway-Goal.", idSchema),
+    parameter("X-Task-Id", "The task; its attempts and errors are remembered between requests.", idSchema),
+    parameter("X-Pro", "`true` forces the pro tier.", flag),
+    parameter("X-Scout", "`true` asks the free scout first; refused with 403 on sensitive data.", flag),
+    parameter("X-Failure-Class", "How the last attempt failed.", jsonSchema(FailureClass, "input")),
+    parameter("X-Same-Error-Count", "How often the same error has come back.", { type: "integer", minimum: 0 }),
+    parameter("X-Request-Id", "Comes back in the answer and stands in the log."),
+    parameter("X-Smart-Gateway-Errors", "`openai` adds an `error` object to error bodies.", {
+      type: "string",
+      enum: ["openai"],
+    }),
+  ],
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: ref("ChatCompletionRequest"), examples: examples.chatRequests } },
+  },
+  responses: {
+    200: {
+      description: "The upstream's answer, whole or as a stream.",
+      headers: { ...commonHeaders, ...decisionHeaders },
+      content: {
+        "application/json": { schema: ref("ChatCompletion"), example: examples.completion },
+        "text/event-stream": { schema: ref("ChatCompletionChunk"), example: examples.stream },
+      },
+    },
+    400: failure(
+      "Not JSON, not an object, the wrong content type, or content other than text, such as images.",
+      examples.imagePart,
+    ),
+    401: unauthorized,
+    403: failure(
+      "Refused by policy: privacy, budget, exhausted attempts, or no model that can serve. The cause is in the headers.",
+      examples.freeDenied,
+      { ...decisionHeaders, ...retryHeaders },
+    ),
+    413: tooLarge,
+    422: failure("A field, header or metadata value is missing or wrong.", examples.negativeMaxTokens),
+    500: failure(
+      "The upstream refused with a 4xx that a repeat cannot mend, or all attempts ended in an upstream error.",
+      examples.upstreamRefused,
+      decisionHeaders,
+    ),
+    502: failure("The upstream could not be reached, or broke off, in every attempt.", examples.unreachable, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
+    503: failure("No room for the request now, or the budget store is away.", examples.overloaded, retryHeaders),
+    504: failure("The upstream took too long in every attempt.", examples.timedOut, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
+  },
+};
+
+const routeDecision = {
+  operationId: "decideRoute",
+  tags: ["routing"],
+  summary: "Where a task would go, and why",
+  description:
+    "The dry run: the same decision as for a chat request, with nothing spent, no upstream call, and nothing written. " +
+    "Unknown keys are ignored and `null` counts as absent.",
+  security: bearer,
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: ref("DecisionRequest"), examples: examples.decisionRequests } },
+  },
+  responses: {
+    200: {
+      ...answer("The decision.", "RoutingDecision"),
+      content: { "application/json": { schema: ref("RoutingDecision"), examples: examples.decisions } },
+    },
+    401: unauthorized,
+    413: tooLarge,
+    422: failure("Not JSON, or a field is missing or wrong.", examples.ambiguityTooLarge),
+  },
+};
+
+const models = {
+  operationId: "listModels",
+  tags: ["chat"],
+  summary: "The four routing aliases",
+  security: bearer,
+  responses: { 200: answer("The aliases.", "ModelList", { example: examples.modelList }), 401: unauthorized },
+};
+
+const healthz = {
+  operationId: "getHealth",
+  tags: ["operation"],
+  summary: "How the gateway, its store and its models are",
+  responses: {
+    200: answer("Requests can be served.", "Health", { example: examples.health }),
+    503: answer("The budget store is away, or no model can serve.", "Health"),
+  },
+};
+
+const livez = {
+  operationId: "getLiveness",
+  tags: ["operation"],
+  summary: "Whether the process lives",
+  responses: { 200: answer("It does.", "Live", { example: { status: "ok" } }) },
+};
+
+const readyz = {
+  operationId: "getReadiness",
+  tags: ["operation"],
+  summary: "Whether to send requests here",
+  responses: {
+    200: answer("Yes.", "Ready", { example: { status: "ok" } }),
+    503: answer("No: draining before it ends, or without its budget store.", "Ready", {
+      example: { status: "draining" },
+    }),
+  },
+};
+
+const metrics = {
+  operationId: "getMetrics",
+  tags: ["operation"],
+  summary: "Metrics for Prometheus",
+  responses: {
+    200: {
+      description: "Prometheus text.",
+      headers: commonHeaders,
+      content: { "text/plain": { schema: { type: "string" } } },
+    },
+  },
+};
+
+const openApi = {
+  operationId: "getOpenApi",
+  tags: ["operation"],
+  summary: "This document",
+  responses: {
+    200: {
+      description: "OpenAPI 3.1.",
+      headers: commonHeaders,
+      content: { "application/json": { schema: { type: "object" } } },
+    },
+  },
+};
