@@ -1,16 +1,24 @@
 import postgres0001 from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
+import postgres0010 from "./migrations/postgres/0010-health.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
+import sqlite0010 from "./migrations/sqlite/0010-health.sql" with { type: "text" };
 
 /** One step of the schema. Once released, it does not change. */
 export interface Migration {
-  /** 1, 2, 3 … without gaps; the same step has the same number in both dialects. */
+  /** Rising; the same step has the same number in both dialects. Gaps are room between the parts of the gateway. */
   readonly version: number;
   readonly name: string;
   readonly sql: string;
 }
 
-export const sqliteMigrations: readonly Migration[] = [{ version: 1, name: "ledger", sql: sqlite0001 }];
-export const postgresMigrations: readonly Migration[] = [{ version: 1, name: "ledger", sql: postgres0001 }];
+export const sqliteMigrations: readonly Migration[] = [
+  { version: 1, name: "ledger", sql: sqlite0001 },
+  { version: 10, name: "health", sql: sqlite0010 },
+];
+export const postgresMigrations: readonly Migration[] = [
+  { version: 1, name: "ledger", sql: postgres0001 },
+  { version: 10, name: "health", sql: postgres0010 },
+];
 
 /**
  * The steps still to take on a store that has taken `applied`. Throws when the store is ahead of this program: an older

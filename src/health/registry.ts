@@ -11,6 +11,8 @@ import {
 } from "./aggregator-breaker.ts";
 import { FirstTokenTimes } from "./first-token-times.ts";
 import type { HealthRegistry, HealthState, HealthView, ModelHealth, Permit, Verdict } from "./health.ts";
+import type { KeptHealth, OverrideAction } from "./health-store.ts";
+import { revived } from "./revive.ts";
 import {
   type Health,
   type HealthEvent,
@@ -72,13 +74,20 @@ export interface AggregatorStanding {
   readonly retryAtMs: number | undefined;
 }
 
-export type OverrideAction = "disable" | "enable" | "reset";
-
 /** The registry beyond what the pipeline needs: for the operator, the metrics and whoever keeps it over restarts. */
 export interface OperatedHealthRegistry extends HealthRegistry {
   /** What the operator says about a model. `enable` lifts the operator's `disable`, never the file's `enabled: false`. */
   override(model: ModelKey, action: OverrideAction): "done" | "unknown_model";
   standings(): { readonly models: readonly ModelStanding[]; readonly aggregator: AggregatorStanding };
+  /** Every model's whole health, for whoever keeps it. */
+  health(): ReadonlyMap<ModelKey, Health>;
+  /**
+   * Takes over what was kept: as it was before a `restart`, or as another node has it now (`running`): then a model that serves here keeps
+   * its own evidence, one that is out there is out here, and one that serves there again serves here again.
+   */
+  adopt(model: ModelKey, kept: KeptHealth, when: "restart" | "running"): void;
+  /** Sets the end of an UNHEALTHY model's pause: this node alone thinks so. */
+  pauseUntil(model: ModelKey, retryAtMs: number): void;
 }
 
 interface Entry {
@@ -366,6 +375,29 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       }
       return "done";
     },
+    health() {
+      view();
+      return new Map([...entries].map(([model, { health }]) => [model, health]));
+    },
+    adopt(model, kept, when) {
+      const ms = now();
+      refresh(ms);
+      const entry = entries.get(model);
+      if (entry === undefined) return;
+      const before = entry.health;
+      const limited = { ...before, limitedUntilMs: Math.max(before.limitedUntilMs, kept.detail.limitedUntilMs) };
+      const takeOver = when === "restart" || (adoptable(before, kept.state) && before.state !== "DISABLED");
+      replace(model, entry, takeOver ? revived(kept, limited, ms, when) : limited);
+      cached = undefined;
+      // Whether a model is disabled is for this node's own files and the operator to say.
+      settleDisabled(model, entry, ms);
+    },
+    pauseUntil(model, retryAtMs) {
+      const entry = entries.get(model);
+      if (entry?.health.state !== "UNHEALTHY") return;
+      replace(model, entry, { ...entry.health, retryAtMs });
+      cached = undefined;
+    },
     standings() {
       const current = view();
       const ms = nowMs;
@@ -395,8 +427,13 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
   };
 }
 
-function isServing(health: Health): boolean {
-  return health.state === "HEALTHY" || health.state === "DEGRADED" || health.state === "STALE";
+/** Whether a model in this state is sent whatever comes. */
+export function isServing({ state }: { readonly state: HealthState }): boolean {
+  return state === "HEALTHY" || state === "DEGRADED" || state === "STALE";
+}
+
+function adoptable(own: Health, state: HealthState): boolean {
+  return state !== "DISABLED" && !(isServing(own) && isServing({ state }));
 }
 
 function isLeased(health: Health): boolean {

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Policy } from "#policy/schema.ts";
+import { type HealthStore, type KeptHealth, keptOf, samplesKeptMs } from "./health-store.ts";
+import { type Health, type HealthEvent, newcomer, next } from "./transitions.ts";
+
+/** What every form of the health store must do. `open` gives an empty store. */
+export function healthStoreContract(name: string, open: () => Promise<HealthStore>): void {
+  describe(`${name}: a health store`, () => {
+    let store: HealthStore;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(() => store.close());
+    const change = (basedOn: number | undefined, health: KeptHealth = healthy, model = "flash") => ({
+      model,
+      basedOn,
+      health,
+      updatedMs: 1_000,
+      updatedBy: "node-a",
+    });
+    const epochs = async () => (await store.load()).rows.map(({ model, epoch }) => [model, epoch]);
+
+    test("begins empty", async () => {
+      expect(await store.load()).toEqual({ rows: [], overrides: [], samples: [] });
+    });
+
+    test("gives back every state as it was kept", async () => {
+      const all = states();
+      expect(await store.save(all.map((health, i) => change(undefined, health, `m${i}`)))).toEqual(
+        all.map((_, i) => `m${i}`),
+      );
+      const { rows } = await store.load();
+      const sorted = rows.toSorted((a, b) => a.model.localeCompare(b.model));
+      expect(sorted.map(({ health }) => health as KeptHealth)).toEqual(all);
+      expect(sorted[0]).toMatchObject({ model: "m0", epoch: 1, updatedMs: 1_000, updatedBy: "node-a" });
+    });
+
+    test("writes only over the epoch that the writer has seen", async () => {
+      expect(await store.save([change(undefined)])).toEqual(["flash"]);
+      expect(await store.save([change(undefined)])).toEqual([]);
+      expect(await store.save([change(1)])).toEqual(["flash"]);
+      expect(await store.save([change(1)])).toEqual([]);
+      expect(await store.save([change(3)])).toEqual([]);
+      expect(await epochs()).toEqual([["flash", 2]]);
+    });
+
+    test("of two that write at once over the same epoch, one wins", async () => {
+      await store.save([change(undefined)]);
+      const written = await Promise.all(Array.from({ length: 8 }, () => store.save([change(1)])));
+      expect(written.flat()).toEqual(["flash"]);
+      expect(await epochs()).toEqual([["flash", 2]]);
+    });
+
+    test("writes the rows of a batch that can be written", async () => {
+      await store.save([change(undefined, healthy, "a")]);
+      expect(await store.save([change(undefined, healthy, "a"), change(undefined, healthy, "b")])).toEqual(["b"]);
+    });
+
+    test("keeps what the operator said; each part stands until it is said otherwise", async () => {
+      const say = (action: "disable" | "enable" | "reset", atMs: number) =>
+        store.override({ model: "flash", action, atMs, by: "ada" });
+      const said = async () => (await store.load()).overrides;
+      await say("reset", 10);
+      const base = { model: "flash", changedBy: "ada" };
+      expect(await said()).toEqual([{ ...base, disabled: false, resetMs: 10, changedMs: 10 }]);
+      await say("disable", 20);
+      expect(await said()).toEqual([{ ...base, disabled: true, resetMs: 10, changedMs: 20 }]);
+      await say("reset", 30);
+      expect(await said()).toEqual([{ ...base, disabled: true, resetMs: 30, changedMs: 30 }]);
+      await say("enable", 40);
+      expect(await said()).toEqual([{ ...base, disabled: false, resetMs: 30, changedMs: 40 }]);
+    });
+
+    test("keeps the newest sample of each node and model, and forgets nodes that fell silent", async () => {
+      const sample = (nodeId: string, atMs: number, excluded = false) => ({
+        nodeId,
+        model: "flash",
+        atMs,
+        answers: 12,
+        failures: 3,
+        excluded,
+      });
+      await store.report([sample("a", 1_000), sample("b", 2_000)]);
+      await store.report([sample("a", 3_000, true)]);
+      const seen = (await store.load()).samples.toSorted((x, y) => x.nodeId.localeCompare(y.nodeId));
+      expect(seen).toEqual([sample("a", 3_000, true), sample("b", 2_000)]);
+      await store.report([sample("a", 2_001 + samplesKeptMs)]);
+      expect((await store.load()).samples.map(({ nodeId }) => nodeId)).toEqual(["a"]);
+    });
+
+    test("reports and saves of nothing are nothing", async () => {
+      await store.report([]);
+      expect(await store.save([])).toEqual([]);
+    });
+  });
+}
+
+const healthy = keptOf(newcomer(500));
+
+/** One of each state, made by the table itself. */
+function states(): KeptHealth[] {
+  const rules = Policy.parse({}).health;
+  const after = (...events: readonly (HealthEvent | number)[]): KeptHealth => {
+    let ms = 1_000;
+    let health: Health = newcomer(ms);
+    for (const event of events) {
+      if (typeof event === "number") ms += event;
+      else {
+        const said = "epoch" in event ? { ...event, epoch: health.epoch } : event;
+        health = next(health, said, { ms, luck: 0.5, rules });
+      }
+    }
+    return keptOf(health);
+  };
+  const fail = { kind: "failed", epoch: 0, reason: "timed_out" } as const;
+  const trip = [fail, fail, fail, fail, fail];
+  return [
+    after(),
+    after(fail, fail, fail),
+    after(...trip),
+    after(...trip, 15_000, { kind: "wanted", urgent: false }),
+    after({ kind: "disabled", reason: "disabled by the operator" }),
+    after(900_000, { kind: "time_passed" }),
+    after({ kind: "price_breached", epoch: 0 }, { kind: "limited", untilMs: 5_000 }),
+  ];
+}

@@ -1,0 +1,59 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite } from "#db/sqlite.ts";
+import { healthStoreContract } from "./health-store.contract.ts";
+import { keptOf } from "./health-store.ts";
+import { openSqliteHealthStore, sqliteHealthStore } from "./sqlite-store.ts";
+import { newcomer } from "./transitions.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "health-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const fresh = () => join(folder, `${++files}.db`);
+
+healthStoreContract("SQLite", async () => openSqliteHealthStore(fresh()));
+healthStoreContract("SQLite in memory", async () => openSqliteHealthStore(":memory:"));
+
+const change = { model: "flash", basedOn: undefined, health: keptOf(newcomer(1)), updatedMs: 1, updatedBy: "a" };
+
+test("SQLite: what one process wrote another reads, and a later one too", async () => {
+  const path = fresh();
+  const gateway = openSqliteHealthStore(path);
+  const command = openSqliteHealthStore(path);
+  await command.override({ model: "flash", action: "disable", atMs: 5, by: "ada" });
+  expect((await gateway.load()).overrides[0]).toMatchObject({ model: "flash", disabled: true });
+  await gateway.save([change]);
+  await gateway.close();
+  await command.close();
+  const later = openSqliteHealthStore(path);
+  expect((await later.load()).rows.map(({ model }) => model)).toEqual(["flash"]);
+  await later.close();
+});
+
+test("SQLite: while another process writes, a save fails soon instead of holding up the gateway", async () => {
+  const path = fresh();
+  const other = openSqlite(path);
+  const store = openSqliteHealthStore(path);
+  other.run("BEGIN IMMEDIATE");
+  const startMs = performance.now();
+  expect(store.save([change])).rejects.toThrow(/locked|busy/i);
+  expect(performance.now() - startMs).toBeLessThan(900);
+  other.run("ROLLBACK");
+  expect(await store.save([change])).toEqual(["flash"]);
+  other.close();
+  await store.close();
+});
+
+test("SQLite: a row that this release cannot read has no health, and can be written over", async () => {
+  const db = openSqlite(":memory:");
+  const store = sqliteHealthStore(db);
+  await store.save([change]);
+  db.run("UPDATE model_health SET detail = '{}'");
+  expect((await store.load()).rows).toMatchObject([{ model: "flash", epoch: 1, health: undefined }]);
+  db.run("UPDATE model_health SET detail = 'nonsense'");
+  expect((await store.load()).rows).toMatchObject([{ model: "flash", epoch: 1, health: undefined }]);
+  expect(await store.save([{ ...change, basedOn: 1 }])).toEqual(["flash"]);
+  await store.close();
+});
