@@ -3,4 +3,5 @@
 import { become, bunBinary, installIfNeeded, root } from "../scripts/toolchain.mjs";
 
 installIfNeeded();
-become(bunBinary(), [`${root}/src/main.ts`, ...process.argv.slice(2)]);
+// In the caller's directory, because that is what the file names on the command line are relative to.
+become(bunBinary(), [`${root}/src/main.ts`, ...process.argv.slice(2)], {}, process.cwd());

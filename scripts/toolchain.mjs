@@ -49,8 +49,8 @@ export function bunBinary() {
 }
 
 /** Runs a program in this terminal, hands it our signals, and ends with its exit code. */
-export function become(command, args, environment = {}) {
-  const child = spawn(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...environment } });
+export function become(command, args, environment = {}, cwd = root) {
+  const child = spawn(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...environment } });
   // Ctrl-C reaches the child by itself (same process group); a signal sent to us alone has to be passed on. The child
   // takes a second signal as "hurry", so one that came both ways must count once: the terminal's is not repeated.
   process.on("SIGINT", () => {

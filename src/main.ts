@@ -11,6 +11,11 @@ interface CommandEntry {
 
 const commands: readonly CommandEntry[] = [
   {
+    name: "route",
+    summary: "print the routing decision for a task, without sending or spending anything",
+    load: async () => (await import("#cli/route.ts")).routeCommand(),
+  },
+  {
     name: "policy",
     summary: "check and show the routing policy",
     load: async () => (await import("#cli/policy.ts")).policyCommand(),
@@ -24,6 +29,16 @@ const commands: readonly CommandEntry[] = [
     name: "privacy",
     summary: "the privacy gate",
     load: async () => (await import("#cli/privacy.ts")).privacyCommand(),
+  },
+  {
+    name: "doctor",
+    summary: "check settings, files, database, clock and limits, and say what to do",
+    load: async () => (await import("#cli/doctor.ts")).doctorCommand(),
+  },
+  {
+    name: "init",
+    summary: "write a settings file (.env) and a policy file to start from",
+    load: async () => (await import("#cli/init.ts")).initCommand(),
   },
 ];
 

@@ -1,7 +1,6 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money.ts";
 import type { RequestRecord } from "#records/record.ts";
-import { eventLoopDelay } from "#telemetry/event-loop-delay.ts";
 import {
   createLog,
   type LogEvents,
@@ -290,54 +289,5 @@ describe("metrics", () => {
       expect(name).toMatch(/^(smart_gateway|process)_/);
     }
     expect(one.contentType).toStartWith("text/plain");
-  });
-});
-
-describe("the event loop's delay", () => {
-  const stops: (() => void)[] = [];
-  afterEach(() => {
-    for (const stop of stops.splice(0)) stop();
-  });
-
-  function watched() {
-    let now = 0;
-    let tick = () => {};
-    const delay = eventLoopDelay({ monotonic: () => now }, (_, callback) => {
-      tick = callback;
-      return () => {};
-    });
-    const pass = (ms: number) => {
-      now += ms;
-    };
-    return { delay, pass, tick: () => tick() };
-  }
-
-  test("is nothing while timers run on time", () => {
-    const { delay, pass, tick } = watched();
-    for (let i = 0; i < 100; i++) {
-      pass(50);
-      tick();
-    }
-    expect([delay.recentMs(), delay.takeMaxMs()]).toEqual([0, 0]);
-  });
-
-  test("shows a block at once, even before the timer could run, and forgets it in two seconds", () => {
-    const { delay, pass, tick } = watched();
-    pass(250);
-    expect(delay.recentMs()).toBe(200);
-    tick();
-    for (let i = 0; i < 45; i++) {
-      pass(50);
-      tick();
-    }
-    expect(delay.recentMs()).toBe(0);
-    expect(delay.takeMaxMs()).toBe(200);
-    expect(delay.takeMaxMs()).toBe(0);
-  });
-
-  test("runs on the process's own timers without keeping it alive", () => {
-    const delay = eventLoopDelay({ monotonic: () => performance.now() });
-    stops.push(delay.close);
-    expect(delay.recentMs()).toBeGreaterThanOrEqual(0);
   });
 });

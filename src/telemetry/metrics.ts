@@ -51,7 +51,7 @@ export interface Sources {
   };
   /** Today's account as this node last saw it, in nano-USD. */
   readonly day?: () => { readonly spent: number; readonly held: number } | undefined;
-  /** The largest event-loop delay since the last scrape, in milliseconds. */
+  /** How late the event loop runs its timers, in milliseconds. */
   readonly eventLoopDelayMs?: () => number;
 }
 
@@ -234,7 +234,7 @@ export function createMetrics(): Metrics {
     set(inUsd(day.spent), "spent");
     set(inUsd(day.held), "held");
   });
-  gauge("smart_gateway_event_loop_delay_seconds", "Largest event-loop delay since the last scrape.", [], (set) => {
+  gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {
     if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
   });
   const startedAt = Date.now() / 1_000 - process.uptime();

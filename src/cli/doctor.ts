@@ -1,0 +1,246 @@
+import { Database } from "bun:sqlite";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, resolve } from "node:path";
+import { Command } from "commander";
+import { maxStreams } from "#http/resource-limits.ts";
+import { readText } from "#http/shedding.ts";
+import { loadConfig } from "#policy/load-config.ts";
+import { loadAuthKeys } from "#settings/auth-keys.ts";
+import { formatProblems } from "#settings/problem.ts";
+import { parseSettings, type Settings } from "#settings/settings.ts";
+import { dependencies } from "../../package.json";
+import { exitCodes, exitWith, printJson } from "./exit.ts";
+
+/** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */
+export interface Check {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly detail: string;
+  readonly advice?: string;
+}
+
+/** `smart-gateway doctor`: looks at everything a start depends on, and says what to do about what is wrong. */
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .description("check settings, files, database, clock and limits, and say what to do")
+    .option("--offline", "ask no other machine")
+    .option("--json", "print {ok, checks}")
+    .action(async (options: { readonly offline?: true; readonly json?: true }) => {
+      const checks = await examine(process.env, { offline: options.offline === true });
+      const failed = checks.some(({ status }) => status === "fail");
+      if (options.json) printJson({ ok: !failed, checks });
+      else for (const check of checks) console.log(lineOf(check));
+      if (!failed) return;
+      // A configuration that cannot be used has a code of its own.
+      const configuration = checks.some(
+        ({ name, status }) => status === "fail" && ["settings", "policy", "keys"].includes(name),
+      );
+      exitWith(configuration ? exitCodes.badUsage : exitCodes.failed);
+    });
+}
+
+export async function examine(env: NodeJS.ProcessEnv, { offline }: { offline: boolean }): Promise<Check[]> {
+  const parsed = parseSettings(env);
+  const runtime = [bunVersion(), sqliteVersion(), descriptors()];
+  if (parsed.kind === "invalid") {
+    const advice = "see docs/reference/settings.md";
+    return [{ name: "settings", status: "fail", detail: formatProblems(parsed.problems), advice }, ...runtime];
+  }
+  const { settings, warnings } = parsed;
+  const mode = settings.upstream.kind === "demo" ? "demo mode, the upstream is simulated" : settings.upstream.baseUrl;
+  return [
+    { name: "settings", status: "ok", detail: mode },
+    ...warnings.map((detail): Check => ({ name: "settings", status: "warn", detail })),
+    await policy(settings),
+    ...keys(settings),
+    ...runtime,
+    ...(settings.databaseUrl.startsWith("sqlite:")
+      ? [sqlite(settings.databaseUrl.slice("sqlite:".length))]
+      : offline
+        ? []
+        : await postgresql(settings.databaseUrl)),
+    await port(settings),
+    ...(offline || settings.upstream.kind === "demo" ? [] : await upstream(settings.upstream)),
+  ];
+}
+
+async function policy({ policyPath, registryPath }: Settings): Promise<Check> {
+  const loaded = await loadConfig({ policyPath, registryPath });
+  if (loaded.kind === "invalid") return { name: "policy", status: "fail", detail: formatProblems(loaded.problems) };
+  const { caps, registry } = loaded.config;
+  const files = [policyPath ?? "default policy", registryPath ?? "shipped models"].join(", ");
+  if (caps.goalHard === 0 || caps.dayHard === 0) {
+    return {
+      name: "policy",
+      status: "warn",
+      detail: `${files}: a hard cap is zero, so that nothing may be spent`,
+      advice: "raise budget.*_hard_usd",
+    };
+  }
+  return { name: "policy", status: "ok", detail: `${files}, ${registry.models.size} models` };
+}
+
+function keys({ authKeysFile }: Settings): Check[] {
+  if (authKeysFile === undefined) return [];
+  const loaded = loadAuthKeys(authKeysFile);
+  if (loaded.kind === "invalid") return [{ name: "keys", status: "fail", detail: formatProblems(loaded.problems) }];
+  return [{ name: "keys", status: "ok", detail: `${loaded.keys.size} accepted tokens in ${authKeysFile}` }];
+}
+
+function bunVersion(): Check {
+  const detail = `Bun ${Bun.version}`;
+  if (Bun.version === dependencies.bun) return { name: "bun", status: "ok", detail };
+  const advice = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
+  return { name: "bun", status: "warn", detail: `${detail}, tested with ${dependencies.bun}`, advice };
+}
+
+const oldestSqlite = [3, 51, 3];
+
+function sqliteVersion(): Check {
+  const db = new Database(":memory:");
+  const version = db.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
+  db.close();
+  const numbers = version.split(".").map(Number);
+  const first = oldestSqlite.findIndex((oldest, index) => (numbers[index] ?? 0) !== oldest);
+  if (first === -1 || (numbers[first] ?? 0) > (oldestSqlite[first] ?? 0)) {
+    return { name: "sqlite", status: "ok", detail: `SQLite ${version}` };
+  }
+  const advice = "use the pinned Bun, which brings a newer one";
+  return {
+    name: "sqlite",
+    status: "fail",
+    detail: `SQLite ${version} can lose committed pages: ${oldestSqlite.join(".")} or newer is needed`,
+    advice,
+  };
+}
+
+function descriptors(): Check {
+  const streams = maxStreams(readText);
+  const detail = `room for ${streams} streams at once`;
+  if (streams >= 1_000) return { name: "limits", status: "ok", detail };
+  return {
+    name: "limits",
+    status: "warn",
+    detail,
+    advice: "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service",
+  };
+}
+
+function sqlite(path: string): Check {
+  if (path === ":memory:") {
+    return {
+      name: "database",
+      status: "warn",
+      detail: "in memory: what was spent is forgotten at exit",
+      advice: "set DATABASE_URL to sqlite:<path>",
+    };
+  }
+  const full = resolve(path);
+  let directory = dirname(full);
+  while (!existsSync(directory) && directory !== dirname(directory)) directory = dirname(directory);
+  try {
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    if (!existsSync(full)) return { name: "database", status: "ok", detail: `${full} will be created` };
+    accessSync(full, constants.R_OK | constants.W_OK);
+    const db = new Database(full, { readonly: true });
+    try {
+      const { journal_mode: mode } = db.query<{ journal_mode: string }, []>("PRAGMA journal_mode").get() ?? {};
+      db.query("SELECT count(*) FROM sqlite_master").get();
+      const size = `${(statSync(full).size / 1_048_576).toFixed(1)} MiB`;
+      return { name: "database", status: "ok", detail: `${full}, ${size}, journal ${mode ?? "unknown"}` };
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    const advice = "check its permissions, or set DATABASE_URL to another file";
+    return { name: "database", status: "fail", detail: `${full} cannot be used: ${codeOf(error)}`, advice };
+  }
+}
+
+async function postgresql(url: string): Promise<Check[]> {
+  const { default: postgres } = await import("postgres");
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => undefined });
+  try {
+    const before = Date.now();
+    const [row] = await sql<{ version: string; ms: string }[]>`
+      SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS ms`;
+    const after = Date.now();
+    if (row === undefined) throw new Error("no answer");
+    return [
+      { name: "database", status: "ok", detail: `PostgreSQL ${row.version}, answered in ${after - before} ms` },
+      clock(Number(row.ms) - (before + after) / 2, "the database's"),
+    ];
+  } catch (error) {
+    const advice = "check DATABASE_URL, that the server runs, and that this machine may reach it";
+    return [{ name: "database", status: "fail", detail: `PostgreSQL does not answer: ${codeOf(error)}`, advice }];
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+function clock(aheadMs: number, whose: string): Check {
+  const detail = `this clock and ${whose} differ by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s`;
+  if (Math.abs(aheadMs) < 5_000) return { name: "clock", status: "ok", detail };
+  return {
+    name: "clock",
+    status: "warn",
+    detail,
+    advice: "days and deadlines depend on it: run an NTP client on both",
+  };
+}
+
+function port({ host, port: wanted }: Settings): Promise<Check> {
+  if (wanted === 0) return Promise.resolve({ name: "port", status: "ok", detail: "any free port" });
+  return new Promise((done) => {
+    const server = createServer();
+    server.once("error", (error) => {
+      const code = codeOf(error);
+      const taken = code === "EADDRINUSE";
+      const advice = taken ? "another gateway may be running; else set PORT" : "check HOST and PORT";
+      done({
+        name: "port",
+        status: taken ? "warn" : "fail",
+        detail: `${host}:${wanted} ${taken ? "is taken" : code}`,
+        advice,
+      });
+    });
+    server.listen(wanted, host, () =>
+      server.close(() => done({ name: "port", status: "ok", detail: `${host}:${wanted} is free` })),
+    );
+  });
+}
+
+/** Any answer will do: it shows that name, route and TLS are right, and what time it is there. Nothing is sent but the path. */
+async function upstream({ baseUrl }: { baseUrl: string }): Promise<Check[]> {
+  try {
+    const before = Date.now();
+    const response = await fetch(`${baseUrl}/models`, {
+      method: "HEAD",
+      redirect: "manual",
+      signal: AbortSignal.timeout(5_000),
+    });
+    const after = Date.now();
+    const checks: Check[] = [{ name: "upstream", status: "ok", detail: `${baseUrl} answers in ${after - before} ms` }];
+    const date = Date.parse(response.headers.get("date") ?? "");
+    // The header counts whole seconds: half of one is the best guess of the rest.
+    if (!Number.isNaN(date)) checks.push(clock(date + 500 - (before + after) / 2, "the upstream's"));
+    return checks;
+  } catch (error) {
+    const advice = "check UPSTREAM_BASE_URL, the network, and any proxy";
+    return [{ name: "upstream", status: "fail", detail: `${baseUrl} does not answer: ${codeOf(error)}`, advice }];
+  }
+}
+
+function lineOf({ name, status, detail, advice }: Check): string {
+  const mark = { ok: "ok  ", warn: "WARN", fail: "FAIL" }[status];
+  const lines = [`${mark}  ${name.padEnd(9)} ${detail.replaceAll("\n", "\n                ")}`];
+  if (advice !== undefined) lines.push(`                → ${advice}`);
+  return lines.join("\n");
+}
+
+/** The code of an error; its message may hold a connection string. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown error";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}

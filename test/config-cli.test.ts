@@ -1,0 +1,214 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RoutingDecision } from "#domain/routing.ts";
+import { Policy } from "#policy/schema.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const main = join(import.meta.dirname, "../src/main.ts");
+
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+async function run(
+  args: readonly string[],
+  { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
+) {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...env },
+    stdin: new Blob([stdin]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { out, err, code, json: () => JSON.parse(out) };
+}
+
+describe("the command line", () => {
+  test("lists its commands when asked, with exit code 0; without a command, with 2", async () => {
+    const [asked, bare] = await Promise.all([run(["--help"]), run([])]);
+    expect(asked.code).toBe(0);
+    for (const name of ["route", "policy", "models", "privacy", "doctor", "init"])
+      expect(asked.out).toContain(`  ${name}`);
+    expect([bare.code, bare.err.includes("Usage:")]).toEqual([2, true]);
+  });
+
+  test("answers bad usage with exit code 2 and what was meant", async () => {
+    const [command, option, argument] = await Promise.all([
+      run(["polcy", "check"]),
+      run(["models", "--jsno"]),
+      run(["policy", "check", "a", "b"]),
+    ]);
+    expect([command.code, option.code, argument.code]).toEqual([2, 2, 2]);
+    expect(command.err).toContain("Did you mean policy?");
+    expect(option.err).toContain("--jsno");
+    expect(argument.err).toContain("too many arguments");
+  });
+});
+
+describe("smart-gateway policy", () => {
+  const good = file("good.yaml", "budget:\n  per_goal_hard_usd: 1e-9\n");
+  const bad = file("bad.yaml", "budget:\n  per_goal_hard: 1\nrouting:\n  flash_below: 90\n  pro_form: 60\n");
+
+  test("check says that a file is well, and what its caps come to", async () => {
+    const { out, code } = await run(["policy", "check", good]);
+    expect(code).toBe(0);
+    expect(out).toContain("soft $0.000000001  hard $0.000000001");
+  });
+
+  test("check lists all problems of a bad file, with exit code 2", async () => {
+    const { err, out, code } = await run(["policy", "check", "bad.yaml"], { env: { ROUTING_POLICY_PATH: good } });
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("bad.yaml:2\n  budget.per_goal_hard: unknown key\n  → did you mean per_goal_hard_usd?");
+    expect(err).toContain("bad.yaml:5");
+  });
+
+  test("check takes the file from the environment, and prints JSON and nothing else when asked", async () => {
+    const { json, err, code } = await run(["policy", "check", "--json"], { env: { ROUTING_POLICY_PATH: bad } });
+    expect([code, err]).toEqual([2, ""]);
+    expect(json()).toMatchObject({ ok: false, problems: [{ path: "budget.per_goal_hard", line: 2 }, { line: 5 }] });
+  });
+
+  test("show prints a policy that can be read back, or only what differs", async () => {
+    const [whole, changed] = await Promise.all([
+      run(["policy", "show", good]),
+      run(["policy", "show", good, "--changed", "--json"]),
+    ]);
+    expect(Policy.parse(Bun.YAML.parse(whole.out))).toEqual(Policy.parse({ budget: { per_goal_hard_usd: 1e-9 } }));
+    expect(changed.json()).toEqual({ budget: { per_goal_hard_usd: 1e-9 } });
+  });
+
+  test("schema prints what is committed for editors", async () => {
+    const [policy, models] = await Promise.all([run(["policy", "schema"]), run(["policy", "schema", "--models"])]);
+    const committed = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, "../config", name), "utf8"));
+    expect(policy.json()).toEqual(committed("policy.schema.json"));
+    expect(models.json()).toEqual(committed("models.schema.json"));
+  });
+});
+
+describe("smart-gateway models", () => {
+  test("lists the registry in force with exact prices", async () => {
+    const own = file("models.yaml", "models:\n  vendor_v4_pro: { prices: { output: 0.000000001 } }\n");
+    const [table, json] = await Promise.all([run(["models"]), run(["models", "list", own, "--json"])]);
+    expect(table.out).toMatch(/vendor_v4_pro\s+senior\s+deepseek\/deepseek-v4-pro\s+0\.435\s+0\.003625\s+0\.87/);
+    expect(json.json()[0]).toMatchObject({ key: "vendor_v4_pro", prices: { output: "0.000000001" }, used: true });
+  });
+});
+
+describe("smart-gateway route", () => {
+  test("prints the decision as the dry run would answer it: exactly its eleven fields", async () => {
+    const { json, code } = await run([
+      "route",
+      "rotate the login keys",
+      "--kind",
+      "auth",
+      "--risk-level",
+      "HIGH",
+      "--json",
+    ]);
+    expect(code).toBe(0);
+    expect(RoutingDecision.parse(json())).toMatchObject({
+      cause: "hard_pro_rule",
+      model: "vendor_v4_pro",
+      hard_rule: true,
+    });
+    expect(Object.keys(json())).toHaveLength(11);
+  });
+
+  test("takes the body of the endpoint from standard input, with flags over it", async () => {
+    const stdin = JSON.stringify({
+      task: { task_id: "t-1", instruction: "x", sensitive: false },
+      runtime: { attempts: 7 },
+    });
+    const [body, flag] = await Promise.all([
+      run(["route", "-f", "-", "--json"], { stdin }),
+      run(["route", "-f", "-", "--attempts", "8"], { stdin }),
+    ]);
+    expect(body.json()).toMatchObject({ task_id: "t-1", action: "ROUTE" });
+    expect(flag.out).toContain("STOP_FOR_HUMAN");
+    expect(flag.out).toContain("attempts_exhausted");
+  });
+
+  test("obeys the policy that is named", async () => {
+    const policy = file("tiny.yaml", "budget:\n  per_goal_hard_usd: 0.0000001\n");
+    const { out, code } = await run(["route", "fix a typo"], { env: { ROUTING_POLICY_PATH: policy } });
+    expect(code).toBe(0);
+    expect(out).toStartWith("DENY\n  cause       budget_hard_cap_exceeded");
+  });
+
+  test("refuses what the endpoint would refuse, naming each field, with exit code 2", async () => {
+    const [flags, broken, nothing] = await Promise.all([
+      run(["route", "x", "--kind", "autz", "--ambiguity", "2", "--sensitive", "no"]),
+      run(["route", "-f", "-"], { stdin: "{" }),
+      run(["route"]),
+    ]);
+    expect([flags.code, broken.code, nothing.code]).toEqual([2, 2, 2]);
+    for (const word of ["task.kind", "did you mean AUTH?", "task.ambiguity", "task.sensitive"])
+      expect(flags.err).toContain(word);
+  });
+});
+
+describe("smart-gateway init and doctor", () => {
+  test("init writes files to start from, that are valid, and never overwrites", async () => {
+    const first = await run(["init", "fresh", "--json"]);
+    expect(first.json()).toEqual({ written: ["fresh/.env", "fresh/policy.yaml"], kept: [] });
+    expect(statSync(join(folder, "fresh/.env")).mode & 0o077).toBe(0);
+    writeFileSync(join(folder, "fresh/policy.yaml"), "limits:\n  max_attempts: 3\n");
+    const [again, check] = [await run(["init", "fresh"]), await run(["policy", "check", "fresh/policy.yaml"])];
+    expect(again.out).toContain("kept     fresh/policy.yaml");
+    expect([again.code, check.code]).toEqual([0, 0]);
+    expect(readFileSync(join(folder, "fresh/policy.yaml"), "utf8")).toContain("max_attempts: 3");
+  });
+
+  test("doctor looks at all that a start depends on", async () => {
+    const { json, code } = await run(["doctor", "--json"], { env: { PORT: "0" } });
+    expect(code).toBe(0);
+    const { ok, checks } = json();
+    expect(ok).toBe(true);
+    expect(checks.map(({ name }: { name: string }) => name)).toEqual([
+      "settings",
+      "policy",
+      "bun",
+      "sqlite",
+      "limits",
+      "database",
+      "port",
+    ]);
+  });
+
+  test("doctor says what is wrong and what to do: configuration with exit code 2, the rest with 1", async () => {
+    const taken = Bun.serve({ port: 0, fetch: () => new Response() });
+    const [settings, policy, database, port] = await Promise.all([
+      run(["doctor"], { env: { PORT: "none" } }),
+      run(["doctor"], { env: { PORT: "0", ROUTING_POLICY_PATH: "nowhere.yaml" } }),
+      run(["doctor"], { env: { PORT: "0", DATABASE_URL: `sqlite:${file("not-a-database", "this is a text file")}` } }),
+      run(["doctor"], { env: { PORT: String(taken.port) } }),
+    ]);
+    await taken.stop(true);
+    expect([settings.code, policy.code, database.code, port.code]).toEqual([2, 2, 1, 0]);
+    expect(settings.out).toContain("PORT: must be a whole number");
+    expect(policy.out).toContain("does not exist");
+    expect(database.out).toMatch(/FAIL {2}database .*not-a-database cannot be used: SQLITE_NOTADB/);
+    expect(port.out).toMatch(/WARN {2}port .*taken/);
+  });
+
+  test("doctor finds a PostgreSQL server that does not answer, and never prints its password", async () => {
+    const password = ["pass", "word1"].join("");
+    const { out, code } = await run(["doctor"], {
+      env: { PORT: "0", DATABASE_URL: `postgres://gw:${password}@127.0.0.1:1/gw` },
+    });
+    expect(code).toBe(1);
+    expect(out).toContain("PostgreSQL does not answer: ECONNREFUSED");
+    expect(out).not.toContain(password);
+  });
+});
