@@ -1,0 +1,274 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { JsonObject } from "#domain/chat.ts";
+import { RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { scoreOf, zoneOf } from "#pipeline/decide/score.ts";
+import { assessed, newMemory, policy, type Sent, step } from "./fixtures.ts";
+
+const zone = (sent: Sent) => {
+  const { task, runtime } = assessed(sent);
+  return zoneOf(scoreOf(task, runtime, policy, []), policy);
+};
+
+describe("what the caller says is what the task says", () => {
+  test("a plain request is automatic, sensitive, adhoc, and named after the request", () => {
+    expect(assessed({ ask: "hello", requestId: "req-7" }).task).toMatchObject({
+      task_id: "req-7",
+      goal_id: "adhoc",
+      instruction: "hello",
+      kind: "OTHER",
+      explicit_route: "AUTO",
+      reasoning: "AUTO",
+      sensitive: true,
+      repo_context_present: false,
+      repo_free_opt_in: false,
+      risk_level: "LOW",
+      blast_radius: "LOW",
+      estimated_tool_depth: 0,
+      metadata: {},
+    });
+  });
+
+  test.each([
+    ["smart-router", "AUTO"],
+    ["smart-router-flash", "FLASH"],
+    ["smart-router-pro", "PRO"],
+    ["smart-router-free", "FREE_SCOUT"],
+  ] as const)("alias %s gives %s", (alias, route) => {
+    expect(assessed({ alias, routing: { sensitive: false } }).task.explicit_route).toBe(route);
+  });
+
+  test("X-Pro forces pro whatever the alias, but never hides a free request on sensitive data", () => {
+    expect(assessed({ routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
+    expect(assessed({ alias: "smart-router-flash", routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
+    const free = { alias: "smart-router-free" } as const;
+    expect(assessed({ ...free, routing: { forcePro: true, sensitive: false } }).task.explicit_route).toBe("PRO");
+    expect(assessed({ ...free, routing: { forcePro: true } }).task.explicit_route).toBe("FREE_SCOUT");
+    expect(
+      assessed({ ...free, redactions: 1, routing: { forcePro: true, sensitive: false } }).task.explicit_route,
+    ).toBe("FREE_SCOUT");
+  });
+
+  test("explicit_route in metadata counts only for the automatic alias", () => {
+    const routing = { taskFields: { explicit_route: "PRO" as const } };
+    expect(assessed({ routing }).task.explicit_route).toBe("PRO");
+    expect(assessed({ alias: "smart-router-flash", routing }).task.explicit_route).toBe("FLASH");
+  });
+
+  test("hint, scout and repository travel in the task's metadata, nothing else does", () => {
+    const routing = { routingHint: "free", scoutFirst: true, repoId: "r", sessionId: "s" } as const;
+    expect(assessed({ routing }).task.metadata).toEqual({ routing: "free", scout: true, repo_id: "r" });
+  });
+
+  test("sensitive unless it is said not to be, and again once anything was redacted", () => {
+    expect(assessed({}).task.sensitive).toBe(true);
+    expect(assessed({ routing: { sensitive: false } }).task.sensitive).toBe(false);
+    expect(assessed({ routing: { sensitive: false }, redactions: 1 }).task.sensitive).toBe(true);
+  });
+
+  test("a goal is session/goal; a session alone shares adhoc", () => {
+    expect(assessed({ routing: { sessionId: "s", goalId: "g" } }).task.goal_id).toBe("s/g");
+    expect(assessed({ routing: { goalId: "g" } }).task.goal_id).toBe("g");
+    expect(assessed({ routing: { sessionId: "s" } }).task.goal_id).toBe("adhoc");
+  });
+
+  test("every routing-task field of metadata is used instead of what would be inferred", () => {
+    const taskFields = {
+      kind: "AUTH",
+      risk_level: "HIGH",
+      blast_radius: "CRITICAL",
+      reasoning_requirement: 0.91,
+      ambiguity: 0.92,
+      dependency_depth: 0.93,
+      verification_difficulty: 0.94,
+      estimated_tool_depth: 5,
+      repo_context_present: true,
+      repo_free_opt_in: true,
+      explicit_route: "FLASH",
+    } as const;
+    expect(assessed({ ask: "hello", routing: { taskFields } }).task).toMatchObject(taskFields);
+  });
+
+  test("a kind that is given decides the risk that goes with it", () => {
+    expect(
+      assessed({ ask: "Please go on.", routing: { taskFields: { kind: "DESTRUCTIVE_MIGRATION" } } }).task.risk_level,
+    ).toBe("HIGH");
+  });
+});
+
+describe("reasoning is high", () => {
+  test("when metadata says so", () => {
+    expect(assessed({ routing: { reasoning: "high" } }).task.reasoning).toBe("HIGH");
+    expect(assessed({ routing: { reasoning: "auto" } }).task.reasoning).toBe("AUTO");
+  });
+
+  test("when the newest user message carries the marker, also in a text part", () => {
+    expect(assessed({ ask: "Think. [reasoning:high]" }).task.reasoning).toBe("HIGH");
+    const parts = [
+      { type: "text", text: "Think." },
+      { type: "text", text: "[reasoning:high]" },
+    ];
+    expect(assessed({ messages: [{ role: "user", content: parts }] }).task.reasoning).toBe("HIGH");
+    expect(assessed({ ask: `${"word ".repeat(50_000)}[reasoning:high]${" word".repeat(50_000)}` }).task.reasoning).toBe(
+      "HIGH",
+    );
+  });
+
+  test("not when the marker stands in an older message, another role, or what a harness or tool put there", () => {
+    const marked = "[reasoning:high]";
+    const user = (content: string) => ({ role: "user", content });
+    const cases: JsonObject[][] = [
+      [user(marked), { role: "assistant", content: "Done." }, user("Thanks.")],
+      [{ role: "system", content: marked }, user("hello")],
+      [user("hello"), { role: "assistant", content: marked }],
+      [user("hello"), ...step("bash", { command: "cat notes" }, marked)],
+      [user(`hello <system-reminder>${marked}</system-reminder>`)],
+      [user(`hello <environment_details>${marked}</environment_details>`)],
+      [
+        user("hello"),
+        { role: "assistant", content: "<execute_command>" },
+        user(`[execute_command for 'cat notes'] Result:\n${marked}`),
+      ],
+    ];
+    for (const messages of cases) expect(assessed({ messages }).task.reasoning).toBe("AUTO");
+  });
+});
+
+describe("easy asks stay on the flash tier", () => {
+  test.each([
+    "hello",
+    "Hi, how are you?",
+    "What is the capital of France?",
+    "Was ist ein abstrakter Syntaxbaum?",
+    "什么是哈希率？",
+    "Translate 'good morning' to German",
+    "Write a haiku about autumn",
+    "Write a function that reverses a string in Python",
+    "Summarize this doc about our OAuth login and payment flow.",
+    "",
+    "test",
+  ])("%s", (ask) => {
+    expect(zone({ ask })).toBe("flash");
+  });
+
+  test("also inside a coding agent's envelope", () => {
+    const messages = [
+      {
+        role: "system",
+        content: "You are Cline, a coding agent in a repository. Security, payments, production: be careful.\n".repeat(
+          200,
+        ),
+      },
+      {
+        role: "user",
+        content: `<task>\nRename the variable foo to bar.\n</task>\n<environment_details>\n${"src/payments/stripe.ts production migration\n".repeat(300)}</environment_details>`,
+      },
+    ];
+    const sent = { messages, tools: ["read_file", "edit_file", "bash"] };
+    expect(assessed(sent).task).toMatchObject({
+      instruction: "Rename the variable foo to bar.",
+      kind: expect.stringMatching(/CODING|OTHER/),
+    });
+    expect(zone(sent)).toBe("flash");
+  });
+});
+
+describe("hard asks leave the flash tier", () => {
+  test.each([
+    "Prove that the greedy set cover algorithm has approximation ratio H(n), by induction, and derive a tight lower bound on instances where it is attained.",
+    "Design a distributed rate limiter for a multi-region platform with strong consistency, failover under partition, zero-downtime rollout, per-tenant quotas, and an audit trail. Compare consensus and CRDT approaches, then propose a migration path.",
+  ])("%s", (ask) => {
+    expect(zone({ ask })).not.toBe("flash");
+  });
+});
+
+describe("size", () => {
+  test("the bound is the bytes of the body and what templates add; the estimate stays below it", () => {
+    const { size } = assessed({ ask: "x".repeat(1_000) });
+    expect(size.inputTokensBound).toBeGreaterThan(1_000);
+    expect(size.inputTokensEstimate).toBeLessThan(400);
+    expect(size).toMatchObject({ requestedOutputTokens: null, choices: 1 });
+  });
+});
+
+describe("whatever comes in", () => {
+  const content = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("", "<task>", "</task>", "<task></task>", "[bash] Result:", "Error: x", "```", "[reasoning:high]"),
+    fc.array(fc.record({ type: fc.constant("text"), text: fc.string() })),
+    fc.constant(null),
+  );
+  const message = fc.record(
+    {
+      role: fc.constantFrom("system", "developer", "user", "assistant", "tool", "function"),
+      content,
+      tool_calls: fc.oneof(
+        fc.jsonValue(),
+        fc.array(
+          fc.record({
+            id: fc.constantFrom("a", "b"),
+            function: fc.record({
+              name: fc.constantFrom("bash", "edit_file"),
+              arguments: fc.oneof(fc.string(), fc.jsonValue()),
+            }),
+          }),
+        ),
+      ),
+      tool_call_id: fc.oneof(fc.constantFrom("a", "b"), fc.jsonValue()),
+      function_call: fc.jsonValue(),
+    },
+    { requiredKeys: ["role"] },
+  );
+
+  test("the task and the runtime satisfy the specification's schemas, the estimate its bound, and nothing is thrown", () => {
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 12 }), (messages) => {
+        const { task, runtime, size } = assessed({ messages: messages as JsonObject[], routing: { taskId: "t" } });
+        expect(RoutingTask.parse(task)).toEqual(task);
+        expect(RuntimeState.parse(runtime)).toEqual(runtime);
+        expect(size.inputTokensEstimate).toBeLessThanOrEqual(size.inputTokensBound);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("the request is not changed, and the same request without a task gives the same assessment", () => {
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 6 }), (messages) => {
+        const before = JSON.stringify(messages);
+        const memory = newMemory();
+        const first = assessed({ messages: messages as JsonObject[] }, memory);
+        expect(assessed({ messages: messages as JsonObject[] }, memory)).toEqual(first);
+        expect(JSON.stringify(messages)).toBe(before);
+      }),
+    );
+  });
+
+  test("hostile text costs no more than long text", () => {
+    const families = [
+      "<file>",
+      "<task>",
+      "</task>",
+      "[",
+      "[reasoning",
+      "Error: ",
+      "*** Update File: ",
+      "```",
+      "\n",
+      "((((",
+      "a/b.",
+      "src/a.ts ",
+    ];
+    for (const piece of families) {
+      const text = piece.repeat(Math.ceil(200_000 / piece.length));
+      const messages = [
+        { role: "user", content: text },
+        ...step("bash", { command: text }, text),
+        ...step("edit_file", text, text),
+      ];
+      const start = performance.now();
+      assessed({ messages });
+      expect(performance.now() - start).toBeLessThan(250); // a square would take many seconds
+    }
+  });
+});

@@ -1,0 +1,120 @@
+import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import type { Policy } from "#policy/schema.ts";
+import { conversationOf } from "./conversation.ts";
+import { dimensionsOf } from "./dimensions.ts";
+import { featuresOf } from "./features.ts";
+import { kindOf } from "./kind.ts";
+import { loopSignalsOf } from "./loop-signals.ts";
+import { repoContextIn } from "./repo-context.ts";
+import { riskOf } from "./risk.ts";
+import { runtimeOf } from "./runtime.ts";
+import { type TaskMemory, taskKeyOf } from "./task-memory.ts";
+
+/** A chat request as the policy sees it. */
+export interface Assessment {
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly size: RequestSize;
+}
+
+export interface AssessContext {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly policy: Policy;
+  /** Replacements the privacy gate has made in this request. */
+  readonly redactions: number;
+}
+
+/**
+ * From a chat request to a routing task: what the caller said, and for the rest what the conversation shows. Only the
+ * redacted text is read. Everything is inferred here, locally; the memory is all it touches.
+ */
+export function assess(
+  request: ChatRequest,
+  redactedBody: JsonObject & { messages: ChatMessage[] },
+  memory: TaskMemory,
+  { now, redactions }: AssessContext,
+): Assessment {
+  const said = request.routing;
+  const conversation = conversationOf(redactedBody);
+  const features = featuresOf(conversation.ask);
+  const kind = said.taskFields.kind ?? kindOf(features);
+  const sensitive = redactions > 0 || (said.sensitive ?? true);
+
+  const key = taskKeyOf(said);
+  const { runtime, after } = runtimeOf({
+    reported: said,
+    loop: loopSignalsOf(conversation),
+    inLoop: conversation.inLoop,
+    ask: conversation.ask,
+    before: key === undefined ? undefined : memory.recall(key, now),
+  });
+  if (key !== undefined) memory.remember(key, after, now);
+
+  const { explicit_route: routeInMetadata, ...fieldsSaid } = said.taskFields;
+  const task: RoutingTask = {
+    task_id: said.taskId ?? request.requestId,
+    goal_id: goalOf(said),
+    instruction: conversation.ask,
+    explicit_route: explicitRouteOf(request, sensitive) ?? routeInMetadata ?? "AUTO",
+    reasoning: said.reasoning === "high" || conversation.asksForHighReasoning ? "HIGH" : "AUTO",
+    sensitive,
+    repo_context_present: repoContextIn(conversation, redactedBody.messages),
+    repo_free_opt_in: false,
+    ...riskOf(kind, features),
+    ...dimensionsOf(features, conversation.tools.length),
+    estimated_tool_depth: 0,
+    ...fieldsSaid,
+    kind,
+    metadata: {
+      ...(said.routingHint !== undefined && { routing: said.routingHint }),
+      ...(said.scoutFirst && { scout: true }),
+      ...(said.repoId !== undefined && { repo_id: said.repoId }),
+    },
+  };
+  return { task, runtime, size: sizeOf(request, redactions) };
+}
+
+/** A goal is `session/goal`; requests without a goal share `adhoc`, also within a session, so that caps keep biting. */
+function goalOf({ sessionId, goalId }: ChatRequest["routing"]): string {
+  if (goalId === undefined) return "adhoc";
+  return sessionId === undefined ? goalId : `${sessionId}/${goalId}`;
+}
+
+/**
+ * The route the caller insists on. `X-Pro` beats the alias, but for one case: a free request on sensitive data has to be
+ * refused whatever else it says.
+ */
+function explicitRouteOf({ alias, routing }: ChatRequest, sensitive: boolean): ExplicitRoute | undefined {
+  if (alias === "smart-router-free" && sensitive) return "FREE_SCOUT";
+  if (routing.forcePro) return "PRO";
+  switch (alias) {
+    case "smart-router-pro":
+      return "PRO";
+    case "smart-router-flash":
+      return "FLASH";
+    case "smart-router-free":
+      return "FREE_SCOUT";
+    case "smart-router":
+      return undefined;
+  }
+}
+
+/** Bytes that a placeholder may be longer than what it replaces. */
+const bytesPerRedaction = 64;
+/** Bytes of JSON in a body that mean one token, on the average of prose and code; for display and the soft cap only. */
+const bytesPerToken = 4;
+
+/** Taken from the body's size as received, which is at least its text: nothing is counted twice on the hot path. */
+function sizeOf(request: ChatRequest, redactions: number): RequestSize {
+  const bytes = request.bodyBytes + bytesPerRedaction * redactions;
+  const messages = request.body.messages.length;
+  return {
+    inputTokensBound: bytes + 8 * messages + 64,
+    inputTokensEstimate: Math.ceil(bytes / bytesPerToken) + 4 * messages,
+    requestedOutputTokens: request.requestedOutputTokens,
+    choices: request.choices,
+  };
+}

@@ -1,0 +1,159 @@
+import type { ChatMessage, Json, JsonObject } from "#domain/chat.ts";
+import { toolResultIn, withoutHarness } from "./harness.ts";
+import { asksForHighReasoning } from "./reasoning-marker.ts";
+import { textOf, windowOf } from "./text-window.ts";
+
+/** Characters of the newest user message that are read: the head and the tail. */
+const askHead = 12_000;
+const askTail = 4_000;
+/** Messages looked back for the newest ask. Agent loops are longer only when something is wrong with them. */
+const messagesBack = 1_000;
+/** Tool results that are read, newest last, and how much of each. */
+const resultsRead = 12;
+const resultHead = 1_200;
+const resultTail = 2_400;
+
+/** One tool call of the loop: its name, and its arguments as the JSON text they came in. */
+export interface ToolCall {
+  readonly name: string;
+  readonly args: string;
+}
+
+/** What a tool gave back: which call it answers, and the part of its text that is read. */
+export interface ToolResult {
+  readonly call: ToolCall | undefined;
+  readonly text: string;
+}
+
+/** A conversation as assessing reads it. All texts are windows: reading costs the same however long the history is. */
+export interface Conversation {
+  /** What the user wants now, without what the harness wrapped around it. */
+  readonly ask: string;
+  /** Whether the newest user message, in the user's own words, carries `[reasoning:high]`. */
+  readonly asksForHighReasoning: boolean;
+  /** Tool calls since the ask. */
+  readonly calls: readonly ToolCall[];
+  /** The newest of their results, oldest first. */
+  readonly results: readonly ToolResult[];
+  /** Whether the model is in the middle of an agent loop: the newest message is a tool's answer. */
+  readonly inLoop: boolean;
+  /** Beginning of the system prompt. */
+  readonly system: string;
+  /** Names of the tools offered. */
+  readonly tools: readonly string[];
+}
+
+export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
+  const { messages } = body;
+  const { ask, at, newest } = newestAsk(messages);
+  const calls: ToolCall[] = [];
+  const byId = new Map<string, ToolCall>();
+  const answers: { call: ToolCall | undefined; content: Json | undefined }[] = [];
+  for (let index = at + 1; index < messages.length; index++) {
+    const message = messages[index];
+    if (message === undefined) continue;
+    if (message.role === "assistant") addCalls(message, calls, byId);
+    else if (message.role === "tool" || message.role === "function") {
+      const id = message["tool_call_id"];
+      answers.push({
+        call: typeof id === "string" ? byId.get(id) : calls[calls.length - 1],
+        content: message["content"],
+      });
+    } else if (message.role === "user") {
+      const name = toolResultIn(windowOf(textOf(message["content"]), 600, 0));
+      if (name === undefined) continue;
+      const call = callWrittenOut(messages[index - 1], name);
+      calls.push(call);
+      answers.push({ call, content: message["content"] });
+    }
+  }
+  return {
+    ask,
+    asksForHighReasoning: carriesMarker(newest),
+    calls,
+    results: answers.slice(-resultsRead).map(({ call, content }) => ({
+      call,
+      text: windowOf(textOf(content), resultHead, resultTail),
+    })),
+    inLoop: answers.length > 0,
+    system: windowOf(systemTextOf(messages), 3_000, 0),
+    tools: toolNames(body["tools"], body["functions"]),
+  };
+}
+
+/** The newest user message that says something of the user's own; the newest at all when none does. */
+function newestAsk(messages: readonly ChatMessage[]): { ask: string; at: number; newest: string } {
+  const oldest = Math.max(0, messages.length - messagesBack);
+  let newest: { text: string; at: number } | undefined;
+  for (let at = messages.length - 1; at >= oldest; at--) {
+    const message = messages[at];
+    if (message?.role !== "user") continue;
+    const text = textOf(message["content"]);
+    newest ??= { text, at };
+    const shown = windowOf(text, askHead, askTail);
+    if (toolResultIn(shown) !== undefined) continue;
+    const ask = withoutHarness(shown);
+    if (ask !== "") return { ask, at, newest: newest.text };
+  }
+  if (newest === undefined) return { ask: "", at: -1, newest: "" };
+  return { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at, newest: newest.text };
+}
+
+/** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */
+function carriesMarker(newest: string): boolean {
+  if (!asksForHighReasoning(newest) || toolResultIn(newest) !== undefined) return false;
+  const own = withoutHarness(newest);
+  return own === "" || asksForHighReasoning(own);
+}
+
+function addCalls(message: ChatMessage, calls: ToolCall[], byId: Map<string, ToolCall>): void {
+  const listed = message["tool_calls"];
+  if (Array.isArray(listed)) {
+    for (const each of listed) {
+      if (!isObject(each)) continue;
+      const call = callOf(each["function"] ?? each["custom"]);
+      calls.push(call);
+      if (typeof each["id"] === "string") byId.set(each["id"], call);
+    }
+  }
+  if (isObject(message["function_call"])) calls.push(callOf(message["function_call"]));
+}
+
+/** `function` as the wire has it; custom tools carry free text as `input`. Not validated at the edge, so read with care. */
+function callOf(called: Json | undefined): ToolCall {
+  if (!isObject(called)) return { name: "", args: "" };
+  const args = called["arguments"] ?? called["input"];
+  return { name: stringOr(called["name"], ""), args: stringOr(args, "") };
+}
+
+/** A call that the assistant wrote out as XML in its text, as Cline's and Roo Code's prompts ask for. */
+function callWrittenOut(before: ChatMessage | undefined, name: string): ToolCall {
+  const text = before?.role === "assistant" ? textOf(before["content"]) : "";
+  const at = text.lastIndexOf(`<${name}>`);
+  return { name, args: at < 0 ? "" : text.slice(at, at + 2_000) };
+}
+
+function systemTextOf(messages: readonly ChatMessage[]): string {
+  const first = messages[0];
+  return first !== undefined && (first.role === "system" || first.role === "developer") ? textOf(first["content"]) : "";
+}
+
+/** Names of the tools offered, new and old style; at most 256 of them. */
+function toolNames(tools: Json | undefined, functions: Json | undefined): string[] {
+  const listed = Array.isArray(tools) ? tools : Array.isArray(functions) ? functions : [];
+  const names: string[] = [];
+  for (const tool of listed.slice(0, 256)) {
+    if (!isObject(tool)) continue;
+    const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
+    if (typeof inner["name"] === "string") names.push(inner["name"]);
+  }
+  return names;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function stringOr(value: Json | undefined, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}

@@ -1,0 +1,183 @@
+import { windowOf } from "./text-window.ts";
+import { type TopicCounts, topicCountsOf } from "./vocabulary.ts";
+
+/** What an ask looks like, measured once and read by every inference. */
+export interface AskFeatures {
+  readonly text: string;
+  readonly characters: number;
+  /** Topics named in the beginning and the end of the ask, outside code. */
+  readonly topics: TopicCounts;
+  /** Lines, of them list items, answer options (`A. …`), lines of code, and frames of a stack trace. */
+  readonly lines: number;
+  readonly listItems: number;
+  readonly options: number;
+  readonly codeLines: number;
+  readonly traceLines: number;
+  readonly numbers: number;
+  /** Signs of formulas: TeX commands, powers, roots, relations. */
+  readonly mathSigns: number;
+  readonly questions: number;
+  readonly commas: number;
+  readonly sentences: number;
+  /** Letters of scripts that pack a word into one or two characters. */
+  readonly hanCharacters: number;
+  /** Mean letters per word, of words of the Latin script. */
+  readonly wordLength: number;
+  readonly hasFence: boolean;
+}
+
+/** Words are looked up in this much of the ask: what is wanted is said first or last. */
+const wordsHead = 1_200;
+const wordsTail = 400;
+/** Characters whose shape is measured. */
+const shapeHead = 3_000;
+const shapeTail = 500;
+
+export function featuresOf(ask: string): AskFeatures {
+  const shown = windowOf(ask, shapeHead, shapeTail);
+  const shape = shapeOf(shown);
+  return {
+    text: ask,
+    characters: ask.length,
+    topics: topicCountsOf(windowOf(withoutFences(shown), wordsHead, wordsTail)),
+    hasFence: ask.includes("```"),
+    ...shape,
+  };
+}
+
+/** The text outside fenced code; all of it when nothing stands outside. */
+function withoutFences(text: string): string {
+  if (!text.includes("```")) return text;
+  const outside = text
+    .split("```")
+    .filter((_, index) => index % 2 === 0)
+    .join(" ");
+  return outside.trim() === "" ? text : outside;
+}
+
+const codeEnd = new Set([...";{}()[],:>"].map((sign) => sign.charCodeAt(0)));
+
+/** One pass over the characters. */
+function shapeOf(text: string) {
+  let lines = 0;
+  let listItems = 0;
+  let options = 0;
+  let codeLines = 0;
+  let traceLines = 0;
+  let numbers = 0;
+  let mathSigns = 0;
+  let questions = 0;
+  let commas = 0;
+  let sentences = 0;
+  let hanCharacters = 0;
+  let letters = 0;
+  let latinWords = 0;
+  let brackets = 0; // brackets, semicolons, equals signs of the line so far
+  let atLineStart = true;
+  let indent = 0;
+  let last = 10;
+  let lastInk = 0;
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 10;
+    if (code === 10) {
+      if (!atLineStart) {
+        lines++;
+        if ((brackets >= 2 && codeEnd.has(lastInk)) || (indent >= 2 && brackets >= 2)) codeLines++;
+      }
+      atLineStart = true;
+      brackets = 0;
+      indent = 0;
+      lastInk = 0;
+      last = code;
+      continue;
+    }
+    const blank = code === 32 || code === 9 || code === 13;
+    if (atLineStart) {
+      if (blank) {
+        indent++;
+        last = code;
+        continue;
+      }
+      atLineStart = false;
+      const next = text.charCodeAt(at + 1);
+      const afterNext = text.charCodeAt(at + 2);
+      const marked = (next === 46 || next === 41) && afterNext === 32; // "A. ", "1) "
+      if (marked && code >= 65 && code <= 74) options++;
+      else if ((marked && isDigit(code)) || ((code === 45 || code === 42 || code === 0x2022) && next === 32))
+        listItems++;
+      else if (code === 97 && next === 116 && afterNext === 32 && indent > 1)
+        traceLines++; // "   at f (x.js:1)"
+      else if (code === 70 && text.startsWith('File "', at)) traceLines++;
+    }
+    if (!blank) lastInk = code;
+    if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) {
+      letters++;
+      if (!((last >= 97 && last <= 122) || (last >= 65 && last <= 90))) latinWords++;
+    } else if (isDigit(code)) {
+      if (!isDigit(last) && last !== 46) numbers++;
+    } else if (code >= 0x3400 && code <= 0x9fff) hanCharacters++;
+    else {
+      switch (code) {
+        case 36: // $
+        case 92: // backslash
+        case 94: // ^
+        case 0x221a: // √
+        case 0x2211: // ∑
+        case 0x222b: // ∫
+        case 0x2264: // ≤
+        case 0x2265: // ≥
+        case 0x03c0: // π
+          mathSigns++;
+          break;
+        case 61: // =
+          mathSigns += 0.5;
+          brackets++;
+          break;
+        case 40:
+        case 41:
+        case 59:
+        case 91:
+        case 93:
+        case 123:
+        case 125:
+          brackets++;
+          break;
+        case 63:
+        case 0xff1f:
+          questions++;
+          break;
+        case 44:
+        case 0x3001:
+        case 0xff0c:
+          commas++;
+          break;
+        case 46:
+        case 33:
+        case 0x3002: {
+          const next = text.charCodeAt(at + 1);
+          if (code === 0x3002 || next === 32 || next === 10 || at + 1 === text.length) sentences++;
+          break;
+        }
+      }
+    }
+    last = code;
+  }
+  return {
+    lines,
+    listItems,
+    options,
+    codeLines,
+    traceLines,
+    numbers,
+    mathSigns,
+    questions,
+    commas,
+    sentences: Math.max(1, sentences + questions),
+    hanCharacters,
+    wordLength: latinWords === 0 ? 0 : letters / latinWords,
+  };
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "bun:test";
+import { levels, type TaskKind } from "#domain/routing.ts";
+import { type Row, routingDev } from "../../../bench/routing-dev.ts";
+import { assessed } from "./fixtures.ts";
+
+const task = (ask: string) => assessed({ ask }).task;
+const guarded: readonly TaskKind[] = ["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"];
+
+describe("the kind of an ask", () => {
+  test.each<[TaskKind, string]>([
+    ["CODING", "Implement a binary search tree in Go"],
+    ["CODING", "Écris une fonction qui trie une liste"],
+    ["CODING", "写一个函数，反转字符串"],
+    ["DEBUG", "Why does this crash with a TypeError after the upgrade?"],
+    ["DEBUG", "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\nKeyError: 'x'"],
+    ["ARCHITECTURE", "Design an event-driven order system for three warehouses"],
+    ["SECURITY", "Fix the XSS vulnerability in the comment form"],
+    ["AUTH", "Add OAuth login with Google"],
+    ["PAYMENT", "Add Stripe checkout to the shop"],
+    ["DESTRUCTIVE_MIGRATION", "Drop the table legacy_users and purge its backups"],
+    ["TEST", "Write unit tests for the parser"],
+    ["SUMMARIZE", "Summarize the meeting notes below"],
+    ["CLASSIFY", "Classify these tickets by product"],
+    ["PUBLIC_REVIEW", "Review this open source pull request"],
+    ["RESEARCH", "Compare Kafka and Pulsar for our load"],
+    ["OTHER", "Tell me a joke"],
+  ])("%s: %s", (kind, ask) => {
+    expect(task(ask).kind).toBe(kind);
+  });
+
+  test.each([
+    "Summarize this auth doc",
+    "Explain how OAuth works",
+    "Write tests for the payment module",
+    "What is SQL injection?",
+    "Fix the colour of the login button",
+    "Translate the checkout page's title",
+    "Put each of these payment complaints into a category",
+  ])("what is done goes before what it is about: %s", (ask) => {
+    expect(guarded).not.toContain(task(ask).kind);
+    expect(levels.indexOf(task(ask).risk_level)).toBeLessThan(levels.indexOf("HIGH"));
+  });
+});
+
+describe("risk", () => {
+  test("changing something guarded is high, destroying it in production is critical", () => {
+    expect(task("Add OAuth login with Google").risk_level).toBe("HIGH");
+    expect(task("Add Stripe checkout to the shop").risk_level).toBe("HIGH");
+    expect(task("Drop the table legacy_users from the production database").risk_level).toBe("CRITICAL");
+  });
+});
+
+const data = routingDev();
+if (data === undefined) test.skip("labelled kinds: no routing development data at ../shared/routing-dev", () => {});
+else {
+  describe("on labelled asks", () => {
+    const labelled = (source: string) => (data.get(source) ?? []).filter((row) => row.kind !== undefined);
+    const share = (rows: readonly Row[], right: (row: Row) => boolean) => rows.filter(right).length / rows.length;
+
+    test("nine kinds of ten are right", () => {
+      for (const source of ["kinds-authored", "uncommonroute-tiers"]) {
+        expect(share(labelled(source), (row) => task(row.prompt).kind === row.kind)).toBeGreaterThan(0.9);
+      }
+    });
+
+    test("questions without risk are almost never taken for guarded work", () => {
+      const harmless = [
+        "llmrouter-natural-qa",
+        "llmrouter-gsm8k",
+        "llmrouter-arc-challenge",
+        "llmrouter-mbpp",
+        "zeroeval-math-l5",
+      ];
+      for (const source of harmless) {
+        expect(share(data.get(source) ?? [], (row) => guarded.includes(task(row.prompt).kind))).toBeLessThan(0.02);
+      }
+    });
+  });
+}

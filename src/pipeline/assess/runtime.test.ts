@@ -1,0 +1,100 @@
+import { describe, expect, test } from "bun:test";
+import { assessed, newMemory, step } from "./fixtures.ts";
+import { taskKeyOf } from "./task-memory.ts";
+
+const ask = { role: "user", content: "Make the retry test pass." };
+const routing = { sessionId: "s", taskId: "t" };
+const key = taskKeyOf(routing) ?? "";
+const flash = { key: "vendor_v4_flash", role: "worker" } as const;
+const pro = { key: "vendor_v4_pro", role: "senior" } as const;
+
+describe("attempts", () => {
+  test("the turns of an agent loop are no attempts, however many, nor are failing commands on the way", () => {
+    const memory = newMemory();
+    const messages = [ask];
+    for (let turn = 0; turn < 15; turn++) {
+      messages.push(
+        ...(step("bash", { command: `make ${turn}` }, `exit code 1\nError: reason ${"x".repeat(turn)}`) as never[]),
+      );
+      memory.served(key, flash, turn);
+      expect(assessed({ messages, routing, now: turn }, memory).runtime).toMatchObject({
+        attempts: 0,
+        flash_attempts: 0,
+      });
+    }
+  });
+
+  test("a reported failure is one, counted against the tier that served the task", () => {
+    const memory = newMemory();
+    const failed = { ...routing, failureClass: "LOCAL" } as const;
+    expect(assessed({ routing }, memory).runtime).toMatchObject({ attempts: 0, flash_attempts: 0 });
+    memory.served(key, flash, 0);
+    expect(assessed({ routing: failed }, memory).runtime).toMatchObject({
+      attempts: 1,
+      flash_attempts: 1,
+      last_model: flash.key,
+    });
+    memory.served(key, pro, 0);
+    expect(assessed({ routing: failed }, memory).runtime).toMatchObject({
+      attempts: 2,
+      flash_attempts: 1,
+      last_model: pro.key,
+    });
+  });
+
+  test("a failure reported once is not counted again by the turns that follow it with the same header", () => {
+    const memory = newMemory();
+    const failed = { ...routing, failureClass: "LOCAL" } as const;
+    const messages: (typeof ask)[] = [ask];
+    assessed({ messages, routing: failed }, memory);
+    for (let turn = 0; turn < 5; turn++) {
+      messages.push(...(step("bash", {}, "ok") as never[]));
+      expect(assessed({ messages, routing: failed }, memory).runtime.attempts).toBe(1);
+    }
+    expect(assessed({ messages, routing: { ...failed, sameErrorCount: 2 } }, memory).runtime.attempts).toBe(2);
+  });
+
+  test("the same error seen twice in a loop is one", () => {
+    const memory = newMemory();
+    const error = "TypeError: x is not a function";
+    const messages = [ask, ...step("bash", {}, error), ...step("bash", {}, error)];
+    expect(assessed({ messages, routing }, memory).runtime).toMatchObject({ attempts: 1, same_error_count: 2 });
+    expect(
+      assessed({ messages: [...messages, ...step("read_file", {}, "text")], routing }, memory).runtime.attempts,
+    ).toBe(1);
+  });
+
+  test("NONE and a count of 0 report no failure", () => {
+    const none = { ...routing, failureClass: "NONE", sameErrorCount: 0 } as const;
+    expect(assessed({ routing: none }).runtime.attempts).toBe(0);
+  });
+});
+
+describe("what was reported", () => {
+  test("reaches the runtime, without a task id too", () => {
+    const reported = { failureClass: "STRUCTURAL", sameErrorCount: 2 } as const;
+    expect(assessed({ routing: reported }).runtime).toMatchObject({ failure_class: "STRUCTURAL", same_error_count: 2 });
+  });
+
+  test("stays with the task until something else is reported", () => {
+    const memory = newMemory();
+    assessed({ routing: { ...routing, failureClass: "STRUCTURAL", sameErrorCount: 2 } }, memory);
+    expect(assessed({ routing }, memory).runtime).toMatchObject({ failure_class: "STRUCTURAL", same_error_count: 2 });
+    assessed({ routing: { ...routing, failureClass: "NONE", sameErrorCount: 0 } }, memory);
+    expect(assessed({ routing }, memory).runtime).toMatchObject({ failure_class: "NONE", same_error_count: 0 });
+  });
+
+  test("beats what the loop shows", () => {
+    const error = "TypeError: x is not a function";
+    const messages = [ask, ...step("bash", {}, error), ...step("bash", {}, error)];
+    expect(assessed({ messages, routing: { sameErrorCount: 0 } }).runtime.same_error_count).toBe(0);
+  });
+
+  test("is unknown to other tasks, and to the same id in another session", () => {
+    const memory = newMemory();
+    assessed({ routing: { ...routing, failureClass: "STRUCTURAL" } }, memory);
+    for (const other of [{ taskId: "u" }, { taskId: "t", sessionId: "z" }, {}]) {
+      expect(assessed({ routing: other }, memory).runtime.failure_class).toBe("NONE");
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import type { GatewayFields } from "#domain/chat.ts";
+import type { RuntimeState } from "#domain/routing.ts";
+import { fnv1a, type LoopSignals } from "./loop-signals.ts";
+import { newTask, type RememberedTask } from "./task-memory.ts";
+
+/** What is known of the task when a request comes in. */
+export interface Progress {
+  readonly reported: Pick<GatewayFields, "failureClass" | "sameErrorCount">;
+  readonly loop: LoopSignals;
+  /** Whether the request is a turn of an agent loop, and not a new ask. */
+  readonly inLoop: boolean;
+  readonly ask: string;
+  readonly before: RememberedTask | undefined;
+}
+
+/**
+ * The runtime state, and what to remember of it. A request is an attempt only when it brings news of a failure: the
+ * caller reports one, or the loop shows the same error again. The turns of one loop repeat their history, so a failure
+ * is counted once, however many turns show it.
+ */
+export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState; readonly after: RememberedTask } {
+  const { reported, loop, inLoop } = progress;
+  const before = progress.before ?? newTask;
+  const sameErrorReported = reported.sameErrorCount ?? before.sameErrorCount;
+  const failure = failureSeen(progress);
+  // A fresh ask that reports a failure reports a new one; within a loop only another failure is news.
+  const isNews = failure !== undefined && (failure !== before.countedFailure || (!inLoop && isReported(reported)));
+  const attempts = before.attempts + (isNews ? 1 : 0);
+  const flashAttempts = before.flashAttempts + (isNews && before.lastRole === "worker" ? 1 : 0);
+
+  const after: RememberedTask = {
+    attempts,
+    flashAttempts,
+    sameErrorCount: sameErrorReported,
+    failureClass: reported.failureClass ?? before.failureClass,
+    errorSignature: loop.errorSignature ?? before.errorSignature,
+    testsFailed: inLoop ? loop.testsFailed : before.testsFailed,
+    filesTouched: Math.max(before.filesTouched, loop.filesTouched),
+    countedFailure: isNews ? failure : before.countedFailure,
+    lastModel: before.lastModel,
+    lastRole: before.lastRole,
+  };
+  return {
+    runtime: {
+      attempts,
+      flash_attempts: flashAttempts,
+      same_error_count: reported.sameErrorCount ?? Math.max(before.sameErrorCount, loop.sameErrorCount),
+      error_signature: after.errorSignature,
+      tests_failed: after.testsFailed,
+      files_touched: after.filesTouched,
+      tool_depth: loop.toolDepth,
+      failure_class: after.failureClass,
+      last_model: before.lastModel,
+    },
+    after,
+  };
+}
+
+function isReported({ failureClass, sameErrorCount }: Progress["reported"]): boolean {
+  return (failureClass !== undefined && failureClass !== "NONE") || (sameErrorCount ?? 0) > 0;
+}
+
+/** A name for the failure a request shows; undefined when it shows none. */
+function failureSeen({ reported, loop, ask }: Progress): string | undefined {
+  if (isReported(reported)) {
+    return fnv1a(`${reported.failureClass ?? ""} ${reported.sameErrorCount ?? ""} ${ask.length} ${ask.slice(0, 500)}`);
+  }
+  // One failing command is an agent at work; the same error a second time is a failed attempt.
+  return loop.sameErrorCount >= 2 && loop.errorSignature !== null ? loop.errorSignature : undefined;
+}

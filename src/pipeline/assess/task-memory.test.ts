@@ -1,0 +1,47 @@
+import { describe, expect, test } from "bun:test";
+import { inMemoryTaskMemory, newTask, taskKeyOf } from "./task-memory.ts";
+
+const worker = { key: "vendor_v4_flash", role: "worker" } as const;
+
+describe("the memory of tasks", () => {
+  test("recalls what it was told", () => {
+    const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
+    memory.remember("t", { ...newTask, attempts: 2 }, 0);
+    expect(memory.recall("t", 1_000)?.attempts).toBe(2);
+    expect(memory.recall("other", 0)).toBeUndefined();
+  });
+
+  test("forgets a task that has not been heard of for as long as the policy says", () => {
+    const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
+    memory.remember("t", newTask, 0);
+    memory.remember("t", newTask, 900);
+    expect(memory.recall("t", 1_900)).toBeDefined();
+    expect(memory.recall("t", 1_901)).toBeUndefined();
+    expect(memory.recall("t", 900)).toBeUndefined();
+  });
+
+  test("never keeps more tasks than the policy allows, and lets go of the one longest unheard of", () => {
+    const limits = { remembered: 2, remembered_ms: 1_000 };
+    const memory = inMemoryTaskMemory(() => limits);
+    memory.remember("a", newTask, 0);
+    memory.remember("b", newTask, 1);
+    memory.served("a", worker, 2);
+    memory.remember("c", newTask, 3);
+    expect(["a", "b", "c"].filter((key) => memory.recall(key, 4) !== undefined)).toEqual(["a", "c"]);
+    limits.remembered = 1; // the policy was reloaded
+    memory.remember("d", newTask, 5);
+    expect(["a", "c", "d"].filter((key) => memory.recall(key, 6) !== undefined)).toEqual(["d"]);
+  });
+
+  test("learns which model has served a task, known before or not", () => {
+    const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
+    memory.served("t", worker, 0);
+    expect(memory.recall("t", 0)).toEqual({ ...newTask, lastModel: "vendor_v4_flash", lastRole: "worker" });
+  });
+
+  test("the same task id in two sessions is two tasks, and no task id is no task", () => {
+    expect(taskKeyOf({ sessionId: "a", taskId: "t" })).not.toBe(taskKeyOf({ sessionId: "b", taskId: "t" }));
+    expect(taskKeyOf({ taskId: "t" })).toBeDefined();
+    expect(taskKeyOf({ sessionId: "a" })).toBeUndefined();
+  });
+});

@@ -1,0 +1,85 @@
+import type { ModelKey, Role } from "#domain/model.ts";
+import type { FailureClass } from "#domain/routing.ts";
+
+/** What is remembered of a task (`X-Task-Id`) from one request to the next. Counts and hashes, never text. */
+export interface RememberedTask {
+  readonly attempts: number;
+  readonly flashAttempts: number;
+  /** As last reported by the caller. */
+  readonly sameErrorCount: number;
+  readonly failureClass: FailureClass;
+  readonly errorSignature: string | null;
+  readonly testsFailed: number;
+  readonly filesTouched: number;
+  /** Which failure was counted last, so that one failure is one attempt however many turns repeat it. */
+  readonly countedFailure: string | null;
+  readonly lastModel: ModelKey | null;
+  readonly lastRole: Role | null;
+}
+
+export const newTask: RememberedTask = {
+  attempts: 0,
+  flashAttempts: 0,
+  sameErrorCount: 0,
+  failureClass: "NONE",
+  errorSignature: null,
+  testsFailed: 0,
+  filesTouched: 0,
+  countedFailure: null,
+  lastModel: null,
+  lastRole: null,
+};
+
+/** Runtime state per task, kept between requests. Loses tasks it has no room or no time for: then a task starts anew. */
+export interface TaskMemory {
+  recall(key: string, nowMs: number): RememberedTask | undefined;
+  remember(key: string, task: RememberedTask, nowMs: number): void;
+  /** Tells which model has answered a task, so that a failure reported later is counted against its tier. */
+  served(key: string, model: { readonly key: ModelKey; readonly role: Role }, nowMs: number): void;
+}
+
+/** A task's name in the memory; ids hold no control characters, so the two parts cannot run into each other. */
+export function taskKeyOf(ids: { readonly sessionId?: string; readonly taskId?: string }): string | undefined {
+  return ids.taskId === undefined ? undefined : `${ids.sessionId ?? ""}\n${ids.taskId}`;
+}
+
+/** Limits as the policy has them now: how many tasks, and how many milliseconds after a task was last heard of. */
+export interface TaskLimits {
+  readonly remembered: number;
+  readonly remembered_ms: number;
+}
+
+/** Keeps tasks in this process. The one longest unheard of goes first; `limits` is asked anew, as policies are reloaded. */
+export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
+  // A Map iterates in the order of insertion; taking a task out and putting it back makes it the youngest.
+  const tasks = new Map<string, { readonly task: RememberedTask; readonly heardMs: number }>();
+
+  function recall(key: string, nowMs: number): RememberedTask | undefined {
+    const kept = tasks.get(key);
+    if (kept === undefined) return undefined;
+    if (nowMs - kept.heardMs > limits().remembered_ms) {
+      tasks.delete(key);
+      return undefined;
+    }
+    return kept.task;
+  }
+
+  function remember(key: string, task: RememberedTask, nowMs: number): void {
+    tasks.delete(key);
+    tasks.set(key, { task, heardMs: nowMs });
+    const { remembered } = limits();
+    for (const oldest of tasks.keys()) {
+      if (tasks.size <= remembered) break;
+      tasks.delete(oldest);
+    }
+  }
+
+  return {
+    recall,
+    remember,
+    served(key, model, nowMs) {
+      const task = recall(key, nowMs) ?? newTask;
+      remember(key, { ...task, lastModel: model.key, lastRole: model.role }, nowMs);
+    },
+  };
+}

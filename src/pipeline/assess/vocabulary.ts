@@ -1,0 +1,194 @@
+/**
+ * The words by which an ask is read, in English, German, French, Spanish, Portuguese, Russian and Chinese, as data.
+ * One blank separates terms; `_` stands for a blank inside a term; a trailing `*` lets a term be the beginning of a
+ * longer word. Chinese terms match anywhere, as that script has no blanks.
+ */
+const vocabulary = {
+  // What is to be done.
+  summarize:
+    "summar* summary tl;dr tldr the_gist synopsis recap condense shorten abridge digest minutes key_points main_points main_findings key_takeaways takeaways short_version briefly_describe brief_overview brief_summary zusammenfass* fasse kurzfassung résum* resum* sintetiz* кратк* резюм* обобщи* суммир* 总结 概括 摘要 概述 归纳 简述",
+  classify:
+    "classif* categori* sentiment label labels labelled bucket_the which_category which_label spam true_or_false tag_each assign_severity assign_a assign_priority flag_the put_each sort_these sort_the_following group_these triage is_this_a is_this_e-mail is_this_email klassifiz* kategoris* einordn* catégoris* clasifi* categoriz* классифиц* категориз* 分类 归类 标注 情感",
+  testing:
+    "unit_test* write_tests write_test add_tests add_test e2e end_to_end_test* end-to-end_test* integration_test* smoke_test* regression_test* snapshot_test* property_test* load_test* test_suite test_cases test_case test_plan test_coverage branch_coverage coverage fixture fixtures pytest vitest jest mocha junit playwright mock mocks tests_for test_for tests_that test_that tests_proving a_test unittest* modultest* tests_unitaires pruebas_unitarias testes_unitários тест* юнит-тест* 单元测试 集成测试 测试用例 编写测试 写测试",
+  debugging:
+    "debug* how_do_i_fix how_do_i_trace how_do_i_profile how_do_i_track how_can_i_fix what_should_i_check what_could_cause where_do_i_start times_out timed_out returns_500 errores_500 erros_500 drops out_of_memory inconsistent overpredicts jitters drifts false_positives false_alarms connection_refused merge_conflict keeps_ misses_ stopped figure_out_which comment_tracer как_найти_причину возвращает_500 误报 bug bugs buggy crash* traceback stack_trace stacktrace segfault* exception exceptions panic: goroutine deadlock deadlocks race_condition hangs freezes root_cause fails failing failed failure not_working doesn't_work does_not_work doesnt_work stopped_working broken why_does why_is_my what_is_wrong what's_wrong wrong_result unexpected_token undefined_is_not nullpointerexception typeerror valueerror keyerror segmentation_fault module_not_found index_out_of_range assertion_failed econnreset econnrefused etimedout memory_leak leaks intermittent* flaky overflows investigate troubleshoot* diagnos* regression error errors fehler fehlersuche stürzt absturz funktioniert_nicht erreur plante échoue corrige débog* falla fallo error_al depur* erro falha quebra ошибк* отлад* падает сломал* не_работает 调试 报错 错误 崩溃 修复 为什么不 异常 死锁",
+  designing:
+    "architect* design designing system_design high_level_design high-level_design microservices modular_monolith monolith* module_boundaries bounded_context* event-driven event_sourcing cqrs multi-region active-active disaster_recovery scalab* distributed error_handling_strategy deployment_strategy strategy_across migration_strategy migration_path tradeoff* trade-off* how_should_we which_pattern propose_a propose_an plan_a draw_up entwirf* entwerfe architektur conçois conception concevoir diseña diseñ* arquitect* projete projetar desenhe спроектир* архитектур* 设计 架构 系统设计 规划",
+  reviewing:
+    "review* feedback have_a_look take_a_look look_over comment_on critique proofread anything_obviously check_this check_our überprüf* revis* ревью 审查 评审 点评",
+  publicness:
+    "public open_source open-source opensource published oss gist github_repo public_repo our_public release_notes changelog apache-2.0 mit-licensed license_header öffentlich* libre código_abierto открыт* 开源 公开",
+  researching:
+    "research compare comparison versus vs pros_and_cons best_practices state_of_the_art survey_of find_papers papers literature what_options options_are_there alternatives which_countries look_into who_uses examples_with_links with_links how_do_large sources cite evaluate_whether should_we_care benchmark_of vergleich* recherch* comparer comparaison compara* сравн* исследу* 比较 对比 调研 研究",
+  coding:
+    "implement* write_a create_a build code function class method refactor* write_a_function script cli regex endpoint component api parser compile typescript javascript python rust golang java c++ c# kotlin swift sql react vue svelte django flask html css bash dockerfile github_action workflow library package module algorithm websocket token_bucket dark_mode generate_types types_from build_a create_a add_a add_support programm* funktion schreib* implementier* écris implémente* fonction escribe implementa* función escreva função напиши реализ* функци* 编写 实现 函数 代码 写一个 脚本",
+  explaining:
+    "explain* what_is what_are what's what_does define definition meaning_of how_does how_do describe difference_between tell_me who_is who_was who_wrote when_was when_did where_is how_many how_old how_tall erklär* was_ist was_sind expliqu* qu'est-ce explica* qué_es o_que_é что_такое объясни* 什么是 解释 是什么",
+  rewriting:
+    "translate* translation rewrite rephrase paraphrase more_formal say_it_in how_do_you_say in_french in_german in_spanish convert_this proofread tone übersetz* tradui* traduc* traduz* перевед* переведи 翻译 改写 润色",
+  acting:
+    "add fix implement integrate handle issue switch show make give log replace change update set remove rotate export create allow enable disable enforce scan require protect support migrate füge ergänze behebe ajoute corrige añade agrega arregla adicione добавь исправь 添加 增加 修改 实现 集成",
+  greeting:
+    "hello hi hey thanks thank_you good_morning good_evening yes no ok okay bonjour hallo hola olá привет спасибо да 你好 谢谢 joke haiku poem recipe",
+  creative:
+    "story poem haiku joke slogan tagline brainstorm* ideas_for lyrics essay blog_post gedicht poème poema стих* 故事 诗",
+
+  // What it is about.
+  security:
+    "security_audit security_issue* security_hole* security_headers security_analysis security_review vulnerab* exploit* xss csrf ssrf sql_injection sqli command_injection sanitiz* cryptograph* tls pentest* penetration_test* threat_model* owasp cve cves store_secrets private_key api_key_leak* leaked_key malware ransomware redos zip-slip path_traversal prototype_pollution hsts csp x-frame-options cors rate_limits_and bug_bounty attack_vector* hardening harden is_md5 is_sha1 sandbox_escape zero-trust sicherheit* schwachstell* sécurité vulnérab* seguridad segurança безопасн* уязвим* 安全 漏洞 加密 攻击 注入",
+  securityWeak: "security secure encrypt* decrypt* cipher certificate secrets attack attacks md5 sha1 tls hashing",
+  auth: "oauth oauth2 oidc openid saml sso jwt passkey* webauthn mfa 2fa totp rbac abac login_flow sign_in_with single_sign-on authenticat* authoriz* authoris* permission_check permissions access_control session_token* refresh_token* access_token* api_tokens password_reset password_hash* bcrypt argon2 failed_login* basic_auth session_expir* sessions_expire role-based anmeld* authentifi* autentic* авториз* аутентиф* 认证 授权 鉴权 单点登录",
+  authWeak:
+    "auth login logins logout signin signup session sessions token tokens password passwords user_roles roles permission scopes invite cookie cookies passwort mot_de_passe contraseña senha пароль 登录 密码 权限",
+  payment:
+    "payment* paypal stripe checkout refund* invoice* billing card_form 3-d_secure 3ds chargeback* payout* ledger_entry price_ids tax-inclusive pci sepa wallet* zahlung* rechnung* bezahl* paiement* facturation facture* pago* factura* pagamento* fatura* платеж* оплат* счёт 支付 付款 退款 发票 账单",
+  paymentWeak:
+    "subscription subscriptions subscriber subscribers charge charges credit_card* wallet wallets iban accountant donation*",
+  destructive:
+    "drop_table drop_the drop_column drop_database drop_index truncate_table truncate_the purge_every purge_all purge_the purge_old purge wipe wipes delete_all drop_all drop_every delete_the delete_every delete_old hard-delete irreversible* destructive rm_-rf force_push force-push rewrite_history rewritten_history overwrite_the reset_the_production reset_the_database kubectl_delete terraform_destroy remove_the_old_table remove_old_data recreate_the_index collapse_the collapsing lösche_alle supprime_les borra* elimina_todas apague_todos удали_все 删除所有 清空 删库",
+  migrating: "migrat* backfill* schema_change* alter_table data_migration migrier* миграц* 迁移",
+  data: "table tables database databases schema column columns records rows bucket buckets snapshot snapshots volume volumes namespace namespaces soft-deleted record index backup backups branch datenbank* base_de_données bases_de_datos база* 数据库 表",
+  production:
+    "production prod live_system live_database live_customers all_customers all_users all_subscribers customer_data produktion en_producción em_produção продакшн* боев* 生产环境 线上",
+  interface:
+    "css button page style styles colour color layout label tooltip icon font margin padding typo wording text placeholder header footer navbar menu",
+
+  system:
+    "platform platforms system systems infrastructure marketplace dashboard data_lake deployment plataforma sistema plattform plateforme système платформ* систем* 平台 系统",
+
+  // How hard it is.
+  proof:
+    "prove proof proofs proven derive derivation show_that by_induction induction theorem lemma formally rigorous* necessary_and_sufficient nash_equilibrium contradiction beweis* leite démontre* prouve* demuestr* demostra* prove_que demonstre доказ* выведи докаж* 证明 推导 归纳法",
+  complexity:
+    "distributed concurren* parallel* lock-free thread-safe consensus fault-tolerant fault_tolerance high_availability zero-downtime zero_downtime real-time realtime low_latency throughput scalab* multi-tenant sharding shard replication consistency idempotent idempotency exactly-once at-least-once rollback failover transactional compiler interpreter optimizer scheduler protocol end-to-end pipeline orchestrat* platform engine verteilt* distribué* distribuid* распредел* 分布式 高可用 一致性 并发 实时 平台 引擎",
+  optimizing:
+    "optimi* performance efficient* latency bottleneck* minimize maximize profil* faster slow speed_up optimal optimier* эффективн* оптимиз* 优化 性能",
+  constraint:
+    "must without ensure ensuring at_least at_most exactly only_if unless except constraint* requirement* guarantee* such_that satisf* given subject_to handle handling including support supporting muss ohne debe sin doit sans deve sem должен без 必须 确保 支持 包含 要求",
+  sequence:
+    "then after_that first second third finally next step steps step_by_step afterwards before_that and_then dann danach zuerst ensuite puis luego después depois затем потом сначала 然后 接着 首先 最后 步骤",
+  quantity:
+    "calculate compute find evaluate determine solve integral derivative probability equation matrix vector average percentage ratio rate per total remaining sum product velocity energy pressure temperature moles voltage berechne calcule calcula вычисли найди 计算 求",
+  vague:
+    "something somehow stuff things better improve improvement clean_up nice good best some_way whatever it this that these fix_it make_it etc maybe perhaps irgendwie besser mejor mejorar améliore улучш* как-то 改进 优化一下",
+  everyday:
+    "simple simply basic quick quickly short easy just small tiny one-liner hello_world typo einfach sencillo fácil прост* 简单",
+} as const;
+
+export type Topic = keyof typeof vocabulary;
+export const topics = Object.keys(vocabulary) as readonly Topic[]; // keys of the literal above, nothing else
+
+const placeOf = new Map(topics.map((topic, number) => [topic, number]));
+
+/**
+ * A trie in flat arrays: walking it costs a few nanoseconds a letter, and most words leave it at their second or third.
+ * `symbolOf` numbers the letters that occur in terms (0: none); `next[node * symbols + symbol]` is a node (0: none).
+ */
+const entries = topics.flatMap((topic, number) =>
+  vocabulary[topic].split(" ").map((entry) => {
+    const open = entry.endsWith("*");
+    const term = (open ? entry.slice(0, -1) : entry).replaceAll("_", " ");
+    return { term, number, open: open || isHan(term.charCodeAt(term.length - 1)) };
+  }),
+);
+const symbolOf = new Uint16Array(0x10000);
+let symbols = 1;
+for (const { term } of entries) {
+  for (let at = 0; at < term.length; at++) {
+    const code = term.charCodeAt(at);
+    if (symbolOf[code] === 0) symbolOf[code] = symbols++;
+  }
+}
+const next = new Uint16Array((entries.reduce((sum, { term }) => sum + term.length, 0) + 2) * symbols);
+/** Topics of terms that end at a node: as a whole word, and as the beginning of a word. */
+const wholes: (readonly number[] | undefined)[] = [];
+const prefixes: (readonly number[] | undefined)[] = [];
+const rootNode = 1;
+let nodes = 2;
+for (const { term, number, open } of entries) {
+  let node = rootNode;
+  for (let at = 0; at < term.length; at++) {
+    const slot = node * symbols + (symbolOf[term.charCodeAt(at)] ?? 0);
+    if (next[slot] === 0) next[slot] = nodes++;
+    node = next[slot] ?? 0;
+  }
+  wholes[node] = [...(wholes[node] ?? []), number];
+  if (open) prefixes[node] = [...(prefixes[node] ?? []), number];
+}
+for (let node = 0; node < nodes; node++) {
+  // Written out so that the arrays have no holes, which cost a look-up elsewhere.
+  wholes[node] ??= undefined;
+  prefixes[node] ??= undefined;
+}
+
+/** 0: between words, 1: part of a word, 2: a Chinese character, a word by itself. */
+const classOf = new Uint8Array(0x10000);
+for (let code = 0; code < classOf.length; code++) classOf[code] = isHan(code) ? 2 : isWordCode(code) ? 1 : 0;
+
+/** What topics a text speaks of, how often, and where it first does. */
+export interface TopicCounts {
+  readonly words: number;
+  count(topic: Topic): number;
+  /** Index of the first word (not character) of the topic; Infinity when it does not occur. */
+  first(topic: Topic): number;
+}
+
+/** Counts the vocabulary's terms in one pass over a text, which the caller keeps short. Longest term wins at each word. */
+export function topicCountsOf(text: string): TopicCounts {
+  const lower = text.toLowerCase();
+  const counts = new Uint16Array(topics.length);
+  const firsts = new Float64Array(topics.length).fill(Number.POSITIVE_INFINITY);
+  let words = 0;
+  let before = 0;
+  for (let at = 0; at < lower.length; at++) {
+    const kind = classOf[lower.charCodeAt(at)] ?? 0;
+    if (kind !== 0 && (kind === 2 || before !== 1)) {
+      const found = longestTerm(lower, at);
+      if (found !== undefined) {
+        for (const number of found) {
+          counts[number] = (counts[number] ?? 0) + 1;
+          if (firsts[number] === Number.POSITIVE_INFINITY) firsts[number] = words;
+        }
+      }
+      words++;
+    }
+    before = kind;
+  }
+  return {
+    words,
+    count: (topic) => counts[placeOf.get(topic) ?? 0] ?? 0,
+    first: (topic) => firsts[placeOf.get(topic) ?? 0] ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Topics of the longest term that starts at a word's beginning. */
+function longestTerm(text: string, start: number): readonly number[] | undefined {
+  let node = rootNode;
+  let found: readonly number[] | undefined;
+  for (let at = start; at < text.length; ) {
+    node = next[node * symbols + (symbolOf[text.charCodeAt(at)] ?? 0)] ?? 0;
+    if (node === 0) break;
+    at++;
+    const whole = wholes[node];
+    if (whole !== undefined) {
+      const wordEnds = at === text.length || classOf[text.charCodeAt(at)] !== 1;
+      found = (wordEnds ? whole : prefixes[node]) ?? found;
+    }
+  }
+  return found;
+}
+
+/** Letters and digits of the scripts the vocabulary is written in, but Chinese. */
+function isWordCode(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) || // a-z; texts are in lower case
+    (code >= 48 && code <= 57) ||
+    (code >= 0xdf && code <= 0x24f) ||
+    (code >= 0x370 && code <= 0x52f)
+  );
+}
+
+function isHan(code: number): boolean {
+  return code >= 0x3400 && code <= 0x9fff;
+}
