@@ -1,0 +1,130 @@
+import { integerLiteral, migratePostgres, PostgresConnection, type PostgresRow, textLiteral } from "#db/postgres.ts";
+import {
+  type HealthStore,
+  type OverrideRow,
+  type RowChange,
+  readRow,
+  type Sample,
+  samplesKeptMs,
+} from "./health-store.ts";
+
+/** Health can wait for the next second; a message that has no answer by then is taken for lost. */
+const answerLimitMs = 1_500;
+const limits = "SET LOCAL lock_timeout = '300ms'; SET LOCAL statement_timeout = '900ms'";
+
+/**
+ * Health in PostgreSQL, over a connection of its own, for any number of nodes. Each exchange is one message. A save whose
+ * answer is lost may have happened: the next load shows it. Rejects when the database cannot be reached or its schema is newer.
+ */
+export async function openPostgresHealthStore(url: string): Promise<HealthStore> {
+  await migratePostgres(url);
+  return postgresHealthStore(new PostgresConnection(url, answerLimitMs));
+}
+
+/** The same over a connection, which it closes with itself. */
+export function postgresHealthStore(connection: PostgresConnection): HealthStore {
+  /** Runs the statements as one transaction, in one message; their answers, those around them left out. */
+  async function transact(statements: readonly string[]): Promise<readonly PostgresRow[][]> {
+    const message = ["BEGIN", limits, ...statements, "COMMIT"].join("; ");
+    try {
+      const answers = await connection.run(message);
+      return answers.slice(answers.length - 1 - statements.length, -1);
+    } catch (error) {
+      // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
+      connection.drop();
+      throw error;
+    }
+  }
+
+  return {
+    async load() {
+      const [rows = [], overrides = [], samples = []] = await connection.run(
+        `SELECT model, epoch, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health;
+         SELECT model, disabled, reset_ms, changed_ms, changed_by FROM model_override;
+         SELECT node_id, model, at_ms, answers, failures, excluded FROM model_health_sample`,
+      );
+      return { rows: rows.map(readRow), overrides: overrides.map(readOverride), samples: samples.map(readSample) };
+    },
+    async save(changes) {
+      if (changes.length === 0) return [];
+      // In one order everywhere, so that two nodes never wait for each other.
+      const sorted = changes.toSorted((a, b) => (a.model < b.model ? -1 : 1));
+      const written = await transact(sorted.map((change) => saveStatement(change)));
+      return written.flat().map((row) => String(row["model"]));
+    },
+    async report(samples) {
+      if (samples.length === 0) return;
+      const values = samples.map(
+        ({ nodeId, model, atMs, answers, failures, excluded }) =>
+          `(${textLiteral(nodeId)}, ${textLiteral(model)}, ${whole(atMs)}, ${whole(answers)}, ${whole(failures)}, ${excluded})`,
+      );
+      const oldest = Math.max(...samples.map(({ atMs }) => atMs)) - samplesKeptMs;
+      await transact([
+        `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES ${values.join(", ")}
+         ON CONFLICT (node_id, model) DO UPDATE SET at_ms = excluded.at_ms, answers = excluded.answers,
+           failures = excluded.failures, excluded = excluded.excluded`,
+        `DELETE FROM model_health_sample WHERE at_ms < ${whole(oldest)}`,
+      ]);
+    },
+    async override({ model, action, atMs, by }) {
+      const key = textLiteral(model);
+      const at = whole(atMs);
+      const who = textLiteral(by);
+      const [disabled, resetMs, changed] =
+        action === "reset"
+          ? ["false", at, "reset_ms = excluded.reset_ms"]
+          : [String(action === "disable"), "0", "disabled = excluded.disabled"];
+      await transact([
+        `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by)
+         VALUES (${key}, ${disabled}, ${resetMs}, ${at}, ${who})
+         ON CONFLICT (model) DO UPDATE SET ${changed}, changed_ms = excluded.changed_ms, changed_by = excluded.changed_by`,
+      ]);
+    },
+    async close() {
+      await connection.close();
+    },
+  };
+}
+
+/** Writes one row over the epoch it is based on, and says so by returning it. */
+function saveStatement({ model, basedOn, health, updatedMs, updatedBy }: RowChange): string {
+  const key = textLiteral(model);
+  const state = textLiteral(health.state);
+  const since = whole(health.sinceMs);
+  const reason = textLiteral(health.reason);
+  const detail = textLiteral(JSON.stringify(health.detail));
+  const at = whole(updatedMs);
+  const by = textLiteral(updatedBy);
+  if (basedOn === undefined) {
+    return `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by)
+      VALUES (${key}, 1, ${state}, ${since}, ${reason}, ${detail}, ${at}, ${by}) ON CONFLICT (model) DO NOTHING RETURNING model`;
+  }
+  return `UPDATE model_health SET epoch = epoch + 1, state = ${state}, since_ms = ${since}, reason = ${reason},
+      detail = ${detail}, updated_ms = ${at}, updated_by = ${by} WHERE model = ${key} AND epoch = ${whole(basedOn)} RETURNING model`;
+}
+
+/** Clocks and pauses may carry fractions of a millisecond; the tables do not. */
+function whole(value: number): string {
+  return integerLiteral(Math.round(value));
+}
+
+function readOverride(row: PostgresRow): OverrideRow {
+  return {
+    model: String(row["model"]),
+    disabled: row["disabled"] === true,
+    resetMs: Number(row["reset_ms"]),
+    changedMs: Number(row["changed_ms"]),
+    changedBy: String(row["changed_by"]),
+  };
+}
+
+function readSample(row: PostgresRow): Sample {
+  return {
+    nodeId: String(row["node_id"]),
+    model: String(row["model"]),
+    atMs: Number(row["at_ms"]),
+    answers: Number(row["answers"]),
+    failures: Number(row["failures"]),
+    excluded: row["excluded"] === true,
+  };
+}
