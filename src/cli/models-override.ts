@@ -29,7 +29,8 @@ const commands: readonly OverrideCommand[] = [
   },
   {
     action: "reset",
-    summary: "forget what a model has done: pauses, trips, quarantine; a model that was out is probed by the next request",
+    summary:
+      "forget what a model has done: pauses, trips, quarantine; a model that was out is probed by the next request",
     done: (key) => `${key} is forgiven what it has done. ${follow}`,
   },
 ];

@@ -4,9 +4,10 @@ import { formatUsd } from "#domain/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
+import { addOverrideCommands } from "./models-override.ts";
 import { textTable } from "./table.ts";
 
-/** `smart-gateway models`: the registry in force. */
+/** `smart-gateway models`: the registry in force, and what the operator says about a model. */
 export function modelsCommand(): Command {
   const command = new Command("models").description("the model registry");
   command
@@ -48,6 +49,7 @@ export function modelsCommand(): Command {
         "\nPrices in USD per million tokens. USED: what routing chooses for the role; others serve through the fallback chain.",
       );
     });
+  addOverrideCommands(command);
   return command;
 }
 

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { HealthStore } from "#health/health-store.ts";
+import { openHealthStore } from "#health/open-health-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "override-"));
+const url = `sqlite:${join(folder, "gateway.db")}`;
+const flash = "vendor_v4_flash";
+let gateway: HealthStore;
+beforeAll(async () => {
+  gateway = await openHealthStore(url);
+});
+afterAll(async () => {
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function models(args: readonly string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "../src/main.ts"), "models", ...args], {
+    env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { out, err, code };
+}
+const said = async () =>
+  (await gateway.load()).overrides.map(({ model, disabled, resetMs }) => ({ model, disabled, reset: resetMs > 0 }));
+
+test("disable, enable and reset reach the database that the gateway reads", async () => {
+  const disabled = await models(["disable", flash]);
+  expect(disabled).toMatchObject({ code: 0, err: "" });
+  expect(disabled.out).toContain(`${flash} is disabled`);
+  expect(await said()).toEqual([{ model: flash, disabled: true, reset: false }]);
+  const reset = await models(["reset", flash, "--json"]);
+  expect(JSON.parse(reset.out)).toEqual({ ok: true, model: flash, action: "reset", at_ms: expect.any(Number) });
+  expect(await said()).toEqual([{ model: flash, disabled: true, reset: true }]);
+  expect(await models(["enable", flash])).toMatchObject({ code: 0 });
+  expect(await said()).toEqual([{ model: flash, disabled: false, reset: true }]);
+});
+
+test("a key that is not in the registry is refused, with the nearest one, and exit code 2", async () => {
+  const refused = await models(["disable", "vendor_v4_flsh"]);
+  expect(refused).toMatchObject({ code: 2, out: "" });
+  expect(refused.err).toContain(`did you mean ${flash}?`);
+});
+
+test("a database that no gateway could share is refused, and none is made by a mistyped path", async () => {
+  const missing = join(folder, "elsewhere.db");
+  expect(await models(["disable", flash], { DATABASE_URL: `sqlite:${missing}` })).toMatchObject({ code: 1, out: "" });
+  expect(await Bun.file(missing).exists()).toBe(false);
+  expect(await models(["disable", flash], { DATABASE_URL: "sqlite::memory:" })).toMatchObject({ code: 1 });
+});
+
+test("a database that cannot be reached is said so, without its password", async () => {
+  const secret = `hunter${2}-word`;
+  const failed = await models(["reset", flash, "--json"], { DATABASE_URL: `postgres://ada:${secret}@127.0.0.1:1/x` });
+  expect(failed.code).toBe(1);
+  expect(JSON.parse(failed.out)).toMatchObject({ ok: false });
+  expect(failed.out + failed.err).not.toContain(secret);
+});
