@@ -96,7 +96,12 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       return failed(statusFailure(status, messageOfBody(body.text), wait));
     }
     const type = headers.get("content-type") ?? "";
-    if (attempt.call.stream && !/\bjson\b/i.test(type)) return stream(response, attempt);
+    if (attempt.call.stream && /^\s*text\/html/i.test(type)) {
+      attempt.end(true);
+      return failed(garbage("the upstream answered a web page instead of a stream"));
+    }
+    // Servers are careless about the type of a stream, but not about JSON.
+    if (attempt.call.stream && !/\bjson\b/i.test(type)) return stream(response, attempt, wait);
     return whole(response, attempt, wait);
   }
 
@@ -139,7 +144,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     return { kind: "stream", events: once(only), firstEventMs: now() - attempt.startedAt };
   }
 
-  async function stream(response: Response, attempt: Attempt): Promise<UpstreamReply> {
+  async function stream(response: Response, attempt: Attempt, wait: number | undefined): Promise<UpstreamReply> {
     if (response.body === null) {
       release(attempt, response.headers, true);
       return failed(garbage("the upstream's stream is empty"));
@@ -152,7 +157,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();
-      return failed(failure, events.report);
+      return failed(wait === undefined ? failure : { retryAfterMs: wait, ...failure }, events.report);
     }
     return { kind: "stream", events, firstEventMs: now() - attempt.startedAt };
   }

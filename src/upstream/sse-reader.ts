@@ -1,6 +1,3 @@
-const lf = 10;
-const cr = 13;
-
 /** What became of a piece of input: read, or one event grew past the bound (then the reader is of no further use). */
 export type SsePush = "read" | "too_large";
 
@@ -13,26 +10,25 @@ export type SseSink = (data: string, name: string) => void;
 /**
  * Reads server-sent events from bytes that may be split anywhere, also inside a UTF-8 sequence or between CR and LF.
  * Lines end in LF, CRLF or CR; a byte order mark at the start is skipped; comments are counted and dropped; `id` and
- * `retry` are ignored, since nothing here reconnects.
- *
- * Bytes are held back until their line is whole and only then decoded: a line end is never part of a longer UTF-8
- * sequence, so no decoder has to keep state, and the usual read (whole events) is neither copied nor joined.
+ * `retry` are ignored, since nothing here reconnects. An event is given out as soon as its last byte is in, also when
+ * that is a CR that an LF may follow.
  */
 export class SseReader {
-  readonly #maxEventBytes: number;
-  /** Bytes of a line whose end has not come yet, in order, and how many they are. */
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  readonly #maxEventChars: number;
+  readonly #decoder = new TextDecoder();
+  /** Pieces of a line whose end has not come yet, in order, and how long they are together; joined once it has. */
+  #held: string[] = [];
+  #heldLength = 0;
   /** Data of the event being read; undefined while it has none. */
   #data: string | undefined;
   #name = "";
-  #atStart = true;
-  /** The last line ended in CR at the very end of the input: an LF that comes next belongs to it. */
+  /** The input so far ended in CR: an LF that comes next belongs to it. */
   #afterCr = false;
   #comments = 0;
 
-  constructor(maxEventBytes: number) {
-    this.#maxEventBytes = maxEventBytes;
+  /** `maxEventChars` bounds what is held of one event, in UTF-16 units (never more than its bytes). */
+  constructor(maxEventChars: number) {
+    this.#maxEventChars = maxEventChars;
   }
 
   /** Comment lines so far. */
@@ -40,31 +36,25 @@ export class SseReader {
     return this.#comments;
   }
 
-  push(input: Uint8Array, sink: SseSink): SsePush {
-    let bytes = input;
-    if (this.#atStart) {
-      const start = this.#withoutMark(bytes);
-      if (start === undefined) return "read";
-      bytes = start;
-    }
-    if (this.#afterCr && bytes.length > 0) {
+  push(bytes: Uint8Array, sink: SseSink): SsePush {
+    let text = this.#decoder.decode(bytes, { stream: true });
+    if (text === "") return "read";
+    if (this.#afterCr) {
       this.#afterCr = false;
-      if (bytes[0] === lf) bytes = bytes.subarray(1);
+      if (text.startsWith("\n")) text = text.slice(1);
     }
-    const end = lastLineEnd(bytes);
-    if (end < 0) {
-      this.#hold(bytes);
-      return this.#tooLarge() ? "too_large" : "read";
+    if (text.includes("\r")) {
+      this.#afterCr = text.endsWith("\r");
+      text = text.replace(/\r\n?/g, "\n");
     }
-    const lines = end + 1 === bytes.length ? bytes : bytes.subarray(0, end + 1);
-    this.#afterCr = lines[end] === cr;
-    const text = this.#heldBytes === 0 ? decode(lines) : this.#joined(lines);
-    this.#lines(text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text, sink);
-    if (end + 1 < bytes.length) {
-      this.#afterCr = false;
-      this.#hold(bytes.subarray(end + 1));
+    const end = text.lastIndexOf("\n") + 1;
+    if (end > 0) this.#lines(this.#heldLength === 0 ? text : this.#released() + text, text.length - end, sink);
+    if (end < text.length) {
+      const rest = end === 0 ? text : text.slice(end);
+      this.#held.push(rest);
+      this.#heldLength += rest.length;
     }
-    return this.#tooLarge() ? "too_large" : "read";
+    return this.#heldLength + (this.#data?.length ?? 0) > this.#maxEventChars ? "too_large" : "read";
   }
 
   /**
@@ -72,62 +62,38 @@ export class SseReader {
    * blank line; a receiver must expect it to be cut short.
    */
   finish(sink: SseSink): void {
-    if (this.#heldBytes > 0) {
-      this.#atStart = false;
-      this.#lines(`${this.#joined(new Uint8Array(0))}\n`, sink);
-    }
+    const last = this.#released() + this.#decoder.decode();
+    if (last !== "") this.#lines(`${last}\n`, 0, sink);
     this.#dispatch(sink);
   }
 
-  /** Skips a byte order mark; undefined while the first bytes could still become one. */
-  #withoutMark(input: Uint8Array): Uint8Array | undefined {
-    let bytes = input;
-    if (this.#heldBytes > 0) {
-      bytes = Buffer.concat([...this.#held, input]);
-      this.#held = [];
-      this.#heldBytes = 0;
-    }
-    const seen = Math.min(bytes.length, mark.length);
-    for (let i = 0; i < seen; i++) {
-      if (bytes[i] !== mark[i]) {
-        this.#atStart = false;
-        return bytes;
-      }
-    }
-    if (seen < mark.length) {
-      this.#hold(bytes);
-      return undefined;
-    }
-    this.#atStart = false;
-    return bytes.subarray(mark.length);
-  }
-
-  #hold(bytes: Uint8Array): void {
-    if (bytes.length === 0) return;
-    // The runtime hands out each read in a buffer of its own, so keeping a view is safe and needs no copy.
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-  }
-
-  #joined(lines: Uint8Array): string {
-    const all = Buffer.concat([...this.#held, lines]);
+  #released(): string {
+    const text = this.#held.join("");
     this.#held = [];
-    this.#heldBytes = 0;
-    return decode(all);
+    this.#heldLength = 0;
+    return text;
   }
 
-  #tooLarge(): boolean {
-    return this.#heldBytes + (this.#data?.length ?? 0) > this.#maxEventBytes;
-  }
-
-  /** `text` is whole lines, each ended by one LF. */
-  #lines(text: string, sink: SseSink): void {
+  /** Reads the whole lines of `text`, each ended by one LF, up to its last `tail` characters. */
+  #lines(text: string, tail: number, sink: SseSink): void {
+    const until = text.length - tail;
     let from = 0;
-    while (from < text.length) {
+    while (from < until) {
       const to = text.indexOf("\n", from);
-      if (to === from) this.#dispatch(sink);
-      else if (text.startsWith("data: ", from)) this.#addData(text.slice(from + 6, to));
-      else this.#otherLine(text.slice(from, to));
+      if (to === from) {
+        this.#dispatch(sink);
+      } else if (text.startsWith("data: ", from)) {
+        const value = text.slice(from + 6, to);
+        if (this.#data === undefined && this.#name === "" && to + 1 < until && text.charCodeAt(to + 1) === lf) {
+          // One data line and the blank line after it: nearly every event there is.
+          sink(value, "");
+          from = to + 2;
+          continue;
+        }
+        this.#addData(value);
+      } else {
+        this.#otherLine(text.slice(from, to));
+      }
       from = to + 1;
     }
   }
@@ -158,14 +124,4 @@ export class SseReader {
   }
 }
 
-const mark = [0xef, 0xbb, 0xbf];
-
-/** The place of the last LF or CR; -1 when there is none. */
-function lastLineEnd(bytes: Uint8Array): number {
-  if (bytes[bytes.length - 1] === lf) return bytes.length - 1;
-  return Math.max(bytes.lastIndexOf(lf), bytes.lastIndexOf(cr));
-}
-
-function decode(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-}
+const lf = 10;

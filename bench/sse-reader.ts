@@ -1,0 +1,96 @@
+/**
+ * Chunks per second of the SSE reader beside `eventsource-parser`, on the same bytes, cut as a network would cut them.
+ * Run: `bun bench/sse-reader.ts`. Prints one line per reader and cut; each figure is the best of five rounds.
+ */
+import { SseReader } from "#upstream/sse-reader.ts";
+import { StreamJudge } from "#upstream/stream-judge.ts";
+
+const words = ["The", " quick", " brown", " Grüße", " 🌍", " fox", "\\n", " jumps"];
+const events = 20_000;
+const body = Buffer.from(
+  Array.from({ length: events }, (_, i) => {
+    const delta = JSON.stringify({ content: words[i % words.length] });
+    return `data: {"id":"gen-1763700000-a1","object":"chat.completion.chunk","created":1763700000,"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":null}]}\n\n`;
+  }).join(""),
+);
+
+function cut(size: number): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < body.length; at += size) pieces.push(Uint8Array.from(body.subarray(at, at + size)));
+  return pieces;
+}
+
+/** One event in each read, the commonest case: a model writes slower than the network. */
+function whole(): Uint8Array[] {
+  return body
+    .toString()
+    .split(/(?<=\n\n)/)
+    .map((event) => Uint8Array.from(Buffer.from(event)));
+}
+
+type Read = (pieces: Uint8Array[]) => number;
+const readers: { [name: string]: Read } = {
+  "ours, data only": (pieces) => {
+    let seen = 0;
+    const reader = new SseReader(1_048_576);
+    for (const piece of pieces) reader.push(piece, () => seen++);
+    return seen;
+  },
+  "ours, parsed and judged": (pieces) => {
+    let seen = 0;
+    const reader = new SseReader(1_048_576);
+    const judge = new StreamJudge();
+    for (const piece of pieces) {
+      reader.push(piece, (data, name) => {
+        if (judge.judge(data, name).kind === "chunk") seen++;
+      });
+    }
+    return seen;
+  },
+};
+
+// The parser comes with a development dependency; without it only our own figures are printed.
+const specifier = "eventsource-parser";
+const other:
+  | { createParser(on: { onEvent(event: { data: string }): void }): { feed(text: string): void } }
+  | undefined = await import(specifier).catch(() => undefined);
+if (other === undefined) console.log("eventsource-parser is not installed: skipped");
+else {
+  readers["eventsource-parser, data only"] = (pieces) => {
+    let seen = 0;
+    const parser = other.createParser({ onEvent: () => seen++ });
+    const decoder = new TextDecoder();
+    for (const piece of pieces) parser.feed(decoder.decode(piece, { stream: true }));
+    return seen;
+  };
+  readers["eventsource-parser, parsed"] = (pieces) => {
+    let seen = 0;
+    const parser = other.createParser({
+      onEvent: ({ data }) => {
+        if (typeof JSON.parse(data) === "object") seen++;
+      },
+    });
+    const decoder = new TextDecoder();
+    for (const piece of pieces) parser.feed(decoder.decode(piece, { stream: true }));
+    return seen;
+  };
+}
+
+for (const [cuts, pieces] of Object.entries({
+  "one event a read": whole(),
+  "100 bytes": cut(100),
+  "16 kB": cut(16_384),
+})) {
+  for (const [name, read] of Object.entries(readers)) {
+    let best = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < 6; round++) {
+      const start = performance.now();
+      const seen = read(pieces);
+      const took = performance.now() - start;
+      if (seen !== events) throw new Error(`${name}: ${seen} events of ${events}`);
+      // The first round warms up.
+      if (round > 0) best = Math.min(best, took);
+    }
+    console.log(`${cuts.padEnd(18)} ${name.padEnd(30)} ${Math.round(events / best)}k chunks/s`);
+  }
+}
