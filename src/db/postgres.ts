@@ -102,6 +102,16 @@ export function textLiteral(text: string | null): string {
   return `E'${escaped}'`;
 }
 
+const plainElement = /^(?!null$)[A-Za-z0-9_./:@-]+$/i;
+
+/** Texts as an SQL array: in its short form where all are plain words. */
+export function textArrayLiteral(texts: readonly (string | null)[]): string {
+  if (texts.every((text) => text === null || plainElement.test(text))) {
+    return `CAST('{${texts.map((text) => text ?? "NULL").join(",")}}' AS text[])`;
+  }
+  return `CAST(ARRAY[${texts.map(textLiteral).join(",")}] AS text[])`;
+}
+
 /** A whole number as an SQL literal; anything else is a defect. */
 export function integerLiteral(value: number | null): string {
   if (value === null) return "NULL";
@@ -126,7 +136,7 @@ export async function migratePostgres(
       } catch (error) {
         const state = sqlStateOf(error) ?? "";
         // CREATE TABLE IF NOT EXISTS of two sessions at once can fail in the catalogue; deadlocks and restarts are repeated.
-        if (attempt >= 10 || !["23505", "42P07", "40001", "40P01"].includes(state)) throw error;
+        if (attempt >= 10 || !["23505", "42710", "42P07", "40001", "40P01"].includes(state)) throw error;
         await connection.run("ROLLBACK");
       }
     }

@@ -1,0 +1,275 @@
+/**
+ * What the ledger can do on this machine: reserve+settle pairs per second and how long each waits, open and closed loop,
+ * on SQLite and PostgreSQL (1 and 4 nodes), beside one transaction for each operation, in the same run.
+ *
+ *   bun bench/ledger.ts [--seconds 5] [--only sqlite|postgres] [--json]
+ *
+ * Every pair writes what a live one does: admission and settlement with their entries on two accounts, durable before the
+ * answer. All pairs share one day account and eight goals: the hottest rows there can be.
+ */
+import { Database } from "bun:sqlite";
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import { PostgresConnection } from "#db/postgres.ts";
+import { nanoUsd } from "#domain/money.ts";
+import { audit } from "#ledger/audit.ts";
+import type { Ledger, Reservation } from "#ledger/ledger.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
+import { SqliteBooks } from "#ledger/sqlite-books.ts";
+import { postgresMissing, startPostgres } from "../test/postgres.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "5" },
+    only: { type: "string" },
+    json: { type: "boolean", default: false },
+    // What the benchmark starts itself as.
+    node: { type: "string" },
+    url: { type: "string" },
+    rate: { type: "string" },
+    callers: { type: "string" },
+  },
+});
+const seconds = Number(flags.seconds);
+const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+const cap = nanoUsd(9_000_000_000_000_000);
+
+interface Figures {
+  readonly what: string;
+  readonly pairsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly loopP99Ms: number;
+  readonly failed: number;
+}
+
+let made = 0;
+function nextReservation(): Reservation {
+  made += 1;
+  const id = Bun.randomUUIDv7();
+  return {
+    id,
+    requestId: id,
+    attempt: 1,
+    goal: `bench/${made % 8}`,
+    modelKey: "vendor_v4_flash",
+    amount: nanoUsd(1_000_000),
+    perGoalHard: cap,
+    perDayHard: cap,
+    deadlineMs: 600_000,
+  };
+}
+
+async function pair(ledger: Ledger): Promise<boolean> {
+  const reservation = nextReservation();
+  const reply = await ledger.reserve(reservation);
+  if (reply.kind !== "held") return false;
+  await ledger.resolve([{ id: reservation.id, kind: "settled", actual: nanoUsd(400_000), source: "upstream_cost" }]);
+  return true;
+}
+
+/** Runs pairs for the time given. With a rate: an open loop, started on schedule whether or not earlier ones are done. */
+async function run(what: string, ledger: Ledger, load: { rate?: number; callers?: number }): Promise<Figures> {
+  const loop = monitorEventLoopDelay({ resolution: 1 });
+  const waits: number[] = [];
+  let failed = 0;
+  const one = async () => {
+    const from = performance.now();
+    if (await pair(ledger)) waits.push(performance.now() - from);
+    else failed += 1;
+  };
+  for (let i = 0; i < 200; i++) await Promise.all([one(), one(), one(), one()]);
+  waits.length = 0;
+  failed = 0;
+  loop.enable();
+  const started = performance.now();
+  const ends = started + seconds * 1_000;
+  if (load.rate !== undefined) {
+    const running = new Set<Promise<void>>();
+    let sent = 0;
+    while (performance.now() < ends) {
+      const due = Math.floor(((performance.now() - started) / 1_000) * load.rate);
+      for (; sent < due; sent++) {
+        const next = one().finally(() => running.delete(next));
+        running.add(next);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(running);
+  } else {
+    const caller = async () => {
+      while (performance.now() < ends) await one();
+    };
+    await Promise.all(Array.from({ length: load.callers ?? 64 }, caller));
+  }
+  const took = (performance.now() - started) / 1_000;
+  loop.disable();
+  return { what, pairsPerSecond: waits.length / took, ...shares(waits), loopP99Ms: loop.percentile(99) / 1e6, failed };
+}
+
+function shares(waits: number[]): { p50Ms: number; p99Ms: number } {
+  const sorted = waits.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+const figures: Figures[] = [];
+function show(one: Figures): void {
+  figures.push(one);
+  if (flags.json) return;
+  const n = (value: number, digits: number) => value.toFixed(digits).padStart(9);
+  console.log(
+    `${one.what.padEnd(52)}${n(one.pairsPerSecond, 0)} pairs/s  p50 ${n(one.p50Ms, 2)} ms  p99 ${n(one.p99Ms, 2)} ms  ` +
+      `event loop p99 ${n(one.loopP99Ms, 2)} ms${one.failed > 0 ? `  ${one.failed} not held` : ""}`,
+  );
+}
+
+async function sqlite(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
+  try {
+    const path = join(folder, "gateway.db");
+    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "bench", clock });
+    show(await run("SQLite, closed loop, 1 caller", ledger, { callers: 1 }));
+    show(await run("SQLite, closed loop, 64 callers", ledger, { callers: 64 }));
+    show(await run("SQLite, open loop, 5,000 pairs/s", ledger, { rate: 5_000 }));
+    show(await run("SQLite, open loop, 10,000 pairs/s", ledger, { rate: 10_000 }));
+    show(await run("SQLite, closed loop, 512 callers", ledger, { callers: 512 }));
+    await ledger.close(5_000);
+    const db = new Database(path, { readonly: true });
+    await balanced(async (sql) => db.query<Record<string, unknown>, []>(sql).all());
+    db.close();
+    show(sqliteOneEach(join(folder, "one-each.db")));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The same statements and the same durability, one transaction for each reserve and each settle, without the thread. */
+function sqliteOneEach(path: string): Figures {
+  const books = new SqliteBooks(path);
+  const node = books.join("bench", Date.now());
+  const waits: number[] = [];
+  const ends = performance.now() + seconds * 1_000;
+  const started = performance.now();
+  while (performance.now() < ends) {
+    const from = performance.now();
+    const reservation = nextReservation();
+    books.commit({ node, operations: [{ kind: "reserve", reservation }] }, Date.now());
+    const resolution = { id: reservation.id, kind: "settled", actual: nanoUsd(400_000), source: "usage" } as const;
+    books.commit({ node, operations: [{ kind: "resolve", resolution }] }, Date.now());
+    waits.push(performance.now() - from);
+  }
+  const took = (performance.now() - started) / 1_000;
+  books.close();
+  const what = "SQLite, one transaction each";
+  return { what, pairsPerSecond: waits.length / took, ...shares(waits), loopP99Ms: Number.NaN, failed: 0 };
+}
+
+async function postgres(): Promise<void> {
+  const missing = postgresMissing();
+  if (missing !== undefined) {
+    console.log(`PostgreSQL: not measured, ${missing}`);
+    return;
+  }
+  const server = await startPostgres({ shared_buffers: "256MB", max_wal_size: "4GB" });
+  try {
+    const url = await server.createDatabase();
+    const ledger = await openLedger(url, { nodeId: "bench", clock });
+    show(await run("PostgreSQL, closed loop, 1 caller", ledger, { callers: 1 }));
+    show(await run("PostgreSQL, closed loop, 64 callers", ledger, { callers: 64 }));
+    show(await run("PostgreSQL, open loop, 5,000 pairs/s", ledger, { rate: 5_000 }));
+    show(await run("PostgreSQL, open loop, 10,000 pairs/s", ledger, { rate: 10_000 }));
+    show(await run("PostgreSQL, closed loop, 512 callers", ledger, { callers: 512 }));
+    show(await run("PostgreSQL, closed loop, 2,048 callers", ledger, { callers: 2_048 }));
+    await ledger.close(5_000);
+    show(await nodes(url, 4, 256));
+    show(await postgresOneEach(await server.createDatabase(), 1));
+    show(await postgresOneEach(await server.createDatabase(), 16));
+    const connection = new PostgresConnection(url, 30_000);
+    await balanced(async (sql) => (await connection.run(sql))[0] ?? []);
+    await connection.close();
+  } finally {
+    await server.remove();
+  }
+}
+
+/** Several gateway processes on the same rows. */
+async function nodes(url: string, count: number, callers: number): Promise<Figures> {
+  const children = Array.from({ length: count }, (_, i) =>
+    Bun.spawn(
+      [
+        process.execPath,
+        import.meta.path,
+        "--node",
+        `bench-${i}`,
+        "--url",
+        url,
+        "--callers",
+        String(callers),
+        "--seconds",
+        String(seconds),
+      ],
+      { stdout: "pipe", stderr: "inherit" },
+    ),
+  );
+  const parts = await Promise.all(
+    children.map(async (child) => JSON.parse(await new Response(child.stdout).text()) as Figures),
+  );
+  const worst = (pick: (one: Figures) => number) => Math.max(...parts.map(pick));
+  return {
+    what: `PostgreSQL, closed loop, ${count} nodes of ${callers} callers`,
+    pairsPerSecond: parts.reduce((sum, one) => sum + one.pairsPerSecond, 0),
+    p50Ms: worst((one) => one.p50Ms),
+    p99Ms: worst((one) => one.p99Ms),
+    loopP99Ms: worst((one) => one.loopP99Ms),
+    failed: parts.reduce((sum, one) => sum + one.failed, 0),
+  };
+}
+
+/** What a gateway without batches does: each operation a transaction of its own, over a pool of connections. */
+async function postgresOneEach(url: string, connections: number): Promise<Figures> {
+  const ledgers = await Promise.all(
+    Array.from({ length: connections }, (_, i) => openLedger(url, { nodeId: `one-each-${i}`, clock })),
+  );
+  const waits: number[] = [];
+  let failed = 0;
+  const ends = performance.now() + seconds * 1_000;
+  const started = performance.now();
+  await Promise.all(
+    ledgers.map(async (ledger) => {
+      // One caller for each connection: no operation ever finds another one to share its transaction with.
+      while (performance.now() < ends) {
+        const from = performance.now();
+        if (await pair(ledger)) waits.push(performance.now() - from);
+        else failed += 1;
+      }
+    }),
+  );
+  const took = (performance.now() - started) / 1_000;
+  await Promise.all(ledgers.map((ledger) => ledger.close(5_000)));
+  const what = `PostgreSQL, one transaction each, ${connections} connection${connections > 1 ? "s" : ""}`;
+  return { what, pairsPerSecond: waits.length / took, ...shares(waits), loopP99Ms: Number.NaN, failed };
+}
+
+async function balanced(query: (sql: string) => Promise<readonly Record<string, unknown>[]>): Promise<void> {
+  const { findings, reservations } = await audit(query, Date.now());
+  if (findings.length > 0) throw new Error(`the books do not balance: ${JSON.stringify(findings.slice(0, 3))}`);
+  if (!flags.json) console.log(`${"".padEnd(4)}audit clean over ${reservations} reservations`);
+}
+
+if (flags.node !== undefined && flags.url !== undefined) {
+  const ledger = await openLedger(flags.url, { nodeId: flags.node, clock });
+  const load = flags.rate === undefined ? { callers: Number(flags.callers) } : { rate: Number(flags.rate) };
+  const result = await run(flags.node, ledger, load);
+  await ledger.close(5_000);
+  console.log(JSON.stringify(result));
+} else {
+  if (!flags.json) console.log(`${cpus().length} cores, Bun ${Bun.version}, ${seconds} s each\n`);
+  if (flags.only !== "postgres") await sqlite();
+  if (flags.only !== "sqlite") await postgres();
+  if (flags.json) console.log(JSON.stringify(figures, null, 2));
+}
+process.exit(0);
