@@ -263,6 +263,16 @@ describe("metrics", () => {
     });
   });
 
+  test("survive absurd figures from an upstream", async () => {
+    const metrics = createMetrics();
+    const usage = { input: Number.NaN, cachedInput: -5, output: Number.POSITIVE_INFINITY, reasoning: 7 };
+    const attempts = record.attempts.map((attempt) => ({ ...attempt, usage, durationMs: Number.NaN }));
+    metrics.requestFinished({ ...record, attempts, timings: { decisionMs: -1, totalMs: Number.NaN } });
+    const found = await samples(metrics);
+    expect(found.get('smart_gateway_tokens_total{model="vendor_v4_pro",kind="reasoning"}')).toBe(7);
+    expect(found.has('smart_gateway_tokens_total{model="vendor_v4_pro",kind="output"}')).toBe(false);
+  });
+
   test("have a bounded number of series, however many rules and models there are", async () => {
     const metrics = createMetrics();
     for (let i = 0; i < 1_000; i++)

@@ -1,8 +1,9 @@
-import { type DestinationStream, destination as fileDestination, type Logger, pino } from "pino";
 import { formatUsd } from "#domain/money.ts";
 import type { Alias, RoutingDecision } from "#domain/routing.ts";
 import type { RequestOutcome, RequestRecord } from "#records/record.ts";
-import type { LogLevel } from "#settings/settings.ts";
+import { type LogLevel, logLevels } from "#settings/settings.ts";
+import { bufferedOutput } from "./buffered-output.ts";
+import { prettyLine } from "./pretty-line.ts";
 
 /**
  * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a boolean, a
@@ -135,18 +136,31 @@ export interface LogOptions {
 export const silentLog: Log = () => undefined;
 
 export function createLog(options: LogOptions): ClosableLog {
-  const { stream, flush } = options.format === "pretty" ? prettyStream(options) : jsonStream(options);
-  const logger: Logger = pino(
-    {
-      level: options.level,
-      base: options.nodeId === undefined ? null : { node: logId(options.nodeId) },
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    stream,
-  );
-  const log: Log = (event, fields) => logger[levels[event]]({ event, ...fields });
+  const { write, flush } = output(options);
+  const threshold = logLevels.indexOf(options.level);
+  const line = options.format === "pretty" ? prettyLines(options) : jsonLines(options);
+  const log: Log = (event, fields) => {
+    if (logLevels.indexOf(levels[event]) >= threshold) write(line(event, fields));
+  };
   return Object.assign(log, { flush });
+}
+
+type Line = (event: LogEvent, fields: object) => string;
+
+/** What precedes the time is the same on every line of an event; `fields` are flat, so one `stringify` makes the rest. */
+function jsonLines({ nodeId }: LogOptions): Line {
+  const node = nodeId === undefined ? "" : `"node":${JSON.stringify(logId(nodeId))},`;
+  return (event, fields) => {
+    const head = `{"level":"${levels[event]}",${node}"event":"${event}","time":"${new Date().toISOString()}"`;
+    const rest = JSON.stringify(fields);
+    return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
+  };
+}
+
+function prettyLines({ destination }: LogOptions): Line {
+  const color = destination === undefined && !process.env["NO_COLOR"];
+  return (event, fields) =>
+    prettyLine({ time: new Date(), level: levels[event], event, fields: Object.entries(fields), color });
 }
 
 /** The log fields of an error: its name, code and where in our code it arose; never its message. */
@@ -198,41 +212,16 @@ function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }
 
-interface OpenStream {
-  readonly stream: DestinationStream;
-  flush(): void;
+function output({ destination, format }: LogOptions): { write(line: string): void; flush(): void } {
+  if (destination !== undefined) return { write: (line) => void destination.write(line), flush: () => undefined };
+  if (format === "pretty") {
+    // A terminal shows each line at once. A reader that went away must not take the gateway down.
+    process.stdout.on("error", () => undefined);
+    return { write: (line) => void process.stdout.write(line), flush: () => undefined };
+  }
+  const dropped = (lines: number) =>
+    `{"level":"warn","event":"log_lines_dropped","time":"${new Date().toISOString()}","lines":${lines}}\n`;
+  const buffered = bufferedOutput(1, { dropped });
+  process.on("exit", buffered.flush);
+  return buffered;
 }
-
-/** Buffered: a line costs no system call of its own. Written out every 200 ms, at 8 KiB, and at exit. */
-function jsonStream({ destination }: LogOptions): OpenStream {
-  if (destination !== undefined) return { stream: destination, flush: () => undefined };
-  const stream = fileDestination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 200, maxLength: 8_388_608 });
-  stream.on("error", readerGone);
-  const flush = () => {
-    try {
-      stream.flushSync();
-    } catch {
-      // Not open yet, or the reader is gone: there is nobody to tell.
-    }
-  };
-  process.on("exit", flush);
-  return { stream, flush };
-}
-
-function prettyStream({ destination }: LogOptions): OpenStream {
-  // Loaded only where it is used: a gateway that logs JSON starts without it.
-  const { prettyFactory }: typeof import("pino-pretty") = require("pino-pretty");
-  const pretty = prettyFactory({
-    colorize: destination === undefined && process.env["NO_COLOR"] === undefined,
-    translateTime: "SYS:HH:MM:ss.l",
-    ignore: "pid,hostname,node,event",
-    singleLine: true,
-    messageKey: "event",
-  });
-  if (destination === undefined) process.stdout.on("error", readerGone);
-  const write = (text: string) => (destination ?? process.stdout).write(text);
-  return { stream: { write: (line: string) => void write(pretty(line) ?? "") }, flush: () => undefined };
-}
-
-/** A reader that went away (`| head`) must not take the gateway down. */
-function readerGone(): void {}

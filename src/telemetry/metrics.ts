@@ -76,30 +76,22 @@ export function createMetrics(): Metrics {
   const modelLabel = boundedLabel();
   const ruleLabel = boundedLabel();
 
-  const requests = new Counter({
-    name: "smart_gateway_requests_total",
-    help: "Chat requests, by alias, tier of the model that answered (or was chosen), cause of the decision, and status.",
-    labelNames: ["alias", "tier", "cause", "status"],
-    registers,
-  });
-  const outcomes = new Counter({
-    name: "smart_gateway_request_outcomes_total",
-    help: "Chat requests, by how they ended and whether they streamed.",
-    labelNames: ["outcome", "stream"],
-    registers,
-  });
-  const rejections = new Counter({
-    name: "smart_gateway_rejections_total",
-    help: "Requests refused at the edge, before there was a decision (401, 404, 405, 413, 400, 422 …).",
-    labelNames: ["route", "status"],
-    registers,
-  });
-  const dryRuns = new Counter({
-    name: "smart_gateway_dry_runs_total",
-    help: "Dry runs of the decision, by cause.",
-    labelNames: ["cause"],
-    registers,
-  });
+  const requests = tally(
+    "smart_gateway_requests_total",
+    "Chat requests, by alias, tier of the model that answered (or was chosen), cause of the decision, and status.",
+    ["alias", "tier", "cause", "status"],
+  );
+  const outcomes = tally(
+    "smart_gateway_request_outcomes_total",
+    "Chat requests, by how they ended and whether they streamed.",
+    ["outcome", "stream"],
+  );
+  const rejections = tally(
+    "smart_gateway_rejections_total",
+    "Requests refused at the edge, before there was a decision (401, 404, 405, 413, 400, 422 …).",
+    ["route", "status"],
+  );
+  const dryRuns = tally("smart_gateway_dry_runs_total", "Dry runs of the decision, by cause.", ["cause"]);
   const decisionSeconds = new Histogram({
     name: "smart_gateway_decision_duration_seconds",
     help: "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
@@ -128,70 +120,51 @@ export function createMetrics(): Metrics {
     buckets: coarse,
     registers,
   });
-  const attempts = new Counter({
-    name: "smart_gateway_upstream_attempts_total",
-    help: "Calls to the upstream, by model, purpose and outcome (answered, or the kind of failure).",
-    labelNames: ["model", "purpose", "outcome"],
-    registers,
-  });
-  const retries = new Counter({
-    name: "smart_gateway_retries_total",
-    help: "Calls beyond a request's first: repeats on the same model, and fail-overs to the next.",
-    labelNames: ["kind"],
-    registers,
-  });
-  const tokens = new Counter({
-    name: "smart_gateway_tokens_total",
-    help: "Tokens as the upstream counts them. Input includes cached_input, output includes reasoning.",
-    labelNames: ["model", "kind"],
-    registers,
-  });
-  const cost = new Counter({
-    name: "smart_gateway_cost_usd_total",
-    help: "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
-    labelNames: ["model"],
-    registers,
-  });
-  const redactions = new Counter({
-    name: "smart_gateway_redactions_total",
-    help: "Values replaced by the privacy gate, by rule.",
-    labelNames: ["rule"],
-    registers,
-  });
-  const sensitiveBlocks = new Counter({
-    name: "smart_gateway_sensitive_blocks_total",
-    help: "Decisions in which the privacy gate forced a downgrade or denial.",
-    registers,
-  });
-  const reservations = new Counter({
-    name: "smart_gateway_reservations_total",
-    help: "Reservations asked for, by answer.",
-    labelNames: ["answer"],
-    registers,
-  });
-  const held = new Counter({
-    name: "smart_gateway_held_usd_total",
-    help: "Money held before dispatch, in US dollars, all holds added up.",
-    registers,
-  });
-  const overruns = new Counter({
-    name: "smart_gateway_overrun_usd_total",
-    help: "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
-    labelNames: ["model"],
-    registers,
-  });
-  const healthChanges = new Counter({
-    name: "smart_gateway_model_health_changes_total",
-    help: "Changes of a model's health, by the state entered.",
-    labelNames: ["model", "to"],
-    registers,
-  });
-  const reloads = new Counter({
-    name: "smart_gateway_config_reloads_total",
-    help: "Re-readings of policy and registry, by result.",
-    labelNames: ["result"],
-    registers,
-  });
+  const attempts = tally(
+    "smart_gateway_upstream_attempts_total",
+    "Calls to the upstream, by model, purpose and outcome (answered, or the kind of failure).",
+    ["model", "purpose", "outcome"],
+  );
+  const retries = tally(
+    "smart_gateway_retries_total",
+    "Calls beyond a request's first: repeats on the same model, and fail-overs to the next.",
+    ["kind"],
+  );
+  const tokens = tally(
+    "smart_gateway_tokens_total",
+    "Tokens as the upstream counts them. Input includes cached_input, output includes reasoning.",
+    ["model", "kind"],
+  );
+  const cost = tally(
+    "smart_gateway_cost_usd_total",
+    "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
+    ["model"],
+  );
+  const redactions = tally("smart_gateway_redactions_total", "Values replaced by the privacy gate, by rule.", ["rule"]);
+  const sensitiveBlocks = tally(
+    "smart_gateway_sensitive_blocks_total",
+    "Decisions in which the privacy gate forced a downgrade or denial.",
+    [],
+  );
+  const reservations = tally("smart_gateway_reservations_total", "Reservations asked for, by answer.", ["answer"]);
+  const held = tally(
+    "smart_gateway_held_usd_total",
+    "Money held before dispatch, in US dollars, all holds added up.",
+    [],
+  );
+  const overruns = tally(
+    "smart_gateway_overrun_usd_total",
+    "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
+    ["model"],
+  );
+  const healthChanges = tally(
+    "smart_gateway_model_health_changes_total",
+    "Changes of a model's health, by the state entered.",
+    ["model", "to"],
+  );
+  const reloads = tally("smart_gateway_config_reloads_total", "Re-readings of policy and registry, by result.", [
+    "result",
+  ]);
 
   gauge("smart_gateway_build_info", "Always 1; its labels say what runs.", ["version", "policy_version"], (set) => {
     set(1, sources.version ?? "unknown", policyVersion);
@@ -262,6 +235,36 @@ export function createMetrics(): Metrics {
   });
   void cpu; // it reads by itself
 
+  /**
+   * A counter that is added up here and handed over when someone scrapes: a request touches a dozen of them, and each would
+   * cost more than all of them do now.
+   */
+  function tally<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+  ): (amount: number, ...labels: string[]) => void {
+    const pending = new Map<string, { readonly labels: string[]; amount: number }>();
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers,
+      collect() {
+        for (const { labels, amount } of pending.values()) counter.labels(...labels).inc(amount);
+        pending.clear();
+      },
+    });
+    return (amount, ...labels) => {
+      // What an upstream reports ends up here: an absurd figure must not spoil the scrape.
+      if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)) return;
+      const key = labels.join("\n");
+      const cell = pending.get(key);
+      if (cell === undefined) pending.set(key, { labels, amount });
+      else cell.amount += amount;
+    };
+  }
+
   function gauge<L extends string>(
     name: string,
     help: string,
@@ -292,51 +295,51 @@ export function createMetrics(): Metrics {
     requestFinished(record) {
       const { decision, timings, alias } = record;
       const stream = record.stream ? "true" : "false";
-      requests.labels(alias, tierOf(record), decision.cause, String(record.status)).inc();
-      outcomes.labels(record.outcome, stream).inc();
-      decisionSeconds.labels("chat_completions").observe(timings.decisionMs / 1_000);
-      requestSeconds.labels(stream).observe(timings.totalMs / 1_000);
-      if (decision.sensitive_block_applied) sensitiveBlocks.inc();
+      requests(1, alias, tierOf(record), decision.cause, String(record.status));
+      outcomes(1, record.outcome, stream);
+      decisionSeconds.labels("chat_completions").observe(inSeconds(timings.decisionMs));
+      requestSeconds.labels(stream).observe(inSeconds(timings.totalMs));
+      if (decision.sensitive_block_applied) sensitiveBlocks(1);
       if (timings.firstTokenMs !== undefined && record.answeredBy !== null) {
-        firstTokenSeconds.labels(modelLabel(record.answeredBy)).observe(timings.firstTokenMs / 1_000);
+        firstTokenSeconds.labels(modelLabel(record.answeredBy)).observe(inSeconds(timings.firstTokenMs));
       }
       let before: ModelKey | undefined;
       for (const attempt of record.attempts) {
         const model = modelLabel(attempt.model);
-        attempts.labels(model, attempt.purpose, attempt.outcome).inc();
-        upstreamSeconds.labels(model).observe(attempt.durationMs / 1_000);
-        if (attempt.costNanoUsd !== undefined) cost.labels(model).inc(inUsd(attempt.costNanoUsd));
+        attempts(1, model, attempt.purpose, attempt.outcome);
+        upstreamSeconds.labels(model).observe(inSeconds(attempt.durationMs));
+        if (attempt.costNanoUsd !== undefined) cost(inUsd(attempt.costNanoUsd), model);
         if (attempt.usage !== undefined) {
-          tokens.labels(model, "input").inc(attempt.usage.input);
-          tokens.labels(model, "cached_input").inc(attempt.usage.cachedInput);
-          tokens.labels(model, "output").inc(attempt.usage.output);
-          tokens.labels(model, "reasoning").inc(attempt.usage.reasoning);
+          tokens(attempt.usage.input, model, "input");
+          tokens(attempt.usage.cachedInput, model, "cached_input");
+          tokens(attempt.usage.output, model, "output");
+          tokens(attempt.usage.reasoning, model, "reasoning");
         }
         if (attempt.purpose === "SCOUT") continue;
-        if (before !== undefined) retries.labels(before === attempt.model ? "repeat" : "fail_over").inc();
+        if (before !== undefined) retries(1, before === attempt.model ? "repeat" : "fail_over");
         before = attempt.model;
       }
-      for (const { rule, count } of record.redactions) redactions.labels(ruleLabel(rule)).inc(count);
+      for (const { rule, count } of record.redactions) redactions(count, ruleLabel(rule));
     },
     requestRejected(route, status) {
-      rejections.labels(route, String(status)).inc();
+      rejections(1, route, String(status));
     },
     dryRunFinished({ cause }: { cause: Cause }, durationMs) {
-      dryRuns.labels(cause).inc();
-      decisionSeconds.labels("route_decision").observe(durationMs / 1_000);
+      dryRuns(1, cause);
+      decisionSeconds.labels("route_decision").observe(inSeconds(durationMs));
     },
     reservationAnswered(answer, heldNanoUsd = 0) {
-      reservations.labels(answer).inc();
-      if (answer === "held") held.inc(inUsd(heldNanoUsd));
+      reservations(1, answer);
+      if (answer === "held") held(inUsd(heldNanoUsd));
     },
     overrun(model, aboveNanoUsd) {
-      overruns.labels(modelLabel(model)).inc(inUsd(aboveNanoUsd));
+      overruns(inUsd(aboveNanoUsd), modelLabel(model));
     },
     healthChanged(model, to) {
-      healthChanges.labels(modelLabel(model), to).inc();
+      healthChanges(1, modelLabel(model), to);
     },
     configReloaded(result) {
-      reloads.labels(result).inc();
+      reloads(1, result);
     },
     observe(added) {
       Object.assign(sources, added);
@@ -355,6 +358,10 @@ function boundedLabel(): (value: string) => string {
     known.add(value);
     return value;
   };
+}
+
+function inSeconds(ms: number): number {
+  return ms > 0 ? ms / 1_000 : 0;
 }
 
 function inUsd(nanoUsd: number): number {

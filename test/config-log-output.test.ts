@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+
+/** Runs a program that logs to its standard output, in a process of its own. */
+function program(body: string) {
+  const root = join(import.meta.dirname, "..");
+  const text = `import { bufferedOutput } from "${root}/src/telemetry/buffered-output.ts";
+    const dropped = (lines) => \`dropped \${lines}\\n\`;
+    ${body}`;
+  return Bun.spawn([process.execPath, "-e", text], { cwd: root, stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+}
+
+describe("buffered log output", () => {
+  test("keeps every line, whole and in order, when the process ends at once", async () => {
+    const child = program(`
+      const output = bufferedOutput(1, { dropped });
+      process.on("exit", output.flush);
+      for (let i = 0; i < 20000; i++) output.write(\`line \${i} \${"x".repeat(100)}\\n\`);
+      process.exit(0);`);
+    const lines = (await new Response(child.stdout).text()).split("\n");
+    expect(lines).toHaveLength(20_001);
+    expect(lines.every((line, i) => i === 20_000 || line.startsWith(`line ${i} x`))).toBe(true);
+  });
+
+  test("keeps every line when written over time", async () => {
+    const child = program(`
+      const output = bufferedOutput(1, { dropped, batchSize: 1000, flushEveryMs: 1 });
+      process.on("exit", output.flush);
+      for (let i = 0; i < 5000; i++) {
+        output.write(\`line \${i} é\\n\`);
+        if (i % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }`);
+    const lines = (await new Response(child.stdout).text()).split("\n");
+    expect(lines.slice(0, -1)).toEqual(Array.from({ length: 5_000 }, (_, i) => `line ${i} é`));
+  });
+
+  test("never waits for a reader that does not read: lines above the bound are dropped and counted", async () => {
+    const child = program(`
+      const output = bufferedOutput(1, { dropped, maxWaiting: 100_000 });
+      for (let i = 0; i < 20000; i++) {
+        output.write(\`line \${i} \${"x".repeat(100)}\\n\`);
+        if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      // Its event loop is alive, although nobody has read a byte yet: it hears us.
+      for await (const _ of Bun.stdin.stream()) break;
+      setTimeout(() => process.exit(0), 200);
+      process.on("exit", output.flush);`);
+    child.stdin.write("go on\n");
+    await child.stdin.flush();
+    const lines = (await new Response(child.stdout).text()).split("\n").slice(0, -1);
+    const written = lines.filter((line) => line.startsWith("line ")).length;
+    const counted = lines.flatMap((line) => (line.startsWith("dropped ") ? [Number(line.slice(8))] : []));
+    expect(counted.length).toBeGreaterThan(0);
+    expect(written + counted.reduce((sum, count) => sum + count, 0)).toBe(20_000);
+  });
+
+  test("ends although the reader stalls for ever, and survives one that goes away", async () => {
+    const stalled = program(`
+      const output = bufferedOutput(1, { dropped });
+      process.on("exit", output.flush);
+      for (let i = 0; i < 3000; i++) output.write("x".repeat(200) + "\\n");
+      setTimeout(() => process.exit(7), 700);`);
+    expect(await stalled.exited).toBe(7);
+    const left = program(`
+      const output = bufferedOutput(1, { dropped, flushEveryMs: 1 });
+      process.on("exit", output.flush);
+      for (let i = 0; i < 200; i++) {
+        output.write("x".repeat(2000) + "\\n");
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      process.exit(8);`);
+    await left.stdout.cancel();
+    expect(await left.exited).toBe(8);
+  });
+});
