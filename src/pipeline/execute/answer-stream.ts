@@ -1,0 +1,131 @@
+import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import type { StreamShaper } from "./shape-stream.ts";
+
+/** How an answer stream came to its end, told exactly once to whoever keeps the books. */
+export type StreamEnd =
+  | { readonly kind: "complete"; readonly report: UsageReport; readonly empty: boolean }
+  | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport }
+  | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number };
+
+/**
+ * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
+ * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
+ */
+export class AnswerStream {
+  readonly #events: AsyncIterator<readonly UpstreamEvent[]>;
+  readonly #shaper: StreamShaper;
+  readonly #safe: (failure: UpstreamFailure) => UpstreamFailure;
+  readonly #abort: () => void;
+  readonly #ended: (end: StreamEnd) => void;
+  #reading = false;
+  #done = false;
+  #cancelled = false;
+  #contentSeen = false;
+  #outputBytes = 0;
+
+  constructor(parts: {
+    events: AsyncIterable<readonly UpstreamEvent[]>;
+    shaper: StreamShaper;
+    /** Cleans an upstream's words about its failure: they may echo the prompt. */
+    safe: (failure: UpstreamFailure) => UpstreamFailure;
+    /** Makes the upstream stop; the events end soon after. */
+    abort: () => void;
+    ended: (end: StreamEnd) => void;
+  }) {
+    this.#events = parts.events[Symbol.asyncIterator]();
+    this.#shaper = parts.shaper;
+    this.#safe = parts.safe;
+    this.#abort = parts.abort;
+    this.#ended = parts.ended;
+  }
+
+  /** The next text for the caller, undefined after the last. Not to be called again before it has answered. */
+  async next(): Promise<string | undefined> {
+    while (!this.#done) {
+      this.#reading = true;
+      let step: IteratorResult<readonly UpstreamEvent[]>;
+      try {
+        step = await this.#events.next();
+      } finally {
+        this.#reading = false;
+      }
+      if (step.done === true) {
+        const failure: UpstreamFailure = { kind: "cut_off", message: "", dispatched: true };
+        return this.#take([{ kind: "broken", failure, report: {} }]);
+      }
+      const text = this.#take(step.value);
+      if (text !== "") return text;
+    }
+    return undefined;
+  }
+
+  /** The caller has gone. */
+  cancel(): void {
+    if (this.#done || this.#cancelled) return;
+    this.#cancelled = true;
+    this.#abort();
+    // A read under way sees the abort itself; otherwise somebody has to read what the abort leaves behind.
+    if (!this.#reading) void this.#drain();
+  }
+
+  /** Ends the stream from our side: the text that tells the caller why. The upstream is aborted. */
+  breakOff(failure: UpstreamFailure): string {
+    if (this.#done) return "";
+    const text = this.#shaper.shape({ kind: "broken", failure, report: {} });
+    this.cancel();
+    return text;
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while ((await this.next()) !== undefined) {
+        // Nobody is there to read it: only the end matters.
+      }
+    } catch {
+      this.#end({ kind: "caller_gone", report: {}, outputBytesSeen: this.#outputBytes });
+    }
+  }
+
+  #take(batch: readonly UpstreamEvent[]): string {
+    let text = "";
+    for (const event of batch) {
+      if (this.#done) break;
+      if (event.kind === "chunk") {
+        this.#note(event.raw, event.chunk.choices);
+        text += this.#shaper.shape(event);
+      } else if (event.kind === "end") {
+        text += this.#shaper.shape(event);
+        this.#end({ kind: "complete", report: event.report, empty: !this.#contentSeen });
+      } else if (event.kind === "broken") {
+        const failure = this.#safe(event.failure);
+        text += this.#shaper.shape({ ...event, failure });
+        const { report } = event;
+        this.#end(
+          this.#cancelled
+            ? { kind: "caller_gone", report, outputBytesSeen: this.#outputBytes }
+            : { kind: "broken", failure, report },
+        );
+      }
+    }
+    return text;
+  }
+
+  #note(raw: string, choices: unknown): void {
+    // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
+    this.#outputBytes += raw.length;
+    if (this.#contentSeen || !Array.isArray(choices)) return;
+    for (const choice of choices) {
+      const delta = choice?.delta;
+      if (delta == null) continue;
+      if (delta.content || delta.tool_calls || delta.reasoning || delta.reasoning_content || delta.refusal) {
+        this.#contentSeen = true;
+      }
+    }
+  }
+
+  #end(end: StreamEnd): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#ended(end);
+  }
+}

@@ -1,0 +1,120 @@
+import type { Model } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money.ts";
+import type { Permit } from "#health/health.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import { settlementOf } from "#pipeline/settle/cost.ts";
+import type { AttemptRecord } from "#records/record.ts";
+import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { chargeOf, verdictOf } from "./consequences.ts";
+
+/** One call to the upstream from the moment its money is held until the books know how it ended. */
+export interface OpenAttempt {
+  readonly id: string;
+  readonly model: Model;
+  readonly purpose: AttemptRecord["purpose"];
+  readonly hold: NanoUsd;
+  readonly permit: Permit;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+}
+
+/** An attempt's end: what the ledger is told and what the record keeps. Health has been told already. */
+export interface ClosedAttempt {
+  readonly resolution: Resolution;
+  readonly record: AttemptRecord;
+}
+
+/** The upstream answered in full. Without usage or cost nobody will ever know: the hold is charged. */
+export function closeAnswered(
+  attempt: OpenAttempt,
+  answered: { readonly report: UsageReport; readonly firstTokenMs: number; readonly empty: boolean },
+  nowMs: number,
+): ClosedAttempt {
+  const { report, firstTokenMs, empty } = answered;
+  const settlement = settlementOf(report, attempt.model.price, attempt.hold);
+  if (settlement !== undefined && settlement.actual > attempt.hold) attempt.permit.report({ kind: "price_breach" });
+  else if (empty) attempt.permit.report({ kind: "garbage", reason: "empty answer" });
+  else attempt.permit.report({ kind: "success", firstTokenMs });
+  const resolution: Resolution =
+    settlement === undefined
+      ? { id: attempt.id, kind: "charged", reason: "answered without usage" }
+      : { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  return { resolution, record: recordOf(attempt, "answered", undefined, report, settlement?.actual, nowMs) };
+}
+
+/** The upstream did not deliver. What it reported before it failed still settles the cost exactly. */
+export function closeFailed(
+  attempt: OpenAttempt,
+  failure: UpstreamFailure,
+  report: UsageReport,
+  nowMs: number,
+): ClosedAttempt {
+  attempt.permit.report(verdictOf(failure));
+  const settlement = settlementOf(report, attempt.model.price, attempt.hold);
+  const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
+  let resolution: Resolution;
+  if (settlement !== undefined) {
+    resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  } else if (chargeOf(failure) === "nothing") {
+    resolution = { id: attempt.id, kind: "released", reason };
+  } else {
+    resolution = { id: attempt.id, kind: "unknown", reason };
+  }
+  return { resolution, record: recordOf(attempt, failure.kind, failure.status, report, settlement?.actual, nowMs) };
+}
+
+/**
+ * The caller went away after the call was sent. With usage seen it is settled; otherwise `seen` (what a cancelled call is
+ * billed, where the aggregator stops billing on cancel) or, without it, the whole hold. Never free.
+ */
+export function closeAbandoned(
+  attempt: OpenAttempt,
+  report: UsageReport,
+  seen: NanoUsd | undefined,
+  nowMs: number,
+): ClosedAttempt {
+  attempt.permit.report({ kind: "ignored" });
+  const settlement = settlementOf(report, attempt.model.price, attempt.hold);
+  let resolution: Resolution;
+  let cost: NanoUsd;
+  if (settlement !== undefined) {
+    cost = settlement.actual;
+    resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  } else if (seen !== undefined) {
+    cost = seen;
+    resolution = { id: attempt.id, kind: "settled", actual: seen, source: "at_least" };
+  } else {
+    cost = attempt.hold;
+    resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
+  }
+  return { resolution, record: recordOf(attempt, "aborted", undefined, report, cost, nowMs) };
+}
+
+/** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
+export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt {
+  attempt.permit.report({ kind: "ignored" });
+  return {
+    resolution: { id: attempt.id, kind: "released", reason: "never sent" },
+    record: recordOf(attempt, "aborted", undefined, {}, undefined, nowMs),
+  };
+}
+
+function recordOf(
+  attempt: OpenAttempt,
+  outcome: string,
+  upstreamStatus: number | undefined,
+  report: UsageReport,
+  cost: NanoUsd | undefined,
+  nowMs: number,
+): AttemptRecord {
+  return {
+    model: attempt.model.key,
+    purpose: attempt.purpose,
+    outcome,
+    durationMs: nowMs - attempt.startedMs,
+    holdNanoUsd: attempt.hold,
+    ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+    ...(cost === undefined ? {} : { costNanoUsd: cost }),
+    ...(report.usage === undefined ? {} : { usage: report.usage }),
+  };
+}

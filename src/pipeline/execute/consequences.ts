@@ -1,0 +1,50 @@
+import type { Verdict } from "#health/health.ts";
+import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
+
+/** What follows from each kind of failure: for the request, for the model's health, for the money. Read it aloud. */
+export interface Consequence {
+  /** `retry`: the same model may be asked again; `fail_over`: the next model; `give_up`: nobody would answer differently. */
+  readonly next: "retry" | "fail_over" | "give_up";
+  readonly health: Verdict["kind"];
+  /** `unknown`: it may have been billed, so the hold stays until it is known or its deadline charges it. */
+  readonly charge: "nothing" | "unknown";
+}
+
+export const consequences = {
+  unreachable: { next: "retry", health: "aggregator_failure", charge: "nothing" },
+  cut_off: { next: "retry", health: "failure", charge: "unknown" },
+  timed_out: { next: "fail_over", health: "failure", charge: "unknown" },
+  upstream_error: { next: "retry", health: "failure", charge: "unknown" },
+  rate_limited: { next: "retry", health: "limited", charge: "nothing" },
+  rejected: { next: "give_up", health: "ignored", charge: "nothing" },
+  unauthorized: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
+  garbage: { next: "retry", health: "garbage", charge: "unknown" },
+  redirected: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
+  aborted: { next: "give_up", health: "ignored", charge: "unknown" },
+} as const satisfies Record<FailureKind, Consequence>;
+
+/** Statuses with which an upstream says that it did no work: these, and no others, are never billed. */
+const unbilledStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422, 429]);
+
+/** What a failure means for the money: only what provably was not billed costs nothing. */
+export function chargeOf(failure: UpstreamFailure): Consequence["charge"] {
+  if (!failure.dispatched) return "nothing";
+  if (failure.kind === "rejected" && !unbilledStatuses.has(failure.status ?? 0)) return "unknown";
+  return consequences[failure.kind].charge;
+}
+
+/** What a failure says about the model, or about the aggregator in front of it. */
+export function verdictOf(failure: UpstreamFailure): Verdict {
+  if (failure.staleSocket === true) return { kind: "ignored" };
+  if (failure.kind === "rejected" && failure.status === 404) return { kind: "delisted" };
+  const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
+  const kind = consequences[failure.kind].health;
+  switch (kind) {
+    case "limited":
+      return failure.retryAfterMs === undefined ? { kind } : { kind, retryAfterMs: failure.retryAfterMs };
+    case "ignored":
+      return { kind };
+    default:
+      return { kind, reason };
+  }
+}

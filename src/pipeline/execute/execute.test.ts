@@ -1,0 +1,251 @@
+import { describe, expect, test } from "bun:test";
+import { manualTime } from "#domain/manual-time.ts";
+import type { Model } from "#domain/model.ts";
+import type { HealthRegistry } from "#health/health.ts";
+import { healthRegistry } from "#health/registry.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
+import type { Ledger } from "#ledger/ledger.ts";
+import { MemoryStore } from "#ledger/memory-store.ts";
+import { aPolicy, aRegistry, dollars, emergencyModel, seniorModel, workerModel } from "#pipeline/decide/fixtures.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import { capsOf } from "#policy/caps.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import type { FailureKind, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
+import { type Execution, execute, type Order } from "./execute.ts";
+import { retryBudget } from "./retry-budget.ts";
+
+type Scripted = UpstreamReply | ((call: UpstreamCall) => UpstreamReply);
+
+const answer: UpstreamReply = {
+  kind: "answer",
+  answer: { choices: [{ message: { content: "hi" } }] },
+  report: {},
+  firstByteMs: 5,
+};
+const fails = (kind: FailureKind, more: Partial<UpstreamFailure> = {}): UpstreamReply => ({
+  kind: "failure",
+  failure: { kind, message: "", dispatched: kind !== "unreachable", ...more },
+});
+
+async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPolicy>[0]; candidates?: Model[] } = {}) {
+  const time = manualTime();
+  const policy = aPolicy(given.policy);
+  const registry = aRegistry();
+  const ledger: Ledger = await BatchedLedger.open(new MemoryStore(time.clock), "node", {
+    clock: time.clock,
+    timers: time.timers,
+    random: () => 0.5,
+    log: () => {},
+    retentionMs: () => 86_400_000,
+  });
+  const health: HealthRegistry = healthRegistry({
+    models: () => registry,
+    rules: () => policy.health,
+    clock: time.clock,
+    random: () => 0.5,
+  });
+  const calls: UpstreamCall[] = [];
+  const waits: number[] = [];
+  const remaining = [...script];
+  const configuration = { policy, registry, caps: capsOf(policy), privacy: privacyEngine(policy.privacy) };
+  const ports = {
+    clock: time.clock,
+    timers: {
+      after: (ms: number, callback: () => void) => {
+        waits.push(ms);
+        queueMicrotask(() => {
+          time.advance(ms);
+          callback();
+        });
+        return () => {};
+      },
+    },
+    random: () => 0.5,
+    ledger,
+    health,
+    retryBudget: retryBudget(time.clock, () => policy.upstream),
+    upstream: {
+      async send(call: UpstreamCall) {
+        calls.push(call);
+        const next = remaining.shift();
+        if (next === undefined) throw new Error("the script has no more replies");
+        return typeof next === "function" ? next(call) : next;
+      },
+    },
+  } as unknown as Ports; // the parts that executing does not touch are left out
+  const caller = new AbortController();
+  const order: Order = {
+    decisionId: "d1",
+    goal: "s/g",
+    stream: false,
+    purpose: "EXECUTE",
+    candidates: given.candidates ?? [workerModel, seniorModel, emergencyModel],
+    bodyFor: (model) => ({ model: model.upstreamId }),
+    holdFor: () => dollars(0.01),
+    firstAttempt: 1,
+    maxAttempts: policy.upstream.max_attempts,
+    configuration,
+    deadlineMs: 600_000,
+    abandonedCost: () => undefined,
+  };
+  const commitment = { committed: false };
+  const run = (): Promise<Execution> => execute(order, ports, caller.signal, commitment);
+  const asked = () => calls.map((call) => call.model.key);
+  const spend = async () => {
+    const seen = await ledger.read("s/g");
+    if (seen === undefined) throw new Error("the books do not answer");
+    return seen.goalAccount;
+  };
+  return { run, asked, waits, spend, caller, commitment, health, ledger, order };
+}
+
+describe("attempts", () => {
+  test("the first good answer is the answer, and its money stays held until it is settled", async () => {
+    const { run, asked, spend } = await scene([answer]);
+    expect((await run()).kind).toBe("answered");
+    expect(asked()).toEqual(["vendor_v4_flash"]);
+    expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0.01) });
+  });
+
+  test("a failing model is repeated once, after a back-off with full jitter, then the next one is asked", async () => {
+    const { run, asked, waits } = await scene([fails("upstream_error", { status: 500 }), fails("cut_off"), answer]);
+    expect((await run()).kind).toBe("answered");
+    expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash", "vendor_v4_pro"]);
+    expect(waits).toEqual([50]);
+  });
+
+  test("no request makes more than upstream.max_attempts calls, and the last failure is the one told", async () => {
+    const { run, asked } = await scene([
+      fails("upstream_error", { status: 500 }),
+      fails("upstream_error", { status: 502 }),
+      fails("upstream_error", { status: 503 }),
+    ]);
+    expect(await run()).toMatchObject({ kind: "failed", failure: { status: 503 }, model: "vendor_v4_pro" });
+    expect(asked()).toHaveLength(3);
+  });
+
+  test.each<FailureKind>(["rejected", "unauthorized", "redirected"])(
+    "%s is final: nobody would answer differently",
+    async (kind) => {
+      const { run, asked } = await scene([fails(kind, { status: 400 })]);
+      expect((await run()).kind).toBe("failed");
+      expect(asked()).toHaveLength(1);
+    },
+  );
+
+  test("a time-out goes to the next model at once", async () => {
+    const { run, asked, waits } = await scene([fails("timed_out"), answer]);
+    await run();
+    expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
+    expect(waits).toEqual([]);
+  });
+
+  test("a short Retry-After is waited for, a long one sends the request on", async () => {
+    const short = await scene([fails("rate_limited", { status: 429, retryAfterMs: 1_000 }), answer]);
+    await short.run();
+    expect(short.asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash"]);
+    expect(short.waits).toEqual([1_000]);
+    const long = await scene([fails("rate_limited", { status: 429, retryAfterMs: 60_000 }), answer]);
+    await long.run();
+    expect(long.asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
+    const unsaid = await scene([fails("rate_limited", { status: 429 }), answer]);
+    await unsaid.run();
+    expect(unsaid.asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
+  });
+
+  test("a stale keep-alive socket is repeated once at no cost in attempts or health", async () => {
+    const stale = fails("cut_off", { staleSocket: true });
+    const { run, asked, health, waits } = await scene([stale, answer]);
+    await run();
+    expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash"]);
+    expect(waits).toEqual([]);
+    expect(health.view()["vendor_v4_flash"]?.state).toBe("HEALTHY");
+  });
+
+  test("once bytes have gone to the caller nothing is tried again", async () => {
+    const { run, asked, commitment } = await scene([
+      () => {
+        commitment.committed = true;
+        return fails("upstream_error", { status: 500 });
+      },
+    ]);
+    expect((await run()).kind).toBe("failed");
+    expect(asked()).toHaveLength(1);
+  });
+
+  test("an upstream's words pass the privacy gate before anybody reads them", async () => {
+    const token = ["ghp", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join("");
+    const { run } = await scene([fails("rejected", { status: 400, message: `no such thing: ${token}` })]);
+    const execution = await run();
+    expect(execution).toMatchObject({ kind: "failed" });
+    expect(JSON.stringify(execution)).not.toContain("k1L2m3N4");
+  });
+});
+
+describe("money, attempt by attempt", () => {
+  test("a refused call costs nothing; one whose outcome is unknown stays held beside the next", async () => {
+    const refused = await scene([fails("rejected", { status: 400 })]);
+    await refused.run();
+    expect(await refused.spend()).toEqual({ spent: dollars(0), held: dollars(0) });
+    const unknown = await scene([fails("timed_out"), answer]);
+    await unknown.run();
+    expect(await unknown.spend()).toEqual({ spent: dollars(0), held: dollars(0.02) });
+  });
+
+  test("a 4xx that is not known to be free is not taken to be free", async () => {
+    const { run, spend } = await scene([fails("rejected", { status: 418 })]);
+    await run();
+    expect((await spend()).held).toBe(dollars(0.01));
+  });
+
+  test("a connection that was never made costs nothing", async () => {
+    const { run, spend } = await scene([fails("unreachable"), fails("unreachable"), fails("unreachable")]);
+    expect(await run()).toMatchObject({ kind: "failed", failure: { kind: "unreachable" } });
+    expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0) });
+  });
+
+  test("the cap is asked again for every attempt: what an unknown outcome holds is not there for the next", async () => {
+    const { run, asked } = await scene([fails("timed_out")], { policy: { budget: { per_goal_hard_usd: 0.015 } } });
+    expect(await run()).toMatchObject({ kind: "failed", failure: { kind: "timed_out" } });
+    expect(asked()).toHaveLength(1);
+  });
+
+  test("the hard cap refuses before anything is sent", async () => {
+    const { run, asked } = await scene([], { policy: { budget: { per_goal_hard_usd: 0.001 } } });
+    expect(await run()).toMatchObject({ kind: "refused", reply: { binding: "goal" } });
+    expect(asked()).toEqual([]);
+  });
+
+  test("a store that is away sends nothing", async () => {
+    const { run, asked, ledger } = await scene([]);
+    await ledger.close(0);
+    expect((await run()).kind).toBe("unavailable");
+    expect(asked()).toEqual([]);
+  });
+
+  test("a caller who left while money was being held gets it back", async () => {
+    const { run, caller, spend, asked } = await scene([]);
+    caller.abort();
+    expect((await run()).kind).toBe("caller_gone");
+    expect(asked()).toEqual([]);
+    expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0) });
+  });
+
+  test("a caller who leaves a call under way pays for it: never free", async () => {
+    const { run, spend } = await scene([fails("aborted")]);
+    expect((await run()).kind).toBe("caller_gone");
+    expect(await spend()).toEqual({ spent: dollars(0.01), held: dollars(0) });
+  });
+});
+
+describe("health", () => {
+  test("a model that cannot serve is passed over; with none left there is no capacity", async () => {
+    const { run, health, asked } = await scene([answer], { candidates: [workerModel, seniorModel] });
+    for (let failure = 0; failure < 5; failure++)
+      health.admit("vendor_v4_flash")?.report({ kind: "failure", reason: "x" });
+    await run();
+    expect(asked()).toEqual(["vendor_v4_pro"]);
+    const none = await scene([], { candidates: [] });
+    expect((await none.run()).kind).toBe("no_capacity");
+  });
+});

@@ -1,0 +1,236 @@
+import type { JsonObject } from "#domain/chat.ts";
+import type { Model, ModelKey } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money.ts";
+import type { GoalId, ReserveReply, Resolution } from "#ledger/ledger.ts";
+import type { Configuration, Ports } from "#pipeline/ports.ts";
+import type { AttemptRecord } from "#records/record.ts";
+import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { type ClosedAttempt, closeAbandoned, closeFailed, closeUnsent, type OpenAttempt } from "./attempt.ts";
+import { backoffMs } from "./backoff.ts";
+import { type Consequence, consequences } from "./consequences.ts";
+import { timeoutsOf } from "./timeouts.ts";
+
+/** What is to be executed: the models in the order in which they may be tried, and how to make a call for each. */
+export interface Order {
+  readonly decisionId: string;
+  readonly goal: GoalId;
+  readonly stream: boolean;
+  readonly purpose: AttemptRecord["purpose"];
+  /** The decision's model first, then its stand-ins. Never empty. */
+  readonly candidates: readonly Model[];
+  readonly bodyFor: (model: Model) => JsonObject;
+  readonly holdFor: (model: Model) => NanoUsd;
+  /** Number of the first attempt; unique within the decision together with those that follow. */
+  readonly firstAttempt: number;
+  readonly maxAttempts: number;
+  readonly configuration: Configuration;
+  /** Monotonic milliseconds at which the request must be over. */
+  readonly deadlineMs: number;
+  /** What a call cancelled at once is billed at the least, where cancelling stops billing; undefined where it does not. */
+  readonly abandonedCost: (model: Model) => NanoUsd | undefined;
+}
+
+export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
+  | {
+      readonly kind: "answered";
+      readonly attempt: OpenAttempt;
+      readonly answer: JsonObject;
+      readonly report: UsageReport;
+      readonly firstTokenMs: number;
+    }
+  | {
+      readonly kind: "streaming";
+      readonly attempt: OpenAttempt;
+      readonly events: AsyncIterable<readonly UpstreamEvent[]>;
+      readonly firstTokenMs: number;
+    }
+  /** The books said no before anything was sent. */
+  | { readonly kind: "refused"; readonly model: Model; readonly reply: ReserveReply & { kind: "refused" } }
+  | { readonly kind: "unavailable"; readonly reason: string }
+  /** Every candidate is pausing or being probed. */
+  | { readonly kind: "no_capacity" }
+  | { readonly kind: "failed"; readonly failure: UpstreamFailure; readonly model: ModelKey }
+  | { readonly kind: "caller_gone" }
+);
+
+/** Whether bytes have already gone to the caller; set by whoever sends them. After that nothing is tried again. */
+export interface Commitment {
+  committed: boolean;
+}
+
+/**
+ * The one retry loop: reserves, calls, and on failure repeats or moves down the chain, until an answer begins, nothing
+ * more may be tried, or the caller leaves. A failed attempt is closed in the same ledger entry that opens the next one.
+ */
+export async function execute(
+  order: Order,
+  ports: Ports,
+  signal: AbortSignal,
+  commitment: Commitment,
+): Promise<Execution> {
+  const { policy } = order.configuration;
+  const rules = policy.upstream;
+  const attempts: AttemptRecord[] = [];
+  let closing: Resolution[] = [];
+  let last: { failure: UpstreamFailure; model: ModelKey } | undefined;
+  let candidate = 0;
+  let triesOnModel = 0;
+  let sent = 0;
+  let freeRepeats = 1;
+
+  const close = (closed: ClosedAttempt): void => {
+    attempts.push(closed.record);
+    closing.push(closed.resolution);
+  };
+  /** Tells the books what is still untold, without making the caller wait for it. */
+  const finish = (): void => {
+    if (closing.length > 0) void ports.ledger.resolve(closing);
+    closing = [];
+  };
+
+  while (sent < order.maxAttempts) {
+    const model = order.candidates[candidate];
+    if (model === undefined) break;
+    const permit = ports.health.admit(model.key);
+    if (permit === undefined) {
+      candidate += 1;
+      triesOnModel = 0;
+      continue;
+    }
+    const startedMs = ports.clock.monotonic();
+    const attempt: OpenAttempt = {
+      id: `${order.decisionId}.${order.firstAttempt + sent}`,
+      model,
+      purpose: order.purpose,
+      hold: order.holdFor(model),
+      permit,
+      startedMs,
+    };
+    const reply = await ports.ledger.reserve(
+      {
+        id: attempt.id,
+        requestId: order.decisionId,
+        attempt: order.firstAttempt + sent,
+        goal: order.goal,
+        modelKey: model.key,
+        amount: attempt.hold,
+        perGoalHard: order.configuration.caps.goalHard,
+        perDayHard: order.configuration.caps.dayHard,
+        deadlineMs: Math.max(0, Math.ceil(order.deadlineMs - startedMs)),
+      },
+      closing,
+    );
+    if (reply.kind === "held") closing = [];
+    if (reply.kind === "unavailable") {
+      permit.report({ kind: "ignored" });
+      finish();
+      return { kind: "unavailable", reason: reply.reason, attempts };
+    }
+    if (reply.kind === "refused") {
+      permit.report({ kind: "ignored" });
+      // The books took what was to be closed all the same: a refusal is an answer to the reservation alone.
+      closing = [];
+      if (last === undefined) return { kind: "refused", model, reply, attempts };
+      candidate += 1;
+      triesOnModel = 0;
+      continue;
+    }
+    if (signal.aborted) {
+      close(closeUnsent(attempt, ports.clock.monotonic()));
+      finish();
+      return { kind: "caller_gone", attempts };
+    }
+
+    sent += 1;
+    triesOnModel += 1;
+    const answer = await ports.upstream.send(
+      {
+        model,
+        body: order.bodyFor(model),
+        stream: order.stream,
+        timeoutsMs: timeoutsOf(model, policy, order.deadlineMs - ports.clock.monotonic()),
+        requestId: order.decisionId,
+      },
+      signal,
+    );
+    if (answer.kind === "answer") {
+      return {
+        kind: "answered",
+        attempt,
+        answer: answer.answer,
+        report: answer.report,
+        firstTokenMs: answer.firstByteMs,
+        attempts,
+      };
+    }
+    if (answer.kind === "stream") {
+      return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
+    }
+
+    const failure = safe(answer.failure, order.configuration);
+    const nowMs = ports.clock.monotonic();
+    if (failure.kind === "aborted" || signal.aborted) {
+      close(closeAbandoned(attempt, {}, failure.dispatched ? order.abandonedCost(model) : undefined, nowMs));
+      finish();
+      return { kind: "caller_gone", attempts };
+    }
+    close(closeFailed(attempt, failure, {}, nowMs));
+    last = { failure, model: model.key };
+
+    const next: Consequence["next"] = consequences[failure.kind].next;
+    if (next === "give_up" || commitment.committed || sent >= order.maxAttempts) break;
+    if (failure.staleSocket === true && freeRepeats > 0) {
+      // A kept-alive connection that had died unseen says nothing about the model; a fresh one is due.
+      freeRepeats -= 1;
+      triesOnModel -= 1;
+      continue;
+    }
+    if (!ports.retryBudget.take()) break;
+    const waitMs = repeatAfterMs(failure, sent, order, ports);
+    if (next === "retry" && waitMs !== undefined && triesOnModel < rules.max_attempts_per_model) {
+      if (!(await pause(waitMs, ports, signal))) {
+        finish();
+        return { kind: "caller_gone", attempts };
+      }
+      if (commitment.committed) break;
+      continue;
+    }
+    candidate += 1;
+    triesOnModel = 0;
+  }
+  finish();
+  return last === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...last, attempts };
+}
+
+/** How long to wait before asking the same model again; undefined when it asked for a longer pause than we grant. */
+function repeatAfterMs(failure: UpstreamFailure, sent: number, order: Order, ports: Ports): number | undefined {
+  const rules = order.configuration.policy.upstream;
+  if (failure.kind === "rate_limited" && failure.retryAfterMs === undefined) return undefined;
+  const waitMs =
+    failure.retryAfterMs ??
+    backoffMs(sent - 1, { baseMs: rules.backoff_base_ms, maxMs: rules.backoff_max_ms }, ports.random);
+  if (failure.retryAfterMs !== undefined && failure.retryAfterMs > rules.retry_after_max_ms) return undefined;
+  return ports.clock.monotonic() + waitMs < order.deadlineMs ? waitMs : undefined;
+}
+
+/** Waits; false when the caller left meanwhile. */
+function pause(waitMs: number, ports: Ports, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve(false);
+    const onAbort = () => {
+      cancel();
+      resolve(false);
+    };
+    const cancel = ports.timers.after(waitMs, () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(true);
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** An upstream may echo what it was sent: its words pass the privacy gate before anybody reads them. */
+export function safe(failure: UpstreamFailure, configuration: Configuration): UpstreamFailure {
+  if (failure.message === "") return failure;
+  return { ...failure, message: configuration.privacy.redactText(failure.message).text.slice(0, 300) };
+}

@@ -1,0 +1,61 @@
+import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
+
+/** What the caller is told of an upstream failure: a status before the first byte, an error chunk after it. */
+
+/** The status each failure ends in once nothing more can be tried. An answer with an upstream status is always a 500. */
+const statuses = {
+  unreachable: 502,
+  cut_off: 502,
+  timed_out: 504,
+  upstream_error: 500,
+  rate_limited: 500,
+  rejected: 500,
+  unauthorized: 500,
+  garbage: 502,
+  redirected: 502,
+  aborted: 499,
+} as const satisfies Record<FailureKind, number>;
+
+export function statusOf(failure: UpstreamFailure): (typeof statuses)[FailureKind] {
+  return statuses[failure.kind];
+}
+
+/** One sentence for `detail`: what failed, and the upstream's own words where it had any. `message` is redacted already. */
+export function detailOf(failure: UpstreamFailure, message: string): string {
+  const words = message === "" ? "" : `: ${message}`;
+  switch (failure.kind) {
+    case "unreachable":
+      return `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`;
+    case "cut_off":
+      return `The upstream closed the connection before its answer was whole${words}.`;
+    case "timed_out":
+      return `The upstream did not answer in time${words}.`;
+    case "rate_limited":
+      return `The upstream is rate limiting (status ${failure.status ?? 429})${words}.`;
+    case "upstream_error":
+      return `The upstream failed with status ${failure.status ?? 500}${words}.`;
+    case "rejected":
+      return `The upstream refused the request with status ${failure.status ?? 400}${words}.`;
+    case "unauthorized":
+      return `The upstream refused the gateway's credentials or credit with status ${failure.status ?? 401}${words}. Check UPSTREAM_API_KEY and the account.`;
+    case "garbage":
+      return `The upstream's answer could not be understood${words}.`;
+    case "redirected":
+      return `The upstream answered with a redirect (status ${failure.status ?? 302}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.`;
+    case "aborted":
+      return "The caller went away.";
+  }
+}
+
+/** The `error` member of the last chunk of a broken stream. */
+export function inBandErrorOf(failure: UpstreamFailure): {
+  code: number;
+  message: string;
+  metadata: { error_type: string };
+} {
+  return {
+    code: failure.status ?? (statusOf(failure) === 499 ? 502 : statusOf(failure)),
+    message: detailOf(failure, failure.message),
+    metadata: { error_type: failure.kind },
+  };
+}

@@ -1,0 +1,244 @@
+import type { Json, JsonObject } from "#domain/chat.ts";
+import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import { inBandErrorOf } from "./failure-answer.ts";
+
+/** Puts redacted values back into answer text; one per choice, because each choice is a text of its own. */
+export interface TextRestorer {
+  push(text: string): string;
+  flush(): string;
+}
+
+export interface ShapeOptions {
+  /** The upstream id of the model that answers; every chunk names it. */
+  readonly model: string;
+  /** Whether the caller asked for the usage chunk. */
+  readonly wantsUsage: boolean;
+  /** Reasoning held back for the first content delta is let go as content of its own beyond this many characters. */
+  readonly maxHeldCharacters: number;
+  readonly restorer?: () => TextRestorer;
+}
+
+/** What has happened to one choice of the answer so far. */
+interface ChoiceState {
+  roleSent: boolean;
+  contentSent: boolean;
+  finished: boolean;
+  held: string;
+  readonly restorer: TextRestorer | undefined;
+}
+
+const chunkObject = "chat.completion.chunk";
+
+/**
+ * Turns the upstream's chunks into what a caller may rely on: role first, reasoning folded into the first content delta,
+ * one finish reason per choice, the usage chunk only if asked for, and never a clean end to a broken stream. A chunk that
+ * needs no change leaves as the very text it came in. One shaper serves one stream.
+ */
+export class StreamShaper {
+  readonly #options: ShapeOptions;
+  readonly #choices: ChoiceState[] = [];
+  /** Identity of the completion, for chunks of our own making. */
+  #id: Json = null;
+  #created: Json = null;
+
+  constructor(options: ShapeOptions) {
+    this.#options = options;
+  }
+
+  /** The server-sent events, as text, that one upstream event becomes; "" when the caller is to see nothing. */
+  shape(event: UpstreamEvent): string {
+    switch (event.kind) {
+      case "alive":
+        return "";
+      case "chunk":
+        return this.#shapeChunk(event.raw, event.chunk);
+      case "end":
+        return `${this.#releaseHeld()}data: [DONE]\n\n`;
+      case "broken":
+        return this.#breakOff(event.failure);
+    }
+  }
+
+  #shapeChunk(raw: string, chunk: JsonObject): string {
+    this.#id ??= chunk.id ?? null;
+    this.#created ??= chunk.created ?? null;
+    const choices = chunk.choices;
+    if (!Array.isArray(choices) || choices.length === 0) {
+      // The usage chunk has no choices. One without usage either says nothing; callers trip over it.
+      if (chunk.usage == null || !this.#options.wantsUsage) return "";
+      return this.#send(raw, chunk, false);
+    }
+    let changed = false;
+    let before = "";
+    const kept: Json[] = [];
+    for (const choice of choices) {
+      if (!isObject(choice)) {
+        changed = true;
+        continue;
+      }
+      const shaped = this.#shapeChoice(choice);
+      before += shaped.before;
+      changed ||= shaped.changed;
+      if (shaped.choice !== undefined) kept.push(shaped.choice);
+    }
+    if (chunk.usage != null && !this.#options.wantsUsage) {
+      changed = true;
+      delete chunk.usage;
+    }
+    if (kept.length === 0) return before;
+    if (changed) chunk.choices = kept;
+    return before + this.#send(raw, chunk, changed);
+  }
+
+  /** Changes the choice in place where it must change; an undefined choice is not sent. */
+  #shapeChoice(choice: JsonObject): { choice: JsonObject | undefined; changed: boolean; before: string } {
+    const index = typeof choice.index === "number" ? choice.index : 0;
+    const state = this.#choice(index);
+    if (state.finished) return { choice: undefined, changed: true, before: "" };
+    let changed = false;
+    let before = "";
+    let delta = choice.delta;
+    if (!isObject(delta)) {
+      delta = {};
+      choice.delta = delta;
+      changed = true;
+    }
+    const finish = typeof choice.finish_reason === "string" ? choice.finish_reason : undefined;
+    const content = typeof delta.content === "string" ? delta.content : "";
+    const reasoning = reasoningOf(delta);
+
+    if (reasoning !== "" && !state.contentSent) {
+      state.held += reasoning;
+      dropReasoning(delta);
+      changed = true;
+      if (content === "" && !("tool_calls" in delta) && finish === undefined) {
+        if (state.held.length <= this.#options.maxHeldCharacters) return { choice: undefined, changed, before };
+        delta.content = this.#takeHeld(state);
+      }
+    }
+    if (content !== "") {
+      if (state.held !== "") {
+        delta.content = this.#takeHeld(state) + this.#restored(state, content);
+        changed = true;
+      } else if (state.restorer !== undefined) {
+        delta.content = state.restorer.push(content);
+        changed = true;
+      }
+      state.contentSent = true;
+    }
+    if (finish !== undefined) {
+      const tail = this.#takeHeld(state) + (state.restorer?.flush() ?? "");
+      if (tail !== "") {
+        if (content === "") {
+          before = this.#ownChunk(index, state, { content: tail });
+        } else {
+          delta.content = `${String(delta.content)}${tail}`;
+          changed = true;
+        }
+      }
+      state.finished = true;
+    }
+    if (!state.roleSent) {
+      state.roleSent = true;
+      if (delta.role !== "assistant") {
+        choice.delta = { role: "assistant", ...delta, ...(delta.role === undefined ? {} : { role: "assistant" }) };
+        changed = true;
+      }
+    }
+    return { choice, changed, before };
+  }
+
+  #restored(state: ChoiceState, text: string): string {
+    return state.restorer === undefined ? text : state.restorer.push(text);
+  }
+
+  /** What was held back, as content from now on. */
+  #takeHeld(state: ChoiceState): string {
+    if (state.held === "") return "";
+    const text = this.#restored(state, state.held);
+    state.held = "";
+    state.contentSent = true;
+    return text;
+  }
+
+  #releaseHeld(): string {
+    let out = "";
+    this.#choices.forEach((state, index) => {
+      if (state.finished) return;
+      const tail = this.#takeHeld(state) + (state.restorer?.flush() ?? "");
+      if (tail !== "") out += this.#ownChunk(index, state, { content: tail });
+    });
+    return out;
+  }
+
+  #breakOff(failure: UpstreamFailure): string {
+    const released = this.#releaseHeld();
+    const open = this.#choices.flatMap((state, index) => (state.finished ? [] : [index]));
+    // What came after the last finish reason was no answer any more: the caller has the whole of it.
+    if (open.length === 0 && this.#choices.length > 0) return `${released}data: [DONE]\n\n`;
+    const indices = open.length === 0 ? [0] : open;
+    const chunk = {
+      ...this.#frame(),
+      error: inBandErrorOf(failure),
+      choices: indices.map((index) => ({ index, delta: { content: "" }, finish_reason: "error" })),
+    };
+    return `${released}data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
+  }
+
+  #ownChunk(index: number, state: ChoiceState, delta: JsonObject): string {
+    const role: JsonObject = state.roleSent ? {} : { role: "assistant" };
+    state.roleSent = true;
+    const chunk = { ...this.#frame(), choices: [{ index, delta: { ...role, ...delta }, finish_reason: null }] };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+
+  #frame(): JsonObject {
+    return { id: this.#id, object: chunkObject, created: this.#created, model: this.#options.model };
+  }
+
+  #choice(index: number): ChoiceState {
+    const at = Number.isSafeInteger(index) && index >= 0 && index < 128 ? index : 0;
+    for (let missing = this.#choices.length; missing <= at; missing++) {
+      this.#choices.push({
+        roleSent: false,
+        contentSent: false,
+        finished: false,
+        held: "",
+        restorer: this.#options.restorer?.(),
+      });
+    }
+    const state = this.#choices[at];
+    if (state === undefined) throw new Error("unreachable: the loop above made it");
+    return state;
+  }
+
+  #send(raw: string, chunk: JsonObject, changed: boolean): string {
+    let same = !changed;
+    if (chunk.model !== this.#options.model) {
+      chunk.model = this.#options.model;
+      same = false;
+    }
+    if (chunk.object !== chunkObject) {
+      chunk.object = chunkObject;
+      same = false;
+    }
+    return `data: ${same && !raw.includes("\n") ? raw : JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+/** The reasoning text of a delta, under either of the names in use. */
+function reasoningOf(delta: JsonObject): string {
+  if (typeof delta.reasoning === "string") return delta.reasoning;
+  if (typeof delta.reasoning_content === "string") return delta.reasoning_content;
+  return "";
+}
+
+function dropReasoning(delta: JsonObject): void {
+  delete delta.reasoning;
+  delete delta.reasoning_content;
+  delete delta.reasoning_details;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

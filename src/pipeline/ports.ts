@@ -1,0 +1,43 @@
+import type { ModelRegistry } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money.ts";
+import type { Clock, Random, Timers } from "#domain/time.ts";
+import type { HealthRegistry } from "#health/health.ts";
+import type { Ledger } from "#ledger/ledger.ts";
+import type { TaskMemory } from "#pipeline/assess/task-memory.ts";
+import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
+import type { Policy } from "#policy/schema.ts";
+import type { PrivacyEngine } from "#privacy/redaction.ts";
+import type { RequestRecord } from "#records/record.ts";
+import type { Upstream } from "#upstream/upstream.ts";
+
+/** All that one chat request may touch outside itself. `wiring.ts` chooses what stands behind each. */
+export interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly ledger: Ledger;
+  readonly health: HealthRegistry;
+  readonly upstream: Upstream;
+  readonly tasks: TaskMemory;
+  readonly retryBudget: RetryBudget;
+  /** Ids that are never given twice. */
+  readonly newId: () => string;
+  /** The configuration in force now; a request keeps the one it began with. */
+  readonly config: () => Configuration;
+  /** Takes the record of each request that has ended. Must not throw. */
+  readonly record: (record: RequestRecord) => void;
+}
+
+/** What an operator can change while the gateway runs, validated together. */
+export interface Configuration {
+  readonly policy: Policy;
+  readonly registry: ModelRegistry;
+  /** Caps in nano-USD, each soft cap lowered to its hard cap where it stood above. */
+  readonly caps: {
+    readonly goalSoft: NanoUsd;
+    readonly goalHard: NanoUsd;
+    readonly daySoft: NanoUsd;
+    readonly dayHard: NanoUsd;
+  };
+  readonly privacy: PrivacyEngine;
+}
