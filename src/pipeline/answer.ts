@@ -1,0 +1,254 @@
+import type { Model } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money.ts";
+import { holdFor } from "#domain/tokens.ts";
+import { taskKeyOf } from "#pipeline/assess/task-memory.ts";
+import { holdOf, outputBoundOf, showHardCap } from "#pipeline/decide/budget.ts";
+import { fallbacksFor } from "#pipeline/decide/health.ts";
+import { AnswerStream, type StreamEnd } from "#pipeline/execute/answer-stream.ts";
+import {
+  type ClosedAttempt,
+  closeAbandoned,
+  closeAnswered,
+  closeFailed,
+  type OpenAttempt,
+} from "#pipeline/execute/attempt.ts";
+import { type Execution, execute, type Order, safe } from "#pipeline/execute/execute.ts";
+import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
+import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
+import { StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
+import type { UpstreamFailure } from "#upstream/upstream.ts";
+import { type Route, retryAfterOf } from "./decide-by-the-books.ts";
+import type { Journey } from "./handle-chat.ts";
+import type { Ports } from "./ports.ts";
+import { callerGone, deniedByBooks, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refuse.ts";
+import type { CallerStream, Head, Refusal, Reply } from "./reply.ts";
+import { firstAnswerAttempt } from "./scout-first.ts";
+
+/** Executes a routed request and gives its whole answer, or says why there is none. */
+export async function answerWhole(journey: Journey, route: Route, head: Head, ports: Ports): Promise<Reply> {
+  const { story, caller } = journey;
+  const execution = await execute(orderOf(journey, route, ports), ports, caller.signal, { committed: false });
+  story.attempts.push(...execution.attempts);
+  if (execution.kind !== "answered") return refused(execution, journey, route, head, ports);
+
+  const { attempt, report, firstTokenMs } = execution;
+  const empty = isEmptyAnswer(execution.answer);
+  close(closeAnswered(attempt, { report, firstTokenMs, empty }, ports.clock.monotonic()), journey, ports);
+  const body = finishAnswer(execution.answer, attempt.model.upstreamId, restorerOf(journey));
+  const answered = headOf(head, attempt.model, journey, firstTokenMs, ports);
+  story.end("answered", 200);
+  return { kind: "answer", body, ...answered };
+}
+
+/**
+ * Executes a routed request whose answer is a stream. Waits for the upstream's first real event, so that a failure before
+ * it keeps its status and can be tried elsewhere; only after a long silence is the caller's answer begun without one.
+ */
+export async function answerStreamed(journey: Journey, route: Route, head: Head, ports: Ports): Promise<Reply> {
+  const { caller, configuration } = journey;
+  const commitment = { committed: false };
+  const pending = execute(orderOf(journey, route, ports), ports, caller.signal, commitment);
+  const silence = silenceOf(configuration.policy.stream.keepalive_ms, ports);
+  const execution = await Promise.race([pending, silence.over]);
+  silence.cancel();
+  if (execution !== undefined) {
+    journey.story.attempts.push(...execution.attempts);
+    if (execution.kind !== "streaming") return refused(execution, journey, route, head, ports);
+    const answered = headOf(head, execution.attempt.model, journey, execution.firstTokenMs, ports);
+    return { kind: "stream", stream: streamOf(execution, journey, ports), ...answered };
+  }
+  commitment.committed = true;
+  return { kind: "stream", stream: new LateStream(pending, journey, route, head, ports), ...head };
+}
+
+/** A stream that was begun towards the caller before the upstream had said anything. */
+class LateStream implements CallerStream {
+  readonly #begun: Promise<CallerStream | UpstreamFailure>;
+  readonly #journey: Journey;
+  /** The upstream id of the model that was to answer. */
+  readonly #model: string;
+  #stream: CallerStream | undefined;
+  #failed = false;
+
+  constructor(pending: Promise<Execution>, journey: Journey, route: Route, head: Head, ports: Ports) {
+    this.#journey = journey;
+    this.#model = journey.configuration.registry.models.get(route.decision.model ?? "")?.upstreamId ?? "";
+    this.#begun = pending.then((execution) => {
+      journey.story.attempts.push(...execution.attempts);
+      if (execution.kind === "streaming") {
+        headOf(head, execution.attempt.model, journey, execution.firstTokenMs, ports);
+        return streamOf(execution, journey, ports);
+      }
+      const refusal = refused(execution, journey, route, head, ports);
+      if (execution.kind === "failed") return execution.failure;
+      return { kind: "upstream_error", status: refusal.status, message: refusal.detail, dispatched: false };
+    });
+  }
+
+  async next(): Promise<string | undefined> {
+    if (this.#failed) return undefined;
+    const begun = this.#stream ?? (await this.#begun);
+    if ("next" in begun) {
+      this.#stream = begun;
+      return begun.next();
+    }
+    return this.breakOff(begun);
+  }
+
+  cancel(): void {
+    this.#journey.caller.abort();
+    if (this.#stream !== undefined) this.#stream.cancel();
+    else void this.#begun.then((begun) => "cancel" in begun && begun.cancel());
+  }
+
+  breakOff(failure: UpstreamFailure): string {
+    if (this.#stream !== undefined) return this.#stream.breakOff(failure);
+    if (this.#failed) return "";
+    this.#failed = true;
+    const shaper = new StreamShaper({ model: this.#model, wantsUsage: false, maxHeldCharacters: 0 });
+    this.cancel();
+    return shaper.shape({ kind: "broken", failure, report: {} });
+  }
+}
+
+/** The models to try and the calls to make, from the decision down its fallback chain. */
+function orderOf(journey: Journey, route: Route, ports: Ports): Order {
+  const { request, configuration, redacted, assessment, story, deadlineMs } = journey;
+  const { models } = configuration.registry;
+  const wanted = route.decision.model ?? "";
+  const chain = [wanted, ...fallbacksFor(wanted, route.decision.hard_rule, route.snapshot)];
+  // A degraded model is relieved of a share of its traffic: then the next in the chain comes first.
+  if (chain.length > 1 && ports.health.shed(wanted)) chain.push(...chain.splice(0, 1));
+  const { policy } = configuration;
+  return {
+    decisionId: story.decisionId,
+    goal: assessment.task.goal_id,
+    stream: request.stream,
+    purpose: "EXECUTE",
+    candidates: chain.flatMap((key) => models.get(key) ?? []),
+    bodyFor: (model) => forwardedBody(request, redacted.body, model, outputBoundOf(model, assessment.size)),
+    holdFor: (model) => holdOf(model, assessment.size),
+    firstAttempt: firstAnswerAttempt,
+    maxAttempts: policy.upstream.max_attempts,
+    configuration,
+    deadlineMs,
+    abandonedCost: (model) => seenCost(model, 0, journey),
+  };
+}
+
+/** What a cancelled call is billed at the least where cancelling stops billing: all input, and the output seen. */
+function seenCost(model: Model, outputBytesSeen: number, { configuration, assessment }: Journey): NanoUsd | undefined {
+  if (!configuration.policy.upstream.billing_stops_on_cancel) return undefined;
+  const hold = holdOf(model, assessment.size);
+  const seen = holdFor(
+    { inputTokens: assessment.size.inputTokensBound, outputTokens: outputBytesSeen, choices: 1 },
+    model.price,
+  );
+  return seen < hold ? seen : hold;
+}
+
+function streamOf(execution: Execution & { kind: "streaming" }, journey: Journey, ports: Ports): CallerStream {
+  const { attempt, events, firstTokenMs } = execution;
+  const { configuration, request, caller } = journey;
+  const restorer = restorerOf(journey);
+  const shaper = new StreamShaper({
+    model: attempt.model.upstreamId,
+    wantsUsage: request.wantsUsage,
+    maxHeldCharacters: configuration.policy.stream.max_event_bytes,
+    ...(restorer === undefined ? {} : { restorer }),
+  });
+  return new AnswerStream({
+    events,
+    shaper,
+    safe: (failure) => safe(failure, configuration),
+    abort: () => caller.abort(),
+    ended: (end) => endStream(end, attempt, firstTokenMs, journey, ports),
+  });
+}
+
+function endStream(end: StreamEnd, attempt: OpenAttempt, firstTokenMs: number, journey: Journey, ports: Ports): void {
+  const nowMs = ports.clock.monotonic();
+  switch (end.kind) {
+    case "complete": {
+      close(closeAnswered(attempt, { report: end.report, firstTokenMs, empty: end.empty }, nowMs), journey, ports);
+      journey.story.end("answered", 200);
+      return;
+    }
+    case "broken": {
+      close(closeFailed(attempt, end.failure, end.report, nowMs), journey, ports);
+      journey.story.end("broken_stream", 200);
+      return;
+    }
+    case "caller_gone": {
+      const seen = seenCost(attempt.model, end.outputBytesSeen, journey);
+      close(closeAbandoned(attempt, end.report, seen, nowMs), journey, ports);
+      journey.story.end("caller_gone", 200);
+      return;
+    }
+  }
+}
+
+function close(closed: ClosedAttempt, { story }: Journey, ports: Ports): void {
+  story.attempts.push(closed.record);
+  // The caller does not wait for the books: they are told in order, and an untold hold is charged when it expires.
+  void ports.ledger.resolve([closed.resolution]);
+}
+
+function headOf(head: Head, model: Model, { story, request }: Journey, firstTokenMs: number, ports: Ports): Head {
+  story.answeredBy(model.key, firstTokenMs);
+  const task = taskKeyOf(request.routing);
+  // A failure that is reported later counts against the tier that has answered.
+  if (task !== undefined) ports.tasks.served(task, model, ports.clock.now());
+  return { ...head, answeredBy: model.key };
+}
+
+/** Everything that is no answer, as the caller is told. */
+function refused(execution: Execution, journey: Journey, route: Route, head: Head, ports: Ports): Refusal {
+  const { story } = journey;
+  switch (execution.kind) {
+    case "refused": {
+      // Others took what was left between the decision and the reservation: the decision is denied after all.
+      const { reply, model } = execution;
+      const evidence: string[] = [];
+      const { goalAccount, dayAccount } = reply.spend;
+      showHardCap(model, { ...route.snapshot, spend: { goal: goalAccount, day: dayAccount } }, evidence);
+      const decision = deniedByBooks(head.decision, reply, evidence);
+      story.decided(decision, journey.redacted.findings);
+      story.end("refused", 403);
+      return refusalOf(
+        { ...head, decision },
+        reply.retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(reply.retryAfterMs / 1_000)),
+      );
+    }
+    case "unavailable":
+      story.end("failed", 503);
+      return storeUnavailable(head);
+    case "no_capacity":
+      story.end("failed", 503);
+      return noCapacity(head, retryAfterOf(ports.health.view(), ports.clock.now()));
+    case "caller_gone":
+      story.end("caller_gone", 499);
+      return callerGone(head);
+    case "failed": {
+      const refusal = failedUpstream({ ...head, answeredBy: execution.model }, execution.failure);
+      story.end("failed", refusal.status);
+      return refusal;
+    }
+    case "answered":
+    case "streaming":
+      throw new Error("an answer is no refusal");
+  }
+}
+
+function restorerOf({ redacted }: Journey): (() => TextRestorer) | undefined {
+  const { restore } = redacted;
+  return restore === undefined ? undefined : () => restore.stream();
+}
+
+function silenceOf(ms: number, ports: Ports): { over: Promise<undefined>; cancel: () => void } {
+  let cancel: () => void = () => {};
+  const over = new Promise<undefined>((resolve) => {
+    cancel = ports.timers.after(ms, () => resolve(undefined));
+  });
+  return { over, cancel };
+}

@@ -1,0 +1,71 @@
+import type { RoutingDecision } from "#domain/routing.ts";
+import type { Spend } from "#ledger/ledger.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { Journey } from "./handle-chat.ts";
+import type { Ports } from "./ports.ts";
+import { takeSnapshot } from "./take-snapshot.ts";
+
+/** A decision, and what it was made from: fail-over asks the same snapshot. */
+export interface Route {
+  readonly decision: RoutingDecision;
+  readonly snapshot: Snapshot;
+}
+
+export type Decided = Route & {
+  readonly kind: "decided" | "store_unavailable";
+  /** For refusals that waiting can mend: when to ask again, in seconds. */
+  readonly retryAfterS?: number;
+};
+
+/**
+ * Decides with what the books say was spent and is held. What this node saw last is asked first, because it costs nothing;
+ * a refusal for want of budget is only believed after the store itself was asked, so that nobody is refused by a stale view.
+ */
+export async function decideByTheBooks(
+  journey: Journey,
+  ports: Ports,
+  verdict?: NonNullable<Snapshot["verdict"]>,
+): Promise<Decided> {
+  const { assessment, configuration } = journey;
+  const goal = assessment.task.goal_id;
+  const decideWith = (spend: Spend | undefined): Route => {
+    const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
+    const snapshot = verdict === undefined ? base : { ...base, verdict };
+    return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
+  };
+
+  const seen = ports.ledger.peek(goal);
+  const spend = seen ?? (await ports.ledger.read(goal));
+  const route = decideWith(spend);
+  if (spend === undefined) {
+    // Refusals that have nothing to do with money stand; anything else would spend what nobody can count.
+    return { kind: route.decision.model === null ? "decided" : "store_unavailable", ...route };
+  }
+  if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
+  if (seen === undefined) return denied(route, spend);
+  const fresh = await ports.ledger.read(goal);
+  if (fresh === undefined) return { kind: "store_unavailable", ...route };
+  const again = decideWith(fresh);
+  return again.decision.cause === "budget_hard_cap_exceeded" ? denied(again, fresh) : decided(again, ports);
+}
+
+function decided(route: Route, ports: Ports): Decided {
+  if (route.decision.cause !== "all_models_unhealthy") return { kind: "decided", ...route };
+  return { kind: "decided", ...route, retryAfterS: retryAfterOf(route.snapshot.health, ports.clock.now()) };
+}
+
+/** Running holds will be given back or settled for less: then asking again soon makes sense. */
+function denied(route: Route, spend: Spend): Decided {
+  const held = spend.goalAccount.held > 0 || spend.dayAccount.held > 0;
+  return { kind: "decided", ...route, ...(held ? { retryAfterS: 2 } : {}) };
+}
+
+/** Seconds until the first unroutable model may be tried again; at least one, at most a minute. */
+export function retryAfterOf(health: Snapshot["health"], nowMs: number): number {
+  let earliest = nowMs + 60_000;
+  for (const model of Object.values(health)) {
+    if (!model.routable && model.retryAtMs !== undefined) earliest = Math.min(earliest, model.retryAtMs);
+  }
+  return Math.max(1, Math.ceil((earliest - nowMs) / 1_000));
+}

@@ -1,0 +1,87 @@
+import type { ChatRequest } from "#domain/chat.ts";
+import { type Assessment, assess } from "#pipeline/assess/assess.ts";
+import type { RedactedBody } from "#privacy/redaction.ts";
+import { answerStreamed, answerWhole } from "./answer.ts";
+import { decideByTheBooks, type Route } from "./decide-by-the-books.ts";
+import type { Configuration, Ports } from "./ports.ts";
+import { callerGone, gateFailed, refusalOf, storeUnavailable } from "./refuse.ts";
+import type { Head, Reply } from "./reply.ts";
+import { askScout } from "./scout-first.ts";
+import { Story } from "./settle/story.ts";
+
+/** One chat request on its way: what every step after the decision needs to know of it. */
+export interface Journey {
+  readonly request: ChatRequest;
+  readonly configuration: Configuration;
+  readonly redacted: RedactedBody;
+  readonly assessment: Assessment;
+  readonly story: Story;
+  /** Aborted when the caller leaves; whatever runs for the request then stops. */
+  readonly caller: AbortController;
+  /** Monotonic milliseconds at which the request must be over. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * The way of one chat request. Assess, decide, perhaps ask the scout, execute, settle: each is a file or folder beside
+ * this one. Never throws for anything a caller or an upstream can do.
+ */
+export async function handleChat(request: ChatRequest, ports: Ports, caller: AbortController): Promise<Reply> {
+  const configuration = ports.config();
+  ports.retryBudget.countRequest();
+  const story = new Story(request, ports.newId(), ports.clock, ports.record);
+  const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
+
+  const redacted = await examine(request, configuration);
+  if (redacted === undefined) return gateFailed();
+  const assessment = assess(request, redacted.body, ports.tasks, {
+    now: ports.clock.now(),
+    policy: configuration.policy,
+    redactions: redacted.total + redacted.unredactable.length,
+  });
+  const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
+
+  const decided = await decideByTheBooks(journey, ports);
+  story.decided(decided.decision, redacted.findings);
+  const head: Head = {
+    decisionId: story.decisionId,
+    decision: decided.decision,
+    answeredBy: null,
+    redactions: redacted.total,
+  };
+  if (decided.kind === "store_unavailable") return told(story, storeUnavailable(head));
+  if (decided.decision.model === null) return told(story, refusalOf(head, decided.retryAfterS));
+
+  let route: Route = decided;
+  if (decided.decision.action === "SCOUT") {
+    const verdict = await askScout(journey, decided, ports);
+    if (caller.signal.aborted) return told(story, callerGone(head));
+    const after = await decideByTheBooks(journey, ports, verdict);
+    if (after.kind === "store_unavailable") return told(story, storeUnavailable(head));
+    if (after.decision.model === null) {
+      story.decided(after.decision, redacted.findings);
+      return told(story, refusalOf({ ...head, decision: after.decision }, after.retryAfterS));
+    }
+    route = after;
+  }
+  return request.stream ? answerStreamed(journey, route, head, ports) : answerWhole(journey, route, head, ports);
+}
+
+/** Takes every credential out of what the upstream would read; undefined when that failed, and then nothing may be sent. */
+async function examine(request: ChatRequest, { privacy }: Configuration): Promise<RedactedBody | undefined> {
+  try {
+    // Large bodies are examined in slices, so that other requests are not held up.
+    return request.bodyBytes > 1_000_000
+      ? await privacy.redactBodyAsync(request.body)
+      : privacy.redactBody(request.body);
+  } catch {
+    // The error might quote the text; that it failed is all that may be known.
+    return undefined;
+  }
+}
+
+function told<R extends Reply & { kind: "refusal" }>(story: Story, refusal: R): R {
+  const outcome = refusal.status === 499 ? "caller_gone" : refusal.status === 403 ? "refused" : "failed";
+  story.end(outcome, refusal.status);
+  return refusal;
+}

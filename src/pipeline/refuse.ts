@@ -1,0 +1,137 @@
+import type { Cause, RoutingDecision } from "#domain/routing.ts";
+import type { ReserveReply } from "#ledger/ledger.ts";
+import { detailOf, statusOf } from "#pipeline/execute/failure-answer.ts";
+import type { UpstreamFailure } from "#upstream/upstream.ts";
+import type { Head, Refusal } from "./reply.ts";
+
+/** How each refusing cause is said to a caller: what is wrong and what to do. A cause that never refuses has no entry. */
+const sentences: { readonly [C in Cause]?: string } = {
+  privacy_free_denied:
+    'A free model was asked for, but this request is sensitive. Send "metadata": {"sensitive": false} if it holds nothing private (and "repo_free_opt_in": true for repository work), or use smart-router.',
+  privacy_scout_denied:
+    'A scout was asked for (X-Scout), but this request is sensitive, and scouts are free models. Send "metadata": {"sensitive": false} if it holds nothing private, or leave X-Scout out.',
+  attempts_exhausted:
+    "This task has failed too often (limits.max_attempts). A person should look at it; then begin a new task (X-Task-Id).",
+  all_models_unhealthy:
+    "No model that may answer this request can serve now. Wait, or see GET /healthz for their states.",
+};
+
+/** A decision that is neither ROUTE nor SCOUT. */
+export function refusalOf(head: Head, retryAfterS?: number): Refusal {
+  const { decision } = head;
+  const waits = retryAfterS !== undefined;
+  return {
+    kind: "refusal",
+    status: 403,
+    code: decision.cause,
+    detail:
+      decision.cause === "budget_hard_cap_exceeded"
+        ? budgetSentence(decision)
+        : (sentences[decision.cause] ?? `The request was refused: ${decision.cause}.`),
+    shouldRetry: waits,
+    head,
+    ...(waits ? { retryAfterS } : {}),
+  };
+}
+
+/** The decision as it stands after the books refused the reservation that it had counted on. */
+export function deniedByBooks(
+  decision: RoutingDecision,
+  reply: ReserveReply & { kind: "refused" },
+  evidence: readonly string[],
+): RoutingDecision {
+  return {
+    ...decision,
+    action: "DENY",
+    model: null,
+    purpose: "NONE",
+    cause: "budget_hard_cap_exceeded",
+    hard_rule: false,
+    evidence: [
+      ...decision.evidence,
+      ...evidence.filter((entry) => !decision.evidence.includes(entry)),
+      `refused_by=ledger_${reply.binding}`,
+    ],
+  };
+}
+
+/** The budget store does not answer: nothing is sent. */
+export function storeUnavailable(head: Head | undefined): Refusal {
+  return {
+    kind: "refusal",
+    status: 503,
+    code: "budget_store_unavailable",
+    detail: "The budget store does not answer, and without it nothing is spent. Try again shortly.",
+    retryAfterS: 2,
+    shouldRetry: true,
+    ...(head === undefined ? {} : { head }),
+  };
+}
+
+export function noCapacity(head: Head, retryAfterS: number): Refusal {
+  return {
+    kind: "refusal",
+    status: 503,
+    code: "no_capacity",
+    detail: "Every model that may answer is pausing after failures. Try again shortly.",
+    retryAfterS,
+    shouldRetry: true,
+    head,
+  };
+}
+
+/** All that could be tried was tried, or nothing more made sense. */
+export function failedUpstream(head: Head, failure: UpstreamFailure): Refusal {
+  const mended = failure.kind !== "rejected" && failure.kind !== "unauthorized" && failure.kind !== "redirected";
+  const status = statusOf(failure);
+  return {
+    kind: "refusal",
+    status,
+    code: `upstream_${failure.kind}`,
+    detail: detailOf(failure, failure.message),
+    // We have retried already; an SDK that repeats what cannot work only costs time.
+    shouldRetry: mended,
+    head,
+    ...(mended && failure.retryAfterMs !== undefined ? { retryAfterS: Math.ceil(failure.retryAfterMs / 1_000) } : {}),
+  };
+}
+
+/** Nobody is left to read it; the status is for the record. */
+export function callerGone(head: Head | undefined): Refusal {
+  return {
+    kind: "refusal",
+    status: 499,
+    code: "caller_gone",
+    detail: "The caller went away.",
+    shouldRetry: false,
+    ...(head === undefined ? {} : { head }),
+  };
+}
+
+export function gateFailed(): Refusal {
+  return {
+    kind: "refusal",
+    status: 403,
+    code: "privacy_gate_failed",
+    detail: "The privacy gate could not examine this request, so nothing was sent.",
+    shouldRetry: false,
+  };
+}
+
+/** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
+function budgetSentence(decision: RoutingDecision): string {
+  const facts = new Map(
+    decision.evidence.map((entry) => {
+      const at = entry.indexOf("=");
+      return [entry.slice(0, at), entry.slice(at + 1)];
+    }),
+  );
+  const account = facts.get("budget_cap")?.startsWith("day") === true ? "day" : "goal";
+  const number = (key: string) => facts.get(key) ?? "?";
+  return (
+    `The hard budget cap of the ${account} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
+    `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
+    `cap ${number(`budget_${account}_hard_usd`)} USD (budget.per_${account}_hard_usd). ` +
+    "Raise the cap, lower max_tokens, or wait for running requests to end."
+  );
+}

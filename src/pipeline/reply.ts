@@ -1,0 +1,43 @@
+import type { JsonObject } from "#domain/chat.ts";
+import type { ModelKey } from "#domain/model.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
+import type { UpstreamFailure } from "#upstream/upstream.ts";
+
+/** What a chat request gets: the edge turns it into a response, and nothing else decides a status. */
+export type Reply =
+  | ({ readonly kind: "answer"; readonly body: JsonObject } & Head)
+  | ({ readonly kind: "stream"; readonly stream: CallerStream } & Head)
+  | Refusal;
+
+/** What the answer's headers tell about how it came about. */
+export interface Head {
+  readonly decisionId: string;
+  readonly decision: RoutingDecision;
+  /** The model that answers; null when none does, or none is known yet. */
+  readonly answeredBy: ModelKey | null;
+  readonly redactions: number;
+}
+
+export interface Refusal {
+  readonly kind: "refusal";
+  readonly status: 403 | 499 | 500 | 502 | 503 | 504;
+  readonly detail: string;
+  /** What SDKs get as `error.code`: the decision's cause, or the kind of failure. */
+  readonly code: string;
+  /** Seconds after which asking again makes sense; absent: waiting cannot mend it, or nobody knows. */
+  readonly retryAfterS?: number;
+  /** False: the caller's SDK must not repeat the request by itself. */
+  readonly shouldRetry: boolean;
+  /** Absent when the pipeline did not get as far as a decision. */
+  readonly head?: Head;
+}
+
+/** The events of one answer as text, pulled by the edge as fast as the caller reads. */
+export interface CallerStream {
+  /** The next text, undefined after the last. Not to be called again before it has answered. */
+  next(): Promise<string | undefined>;
+  /** The caller has gone: everything behind stops. */
+  cancel(): void;
+  /** Ends the stream from our side; the text tells the caller why. */
+  breakOff(failure: UpstreamFailure): string;
+}

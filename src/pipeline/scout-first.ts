@@ -1,0 +1,66 @@
+import { holdOf } from "#pipeline/decide/budget.ts";
+import { type ScoutVerdict, scoutBody, verdictIn } from "#pipeline/execute/ask-scout.ts";
+import { closeAnswered } from "#pipeline/execute/attempt.ts";
+import { execute } from "#pipeline/execute/execute.ts";
+import { inputBoundOf } from "#pipeline/settle/hold.ts";
+import type { Route } from "./decide-by-the-books.ts";
+import type { Journey } from "./handle-chat.ts";
+import type { Ports } from "./ports.ts";
+
+/** Scout attempts are numbered apart from those of the answer, so that both stand under one decision in the books. */
+export const scoutAttempt = 1;
+export const firstAnswerAttempt = 2;
+
+/**
+ * Asks the scout which tier fits, within its few seconds. A scout that fails, is silent or talks nonsense costs nothing but
+ * the wait: the verdict is `none`.
+ */
+export async function askScout(journey: Journey, route: Route, ports: Ports): Promise<ScoutVerdict> {
+  const { assessment, configuration, story, caller } = journey;
+  const rules = configuration.policy.scout;
+  const model = configuration.registry.models.get(route.decision.model ?? "");
+  if (model === undefined) return "none";
+  const body = scoutBody(assessment.task.instruction, model, rules);
+  const size = {
+    inputTokensBound: inputBoundOf(body),
+    inputTokensEstimate: 0,
+    requestedOutputTokens: rules.max_output_tokens,
+    choices: 1,
+  };
+  // The scout's own end: the caller's leaving or the scout's time, whichever comes first.
+  const scout = new AbortController();
+  const onLeave = () => scout.abort();
+  caller.signal.addEventListener("abort", onLeave, { once: true });
+  const cancelTimer = ports.timers.after(rules.timeout_ms, onLeave);
+  try {
+    const execution = await execute(
+      {
+        decisionId: story.decisionId,
+        goal: assessment.task.goal_id,
+        stream: false,
+        purpose: "SCOUT",
+        candidates: [model],
+        bodyFor: () => body,
+        holdFor: () => holdOf(model, size),
+        firstAttempt: scoutAttempt,
+        maxAttempts: 1,
+        configuration,
+        deadlineMs: Math.min(journey.deadlineMs, ports.clock.monotonic() + rules.timeout_ms),
+        abandonedCost: () => undefined,
+      },
+      ports,
+      scout.signal,
+      { committed: false },
+    );
+    story.attempts.push(...execution.attempts);
+    if (execution.kind !== "answered") return "none";
+    const { attempt, report, firstTokenMs } = execution;
+    const closed = closeAnswered(attempt, { report, firstTokenMs, empty: false }, ports.clock.monotonic());
+    story.attempts.push(closed.record);
+    void ports.ledger.resolve([closed.resolution]);
+    return verdictIn(execution.answer);
+  } finally {
+    cancelTimer();
+    caller.signal.removeEventListener("abort", onLeave);
+  }
+}

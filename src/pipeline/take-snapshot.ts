@@ -1,0 +1,35 @@
+import { type NanoUsd, zeroUsd } from "#domain/money.ts";
+import type { HealthView } from "#health/health.ts";
+import type { Spend } from "#ledger/ledger.ts";
+import type { RequestSize, Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { Configuration } from "./ports.ts";
+
+const nothing = { spent: zeroUsd, held: zeroUsd };
+
+/** What `decide` looks at, taken now. Without `spend` nothing counts as spent: that is the dry run. */
+export function takeSnapshot(
+  { policy, registry, caps }: Configuration,
+  health: HealthView,
+  size: RequestSize,
+  spend?: Spend,
+): Snapshot {
+  const goalHard = spend?.goalHardOverride ?? caps.goalHard;
+  const dayHard = spend?.dayHardOverride ?? caps.dayHard;
+  return {
+    policy,
+    registry,
+    health,
+    size,
+    spend: spend === undefined ? { goal: nothing, day: nothing } : { goal: spend.goalAccount, day: spend.dayAccount },
+    caps: {
+      goalHard,
+      dayHard,
+      goalSoft: lower(caps.goalSoft, goalHard),
+      daySoft: lower(caps.daySoft, dayHard),
+    },
+  };
+}
+
+function lower(a: NanoUsd, b: NanoUsd): NanoUsd {
+  return a < b ? a : b;
+}
