@@ -1,0 +1,110 @@
+import { handleChat } from "#pipeline/handle-chat.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { Head, Refusal, Reply } from "#pipeline/reply.ts";
+import { parseChatRequest } from "./chat-schema.ts";
+import { errorResponse, type HttpError } from "./errors.ts";
+import type { OpenStreams } from "./open-streams.ts";
+import { readBody } from "./read-body.ts";
+import { openSse } from "./sse-response.ts";
+
+export interface ChatEndpoint {
+  readonly ports: Ports;
+  readonly maxRequestBytes: number;
+  readonly streams: OpenStreams;
+  /** Lifts the time limit that a slow request body is under, once the body is in. */
+  readonly bodyIsIn: (request: Request) => void;
+}
+
+/** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
+export async function chatEndpoint(
+  request: Request,
+  requestId: string,
+  common: Record<string, string>,
+  endpoint: ChatEndpoint,
+): Promise<Response> {
+  const { ports } = endpoint;
+  const refuse = (error: HttpError) => errorResponse(error, request, common);
+  const body = await readBody(request, endpoint.maxRequestBytes);
+  if (body.kind === "too_large") return refuse(body.error);
+  if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
+  endpoint.bodyIsIn(request);
+
+  const parsed = parseChatRequest({
+    text: body.text,
+    bytes: body.bytes,
+    headers: request.headers,
+    requestId,
+    receivedAtMs: ports.clock.now(),
+  });
+  if (parsed.kind === "refused") {
+    const { status, detail, param } = parsed;
+    return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });
+  }
+
+  const caller = new AbortController();
+  request.signal.addEventListener("abort", () => caller.abort(), { once: true });
+  const release = endpoint.streams.enter(caller);
+  let reply: Reply;
+  try {
+    reply = await handleChat(parsed.request, ports, caller);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  if (reply.kind === "refusal") {
+    release();
+    return refuse(errorOf(reply));
+  }
+  const headers = { ...common, ...headHeaders(reply) };
+  if (reply.kind === "answer") {
+    release();
+    return new Response(JSON.stringify(reply.body), {
+      headers: { ...headers, "content-type": "application/json" },
+    });
+  }
+  const { stream: rules } = ports.config().policy;
+  const sse = openSse(reply.stream, {
+    timers: ports.timers,
+    keepaliveMs: rules.keepalive_ms,
+    writeStallMs: rules.write_stall_ms,
+    closed: release,
+  });
+  endpoint.streams.opened(caller, sse);
+  return new Response(sse.body, {
+    headers: {
+      ...headers,
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    },
+  });
+}
+
+/** Why the request went where it went, for whoever reads headers. Empty where there is nothing to say. */
+export function headHeaders({ decisionId, decision, answeredBy, redactions }: Head): Record<string, string> {
+  // A stand-in that took over shows as the decision's model; a scout's decision keeps naming the scout.
+  const model = decision.action === "ROUTE" ? (answeredBy ?? decision.model) : decision.model;
+  return {
+    "x-smart-gateway-decision-id": decisionId,
+    "x-smart-gateway-action": decision.action,
+    "x-smart-gateway-model": model ?? "",
+    "x-smart-gateway-cause": decision.cause,
+    "x-smart-gateway-score": String(decision.score),
+    "x-smart-gateway-answered-by": answeredBy ?? "",
+    "x-smart-gateway-redactions": String(redactions),
+  };
+}
+
+function errorOf(refusal: Refusal): HttpError {
+  const { status, detail, code, retryAfterS, shouldRetry, head } = refusal;
+  return {
+    status,
+    detail,
+    code,
+    headers: {
+      ...(head === undefined ? {} : headHeaders(head)),
+      ...(retryAfterS === undefined ? {} : { "retry-after": String(retryAfterS) }),
+      ...(shouldRetry ? {} : { "x-should-retry": "false" }),
+    },
+  };
+}

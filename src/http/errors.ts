@@ -1,0 +1,51 @@
+/** Errors on the wire: exactly `{"detail"}`, and for SDKs that show nothing else an `error` object beside it. */
+
+export interface HttpError {
+  readonly status: number;
+  /** What is wrong and what to do; names the field; never a prompt, a key or a stack. */
+  readonly detail: string;
+  readonly code?: string;
+  /** The request field at fault. */
+  readonly param?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const types: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  405: "invalid_request_error",
+  413: "invalid_request_error",
+  422: "invalid_request_error",
+  429: "rate_limit_error",
+};
+
+/** The HTTP answer to an error, in the dialect of whoever asks. */
+export function errorResponse(error: HttpError, request: Request, headers: Record<string, string>): Response {
+  const body = wantsErrorObject(request.headers)
+    ? {
+        detail: error.detail,
+        error: {
+          message: error.detail,
+          type: types[error.status] ?? "api_error",
+          code: error.code ?? null,
+          param: error.param ?? null,
+        },
+      }
+    : { detail: error.detail };
+  return new Response(JSON.stringify(body), {
+    status: error.status,
+    headers: { ...headers, ...error.headers, "content-type": "application/json" },
+  });
+}
+
+/** SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. */
+const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk)\/|openrouter/i;
+
+function wantsErrorObject(headers: Headers): boolean {
+  if (headers.has("x-stainless-lang")) return true;
+  if (headers.get("x-smart-gateway-errors")?.trim().toLowerCase() === "openai") return true;
+  const agent = headers.get("user-agent");
+  return agent !== null && sdkAgents.test(agent);
+}

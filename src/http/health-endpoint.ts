@@ -1,0 +1,51 @@
+import { policyVersion } from "#domain/routing.ts";
+import type { HealthView } from "#health/health.ts";
+import type { LedgerStatus } from "#ledger/ledger.ts";
+
+export interface HealthReport {
+  readonly status: number;
+  readonly body: {
+    readonly status: "ok" | "degraded" | "unavailable";
+    readonly version: string;
+    readonly policy_version: string;
+    readonly uptime_s: number;
+    readonly database: { readonly kind: LedgerStatus["kind"]; readonly ok: boolean };
+    readonly models: { readonly [key: string]: ModelReport };
+  };
+}
+
+interface ModelReport {
+  readonly state: string;
+  readonly since: string;
+  readonly reason: string;
+  readonly retry_at?: string;
+}
+
+/** What `GET /healthz` says: unavailable when money cannot be counted or no model can serve, degraded when one cannot. */
+export function healthReport(view: HealthView, ledger: LedgerStatus, version: string, uptimeMs: number): HealthReport {
+  const models = Object.entries(view);
+  const serving = models.some(([, model]) => model.routable);
+  const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
+  const status = !ledger.ok || !serving ? "unavailable" : troubled ? "degraded" : "ok";
+  return {
+    status: status === "unavailable" ? 503 : 200,
+    body: {
+      status,
+      version,
+      policy_version: policyVersion,
+      uptime_s: Math.floor(uptimeMs / 1_000),
+      database: { kind: ledger.kind, ok: ledger.ok },
+      models: Object.fromEntries(
+        models.map(([key, { state, sinceMs, reason, retryAtMs }]) => [
+          key,
+          {
+            state,
+            since: new Date(sinceMs).toISOString(),
+            reason,
+            ...(retryAtMs === undefined ? {} : { retry_at: new Date(retryAtMs).toISOString() }),
+          },
+        ]),
+      ),
+    },
+  };
+}

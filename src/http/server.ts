@@ -1,0 +1,253 @@
+import { aliases, type RoutingDecision } from "#domain/routing.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import { type AuthRules, authProblem } from "./auth.ts";
+import { chatEndpoint } from "./chat-endpoint.ts";
+import { errorResponse, type HttpError } from "./errors.ts";
+import { healthReport } from "./health-endpoint.ts";
+import { OpenStreams } from "./open-streams.ts";
+import { openApiDocument } from "./openapi.ts";
+import { readBody } from "./read-body.ts";
+import { requestIdOf } from "./request-id.ts";
+import { parseDecisionRequest } from "./route-decision.ts";
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Several processes on one port (Linux). */
+  readonly reusePort: boolean;
+  readonly version: string;
+  /** Marks every answer as coming from a simulated upstream. */
+  readonly demo: boolean;
+  readonly maxRequestBytes: number;
+  readonly auth: () => AuthRules;
+  readonly ports: Ports;
+  readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string }>;
+  /** Why a chat request should be turned away unread; undefined when there is room. */
+  readonly overloaded: (activeRequests: number) => string | undefined;
+  /** Told of every request that was answered with an error and has no record of its own. */
+  readonly rejected: (event: { requestId: string; route: Route; method: string; status: number }) => void;
+  readonly dryRun: (decision: RoutingDecision, durationMs: number) => void;
+  readonly crashed: (error: unknown, requestId: string) => void;
+}
+
+export interface HttpServer {
+  readonly url: string;
+  readonly streams: OpenStreams;
+  /** From now on `/readyz` says no; requests are still served. */
+  drain(): void;
+  /** No new connections; resolves when the listener is closed. Requests under way go on. */
+  stopListening(): Promise<void>;
+  /** Closes what is left. */
+  stop(): Promise<void>;
+}
+
+/** The endpoints as metrics and log name them. */
+export type Route = "chat_completions" | "route_decision" | "models" | "other";
+
+type Handler = (request: Request, requestId: string, common: Record<string, string>) => Response | Promise<Response>;
+
+/** The edge: paths, methods, authorization, and everything else handed on. Order of checks as the reference documents it. */
+export function startServer(options: ServerOptions): HttpServer {
+  const { ports } = options;
+  const streams = new OpenStreams();
+  const startedMs = ports.clock.monotonic();
+  let draining = false;
+  let openApi: string | undefined;
+
+  const json = (body: unknown, common: Record<string, string>, status = 200): Response =>
+    new Response(JSON.stringify(body), { status, headers: { ...common, "content-type": "application/json" } });
+
+  const endpoint = {
+    ports,
+    maxRequestBytes: options.maxRequestBytes,
+    streams,
+    bodyIsIn: (request: Request) => server.timeout(request, 0),
+  };
+
+  /** path → method → handler; the one table that 404 and 405 are read from too. */
+  const table: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
+    "/v1/chat/completions": {
+      POST: authorized((request, requestId, common) => {
+        const reason = options.overloaded(streams.count);
+        if (reason !== undefined) {
+          const detail = `The gateway is overloaded (${reason}). Try again shortly.`;
+          return errorResponse(
+            { status: 503, detail, code: "overloaded", headers: { "retry-after": "1" } },
+            request,
+            common,
+          );
+        }
+        return chatEndpoint(request, requestId, common, endpoint);
+      }),
+    },
+    "/v1/route/decision": {
+      POST: authorized(async (request, _, common) => {
+        const body = await readBody(request, options.maxRequestBytes);
+        if (body.kind === "too_large") return errorResponse(body.error, request, common);
+        if (body.kind === "gone")
+          return errorResponse({ status: 422, detail: "The request body did not arrive whole." }, request, common);
+        endpoint.bodyIsIn(request);
+        const configuration = ports.config();
+        const parsed = parseDecisionRequest(body.text, configuration.privacy);
+        if (parsed.kind === "invalid") {
+          return errorResponse({ status: 422, detail: parsed.detail, code: "invalid_request" }, request, common);
+        }
+        const begunMs = ports.clock.monotonic();
+        const snapshot = takeSnapshot(configuration, ports.health.view(), parsed.size);
+        const decision = decide(parsed.task, parsed.runtime, snapshot);
+        options.dryRun(decision, ports.clock.monotonic() - begunMs);
+        return json(decision, common);
+      }),
+    },
+    "/v1/models": {
+      GET: authorized((_request, _, common) =>
+        json(
+          {
+            object: "list",
+            data: aliases.map((id) => ({ id, object: "model", created: modelsCreated, owned_by: "smart-gateway" })),
+          },
+          common,
+        ),
+      ),
+    },
+    "/healthz": {
+      GET: (_request, _, common) => {
+        const uptimeMs = ports.clock.monotonic() - startedMs;
+        const report = healthReport(ports.health.view(), ports.ledger.status(), options.version, uptimeMs);
+        return json(report.body, common, report.status);
+      },
+    },
+    "/livez": { GET: (_request, _, common) => json({ status: "ok" }, common) },
+    "/readyz": {
+      GET: (_request, _, common) =>
+        draining || !ports.ledger.status().ok
+          ? json({ status: draining ? "draining" : "unavailable" }, common, 503)
+          : json({ status: "ok" }, common),
+    },
+    "/metrics": {
+      GET: async (_request, _, common) => {
+        const { text, contentType } = await options.metricsText();
+        return new Response(text, { headers: { ...common, "content-type": contentType } });
+      },
+    },
+    "/openapi.json": {
+      GET: (_request, _, common) => {
+        openApi ??= JSON.stringify(openApiDocument());
+        return new Response(openApi, { headers: { ...common, "content-type": "application/json" } });
+      },
+    },
+  };
+
+  function authorized(handler: Handler): Handler {
+    return (request, requestId, common) => {
+      const problem = authProblem(request.headers, options.auth());
+      return problem === undefined ? handler(request, requestId, common) : errorResponse(problem, request, common);
+    };
+  }
+
+  const guarded =
+    (handler: Handler, route: Route) =>
+    async (request: Request): Promise<Response> => {
+      const requestId = requestIdOf(request.headers);
+      const common: Record<string, string> = { "x-request-id": requestId };
+      if (options.demo) common["x-smart-gateway-demo"] = "true";
+      let response: Response;
+      try {
+        response = await handler(request, requestId, common);
+      } catch (error) {
+        options.crashed(error, requestId);
+        response = errorResponse(
+          { status: 500, detail: "The gateway failed on this request; its log says where.", code: "internal_error" },
+          request,
+          common,
+        );
+      }
+      if (response.status >= 400 && !response.headers.has("x-smart-gateway-decision-id")) {
+        options.rejected({ requestId, route, method: request.method, status: response.status });
+      }
+      return response;
+    };
+
+  const routes = Object.fromEntries(
+    Object.entries(table).map(([path, methods]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(methods).flatMap(([method, handler]) =>
+          // HEAD is GET without its body; the runtime leaves the body out.
+          method === "GET"
+            ? [
+                ["GET", guarded(handler, routeNames[path] ?? "other")],
+                ["HEAD", guarded(handler, routeNames[path] ?? "other")],
+              ]
+            : [[method, guarded(handler, routeNames[path] ?? "other")]],
+        ),
+      ),
+    ]),
+  );
+
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    reusePort: options.reusePort,
+    // Cuts callers that trickle a request; lifted per request once its body is in.
+    idleTimeout: 10,
+    // Far above our own limit, which answers with a body that explains itself.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    development: false,
+    routes,
+    fetch: guarded((request, _, common) => errorResponse(nowhere(request, table), request, common), "other"),
+    error: (error) => {
+      options.crashed(error, "");
+      return new Response(JSON.stringify({ detail: "The gateway failed on this request; its log says where." }), {
+        status: 500,
+        headers: { "content-type": "application/json" },
+      });
+    },
+  });
+
+  return {
+    url: server.url.origin,
+    streams,
+    drain() {
+      draining = true;
+    },
+    async stopListening() {
+      void server.stop(false);
+    },
+    async stop() {
+      await server.stop(true);
+    },
+  };
+}
+
+const routeNames: Readonly<Record<string, Route>> = {
+  "/v1/chat/completions": "chat_completions",
+  "/v1/route/decision": "route_decision",
+  "/v1/models": "models",
+};
+
+/** The aliases came with release 1.0.0, 2026-08-23; Unix time in seconds. */
+const modelsCreated = 1_787_443_200;
+
+function nowhere(request: Request, table: Readonly<Record<string, Readonly<Record<string, Handler>>>>): HttpError {
+  const path = new URL(request.url).pathname;
+  const methods = Object.hasOwn(table, path) ? table[path] : undefined;
+  if (methods === undefined) {
+    return {
+      status: 404,
+      detail: "There is nothing at this path. GET /openapi.json lists what there is.",
+      code: "not_found",
+    };
+  }
+  const allow = Object.keys(methods)
+    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .join(", ");
+  return {
+    status: 405,
+    detail: `This path does not take ${request.method}; it takes ${allow}.`,
+    code: "method_not_allowed",
+    headers: { allow },
+  };
+}
