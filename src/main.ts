@@ -11,6 +11,11 @@ interface CommandEntry {
 
 const commands: readonly CommandEntry[] = [
   {
+    name: "serve",
+    summary: "run the gateway (settings come from the environment; none: demo mode)",
+    load: async () => (await import("#cli/serve.ts")).serveCommand(),
+  },
+  {
     name: "route",
     summary: "print the routing decision for a task, without sending or spending anything",
     load: async () => (await import("#cli/route.ts")).routeCommand(),

@@ -1,0 +1,76 @@
+import type { HealthChange } from "#health/registry.ts";
+import type { Ledger } from "#ledger/ledger.ts";
+import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import { type Log, logId, operatorText } from "#telemetry/log.ts";
+import type { Metrics } from "#telemetry/metrics.ts";
+
+/** What the parts say about themselves, put into the words of the log and the metrics. */
+
+export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): void {
+  switch (event.kind) {
+    case "resolved":
+      // The request's own record tells of it.
+      return;
+    case "overrun":
+      metrics.overrun(event.model, event.actual - event.hold);
+      log("ledger_overrun", {
+        request_id: logId(event.id),
+        model: logId(event.model),
+        hold_nano_usd: event.hold,
+        actual_nano_usd: event.actual,
+      });
+      return;
+    case "ignored":
+      log("ledger_conflict", {
+        reservation: logId(event.id),
+        detail: operatorText(`${event.why}, in state ${event.state}`),
+      });
+      return;
+    case "store_away":
+    case "store_failed":
+      log("ledger_unavailable", { detail: operatorText(event.message) });
+      return;
+    case "store_back":
+      log("ledger_available", { away_ms: event.awayMs });
+      return;
+    case "resolutions_dropped":
+      log("ledger_unavailable", { detail: operatorText(`${event.count} resolutions dropped: ${event.message}`) });
+      return;
+    case "pruned":
+      log("records_pruned", { deleted: event.reservations });
+      return;
+  }
+}
+
+export function announceHealth(change: HealthChange, log: Log, metrics: Metrics): void {
+  if (change.kind === "aggregator") {
+    log("health_aggregator_changed", { open: change.to !== "closed", reason: operatorText(change.reason) });
+    return;
+  }
+  metrics.healthChanged(change.model, change.to);
+  log("health_changed", {
+    model: logId(change.model),
+    from: logId(change.from),
+    to: logId(change.to),
+    reason: operatorText(change.reason),
+  });
+}
+
+/** The ledger, with every answer to a reservation counted. */
+export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
+  return {
+    async reserve(reservation, closing) {
+      const reply = await ledger.reserve(reservation, closing);
+      if (reply.kind === "held") metrics.reservationAnswered("held", reservation.amount);
+      else if (reply.kind === "refused") metrics.reservationAnswered(`refused_${reply.binding}`);
+      else metrics.reservationAnswered("unavailable");
+      return reply;
+    },
+    resolve: (resolutions) => ledger.resolve(resolutions),
+    markDispatched: (id) => ledger.markDispatched(id),
+    peek: (goal) => ledger.peek(goal),
+    read: (goal) => ledger.read(goal),
+    status: () => ledger.status(),
+    close: (withinMs) => ledger.close(withinMs),
+  };
+}

@@ -1,0 +1,132 @@
+import { Command } from "commander";
+import { formatProblems } from "#settings/problem.ts";
+import { parseSettings, type Settings } from "#settings/settings.ts";
+import { createLog, loggedError, logId, operatorText } from "#telemetry/log.ts";
+import { type Gateway, startGateway } from "../wiring.ts";
+import { superviseWorkers, workerNumber } from "./workers.ts";
+
+/** `smart-gateway serve`: runs the gateway until it is told to stop. */
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("Run the gateway (settings come from the environment; none: demo mode)")
+    .action(async () => {
+      process.exit(await serve(process.env));
+    });
+}
+
+const started = performance.now();
+
+/** Runs until a signal ends it; resolves with the exit code. */
+export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
+  const parsed = parseSettings(env);
+  if (parsed.kind === "invalid") {
+    console.error(formatProblems(parsed.problems));
+    return 2;
+  }
+  const { settings, warnings } = parsed;
+  const worker = workerNumber(env);
+  if (settings.workers > 1 && worker === undefined) return superviseWorkers(settings, env);
+
+  const pretty = settings.logFormat === "pretty" || (settings.logFormat === "auto" && process.stdout.isTTY === true);
+  const log = createLog({ level: settings.logLevel, format: pretty ? "pretty" : "json", nodeId: settings.nodeId });
+  for (const detail of warnings) log("settings_warning", { detail: operatorText(detail) });
+
+  let outcome: Awaited<ReturnType<typeof startGateway>>;
+  try {
+    outcome = await startGateway(settings, { log });
+  } catch (error) {
+    log.flush();
+    console.error(`Smart Gateway could not start: ${startProblem(error, settings)}`);
+    return 1;
+  }
+  if (outcome.kind === "invalid") {
+    log.flush();
+    console.error(formatProblems(outcome.problems));
+    return 2;
+  }
+  const { gateway } = outcome;
+  if (worker === undefined || worker === 1) announce(gateway, pretty);
+  log("gateway_started", {
+    url: operatorText(gateway.url),
+    mode: settings.upstream.kind,
+    version: operatorText(gateway.version),
+    node_id: logId(settings.nodeId),
+    startup_ms: Math.round(performance.now() - started),
+  });
+
+  const code = await untilToldToStop(gateway, settings, log);
+  log("gateway_stopped", { uptime_s: Math.round((performance.now() - started) / 1_000) });
+  log.flush();
+  return code;
+}
+
+/**
+ * Waits for SIGTERM or Ctrl-C and drains; a second one skips to flushing the books. An error nobody caught drains too and
+ * ends in exit code 1: a process that does not know its own state must not go on spending money.
+ */
+function untilToldToStop(gateway: Gateway, settings: Settings, log: ReturnType<typeof createLog>): Promise<number> {
+  return new Promise((resolve) => {
+    const hurry = new AbortController();
+    let stopping = false;
+    const stop = (reason: string, code: number, acceptMs: number) => {
+      if (stopping) {
+        hurry.abort();
+        return;
+      }
+      stopping = true;
+      log("gateway_draining", { signal: logId(reason), in_flight: gateway.http.streams.count });
+      gateway.drain(acceptMs, settings.drainStreamsMs, hurry.signal).then(
+        () => resolve(code),
+        (error) => {
+          log("task_failed", { task: logId("drain"), ...loggedError(error) });
+          resolve(1);
+        },
+      );
+    };
+    process.on("SIGTERM", () => stop("SIGTERM", 0, settings.drainAcceptMs));
+    // Ctrl-C means a person at a terminal, not a load balancer that has to notice first.
+    process.on("SIGINT", () => stop("SIGINT", 0, 0));
+    process.on("SIGHUP", () => void gateway.reload());
+    const surprised = (error: unknown) => {
+      log("task_failed", { task: logId("uncaught"), ...loggedError(error) });
+      stop("uncaught_error", 1, 0);
+    };
+    process.on("uncaughtException", surprised);
+    process.on("unhandledRejection", surprised);
+  });
+}
+
+/** Tells a person where the gateway is and how to try it. Beside JSON logs it goes to standard error. */
+function announce(gateway: Gateway, pretty: boolean): void {
+  const say = pretty ? console.log : console.error;
+  const demo = gateway.settings.upstream.kind === "demo";
+  const lines = [
+    "",
+    `  Smart Gateway ${gateway.version} listens on ${gateway.url}`,
+    ...(demo
+      ? [
+          "",
+          "  ┌─ DEMO MODE ─────────────────────────────────────────────────────────────────┐",
+          "  │ No upstream is configured: answers come from a simulator on this machine.   │",
+          "  │ Set UPSTREAM_API_KEY to talk to a real aggregator.                          │",
+          "  └─────────────────────────────────────────────────────────────────────────────┘",
+        ]
+      : []),
+    "",
+    "  Try it:",
+    "",
+    `  curl -i ${gateway.url}/v1/chat/completions -H 'Authorization: Bearer any-token-of-8-or-more' -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`,
+    "",
+  ];
+  say(lines.join("\n"));
+}
+
+/** The cause of a failed start in the operator's words; never a connection string. */
+function startProblem(error: unknown, settings: Settings): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EADDRINUSE") return `port ${settings.port} is taken. Set PORT to another one.`;
+  if (code === "EACCES")
+    return `no permission to listen on ${settings.host}:${settings.port}, or to open the database.`;
+  if (error instanceof Error) return error.message.replace(/\/\/[^@/\s]*@/g, "//…@");
+  return "unknown error";
+}

@@ -1,0 +1,230 @@
+import { systemClock } from "#domain/system-clock.ts";
+import type { Clock, Random, Timers } from "#domain/time.ts";
+import { timerWheel } from "#domain/timers.ts";
+import { healthRegistry } from "#health/registry.ts";
+import { maxStreams as maxStreamsOf } from "#http/resource-limits.ts";
+import { type HttpServer, startServer } from "#http/server.ts";
+import { loadSampler, readText, shedReason } from "#http/shedding.ts";
+import type { Ledger } from "#ledger/ledger.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task-memory.ts";
+import { retryBudget } from "#pipeline/execute/retry-budget.ts";
+import type { Configuration, Ports } from "#pipeline/ports.ts";
+import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
+import type { Config } from "#policy/load-config.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import { loadAuthKeys } from "#settings/auth-keys.ts";
+import type { Problem } from "#settings/problem.ts";
+import type { Settings } from "#settings/settings.ts";
+import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { type Log, loggedError, logId, requestFields, silentLog } from "#telemetry/log.ts";
+import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
+import { upstreamClient } from "#upstream/client.ts";
+import pkg from "../package.json" with { type: "json" };
+import { announceHealth, announceLedger, countedLedger } from "./announcements.ts";
+import { drainRequests } from "./drain.ts";
+
+/** What a test, or another program around the gateway, may put in the place of what this file chooses. */
+export interface Overrides {
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+  readonly log?: Log;
+  readonly ledger?: Ledger;
+}
+
+/** A gateway that listens. */
+export interface Gateway {
+  readonly url: string;
+  readonly version: string;
+  readonly settings: Settings;
+  readonly ports: Ports;
+  readonly metrics: Metrics;
+  readonly http: HttpServer;
+  /** Present in demo mode. */
+  readonly simulator?: Simulator;
+  /** Reads policy and model registry again, as on SIGHUP. */
+  reload(): Promise<ReloadReport>;
+  /**
+   * Ends it well: not ready any more, `acceptMs` of further requests, then `streamsMs` for what is under way, then an error
+   * in its place, then the books are flushed. Aborting `hurry` skips to the flush.
+   */
+  drain(acceptMs: number, streamsMs: number, hurry?: AbortSignal): Promise<void>;
+}
+
+export type Started =
+  | { readonly kind: "ok"; readonly gateway: Gateway }
+  | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
+
+/** Puts the parts together and listens. Problems in files are returned; a store or a port that cannot be had is thrown. */
+export async function startGateway(settings: Settings, overrides: Overrides = {}): Promise<Started> {
+  const clock = overrides.clock ?? systemClock;
+  const timers = overrides.timers ?? timerWheel({ clock });
+  const random = overrides.random ?? Math.random;
+  const log = overrides.log ?? silentLog;
+  const metrics = createMetrics();
+  const closing: (() => void | Promise<void>)[] = [];
+
+  const keys = settings.authKeysFile === undefined ? undefined : loadAuthKeys(settings.authKeysFile);
+  let configuration: Configuration | undefined;
+  const apply = (config: Config) => {
+    configuration = configurationOf(config, settings, log);
+  };
+  const live = await liveConfig({
+    policyPath: settings.policyPath,
+    registryPath: settings.registryPath,
+    log,
+    onChange: apply,
+  });
+  if (live.kind === "invalid" || keys?.kind === "invalid") {
+    if (live.kind === "ok") live.close();
+    const problems = [live, keys].flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
+    return { kind: "invalid", problems };
+  }
+  const accepted = keys?.keys;
+  closing.push(() => live.close());
+  apply(live.current());
+  const current = (): Configuration => {
+    if (configuration === undefined) throw new Error("unreachable: applied above");
+    return configuration;
+  };
+
+  try {
+    return { kind: "ok", gateway: await assemble() };
+  } catch (error) {
+    for (const close of closing.reverse()) await close();
+    throw error;
+  }
+
+  async function assemble(): Promise<Gateway> {
+    const ledger =
+      overrides.ledger ??
+      (await openLedger(settings.databaseUrl, {
+        nodeId: settings.nodeId,
+        clock,
+        log: (event) => announceLedger(event, log, metrics),
+        retentionDays: () => current().policy.records.retention_days,
+      }));
+    closing.push(() => ledger.close(5_000));
+
+    const health = healthRegistry({
+      models: () => current().registry,
+      rules: () => current().policy.health,
+      clock,
+      random,
+      onChange: (change) => announceHealth(change, log, metrics),
+    });
+
+    const simulator =
+      settings.upstream.kind === "demo"
+        ? await startSimulator({ models: () => current().registry.models.values(), clock, random, timers })
+        : undefined;
+    if (simulator !== undefined) closing.push(() => simulator.stop());
+
+    const upstream = upstreamClient({
+      ...(settings.upstream.kind === "aggregator"
+        ? {
+            baseUrl: settings.upstream.baseUrl,
+            ...(settings.upstream.apiKey === undefined ? {} : { apiKey: settings.upstream.apiKey }),
+          }
+        : { baseUrl: simulator?.url ?? "" }),
+      clock,
+      timers,
+      maxAnswerBytes: current().policy.stream.max_answer_bytes,
+      maxEventBytes: current().policy.stream.max_event_bytes,
+    });
+
+    const ports: Ports = {
+      clock,
+      random,
+      timers,
+      ledger: countedLedger(ledger, metrics),
+      health,
+      upstream,
+      tasks: inMemoryTaskMemory(() => current().policy.tasks),
+      retryBudget: retryBudget(clock, () => current().policy.upstream),
+      newId: () => Bun.randomUUIDv7(),
+      config: current,
+      record: (record) => {
+        metrics.requestFinished(record);
+        log("request_finished", requestFields(record));
+      },
+    };
+
+    const maxStreams = maxStreamsOf(readText);
+    const load = loadSampler({ clock });
+    closing.push(() => load.stop());
+    const http = startServer({
+      host: settings.host,
+      port: settings.port,
+      reusePort: settings.workers > 1,
+      version: pkg.version,
+      demo: settings.upstream.kind === "demo",
+      maxRequestBytes: settings.maxRequestBytes,
+      auth: () => ({
+        minTokenLength: settings.authMinTokenLength,
+        ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
+      }),
+      ports,
+      metricsText: async () => ({ text: await metrics.text(), contentType: metrics.contentType }),
+      overloaded: (activeStreams) =>
+        shedReason({
+          activeStreams,
+          maxStreams,
+          eventLoopDelayMs: load.eventLoopDelayMs,
+          memoryShare: load.memoryShare,
+          ledgerOldestMs: ledger.status().oldestMs,
+        }),
+      dryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
+      rejected: ({ requestId, route, method, status }) => {
+        metrics.requestRejected(route, status);
+        log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
+      },
+      crashed: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
+    });
+    metrics.observe({
+      version: pkg.version,
+      models: () => current().registry.models,
+      requestsInFlight: () => http.streams.count,
+      ledger: () => ledger.status(),
+      health: () => health.view(),
+      caps: () => current().caps,
+    });
+
+    return {
+      url: http.url,
+      version: pkg.version,
+      settings,
+      ports,
+      metrics,
+      http,
+      ...(simulator === undefined ? {} : { simulator }),
+      reload: () => (live as LiveConfig).reload(),
+      async drain(acceptMs, streamsMs, hurry = neverHurried) {
+        await drainRequests({ http, timers, acceptMs, streamsMs, hurry });
+        for (const close of closing.splice(0).reverse()) await close();
+      },
+    };
+  }
+}
+
+const neverHurried = new AbortController().signal;
+
+/** The configuration as requests see it: with the privacy engine that its policy makes, which also knows our own secrets. */
+function configurationOf(config: Config, settings: Settings, log: Log): Configuration {
+  const secrets = [
+    ...(settings.upstream.kind === "aggregator" && settings.upstream.apiKey !== undefined
+      ? [{ rule: "gateway_upstream_api_key", value: settings.upstream.apiKey }]
+      : []),
+    ...(settings.dashboardToken === undefined
+      ? []
+      : [{ rule: "gateway_dashboard_token", value: settings.dashboardToken }]),
+  ];
+  const privacy = privacyEngine(config.policy.privacy, secrets);
+  for (const rule of privacy.disabledRules) log("privacy_rule_disabled", { rule: logId(rule) });
+  return { ...config, privacy };
+}
+
+function sha256Hex(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+}
