@@ -14,16 +14,21 @@ export type Breaker =
       readonly opened: number;
       readonly sinceMs: number;
       readonly reason: string;
+      readonly firstProbe: number | undefined;
     }
-  /** `probe` is the number of the one attempt that may decide, until `leaseUntilMs`. */
+  /** `probe` is the newest attempt let through; until `leaseUntilMs` no other is. `firstProbe`: the first one since it opened. */
   | {
       readonly kind: "half_open";
       readonly probe: number;
+      readonly firstProbe: number;
       readonly leaseUntilMs: number | null;
       readonly opened: number;
       readonly sinceMs: number;
       readonly reason: string;
     };
+
+/** A refused connection is known by then; an answer may take minutes, and must not keep everybody waiting. */
+const leaseMs = 5_000;
 
 export const closedBreaker: Breaker = { kind: "closed", run: 0, models: [] };
 
@@ -51,8 +56,11 @@ export function afterFailure(
     case "open":
       return { breaker, blame: false };
     case "half_open":
-      if (failure.probe !== breaker.probe) return { breaker, blame: false };
-      return { breaker: opened(breaker.opened + 1, failure, breaker.reason, rules), blame: false };
+      if (!isProbe(breaker, failure.probe)) return { breaker, blame: false };
+      return {
+        breaker: opened(breaker.opened + 1, failure, breaker.reason, rules, breaker.firstProbe),
+        blame: false,
+      };
     case "closed": {
       const run = breaker.run + 1;
       const models = breaker.models.includes(failure.model)
@@ -68,10 +76,14 @@ export function afterFailure(
   }
 }
 
-/** After an answer of any kind that only a reachable aggregator gives. Outside the probe, it ends a run but opens nothing. */
+/** After an answer of any kind that only a reachable aggregator gives, to any attempt that was sent since the breaker opened. */
 export function afterAnswer(breaker: Breaker, probe: number | undefined): Breaker {
   if (breaker.kind === "closed") return breaker.run === 0 ? breaker : closedBreaker;
-  return breaker.kind === "half_open" && breaker.probe === probe ? closedBreaker : breaker;
+  return isProbe(breaker, probe) ? closedBreaker : breaker;
+}
+
+function isProbe(breaker: Exclude<Breaker, { kind: "closed" }>, probe: number | undefined): boolean {
+  return probe !== undefined && breaker.firstProbe !== undefined && probe >= breaker.firstProbe;
 }
 
 /** After an attempt that proves nothing: the probe may be given to another. */
@@ -92,13 +104,19 @@ export function lets(breaker: Breaker, ms: number): boolean {
 }
 
 /** Takes the probe for an attempt that `lets` let through; a closed breaker needs none. */
-export function taken(breaker: Breaker, probe: number, leaseUntilMs: number): Breaker {
+export function taken(breaker: Breaker, probe: number, ms: number): Breaker {
   if (breaker.kind === "closed") return breaker;
-  const { opened, sinceMs, reason } = breaker;
-  return { kind: "half_open", probe, leaseUntilMs, opened, sinceMs, reason };
+  const { opened, sinceMs, reason, firstProbe = probe } = breaker;
+  return { kind: "half_open", probe, firstProbe, leaseUntilMs: ms + leaseMs, opened, sinceMs, reason };
 }
 
-function opened(times: number, failure: AggregatorFailure, reason: string, rules: HealthRules): Breaker {
+function opened(
+  times: number,
+  failure: AggregatorFailure,
+  reason: string,
+  rules: HealthRules,
+  firstProbe?: number,
+): Breaker {
   const pauseMs = Math.min(rules.aggregator_open_base_ms * 2 ** Math.min(times - 1, 30), rules.aggregator_open_max_ms);
-  return { kind: "open", untilMs: failure.ms + pauseMs, opened: times, sinceMs: failure.ms, reason };
+  return { kind: "open", untilMs: failure.ms + pauseMs, opened: times, sinceMs: failure.ms, reason, firstProbe };
 }

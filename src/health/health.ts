@@ -45,6 +45,11 @@ export interface Permit {
   readonly model: ModelKey;
   readonly epoch: number;
   readonly probe: boolean;
+  /**
+   * Says that the answer has begun, before anybody knows how it ends: the next probe need not wait for the end of a stream
+   * that takes minutes. May be left out; then the next probe waits up to half a minute.
+   */
+  answering(): void;
   report(verdict: Verdict): void;
 }
 

@@ -143,16 +143,37 @@ describe("admission", () => {
     expect(health.admit(flash)?.probe).toBe(true);
   });
 
-  test("a probe that never reports loses its lease, and its late verdict decides nothing", () => {
+  test("a probe that is silent for half a minute lets another one go; both count", () => {
     const { health, say, wait, state } = setUp();
     say(flash, bad, 5);
     wait(15 * second);
-    const lost = health.admit(flash);
-    wait(5 * minute);
-    const second_ = health.admit(flash);
-    expect(second_?.probe).toBe(true);
-    lost?.report(bad);
+    const first = health.admit(flash);
+    wait(30 * second - 1);
+    expect(health.admit(flash)).toBeUndefined();
+    wait(1);
+    const other = health.admit(flash);
+    expect(other?.probe).toBe(true);
+    first?.report({ kind: "ignored" });
+    expect(health.admit(flash)).toBeUndefined();
+    other?.report(ok);
+    const third = health.admit(flash);
+    third?.report(bad);
+    expect(state(flash)).toBe("UNHEALTHY");
+  });
+
+  test("the next probe goes as soon as the answer to the last one has begun", () => {
+    const { health, say, wait, state } = setUp();
+    say(flash, bad, 5);
+    wait(15 * second);
+    const probes = Array.from({ length: 3 }, () => {
+      const probe = health.admit(flash);
+      expect(health.admit(flash)).toBeUndefined();
+      probe?.answering();
+      return probe;
+    });
     expect(state(flash)).toBe("HALF_OPEN");
+    for (const probe of probes) probe?.report(ok);
+    expect(state(flash)).toBe("DEGRADED");
   });
 
   test("a permit reports once", () => {
@@ -338,6 +359,21 @@ describe("the aggregator's breaker", () => {
     say(flash, ok);
     expect([routable(flash), routable(pro)]).toEqual([true, true]);
     expect(world.changes.map((change) => change.to)).toEqual(["open", "half_open", "closed"]);
+  });
+  test("closes as soon as the answer to its probe has begun, and does not wait for an answer for ever", () => {
+    const begun = open();
+    begun.wait(2 * second);
+    const probe = begun.health.admit(flash);
+    expect(begun.health.admit(pro)).toBeUndefined();
+    probe?.answering();
+    expect(begun.routable(pro)).toBe(true);
+    const slow = open();
+    slow.wait(2 * second);
+    const first = slow.health.admit(flash);
+    slow.wait(5 * second);
+    expect(slow.health.admit(pro)).toBeDefined();
+    first?.report(ok);
+    expect(slow.routable(pro)).toBe(true);
   });
   test("freezes the models' counters while it is open", () => {
     const { health, say, state } = setUp();

@@ -20,7 +20,6 @@ import {
   type Moment,
   newcomer,
   next,
-  probeLeaseMs,
   shedShare,
   windowOf,
 } from "./transitions.ts";
@@ -268,7 +267,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       replace(model, entry, wanted);
     }
     const probe = breaker.kind === "closed" ? undefined : ++probes;
-    if (probe !== undefined) setBreaker(taken(breaker, probe, ms + probeLeaseMs), ms);
+    if (probe !== undefined) setBreaker(taken(breaker, probe, ms), ms);
     return permit(model, entry, !serving, probe);
   }
 
@@ -279,6 +278,12 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       model,
       epoch,
       probe,
+      answering() {
+        if (reported || entries.get(model) !== entry) return;
+        const ms = now();
+        setBreaker(afterAnswer(breaker, breakerProbe), ms);
+        apply(model, entry, { kind: "lease_returned", epoch }, ms);
+      },
       report(verdict) {
         if (reported) return;
         reported = true;
@@ -307,13 +312,13 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       say(
         after.blame
           ? { kind: "unreachable_alone", epoch, reason: `the aggregator cannot be reached for this model` }
-          : { kind: "proved_nothing", epoch },
+          : { kind: "lease_returned", epoch },
       );
       return;
     }
     if (verdict.kind === "ignored") {
       setBreaker(afterNothing(breaker, breakerProbe), ms);
-      say({ kind: "proved_nothing", epoch });
+      say({ kind: "lease_returned", epoch });
       return;
     }
     // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends no run, but it ends the probe.
@@ -324,23 +329,23 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
         const { slow_floor_ms } = options.rules();
         const slow = verdict.firstTokenMs > Math.max(3 * (entry.firstTokens.p95(ms) ?? 0), slow_floor_ms);
         entry.firstTokens.add(verdict.firstTokenMs);
-        say(frozen ? { kind: "proved_nothing", epoch } : { kind: "succeeded", epoch, slow });
+        say(frozen ? { kind: "lease_returned", epoch } : { kind: "succeeded", epoch, slow });
         break;
       }
       case "failure": {
         const { reason, retryAfterMs } = verdict;
-        say(frozen ? { kind: "proved_nothing", epoch } : { kind: "failed", epoch, reason, retryAfterMs });
+        say(frozen ? { kind: "lease_returned", epoch } : { kind: "failed", epoch, reason, retryAfterMs });
         break;
       }
       case "garbage":
-        say(frozen ? { kind: "proved_nothing", epoch } : { kind: "garbled", epoch, reason: verdict.reason });
+        say(frozen ? { kind: "lease_returned", epoch } : { kind: "garbled", epoch, reason: verdict.reason });
         break;
       case "delisted":
-        say(frozen ? { kind: "proved_nothing", epoch } : { kind: "not_found", epoch });
+        say(frozen ? { kind: "lease_returned", epoch } : { kind: "not_found", epoch });
         break;
       case "limited": {
         // The pause holds for everybody; the lease of a probe is given back only by the probe itself.
-        say({ kind: "proved_nothing", epoch });
+        say({ kind: "lease_returned", epoch });
         say({ kind: "limited", untilMs: ms + (verdict.retryAfterMs ?? options.rules().limited_default_ms) });
         break;
       }

@@ -52,7 +52,7 @@ export type QuarantineCause = (typeof quarantineCauses)[number];
 interface Common {
   /** Raised by each change of state and each probe; the version for compare-and-set between nodes. */
   readonly epoch: number;
-  /** Verdicts of attempts that began in an earlier epoch decide nothing. */
+  /** The epoch at which the model was last let serve, or probed: verdicts of attempts that began earlier decide nothing. */
   readonly countsFrom: number;
   readonly sinceMs: number;
   readonly reason: string;
@@ -79,7 +79,7 @@ interface Own {
   /** `unproven`: came from STALE and has not succeeded since. `rampFromMs`: came from probes then, traffic grows back. */
   DEGRADED: { readonly unproven: boolean; readonly rampFromMs: number | null; readonly calm: Calm };
   UNHEALTHY: { readonly retryAtMs: number };
-  /** `leaseUntilMs`: a probe is out. `urgentRetryAtMs`: admitted ahead of time because nothing else could serve. */
+  /** `leaseUntilMs`: a probe is out and has not answered. `urgentRetryAtMs`: let in early because nothing else could serve. */
   HALF_OPEN: {
     readonly passed: number;
     readonly leaseUntilMs: number | null;
@@ -108,8 +108,8 @@ export type HealthEvent =
   | { readonly kind: "price_breached"; readonly epoch: number }
   /** The aggregator cannot be reached for this model, and for no other as far as is known. */
   | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string }
-  /** The attempt ended and proves nothing: the probe lease is free again. */
-  | { readonly kind: "proved_nothing"; readonly epoch: number }
+  /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
+  | { readonly kind: "lease_returned"; readonly epoch: number }
   | { readonly kind: "limited"; readonly untilMs: number }
   /** A request wants the model; `urgent` when nothing else can serve and it is this model's turn. */
   | { readonly kind: "wanted"; readonly urgent: boolean }
@@ -130,8 +130,11 @@ export interface Moment {
   readonly rules: HealthRules;
 }
 
-/** A probe that says nothing for this long has lost its lease; longer than any wait for a first event. */
-export const probeLeaseMs = 300_000;
+/**
+ * After this long without a word from a probe another may be tried, and both count: a model whose answers take minutes
+ * must be able to recover, and one that hangs is asked twice a minute at most.
+ */
+export const probeLeaseMs = 30_000;
 const slicesPerWindow = 6;
 /** Low traffic recovers on this many verdicts in this many windows (5 in 5 minutes). */
 const quietWindows = 5;
@@ -155,7 +158,7 @@ export const transitions: Table = {
     not_found: (from, _, at) => orDegraded(orTripped(missing(from, at), notFoundSaid, at), at), // 1, 3, 7
     price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
     unreachable_alone: (from, event, at) => tripped(from, event.reason, event, at), // 3
-    proved_nothing: stay,
+    lease_returned: stay,
     limited,
     wanted: stay,
     time_passed: (from, _, at) => orStale(from, at), // 9
@@ -170,7 +173,7 @@ export const transitions: Table = {
     not_found: (from, _, at) => orTripped(watched(missing(from, at), failure, at), notFoundSaid, at), // 3, 7
     price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
     unreachable_alone: (from, event, at) => tripped(from, event.reason, event, at), // 3
-    proved_nothing: stay,
+    lease_returned: stay,
     limited,
     wanted: stay,
     time_passed: (from, _, at) => orStale(from, at), // 9
@@ -186,7 +189,7 @@ export const transitions: Table = {
     not_found: stay,
     price_breached: stay,
     unreachable_alone: stay,
-    proved_nothing: stay,
+    lease_returned: stay,
     limited,
     wanted: (from, { urgent }, at) => (limitedNow(from, at) ? from : orProbed(from, urgent, at)), // 4
     time_passed: stay,
@@ -195,13 +198,13 @@ export const transitions: Table = {
     reset: (from, _, at) => halfOpen(forgiven(from), at, "reset by the operator", null, null), // 4
   },
   HALF_OPEN: {
-    succeeded: (from, { slow }, at) => orReadmitted(answered(from, slow, at), at), // 5
+    succeeded: (from, { slow, epoch }, at) => orReadmitted(freed(answered(from, slow, at), epoch), at), // 5
     failed: (from, event, at) => probeFailed(failed(from, false, at), event, at), // 6
     garbled: (from, event, at) => probeFailed(failed(from, true, at), event, at), // 6, 7
     not_found: (from, _, at) => probeFailed(missing(from, at), notFoundSaid, at), // 6, 7
     price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
     unreachable_alone: (from, event, at) => probeFailed(from, event, at), // 6
-    proved_nothing: (from) => ({ ...from, leaseUntilMs: null }),
+    lease_returned: (from, { epoch }) => freed(from, epoch),
     limited,
     wanted: (from, _, at) => orLeased(from, at),
     time_passed: stay,
@@ -219,7 +222,7 @@ export const transitions: Table = {
     not_found: (from, _, at) => orUnproven(orTripped(missing(from, at), notFoundSaid, at), at), // 3, 7, 10
     price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
     unreachable_alone: (from, event, at) => tripped(from, event.reason, event, at), // 3
-    proved_nothing: stay,
+    lease_returned: stay,
     limited,
     wanted: stay,
     time_passed: stay,
@@ -234,7 +237,7 @@ export const transitions: Table = {
     not_found: stay,
     price_breached: stay,
     unreachable_alone: stay,
-    proved_nothing: stay,
+    lease_returned: stay,
     limited,
     // A model that costs more than was held for it is not let back ahead of time: the hard cap comes before being up.
     wanted: (from, { urgent }, at) =>
@@ -251,7 +254,7 @@ export const transitions: Table = {
     not_found: stay,
     price_breached: stay,
     unreachable_alone: stay,
-    proved_nothing: stay,
+    lease_returned: stay,
     limited,
     wanted: stay,
     time_passed: stay,
@@ -560,17 +563,20 @@ function halfOpen(
   return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, urgentRetryAtMs }, "starts");
 }
 
-/** One probe at a time. Each lease is an epoch of its own, so that a probe which lost it decides nothing. */
+/** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
 function orLeased(from: Health<"HALF_OPEN">, at: Moment): Health<"HALF_OPEN"> {
   if (limitedNow(from, at) || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
-  const epoch = from.epoch + 1;
-  return { ...from, epoch, countsFrom: epoch, leaseUntilMs: at.ms + probeLeaseMs };
+  return { ...from, epoch: from.epoch + 1, leaseUntilMs: at.ms + probeLeaseMs };
+}
+
+function freed(from: Health<"HALF_OPEN">, epoch: number): Health<"HALF_OPEN"> {
+  return epoch === from.epoch && from.leaseUntilMs !== null ? { ...from, leaseUntilMs: null } : from;
 }
 
 /** Edge 5: enough probes in a row; traffic comes back over one window. */
 function orReadmitted(from: Health<"HALF_OPEN">, at: Moment): Health<"HALF_OPEN" | "DEGRADED"> {
   const passed = from.passed + 1;
-  if (passed < at.rules.probes_to_recover) return { ...from, passed, leaseUntilMs: null, urgentRetryAtMs: null };
+  if (passed < at.rules.probes_to_recover) return { ...from, passed, urgentRetryAtMs: null };
   return degraded(from, at, `${passed} probes succeeded`, { unproven: false, ramp: true });
 }
 
