@@ -13,8 +13,8 @@ export interface WholeBody {
 }
 
 /**
- * Reads a body to its end or to `maxBytes`, whichever comes first, each read under the `idle` deadline (the first one
- * under `first_event` where that is later). Throws what the read throws.
+ * Reads a body to its end or to `maxBytes`, whichever comes first: its first byte under the `first_event` deadline (a
+ * server may send headers long before it has an answer), all others under `idle`. Throws what the read throws.
  */
 export async function readBody(
   body: Body | null,
@@ -27,7 +27,7 @@ export async function readBody(
   const reader: ByteReader = body.getReader();
   const pieces: Uint8Array[] = [];
   let size = 0;
-  attempt.deadlines.await("first_event", Math.max(now() + idle, attempt.startedAt + first_event));
+  attempt.deadlines.await("first_event", attempt.startedAt + first_event);
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return { kind: "whole", text: textOf(pieces) };

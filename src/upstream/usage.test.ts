@@ -1,0 +1,77 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Json } from "#domain/chat.ts";
+import { usageReport } from "./usage.ts";
+
+describe("usage", () => {
+  test("is absent when nothing is said, never zero", () => {
+    for (const usage of [undefined, null, 0, "0", [], {}]) expect(usageReport(usage as Json)).toEqual({});
+  });
+
+  test("of zero is zero", () => {
+    expect(usageReport({ prompt_tokens: 0, completion_tokens: 0, cost: 0 })).toEqual({
+      usage: { input: 0, cachedInput: 0, output: 0, reasoning: 0 },
+      costNanoUsd: 0,
+    });
+  });
+
+  test("counts cached and reasoning tokens, in either dialect", () => {
+    const details = { prompt_tokens_details: { cached_tokens: 7 }, completion_tokens_details: { reasoning_tokens: 2 } };
+    const expected = { usage: { input: 10, cachedInput: 7, output: 5, reasoning: 2 } };
+    expect(usageReport({ prompt_tokens: 10, completion_tokens: 5, ...details })).toEqual(expected);
+    const other = { prompt_cache_hit_tokens: 7, completion_tokens_details: { reasoning_tokens: 2 } };
+    expect(usageReport({ prompt_tokens: 10, completion_tokens: 5, ...other })).toEqual(expected);
+  });
+
+  test("does not believe more cached tokens than there are tokens", () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 11 } };
+    expect(usageReport(usage).usage?.cachedInput).toBe(0);
+  });
+
+  test("with an absurd count is refused whole, and its cost still holds", () => {
+    for (const count of [-1, 1.5, 2 ** 31, 1e300, "7", null, true]) {
+      const report = { costNanoUsd: 1_000 };
+      expect(usageReport({ prompt_tokens: count, completion_tokens: 1, cost: 0.000001 })).toEqual(report);
+      expect(usageReport({ prompt_tokens: 1, completion_tokens: count, cost: 0.000001 })).toEqual(report);
+    }
+  });
+
+  const costs: [Json, number | undefined][] = [
+    [0, 0],
+    ["0", 0],
+    [0.0014, 1_400_000],
+    ["0.0014", 1_400_000],
+    ["1.4e-3", 1_400_000],
+    [1e-10, 1],
+    ["0.0000000010000000000000000001", 2],
+    [0.1 + 0.2, 300_000_001],
+    [12, 12_000_000_000],
+    [-0.1, undefined],
+    ["-0.1", undefined],
+    ["NaN", undefined],
+    ["", undefined],
+    [" ", undefined],
+    ["free", undefined],
+    [null, undefined],
+    [true, undefined],
+    [[1], undefined],
+    [1e300, undefined],
+  ];
+  for (const [cost, expected] of costs) {
+    test(`with cost ${JSON.stringify(cost)} costs ${expected ?? "an unknown amount"}`, () => {
+      expect(usageReport({ cost }).costNanoUsd).toBe(expected as number);
+    });
+  }
+
+  test("is total, and what it gives is whole and not negative", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (input, output, cost) => {
+        // fast-check's JSON value is ours, with a wider name.
+        const report = usageReport({ prompt_tokens: input, completion_tokens: output, cost } as Json);
+        for (const value of [...Object.values(report.usage ?? {}), report.costNanoUsd ?? 0]) {
+          expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
+        }
+      }),
+    );
+  });
+});
