@@ -20,19 +20,29 @@ export interface TimerWheelOptions {
 const slots = 256;
 const longestDelayMs = 2 ** 40;
 
+/** A timer is a link of its slot's ring: set and cancelled by four assignments, without a search. */
 interface Timer {
   readonly dueTick: number;
   readonly order: number;
   callback: (() => void) | undefined;
+  before: Timer;
+  after: Timer;
+}
+
+/** An empty ring: a link that is no timer, and its own neighbour. */
+function ring(): Timer {
+  const head = { dueTick: Number.POSITIVE_INFINITY, order: 0, callback: undefined } as Timer; // linked in the next line
+  head.before = head.after = head;
+  return head;
 }
 
 /**
- * Deadlines for thousands of calls and streams: setting and cancelling one is a set insertion and a deletion. A callback
+ * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. A callback
  * that throws does not keep the others from being called; its error surfaces as an uncaught one.
  */
 export function timerWheel(options: TimerWheelOptions): TimerWheel {
   const { clock, granularityMs = 20, every = unreferencedInterval } = options;
-  const wheel: Set<Timer>[] = Array.from({ length: slots }, () => new Set());
+  const wheel: Timer[] = Array.from({ length: slots }, ring);
   const startMs = clock.monotonic();
   let pending = 0;
   let made = 0;
@@ -40,12 +50,13 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
   let stopTicking: (() => void) | undefined;
 
   const tickOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / granularityMs);
-  const slotOf = (tick: number) => wheel[tick % slots] as Set<Timer>; // the remainder is always an index of the wheel
+  const slotOf = (tick: number) => wheel[tick % slots] as Timer; // the remainder is always an index of the wheel
 
   function cancel(timer: Timer): void {
     if (timer.callback === undefined) return;
     timer.callback = undefined;
-    slotOf(timer.dueTick).delete(timer);
+    timer.before.after = timer.after;
+    timer.after.before = timer.before;
     pending -= 1;
     if (pending === 0) rest();
   }
@@ -60,7 +71,8 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     const due: Timer[] = [];
     // After a long block every slot is looked at once, however many turns were missed.
     for (let at = Math.max(doneTick + 1, tick - slots + 1); at <= tick; at++) {
-      for (const timer of slotOf(at)) if (timer.dueTick <= tick) due.push(timer);
+      const slot = slotOf(at);
+      for (let timer = slot.after; timer !== slot; timer = timer.after) if (timer.dueTick <= tick) due.push(timer);
     }
     doneTick = Math.max(doneTick, tick);
     due.sort((a, b) => a.dueTick - b.dueTick || a.order - b.order);
@@ -91,15 +103,17 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
         stopTicking = every(granularityMs, turn);
       }
       const dueTick = Math.max(doneTick + 1, Math.ceil((nowMs + delay - startMs) / granularityMs));
-      const timer: Timer = { dueTick, order: made++, callback };
-      slotOf(dueTick).add(timer);
+      const slot = slotOf(dueTick);
+      const timer: Timer = { dueTick, order: made++, callback, before: slot.before, after: slot };
+      slot.before.after = timer;
+      slot.before = timer;
       pending += 1;
       return () => cancel(timer);
     },
     stop() {
       for (const slot of wheel) {
-        for (const timer of slot) timer.callback = undefined;
-        slot.clear();
+        for (let timer = slot.after; timer !== slot; timer = timer.after) timer.callback = undefined;
+        slot.before = slot.after = slot;
       }
       pending = 0;
       rest();
