@@ -38,7 +38,7 @@ describe("the command line", () => {
   test("lists its commands when asked, with exit code 0; without a command, with 2", async () => {
     const [asked, bare] = await Promise.all([run(["--help"]), run([])]);
     expect(asked.code).toBe(0);
-    for (const name of ["route", "policy", "models", "privacy", "doctor", "init"])
+    for (const name of ["serve", "route", "policy", "models", "privacy", "doctor", "init"])
       expect(asked.out).toContain(`  ${name}`);
     expect([bare.code, bare.err.includes("Usage:")]).toEqual([2, true]);
   });
@@ -76,7 +76,10 @@ describe("smart-gateway policy", () => {
   test("check takes the file from the environment, and prints JSON and nothing else when asked", async () => {
     const { json, err, code } = await run(["policy", "check", "--json"], { env: { ROUTING_POLICY_PATH: bad } });
     expect([code, err]).toEqual([2, ""]);
-    expect(json()).toMatchObject({ ok: false, problems: [{ path: "budget.per_goal_hard", line: 2 }, { line: 5 }] });
+    expect(json()).toMatchObject({
+      ok: false,
+      problems: [{ path: "budget.per_goal_hard", line: 2 }, { line: 4 }, { line: 5 }],
+    });
   });
 
   test("show prints a policy that can be read back, or only what differs", async () => {

@@ -92,6 +92,27 @@ tasks:
     ]);
   });
 
+  test("with a typo is still checked for what its other keys mean together, and against the registry", async () => {
+    const text = `routing:
+  flash_below: 70
+  colour: red
+health:
+  senior_fallback_chain: [nobody]
+privacy:
+  custom_rules:
+    - { id: slow, pattern: "(a+)+$" }
+upstream:
+  backoff_base_ms: "9000"
+`;
+    expect((await brief(text)).map(([line, path]) => [line, path])).toEqual([
+      [2, "routing.flash_below"],
+      [3, "routing.colour"],
+      [5, "health.senior_fallback_chain[0]"],
+      [8, "privacy.custom_rules[0]"],
+      [10, "upstream.backoff_base_ms"],
+    ]);
+  });
+
   test.each([
     ["flash threshold above pro threshold", "routing:\n  flash_below: 70\n", "routing.flash_below"],
     ["pro threshold below flash threshold", "routing:\n  pro_from: 20\n", "routing.pro_from"],

@@ -1,7 +1,7 @@
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money.ts";
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
-import type { Invalid, Problem } from "#settings/problem.ts";
+import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
 
@@ -11,11 +11,14 @@ export type LoadedRegistry = {
   readonly document: ConfigDocument;
 };
 
+/** `rest` is what the valid part of the file would mean, for checks of the policy against it. */
+export type InvalidRegistry = Invalid & { readonly rest?: ModelRegistry };
+
 /** The name that problems carry for the registry that is part of the program. */
 export const shippedRegistryName = "config/models.yaml";
 
 /** The registry in a file, merged over the shipped one; without a file, the shipped one. Never throws. */
-export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid {
+export function loadRegistry(path: string | undefined): LoadedRegistry | InvalidRegistry {
   // The text is part of the program, so that the single-file binary needs no file beside it.
   const shipped = parseConfig(String(shippedText), shippedRegistryName);
   if (shipped.kind === "invalid") return shipped;
@@ -25,10 +28,11 @@ export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid
 }
 
 /** `base` is the plain data of the file under this one; both are maps `models:`. */
-export function registryIn(document: ConfigDocument, base: unknown = {}): LoadedRegistry | Invalid {
+function registryIn(document: ConfigDocument, base: unknown = {}): LoadedRegistry | InvalidRegistry {
   const checked = validate(ModelRegistryFile, document, merged(base, document.value));
-  if (checked.kind === "invalid") return checked;
-  const problems: Problem[] = [];
+  const value = checked.kind === "ok" ? checked.value : checked.rest;
+  const problems: Problem[] = checked.kind === "ok" ? [] : [...checked.problems];
+  if (value === undefined) return { kind: "invalid", problems: inOrder(problems) };
   const report = (at: readonly string[], message: string, suggestion?: string) => {
     const line = document.lineOf(at);
     problems.push({
@@ -40,7 +44,7 @@ export function registryIn(document: ConfigDocument, base: unknown = {}): Loaded
     });
   };
   const models = new Map<string, Model>();
-  for (const [key, record] of Object.entries(checked.value.models)) {
+  for (const [key, record] of Object.entries(value.models)) {
     checkRecord(key, record, document.value, report);
     models.set(key, modelOf(key, record));
   }
@@ -54,7 +58,10 @@ export function registryIn(document: ConfigDocument, base: unknown = {}): Loaded
       report(["models"], `no enabled model has the role ${role}`, `enable one, or add a record with role: ${role}`);
     }
   }
-  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", registry: { models, byRole }, document };
+  const registry = { models, byRole };
+  return problems.length > 0
+    ? { kind: "invalid", problems: inOrder(problems), rest: registry }
+    : { kind: "ok", registry, document };
 }
 
 function checkRecord(

@@ -1,6 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import type { Invalid } from "#settings/problem.ts";
+import { type Invalid, inOrder } from "#settings/problem.ts";
 import { type Caps, capsOf } from "./caps.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
 import type { Policy } from "./schema.ts";
@@ -23,15 +23,16 @@ export async function loadConfig(
 ): Promise<{ readonly kind: "ok"; readonly config: Config } | Invalid> {
   const policy = loadPolicy(paths.policyPath);
   const registry = loadRegistry(paths.registryPath);
-  if (policy.kind === "invalid" || registry.kind === "invalid") {
-    const problems = [policy, registry].flatMap((loaded) => (loaded.kind === "invalid" ? loaded.problems : []));
+  const readPolicy = policy.kind === "ok" ? policy : policy.rest;
+  const readModels = registry.kind === "ok" ? registry.registry : registry.rest;
+  const problems = inOrder([
+    ...(policy.kind === "invalid" ? policy.problems : []),
+    ...(readPolicy && readModels ? chainProblems(readPolicy.policy, readModels, readPolicy.document) : []),
+    ...(readPolicy ? await customRuleProblems(readPolicy.policy, readPolicy.document) : []),
+    ...(registry.kind === "invalid" ? registry.problems : []),
+  ]);
+  if (problems.length > 0 || policy.kind === "invalid" || registry.kind === "invalid")
     return { kind: "invalid", problems };
-  }
-  const problems = [
-    ...chainProblems(policy.policy, registry.registry, policy.document),
-    ...(await customRuleProblems(policy.policy, policy.document)),
-  ];
-  if (problems.length > 0) return { kind: "invalid", problems };
   const config = { policy: policy.policy, registry: registry.registry, caps: capsOf(policy.policy) };
   return { kind: "ok", config };
 }

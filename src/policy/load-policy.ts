@@ -1,7 +1,7 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { nearest } from "#settings/nearest.ts";
-import type { Invalid, Problem } from "#settings/problem.ts";
+import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
 import { Policy } from "./schema.ts";
 
 export type LoadedPolicy = {
@@ -11,20 +11,27 @@ export type LoadedPolicy = {
   readonly document: ConfigDocument;
 };
 
+/** `rest` is what the valid part of the file would mean, for checks against the registry. */
+export type InvalidPolicy = Invalid & { readonly rest?: LoadedPolicy };
+
 /** The name that problems carry when no file is set: the defaults, which are also the shipped file. */
 export const defaultPolicyName = "config/policy.yaml";
 
 /** The policy in a file, merged over the defaults; without a file, the defaults. Never throws. */
-export function loadPolicy(path: string | undefined): LoadedPolicy | Invalid {
+export function loadPolicy(path: string | undefined): LoadedPolicy | InvalidPolicy {
   const read = path === undefined ? parseConfig("", defaultPolicyName) : readConfigFile(path, "ROUTING_POLICY_PATH");
   return read.kind === "ok" ? policyIn(read.document) : read;
 }
 
-export function policyIn(document: ConfigDocument): LoadedPolicy | Invalid {
+function policyIn(document: ConfigDocument): LoadedPolicy | InvalidPolicy {
   const checked = validate(Policy, document);
-  if (checked.kind === "invalid") return checked;
-  const problems = inconsistencies(checked.value, document);
-  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", policy: checked.value, document };
+  const policy = checked.kind === "ok" ? checked.value : checked.rest;
+  const wrong = checked.kind === "ok" ? [] : checked.problems;
+  if (policy === undefined) return { kind: "invalid", problems: inOrder(wrong) };
+  const reported = new Set(wrong.map(({ path }) => path));
+  const problems = [...wrong, ...inconsistencies(policy, document, reported)];
+  const loaded: LoadedPolicy = { kind: "ok", policy, document };
+  return problems.length > 0 ? { kind: "invalid", problems: inOrder(problems), rest: loaded } : loaded;
 }
 
 /** Pairs of values that each may be, and together may not: the first must not be above the second. */
@@ -71,11 +78,12 @@ const ordered: readonly (readonly [lower: readonly string[], upper: readonly str
   ],
 ];
 
-function inconsistencies(policy: Policy, document: ConfigDocument): Problem[] {
+/** Leaves out pairs of which one is `reported` already: its value is not known. */
+function inconsistencies(policy: Policy, document: ConfigDocument, reported: ReadonlySet<string>): Problem[] {
   const problems: Problem[] = [];
   for (const [lower, upper] of ordered) {
     const [low, high] = [numberAt(policy, lower), numberAt(policy, upper)];
-    if (low <= high) continue;
+    if (low <= high || reported.has(pathText(lower)) || reported.has(pathText(upper))) continue;
     // Blame the key that the file sets; the other one may be a default.
     const blamed = isSet(document.value, lower) ? lower : upper;
     problems.push(

@@ -75,6 +75,9 @@ export function parseConfig(text: string, file: string): { kind: "ok"; document:
   };
 }
 
+/** What is wrong, and what the rest would mean without it, so that checks of the whole can still be made of the rest. */
+export type InvalidDocument<T> = Invalid & { readonly rest?: T };
+
 /**
  * Checks a document (or `value`, made from it) against a schema; all problems at once, each with path, line, and the
  * nearest known word. A section without a value (`budget:` and nothing below) is an empty section.
@@ -83,7 +86,7 @@ export function validate<S extends z.ZodType>(
   schema: S,
   document: ConfigDocument,
   value: unknown = document.value,
-): { kind: "ok"; value: z.output<S> } | Invalid {
+): { kind: "ok"; value: z.output<S> } | InvalidDocument<z.output<S>> {
   let input = value;
   let result = schema.safeParse(input);
   if (!result.success) {
@@ -113,7 +116,23 @@ export function validate<S extends z.ZodType>(
         ...(suggestion === undefined ? {} : { suggestion }),
       };
     });
-  return { kind: "invalid", problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
+  const rest = schema.safeParse(without(result.error.issues, input));
+  return { kind: "invalid", problems, ...(rest.success ? { rest: rest.data } : {}) };
+}
+
+/** The input without what its problems are about; a list with a bad entry goes as a whole. */
+function without(issues: readonly z.core.$ZodIssue[], input: unknown): unknown {
+  const rest = structuredClone(input);
+  for (const issue of issues) {
+    const index = issue.path.findIndex((segment) => typeof segment === "number");
+    const at = index === -1 ? issue.path : issue.path.slice(0, index);
+    const keys = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...at, key]) : [at];
+    for (const path of keys) {
+      const parent = valueAt(rest, path.slice(0, -1));
+      if (isObject(parent)) delete parent[String(path.at(-1))];
+    }
+  }
+  return rest;
 }
 
 export function pathText(path: Path): string {

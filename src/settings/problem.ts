@@ -11,8 +11,13 @@ export interface Problem {
   /** What to do about it, when that can be said. */
   readonly suggestion?: string;
 }
-/** The contract others code against: problems are values, listed all at once. */
+/** Problems are values, listed all at once. */
 export type Invalid = { readonly kind: "invalid"; readonly problems: readonly Problem[] };
+
+/** In the order of their lines, as far as they have any; otherwise as they came. */
+export function inOrder(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => (a.file === b.file ? (a.line ?? 0) - (b.line ?? 0) : 0));
+}
 
 /** All problems, one block each, for a terminal. */
 export function formatProblems(problems: readonly Problem[]): string {
