@@ -1,6 +1,8 @@
 import { systemClock } from "#domain/system-clock.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { timerWheel } from "#domain/timers.ts";
+import { healthKeeper } from "#health/keeper.ts";
+import { openHealthStore } from "#health/open-health-store.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { maxStreams as maxStreamsOf } from "#http/resource-limits.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
@@ -17,7 +19,7 @@ import { loadAuthKeys } from "#settings/auth-keys.ts";
 import type { Problem } from "#settings/problem.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { type Log, loggedError, logId, requestFields, silentLog } from "#telemetry/log.ts";
+import { type Log, loggedError, logId, operatorText, requestFields, silentLog } from "#telemetry/log.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import pkg from "../package.json" with { type: "json" };
@@ -114,6 +116,18 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       random,
       onChange: (change) => announceHealth(change, log, metrics),
     });
+    const keeper = healthKeeper({
+      registry: health,
+      store: await openHealthStore(settings.databaseUrl),
+      clock,
+      timers,
+      nodeId: settings.nodeId,
+      shared: settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:"),
+      onStore: (state, problem) =>
+        log("health_store_changed", { away: state === "away", detail: operatorText(problem ?? "") }),
+    });
+    closing.push(() => keeper.close());
+    await keeper.start();
 
     const simulator =
       settings.upstream.kind === "demo"

@@ -2,6 +2,7 @@ import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { Head, Refusal, Reply } from "#pipeline/reply.ts";
 import { parseChatRequest } from "./chat-schema.ts";
+import { saysJson } from "./content-type.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { readBody } from "./read-body.ts";
@@ -28,6 +29,9 @@ export async function chatEndpoint(
   if (body.kind === "too_large") return refuse(body.error);
   if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
   endpoint.bodyIsIn(request);
+  if (!saysJson(request.headers)) {
+    return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
+  }
 
   const parsed = parseChatRequest({
     text: body.text,

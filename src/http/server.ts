@@ -4,6 +4,7 @@ import type { Ports } from "#pipeline/ports.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
 import { type AuthRules, authProblem } from "./auth.ts";
 import { chatEndpoint } from "./chat-endpoint.ts";
+import { saysJson } from "./content-type.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import { healthReport } from "./health-endpoint.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -89,6 +90,10 @@ export function startServer(options: ServerOptions): HttpServer {
         if (body.kind === "gone")
           return errorResponse({ status: 422, detail: "The request body did not arrive whole." }, request, common);
         endpoint.bodyIsIn(request);
+        if (!saysJson(request.headers)) {
+          const detail = "Content-Type must be application/json.";
+          return errorResponse({ status: 422, detail, code: "invalid_request" }, request, common);
+        }
         const configuration = ports.config();
         const parsed = parseDecisionRequest(body.text, configuration.privacy);
         if (parsed.kind === "invalid") {

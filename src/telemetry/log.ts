@@ -54,6 +54,8 @@ export interface LogEvents {
   };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
+  /** Health goes on from what it last knew while its store is away. */
+  health_store_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { request_id: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
   ledger_unavailable: { detail: OperatorText };
@@ -107,6 +109,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   attempt_failed: "warn",
   health_changed: "warn",
   health_aggregator_changed: "warn",
+  health_store_changed: "warn",
   ledger_overrun: "error",
   ledger_conflict: "error",
   ledger_unavailable: "error",

@@ -16,6 +16,9 @@ export interface RetryBudgetRules {
 /** What counts as recent: requests older than this allow no retries any more. */
 const recentSeconds = 10;
 
+/** How long unspent retries of the steady purse are kept: a few requests that fail together can all be retried. */
+const keptSeconds = 3;
+
 interface Second {
   second: number;
   requests: number;
@@ -24,9 +27,9 @@ interface Second {
 }
 
 /**
- * Two purses. One holds `retry_budget_per_second` and fills up again within a second, so that a gateway with little traffic
- * can retry at all; what it does not spend is gone. The other holds a share of the requests of the last ten seconds. With everything
- * failing, calls stay within (1 + share) × requests + 3 a second, so that a struggling upstream is not pushed over.
+ * Two purses. One holds `retry_budget_per_second` and fills up within three seconds, so that a gateway with little traffic can
+ * retry at all. The other holds a share of the requests of the last ten seconds. With everything
+ * failing, calls stay within (1 + share) × requests + 3 a second (+ 9), so that a struggling upstream is not pushed over.
  */
 export function retryBudget(clock: Pick<Clock, "monotonic">, rules: () => RetryBudgetRules): RetryBudget {
   const seconds: Second[] = Array.from({ length: recentSeconds }, () => ({ second: -1, requests: 0, shared: 0 }));
@@ -44,7 +47,7 @@ export function retryBudget(clock: Pick<Clock, "monotonic">, rules: () => RetryB
     const nowMs = clock.monotonic();
     const refill = (Math.max(0, nowMs - filledAtMs) / 1_000) * perSecond;
     // A rate below one a second still has to add up to a whole retry.
-    steady = Math.min(steady + refill, perSecond > 0 ? Math.max(1, perSecond) : 0);
+    steady = Math.min(steady + refill, perSecond > 0 ? Math.max(1, perSecond * keptSeconds) : 0);
     filledAtMs = nowMs;
     if (steady < 1) return false;
     steady -= 1;
