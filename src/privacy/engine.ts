@@ -2,7 +2,7 @@ import type { Policy } from "#policy/schema.ts";
 import { redactBody, stringsOf } from "./body.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { ChatBody, PrivacyEngine, RedactedText } from "./redaction.ts";
-import { scanText } from "./scan.ts";
+import { credentialScan } from "./scan.ts";
 import type { Scan, Span } from "./spans.ts";
 
 export { checkCustomRules, type RuleProblem } from "./custom-rules.ts";
@@ -16,7 +16,7 @@ export function privacyEngine(
   exactValues: readonly { readonly rule: string; readonly value: string }[] = [],
 ): PrivacyEngine {
   void exactValues;
-  const scan: Scan = policy.redact ? scanText : () => [];
+  const scan: Scan = policy.redact ? credentialScan(new Set(policy.disabled_rules), []) : () => [];
   const restoring = policy.restore === "text";
   return {
     disabledRules: policy.disabled_rules,

@@ -1,0 +1,108 @@
+import type { View } from "./view.ts";
+
+/** What a short word in the text is the beginning of. */
+export type AnchorKind = "name" | "url" | "pem" | "putty" | "sql" | "command" | "phrase";
+
+interface Anchor {
+  readonly word: string;
+  readonly kind: AnchorKind;
+  /** Where in the word the first of two neighbouring pairs of letters stands that are looked for. */
+  readonly pair: number;
+}
+
+/**
+ * The words whose neighbourhood is read. Two neighbouring pairs of letters a word: the text is read two bytes at a step, so that one
+ * of them falls on a step wherever the word stands. Rare pairs make few stops.
+ */
+const anchors: readonly Anchor[] = [
+  { word: "pass", kind: "name", pair: 1 },
+  { word: "pwd", kind: "name", pair: 0 },
+  { word: "key", kind: "name", pair: 0 },
+  { word: "token", kind: "name", pair: 1 },
+  { word: "secret", kind: "name", pair: 1 },
+  { word: "cred", kind: "name", pair: 0 },
+  { word: "auth", kind: "name", pair: 0 },
+  { word: "bearer", kind: "name", pair: 1 },
+  { word: "parol", kind: "name", pair: 2 },
+  { word: "kennwort", kind: "name", pair: 3 },
+  { word: "wachtwoord", kind: "name", pair: 4 },
+  { word: "contrase", kind: "name", pair: 3 },
+  { word: "senha", kind: "name", pair: 2 },
+  { word: "clave", kind: "name", pair: 2 },
+  { word: "has\xb3o", kind: "name", pair: 2 },
+  { word: "://", kind: "url", pair: 0 },
+  { word: "-----begin", kind: "pem", pair: 4 },
+  { word: "putty-user-key-file", kind: "putty", pair: 3 },
+  { word: "identified", kind: "sql", pair: 5 },
+  { word: "curl", kind: "command", pair: 1 },
+  { word: "mysql", kind: "command", pair: 2 },
+  { word: "redis-cli", kind: "command", pair: 4 },
+  { word: "login", kind: "command", pair: 1 },
+  { word: "sshpass", kind: "command", pair: 1 },
+  { word: "wget", kind: "command", pair: 0 },
+  { word: "openssl", kind: "command", pair: 4 },
+  { word: "mongo", kind: "command", pair: 2 },
+  { word: "sqlcmd", kind: "command", pair: 3 },
+  { word: "ldap", kind: "command", pair: 1 },
+  { word: "htpasswd", kind: "command", pair: 0 },
+  { word: "mnemonic", kind: "phrase", pair: 0 },
+  { word: "phrase", kind: "phrase", pair: 0 },
+  { word: "seed", kind: "phrase", pair: 1 },
+];
+
+/** Byte pair, little-endian → 1 + index into `groups`; 0 for pairs that begin nothing. */
+const table = new Uint8Array(65_536);
+const groups: { readonly anchor: Anchor; readonly offset: number }[][] = [];
+
+for (const anchor of anchors) {
+  for (const offset of [anchor.pair, anchor.pair + 1]) {
+    for (const first of cases(anchor.word.charCodeAt(offset))) {
+      for (const second of cases(anchor.word.charCodeAt(offset + 1))) {
+        const pair = first | (second << 8);
+        let index = table[pair] ?? 0;
+        if (index === 0) {
+          groups.push([]);
+          index = groups.length;
+          table[pair] = index;
+        }
+        groups[index - 1]?.push({ anchor, offset });
+      }
+    }
+  }
+}
+
+function cases(code: number): readonly number[] {
+  return code >= 0x61 && code <= 0x7a ? [code, code - 32] : [code];
+}
+
+/**
+ * Calls back for every anchor word, in whatever case, from left to right.
+ * @param visit gets where the word begins; returns where to go on (at least one byte further on)
+ */
+export function eachAnchor(view: View, visit: (at: number, word: string, kind: AnchorKind) => number): void {
+  const { bytes, pairs, length } = view;
+  const steps = (length + 1) >> 1;
+  let skipTo = 0;
+  for (let i = 0; i < steps; i++) {
+    const index = table[pairs[i] ?? 0];
+    if (index === 0 || index === undefined) continue;
+    const group = groups[index - 1];
+    if (group === undefined) continue;
+    for (const { anchor, offset } of group) {
+      const at = i * 2 - offset;
+      if (at < skipTo || !isAt(bytes, at, anchor.word)) continue;
+      skipTo = Math.max(at + 1, visit(at, anchor.word, anchor.kind));
+      if (skipTo > i * 2 + 2) i = (skipTo >> 1) - 1;
+      break;
+    }
+  }
+}
+
+function isAt(bytes: Uint8Array, at: number, word: string): boolean {
+  if (at < 0) return false;
+  for (let i = 0; i < word.length; i++) {
+    const c = bytes[at + i] ?? 0;
+    if ((c >= 0x41 && c <= 0x5a ? c | 0x20 : c) !== word.charCodeAt(i)) return false;
+  }
+  return true;
+}

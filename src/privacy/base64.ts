@@ -1,0 +1,53 @@
+import type { View } from "./view.ts";
+
+/** Shorter encoded texts hold no setting that matters. */
+const shortest = 24;
+/** Longest that is decoded in one piece, and how much is decoded of one text. */
+const longest = 65_536;
+
+const values = new Int8Array(256).fill(-1);
+for (const [i, c] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries())
+  values[c.charCodeAt(0)] = i;
+values[0x2d] = 62; // the URL-safe alphabet
+values[0x5f] = 63;
+
+/** A stretch of base64 and the printable text it stands for. */
+export interface Encoded {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** The start and end of the base64 characters around a run, `=` included. */
+export function base64Around(view: View, from: number, to: number): readonly [number, number] {
+  const { bytes, length } = view;
+  let start = from;
+  while (start > 0 && (values[bytes[start - 1] ?? 0] ?? -1) >= 0) start--;
+  let end = to;
+  while (end < length && (values[bytes[end] ?? 0] ?? -1) >= 0) end++;
+  while (end < length && bytes[end] === 0x3d && end - start < 1_048_576) end++;
+  return [start, end];
+}
+
+/** Decodes a stretch if its beginning and its whole are printable ASCII. */
+export function printable(view: View, start: number, end: number): string | undefined {
+  const size = end - start;
+  if (size < shortest || size > longest) return undefined;
+  // 12 characters, 9 bytes: drawn text passes once in ten thousand.
+  for (let i = start; i < start + 12; i += 4) if (!isPrintableQuad(view.bytes, i)) return undefined;
+  const text = Buffer.from(view.text.slice(start, end), "base64").toString("latin1");
+  return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) ? text : undefined;
+}
+
+function isPrintableQuad(bytes: Uint8Array, at: number): boolean {
+  const a = values[bytes[at] ?? 0] ?? -1;
+  const b = values[bytes[at + 1] ?? 0] ?? -1;
+  const c = values[bytes[at + 2] ?? 0] ?? -1;
+  const d = values[bytes[at + 3] ?? 0] ?? -1;
+  if ((a | b | c | d) < 0) return false;
+  return isPrintable((a << 2) | (b >> 4)) && isPrintable(((b & 15) << 4) | (c >> 2)) && isPrintable(((c & 3) << 6) | d);
+}
+
+function isPrintable(code: number): boolean {
+  return (code >= 0x20 && code <= 0x7e) || code === 0x0a || code === 0x0d || code === 0x09;
+}

@@ -1,0 +1,29 @@
+/** What a byte can be part of; see `classes`. */
+export const inToken = 1;
+/** Letters, digits and `_-.` of an identifier or a dotted key. */
+export const inName = 2;
+/** Joins the pieces of one credential: `.:~/+=|!` and token characters. */
+export const inChain = 4;
+export const isDigit = 8;
+export const isUpper = 16;
+export const isLower = 32;
+export const isSpace = 64;
+
+const letters = "abcdefghijklmnopqrstuvwxyz";
+
+/** A bit set for each byte value. */
+export const classes = new Uint8Array(256);
+mark(`${letters}${letters.toUpperCase()}0123456789_-`, inToken | inName | inChain);
+mark(".", inName | inChain);
+mark(":~/+=|!%", inChain);
+mark("0123456789", isDigit);
+mark(letters, isLower);
+mark(letters.toUpperCase(), isUpper);
+mark(" \t\n\r\v\f", isSpace);
+
+function mark(characters: string, bits: number) {
+  for (let i = 0; i < characters.length; i++) {
+    const code = characters.charCodeAt(i);
+    classes[code] = (classes[code] ?? 0) | bits;
+  }
+}

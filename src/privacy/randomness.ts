@@ -1,0 +1,129 @@
+/**
+ * How usual a pair of letters is in English and in identifiers: the digit is 5 + log2 of how much more often the second letter
+ * follows the first than it would by chance, within 0 to 9. Rows are first letters, columns second. Counted over the words of
+ * a few thousand source and documentation files.
+ */
+const pairs = [
+  "05650350503756050767432241",
+  "73327202640720720663600041",
+  "70417007505510810537500030",
+  "63258330712422620562520030",
+  "52674440210557243776243520",
+  "61227600800511710644600050",
+  "51318255700546530664600021",
+  "71218012700243720645500030",
+  "44655450002558740466040204",
+  "60208201513201730180604010",
+  "52348332712425440273433020",
+  "72258210702720620155531060",
+  "75218010710352670051500020",
+  "61666471514324530277440030",
+  "34552340414568550755645220",
+  "70237014501620750756500020",
+  "22201000100600210210904100",
+  "72448340604344730566441040",
+  "50537605303332561168602040",
+  "61428216700321630665502150",
+  "55546340500667150767100000",
+  "80109020700100500021100000",
+  "70117126702406700662004100",
+  "60617304700220380018200340",
+  "54436231601566680376104323",
+  "70139000602330600441500055",
+].join("");
+
+const weights = new Int8Array(676);
+for (let i = 0; i < 676; i++) weights[i] = pairs.charCodeAt(i) - 0x35;
+
+/** The shape of a text in numbers, from one pass over it. */
+export interface Shape {
+  readonly length: number;
+  readonly digits: number;
+  readonly upper: number;
+  readonly lower: number;
+  /** Everything that is neither letter nor digit. */
+  readonly others: number;
+  /** Pairs of neighbouring letters, a capital after a small letter not counted. */
+  readonly pairs: number;
+  /** Mean weight of those pairs: words lie around 1, drawn letters around -2. 0 without pairs. */
+  readonly wordiness: number;
+  /** Changes between small letters, capitals and digits. */
+  readonly changes: number;
+}
+
+export function shapeOf(text: string): Shape {
+  let digits = 0;
+  let upper = 0;
+  let lower = 0;
+  let pairCount = 0;
+  let sum = 0;
+  let changes = 0;
+  let last = -1;
+  let lastKind = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    let kind = 0;
+    let letter = -1;
+    if (c >= 0x30 && c <= 0x39) {
+      digits++;
+      kind = 1;
+    } else if (c >= 0x61 && c <= 0x7a) {
+      lower++;
+      kind = 2;
+      letter = c - 0x61;
+    } else if (c >= 0x41 && c <= 0x5a) {
+      upper++;
+      kind = 3;
+      letter = c - 0x41;
+    }
+    if (kind !== lastKind && kind !== 0 && lastKind !== 0) changes++;
+    if (letter >= 0 && last >= 0 && !(kind === 3 && lastKind === 2)) {
+      pairCount++;
+      sum += weights[last * 26 + letter] ?? 0;
+    }
+    last = letter;
+    lastKind = kind;
+  }
+  const others = text.length - digits - upper - lower;
+  return {
+    length: text.length,
+    digits,
+    upper,
+    lower,
+    others,
+    pairs: pairCount,
+    wordiness: pairCount === 0 ? 0 : sum / pairCount,
+    changes,
+  };
+}
+
+/**
+ * Whether a text of at least 8 characters looks drawn rather than written: not an identifier, a path, a version, a sentence.
+ * Meant for the body of a token and for the value of a key, not for passwords that people choose.
+ */
+export function looksRandom(text: string): boolean {
+  return isRandom(shapeOf(text));
+}
+
+export function isRandom(shape: Shape): boolean {
+  const { length, digits, upper, lower, pairs: count, wordiness, changes } = shape;
+  if (length < 8) return false;
+  const letterCount = upper + lower;
+  if (letterCount === 0) return false;
+  // Words leave long runs of usual pairs; hex and drawn text are cut up by digits.
+  if (digits === 0) {
+    if (count < 5) return changes >= 5;
+    return wordiness < (upper > 0 && lower > 0 && changes >= length / 4 ? -0.3 : -0.7);
+  }
+  if (digits * 5 >= length) return changes >= 3 || length >= 32 || letterCount * 8 < length;
+  if (count >= 4 && wordiness > -0.2 && changes * 4 < length) return false;
+  return changes >= 3 || wordiness < -0.5;
+}
+
+const standIns =
+  /x{5,}|X{5,}|\*{3,}|\.{3}|…|•{2,}|0{9,}|1234567890|123456789|abcdefgh|ABCDEFGH|01234567|placeholder|example|your[-_ ]?|my[-_](?:api|secret|token|key)|changeme|change[-_]me|replace[-_]?(?:me|with|this)|insert[-_]|dummy|redacted|REDACTED|todo|xxx-|fake[-_]|sample|<[a-z]/i;
+
+/** Whether a text stands in for a secret rather than being one: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
+export function isStandIn(text: string): boolean {
+  return standIns.test(text);
+}

@@ -1,0 +1,192 @@
+import { base64Around, type Encoded, printable } from "./base64.ts";
+import { classes, inName } from "./characters.ts";
+import { isRandom, shapeOf } from "./randomness.ts";
+import { vendorRule } from "./rules/keyed-rules.ts";
+import type { Span } from "./spans.ts";
+import { hasDigit, type Tokens } from "./tokens.ts";
+import { isSecret } from "./values.ts";
+import type { View } from "./view.ts";
+
+/** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
+export class Runs {
+  /** Base64 that decoded to text; scanned once this view is no longer needed. */
+  readonly encoded: Encoded[] = [];
+  readonly #tokens: Tokens;
+  readonly #disabled: ReadonlySet<string>;
+  /** Decoding stops for this text when the budget is gone. */
+  #budget = 262_144;
+  /** End of the base64 that was looked at last. */
+  #base64To = 0;
+
+  constructor(tokens: Tokens, disabled: ReadonlySet<string>) {
+    this.#tokens = tokens;
+    this.#disabled = disabled;
+  }
+
+  /** @returns where reading goes on, at least `to` */
+  visit(view: View, from: number, to: number, found: Span[]): number {
+    if (from >= this.#base64To) {
+      const blob = this.#blob(view, from, to);
+      if (blob > to) return blob;
+    }
+    const count = found.length;
+    const end = this.#tokens.scanRun(view, from, to, found);
+    if (found.length > count) return end;
+    if (!hasDigit(view.bytes, from, to)) return to;
+    this.#unnamed(view, from, to, found);
+    return to;
+  }
+
+  /** Data that no one reads as text, and text that was encoded. Returns where the data ends. */
+  #blob(view: View, from: number, to: number): number {
+    const { bytes, text } = view;
+    const before = bytes[from - 1];
+    // Identifiers are short, have no neighbours of base64 and are not asked.
+    if (
+      to - from < 20 &&
+      before !== 0x2f &&
+      before !== 0x2b &&
+      bytes[to] !== 0x3d &&
+      bytes[to] !== 0x2f &&
+      bytes[to] !== 0x2b
+    )
+      return to;
+    const [start, end] = base64Around(view, from, to);
+    this.#base64To = end;
+    if (bytes[start - 1] === 0x2c && text.startsWith("base64,", start - 7)) {
+      const header = text.slice(Math.max(0, start - 80), start);
+      if (
+        /data:(?!text\/|application\/(?:json|x-yaml|yaml|toml|x-sh))[\w.+-]{1,40}\/[\w.+-]{1,60}[^,\s]{0,40}$/.test(
+          header.slice(0, -1),
+        )
+      )
+        return end;
+    }
+    if (this.#budget <= 0 || end - start < 24) return to;
+    const decoded = printable(view, start, end);
+    if (decoded === undefined) return to;
+    this.#budget -= decoded.length;
+    this.encoded.push({ start, end, text: decoded });
+    return to;
+  }
+
+  /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
+  #unnamed(view: View, from: number, to: number, found: Span[]) {
+    const { text, bytes } = view;
+    for (const { rule, pattern } of shapes) {
+      pattern.lastIndex = from;
+      if (!pattern.test(text) || this.#disabled.has(rule)) continue;
+      found.push({ start: from, end: Math.max(to, pattern.lastIndex), rule });
+      return;
+    }
+    if (this.#marked(view, from, to, found)) return;
+    const name = nameBefore(view, from);
+    if (name !== "") {
+      const [start, end] =
+        isBase64(bytes[to] ?? 0) || isBase64(bytes[from - 1] ?? 0) ? base64Around(view, from, to) : [from, to];
+      const value = text.slice(start, end);
+      const rule = isSignature(name) && value.length >= 32 ? "url_signature" : vendorRule(name, value);
+      if (rule !== undefined && !this.#disabled.has(rule) && isVendorName(name) && isSecret(value, "quoted")) {
+        found.push({ start, end, rule });
+        return;
+      }
+    }
+    if (!this.#disabled.has("prefixed_key") && isPrefixedKey(text.slice(from, Math.min(to, from + 300)))) {
+      found.push({ start: from, end: to, rule: "prefixed_key" });
+    }
+  }
+
+  /** Microsoft's keys carry a mark in their middle or near their end. */
+  #marked(view: View, from: number, to: number, found: Span[]): boolean {
+    const { bytes, text } = view;
+    let start = from;
+    while (start > 0 && from - start < 44 && isMarked(bytes[start - 1] ?? 0)) start--;
+    let end = to;
+    while (end < view.length && end - to < 96 && isMarked(bytes[end] ?? 0)) end++;
+    if (end - start < 37) return false;
+    const chain = text.slice(start, end);
+    for (const { rule, mark, pattern } of marked) {
+      if (!mark.test(chain)) continue;
+      const match = pattern.exec(chain);
+      if (match === null || this.#disabled.has(rule)) continue;
+      found.push({ start: start + match.index, end: Math.max(to, start + match.index + match[0].length), rule });
+      return true;
+    }
+    return false;
+  }
+}
+
+const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
+  { rule: "mailchimp_key", pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
+  { rule: "mailgun_key", pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
+  { rule: "maxmind_key", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y },
+  { rule: "ngrok_authtoken", pattern: /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y },
+  { rule: "azure_devops_token", pattern: /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y },
+];
+
+const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
+  { rule: "azure_client_secret", mark: /Q~/, pattern: /[\w~.-]{3}\dQ~[\w~.-]{31,34}/ },
+  { rule: "terraform_cloud_token", mark: /\.atlasv1\./, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/ },
+  {
+    rule: "azure_key",
+    mark: /JQQJ99|AzSe|AzFu|AzCa|AzEG|\+ACR|APIM|ACDb|\+A(?:Ba|MC|St|Sb|Eh|Rm)|AIoT/,
+    pattern:
+      /[A-Za-z0-9]{30,40}JQQJ99[A-Za-z0-9]{30,50}|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[\w-]{44}AzFu[\w-]{5}[AQgw]==|[A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+A(?:Ba|MC|St))[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{33}(?:AIoT|AzEG|\+A(?:Sb|Eh|Rm))[A-P][A-Za-z0-9+/]{5}=/,
+  },
+];
+
+function isMarked(c: number): boolean {
+  return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;
+}
+
+function isBase64(c: number): boolean {
+  return c === 0x2b || c === 0x2f || c === 0x3d;
+}
+
+/** The name that an assignment right before a value gives it. */
+function nameBefore(view: View, from: number): string {
+  const { bytes } = view;
+  const limit = Math.max(0, from - 100);
+  let at = from;
+  while (at > limit && isQuoteOrSpace(bytes[at - 1] ?? 0)) at--;
+  const separator = bytes[at - 1];
+  if (separator === 0x3e && bytes[at - 2] === 0x3d)
+    at -= 2; // =>
+  else if (separator === 0x3d || separator === 0x3a)
+    at -= bytes[at - 2] === 0x3a ? 2 : 1; // = : :=
+  else return "";
+  while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === 0x5d)) at--;
+  const end = at;
+  while (at > limit && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
+  return end > at ? view.text.slice(at, end) : "";
+}
+
+function isQuoteOrSpace(c: number): boolean {
+  return c === 0x20 || c === 0x22 || c === 0x27 || c === 0x60;
+}
+
+function isSignature(name: string): boolean {
+  return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);
+}
+
+/** Names that give an address, an id or a sum of something are no place for a secret, whoever made it. */
+function isVendorName(name: string): boolean {
+  return !/(?:^|[_.-]|[a-z])(?:ids?|uid|uuid|guid|url|uri|host|hash|sha\d*|digest|checksum|commit|version|name|etag|md5|path|image|tag|ref|rev|revision|account|zone|org|trace|span|request|session)$/i.test(
+    name,
+  );
+}
+
+const prefixed =
+  /^([a-z][a-z0-9]{1,15})([_-])((?:[a-z0-9]{1,12}\2){0,3})([A-Za-z0-9]{16,}(?:[_-][A-Za-z0-9]{4,}){0,2})$/;
+const tellingWords =
+  /(?:^|[_-])(?:sk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|whsec|signing|rk)(?:$|[_-])|(?:key|pat|token|secret|sk|tok)$/;
+
+/** `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them. */
+function isPrefixedKey(run: string): boolean {
+  const match = prefixed.exec(run);
+  if (match === null) return false;
+  const [, vendor = "", separator = "", middle = "", body = ""] = match;
+  if (!tellingWords.test(`${vendor}${separator}${middle}`.slice(0, -1))) return false;
+  const shape = shapeOf(body);
+  return shape.digits >= 2 && isRandom(shape);
+}

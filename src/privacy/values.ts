@@ -1,0 +1,123 @@
+import { isRandom, isStandIn, type Shape, shapeOf } from "./randomness.ts";
+
+/** How a value was written, which says how much of it can be code or a sentence. */
+export type Writing =
+  /** Between quotes, in a tag, a table cell or after a command-line option. */
+  | "quoted"
+  /** Up to the next white space, as in `.env` and YAML files; may be code. */
+  | "bare"
+  /** A word of a sentence. */
+  | "prose";
+
+const everydayWords = new Set(
+  "password passwd passphrase pass secret secrets token key apikey api-key api_key none null nil undefined true false yes no on off required optional string str text number boolean bool int integer object array any unknown hidden masked redacted removed empty blank default admin root user username guest test tests testing tester foo bar baz qux example sample dummy placeholder changeme change_me change-me todo tbd fixme n/a na value values basic bearer digest oauth oauth2 jwt sha256 sha512 md5 bcrypt argon2 scrypt env environment file vault auto generated generate random uuid hex base64 utf8 utf-8 ascii localhost 127.0.0.1 0.0.0.0 postgres mysql mongodb redis enabled disabled missing invalid valid wrong correct incorrect expired stored the a an is in not your my this that it".split(
+    " ",
+  ),
+);
+
+const references =
+  /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|\{%|<%|<[A-Za-z_ -]*>?$|%[A-Za-z_]\w*%?$|%\(?[a-z]|#\{|@[A-Za-z]+@$|\[?REDACTED|\[[A-Z_ -]+\]|!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|env|Join|Select)\b|&[A-Za-z]+$|\*[A-Za-z]+$|process\.|os\.|env[.:([]|ENV[.[(]|ENC\[|System\.|Environment\.|getenv|config[.[(]|settings[.[(]|self\.|this\.|req\.|request\.|ctx\.|vault:|arn:|ssm:|sops:|op:\/\/|secretref:|secrets?[.[]|data\.|var\.|local\.|module\.|params?\.|props\.|options?\.|args?[.[]|https?:\/\/|file:|projects\/|@Microsoft|keyvault)/;
+
+/** `foo(`, `a.b.c`, `a.b()`, `x[0]`: an expression, where the value is not quoted. */
+const expression = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:[([]|$)/;
+const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ -]*$/i;
+const fileName =
+  /\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|md|ts|js|py|go|rs|java|php|rb|sh|html|css|conf|cfg|ini|xml|csv|log|p12|pfx|jks)$/i;
+const uuid = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
+const hexText = /^(?:0x)?[0-9a-f]+$/i;
+const version = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?$|^\d{4}-\d{2}-\d{2}/;
+
+/** Values that are no secret whatever their key: stand-ins, references to where the secret is, types, expressions. */
+function isBenign(value: string, shape: Shape, writing: Writing): boolean {
+  if (everydayWords.has(value.toLowerCase())) return true;
+  if (references.test(value) || isStandIn(value)) return true;
+  if (isUniform(value)) return true;
+  if (version.test(value) || fileName.test(value)) return true;
+  if (path.test(value) && shape.wordiness > -0.8) return true;
+  // CONSTANTS that name another setting.
+  if (
+    shape.lower === 0 &&
+    shape.upper > 3 &&
+    shape.digits * 4 < value.length &&
+    /^[A-Z][A-Z0-9_]*$/.test(value) &&
+    shape.wordiness > -0.6
+  )
+    return true;
+  if (
+    writing !== "quoted" &&
+    expression.test(value) &&
+    (value.includes("(") || value.includes("[") || value.includes("."))
+  ) {
+    return shape.digits * 6 < value.length && shape.wordiness > -0.6;
+  }
+  return false;
+}
+
+/** One character over and over. */
+function isUniform(value: string): boolean {
+  for (let i = 1; i < value.length; i++) if (value.charCodeAt(i) !== value.charCodeAt(0)) return false;
+  return true;
+}
+
+/** Whether a value beside a word for `password` is one. */
+export function isPassword(value: string, writing: Writing): boolean {
+  if (value.length < (writing === "prose" ? 6 : 4) || value.length > 256) return false;
+  const shape = shapeOf(value);
+  if (isBenign(value, shape, writing)) return false;
+  if (/\s/.test(value)) return false;
+  const { digits, upper, lower, others, wordiness, pairs } = shape;
+  const letters = upper + lower;
+  if (letters === 0) return digits >= 6 || (digits > 0 && others >= 2 && value.length >= 6);
+  const strong = strongSymbols(value);
+  const mentions = /pass(?:word|wd|phrase)|secret|token|user|credential/i.test(value);
+  if (digits > 0) {
+    if (mentions) return strong > 0 || digits >= 2;
+    if (writing === "quoted" || strong > 0) return value.length >= 5;
+    if (value.length < 6) return false;
+    // `arg1`, `sha256sum`, `utf8mb4`, `step-2`: words with a number, in a place where code or a sentence may stand.
+    if (writing === "prose")
+      return (
+        isRandom(shape) ||
+        (digits >= 2 && value.length >= 8 && !/^\d+(?:st|nd|rd|th|px|ms|kb|mb|gb|s|m|h|d|x|%)?$/i.test(value)) ||
+        /^[a-z]{4,}\d$/i.test(value)
+      );
+    return true;
+  }
+  if (mentions) return false;
+  if (strong > 0) return value.length >= 6 && (writing === "quoted" || !/[(){}[\]]|=>|&&|\|\|/.test(value));
+  if (pairs < 3) return upper > 0 && lower > 0 && value.length >= 8;
+  if (upper > 0 && lower > 0)
+    return value.length >= 8 && (wordiness < -0.4 || (shape.changes * 3 >= value.length && wordiness < 0.2));
+  return value.length >= 8 && wordiness < -0.9;
+}
+
+/** Characters that occur in passwords but hardly in names, paths or sentences. */
+function strongSymbols(value: string): number {
+  let count = 0;
+  for (let i = 0; i < value.length - 1; i++) if ("!@#$%^&*?~+=|;<>".includes(value.charAt(i))) count++;
+  return count + (/[!#$%^&*~+=|]$/.test(value) ? 1 : 0);
+}
+
+/** Whether a value beside a word for `secret`, `token` or `API key` is one. */
+export function isSecret(value: string, writing: Writing): boolean {
+  if (value.length < 8 || value.length > 4_096) return false;
+  if (uuid.test(value)) return !isUniform(value.replaceAll("-", ""));
+  const shape = shapeOf(value);
+  if (isBenign(value, shape, writing)) return false;
+  if (/\s/.test(value)) return false;
+  if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
+  if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
+  const strong = strongSymbols(value.replace(/[+=/]/g, ""));
+  if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
+  if (!isRandom(shape)) return false;
+  return value.length >= 16 || shape.digits >= 2 || writing === "quoted";
+}
+
+/** Whether a value beside a name that may mean anything is a secret all the same. */
+export function isSecretInAnyCase(value: string, writing: Writing): boolean {
+  if (value.length < 20 || !isSecret(value, writing)) return false;
+  if (uuid.test(value)) return false;
+  if (hexText.test(value)) return writing === "prose" && value.length >= 32;
+  const { upper, lower, digits } = shapeOf(value);
+  return digits >= 2 && (writing === "prose" || (upper >= 2 && lower >= 2));
+}

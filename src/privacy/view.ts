@@ -1,0 +1,244 @@
+/**
+ * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
+ * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; zero-width characters are gone;
+ * terminal colours and all letters beyond Latin-1 are boundaries. Only used to find things: what is replaced is the text.
+ *
+ * The bytes live in one buffer that is reused by every scan, so a view is valid until the next one is made.
+ */
+export interface View {
+  /** ISO-8859-1; as long as `length`. */
+  readonly text: string;
+  /** At least `length` + 2 bytes, the two after the end 0. */
+  readonly bytes: Uint8Array;
+  /** The same bytes two by two, little-endian; `pairs[i]` holds bytes 2i and 2i + 1. */
+  readonly pairs: Uint16Array;
+  readonly length: number;
+  /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when view and text are the same. */
+  readonly origin: Int32Array | undefined;
+  /** Indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
+  readonly joints: readonly number[];
+}
+
+const placeholderStart = "[REDACTED:";
+const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
+
+/** Stands for characters that are no part of any token. */
+const boundary = 1;
+
+let bytes = Buffer.alloc(64 * 1_024);
+let pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
+let origins = new Int32Array(0);
+/** Buffers above this size are given back after use. */
+const keep = 8 * 1_048_576;
+
+export function viewOf(text: string): View {
+  if (bytes.length < text.length + 4 || (bytes.length > keep && text.length < keep)) {
+    bytes = Buffer.alloc((Math.max(text.length + 4, 64 * 1_024) + 1) & ~1);
+    pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
+  }
+  if (isPlain(text)) {
+    const length = bytes.write(text, "latin1");
+    bytes[length] = 0;
+    bytes[length + 1] = 0;
+    return { text, bytes, pairs, length, origin: undefined, joints: [] };
+  }
+  return decoded(text);
+}
+
+function isPlain(text: string): boolean {
+  // Each of these runs at memory speed; together they spare nearly every text the loop below.
+  return (
+    Buffer.byteLength(text) === text.length &&
+    !text.includes("\\") &&
+    !text.includes("%") &&
+    !text.includes("\x1b") &&
+    !text.includes(placeholderStart) &&
+    !(text.includes("&") && /&(?:#|quot;|amp;|lt;|gt;|apos;)/.test(text))
+  );
+}
+
+function decoded(text: string): View {
+  const size = text.length;
+  if (origins.length < size + 1 || (origins.length > keep && size < keep)) origins = new Int32Array(size + 1 + 16_384);
+  const placeholders = text.includes(placeholderStart);
+  const joints: number[] = [];
+  let length = 0;
+  let i = 0;
+  // Between `://` and the next `/` an escaped `@` or `:` is part of a password.
+  let authority = false;
+  while (i < size) {
+    const c = text.charCodeAt(i);
+    origins[length] = i;
+    if (c < 0x80 && c !== 0x5c && c !== 0x25 && c !== 0x26 && c !== 0x1b) {
+      if (c === 0x2f) authority = length > 1 && bytes[length - 1] === 0x2f && bytes[length - 2] === 0x3a;
+      else if (c <= 0x3f && (c <= 0x23 || c === 0x27 || c === 0x3f)) authority = false;
+      else if (c === 0x5b && placeholders) {
+        placeholder.lastIndex = i;
+        if (placeholder.test(text)) {
+          bytes[length++] = boundary;
+          i = placeholder.lastIndex;
+          continue;
+        }
+      }
+      bytes[length++] = c;
+      i++;
+      continue;
+    }
+    if (c === 0x5c) {
+      const end = backslash(text, i, size);
+      if (escaped >= 0) bytes[length++] = escaped;
+      else joints.push(length);
+      i = end;
+    } else if (c === 0x25) {
+      const value = hex(text, i + 1, 2);
+      if (!authority && isPunctuation(value)) {
+        bytes[length++] = value;
+        i += 3;
+      } else {
+        bytes[length++] = c;
+        i++;
+      }
+    } else if (c === 0x26) {
+      const match = entityAt(text, i);
+      bytes[length++] = match === undefined ? c : match.code;
+      i += match === undefined ? 1 : match.length;
+    } else if (c === 0x1b) {
+      bytes[length++] = boundary;
+      i = afterColour(text, i + 1);
+    } else {
+      const plain = unicode(c);
+      if (plain >= 0) bytes[length++] = plain;
+      else joints.push(length);
+      i++;
+    }
+  }
+  origins[length] = size;
+  bytes[length] = 0;
+  bytes[length + 1] = 0;
+  return { text: bytes.toString("latin1", 0, length), bytes, pairs, length, origin: origins, joints };
+}
+
+/** What the last escape sequence stood for; -1 for nothing visible. */
+let escaped = -1;
+
+/** Reads a run of backslashes and what it escapes, however often it was escaped; the end goes to the caller, the byte to `escaped`. */
+function backslash(text: string, start: number, size: number): number {
+  let i = start;
+  while (i < size && text.charCodeAt(i) === 0x5c) i++;
+  const c = i < size ? text.charCodeAt(i) : 0;
+  switch (c) {
+    case 0x6e: // n
+    case 0x72: // r
+      escaped = 0x0a;
+      return i + 1;
+    case 0x74: // t
+      escaped = 0x09;
+      return i + 1;
+    case 0x22:
+    case 0x27:
+    case 0x2f:
+    case 0x60:
+      escaped = c;
+      return i + 1;
+    case 0x75: // u
+    case 0x78: // x
+      return escapedCode(text, i, c === 0x75 ? 4 : 2);
+    case 0x30: // \033[
+      if (text.startsWith("033[", i)) {
+        escaped = boundary;
+        return afterColour(text, i + 3);
+      }
+      break;
+    case 0x65: // \e[
+      if (text.startsWith("e[", i)) {
+        escaped = boundary;
+        return afterColour(text, i + 1);
+      }
+      break;
+    default:
+  }
+  escaped = 0x5c;
+  return i;
+}
+
+function escapedCode(text: string, at: number, digits: number): number {
+  const value = hex(text, at + 1, digits);
+  if (value < 0) {
+    escaped = 0x5c;
+    return at;
+  }
+  const end = at + 1 + digits;
+  if (value === 0x1b) {
+    escaped = boundary;
+    return afterColour(text, end);
+  }
+  escaped = value < 0x80 ? value : unicode(value);
+  return end;
+}
+
+/** The end of a terminal control sequence whose introducer `[` may stand at `at`. */
+function afterColour(text: string, at: number): number {
+  if (text.charCodeAt(at) !== 0x5b) return at;
+  let i = at + 1;
+  const limit = Math.min(text.length, at + 24);
+  while (i < limit) {
+    const c = text.charCodeAt(i++);
+    if (c >= 0x40 && c <= 0x7e) return i;
+    if (c < 0x20 || c > 0x3f) return at + 1;
+  }
+  return at + 1;
+}
+
+function hex(text: string, at: number, digits: number): number {
+  let value = 0;
+  for (let i = at; i < at + digits; i++) {
+    const c = text.charCodeAt(i); // NaN past the end: no branch takes it
+    if (c >= 0x30 && c <= 0x39) value = value * 16 + c - 0x30;
+    else if (c >= 0x41 && c <= 0x46) value = value * 16 + c - 0x37;
+    else if (c >= 0x61 && c <= 0x66) value = value * 16 + c - 0x57;
+    else return -1;
+  }
+  return value;
+}
+
+/** Percent escapes are undone where they separate things; a letter written that way stays as it is. */
+function isPunctuation(code: number): boolean {
+  return code === 0x0a || code === 0x0d || code === 0x09 || (code >= 0x20 && code < 0x30) || (code >= 0x3a && code <= 0x40) ||
+    (code >= 0x5b && code <= 0x60) || (code >= 0x7b && code <= 0x7e); // biome-ignore format: one range a word
+}
+
+const entities: readonly (readonly [string, number])[] = [
+  ["&quot;", 0x22],
+  ["&amp;", 0x26],
+  ["&lt;", 0x3c],
+  ["&gt;", 0x3e],
+  ["&apos;", 0x27],
+  ["&#39;", 0x27],
+  ["&#34;", 0x22],
+  ["&#x27;", 0x27],
+  ["&#x22;", 0x22],
+  ["&#61;", 0x3d],
+  ["&#x3D;", 0x3d],
+  ["&nbsp;", 0x20],
+];
+
+function entityAt(text: string, at: number): { code: number; length: number } | undefined {
+  for (const [name, code] of entities) {
+    if (text.startsWith(name, at)) return { code, length: name.length };
+  }
+  return undefined;
+}
+
+/** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
+function unicode(code: number): number {
+  if (code === 0xa0 || code === 0x3000 || (code >= 0x2000 && code <= 0x200a) || code === 0x202f || code === 0x2028)
+    return 0x20;
+  if (code === 0xad || (code >= 0x200b && code <= 0x200f) || (code >= 0x2060 && code <= 0x2064) || code === 0xfeff)
+    return -1;
+  if (code >= 0xfe00 && code <= 0xfe0f) return -1;
+  if (code >= 0xff01 && code <= 0xff5e) return code - 0xfee0; // full-width forms
+  if (code === 0x201c || code === 0x201d || code === 0x201e || code === 0xab || code === 0xbb) return 0x22;
+  if (code === 0x2018 || code === 0x2019 || code === 0x201a) return 0x27;
+  if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return 0x2d;
+  return code >= 0xc0 && code <= 0xff ? code : boundary;
+}
