@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { tcpReach } from "#upstream/reach.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import {
   type Connection,
@@ -14,7 +15,7 @@ import {
 } from "./upstream-raw-server.ts";
 
 const never = 1e12;
-const patient = { connect: 0, headers: never, first_event: never, idle: never, idle_data: never, total: never };
+const patient = { connect: never, headers: never, first_event: never, idle: never, idle_data: never, total: never };
 const streamHead = headOf("text/event-stream", "chunked");
 const say = (content: string, finish: string | null = null) =>
   chunked(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`);
@@ -107,6 +108,13 @@ describe("a deadline", () => {
     },
     {
       phase: "idle",
+      what: "silence in the middle of an answer in chunks",
+      stream: false,
+      serve: ({ socket }) =>
+        void socket.write(Buffer.concat([Buffer.from(headOf("application/json", "chunked")), chunked("{")])),
+    },
+    {
+      phase: "idle",
       what: "silence in the middle of an answer",
       stream: false,
       serve: ({ socket }) => void socket.write(`${headOf("application/json", 100)}{`),
@@ -115,7 +123,7 @@ describe("a deadline", () => {
       phase: "first_event",
       what: "an answer whose body does not begin",
       stream: false,
-      serve: ({ socket }) => void socket.write(headOf("application/json", 100)),
+      serve: ({ socket }) => void socket.write(headOf("application/json", "chunked")),
     },
     {
       phase: "total",
@@ -156,6 +164,32 @@ describe("a deadline", () => {
           expect(failure.message).toEndWith(`(${phase}, 1000 ms)`);
           await served;
           expect(time.pending).toBe(0);
+        },
+      );
+    });
+  }
+
+  const connects: ["silence" | "answers", string][] = [
+    ["silence", "(connect, 500 ms)"],
+    ["answers", "(headers, 1000 ms)"],
+  ];
+  for (const [found, message] of connects) {
+    test(`for connecting, then ${found} from the host: ${message}`, async () => {
+      const asked: number[] = [];
+      await withUpstream(
+        () => {},
+        async ({ time, send }) => {
+          const timeoutsMs = { ...patient, connect: 500, headers: 1_000 };
+          const failure = failureOf(await whileTimePasses(time, 10, send(callOf(true, { timeoutsMs }))));
+          expect(failure).toMatchObject({ kind: "timed_out", dispatched: true });
+          expect(failure.message).toEndWith(message);
+          expect(asked).toEqual([500]);
+        },
+        {
+          reach: async (withinMs) => {
+            asked.push(withinMs);
+            return found;
+          },
         },
       );
     });
@@ -334,6 +368,23 @@ describe("an abort", () => {
         controller.abort();
         expect((await send(callOf(false))).kind).toBe("answer");
         expect(server.connections).toBe(1);
+      },
+    );
+  });
+});
+
+describe("whether a host answers", () => {
+  test("is yes when it accepts or refuses, and no when nothing comes in time", async () => {
+    await withUpstream(
+      () => {},
+      async ({ server, time }) => {
+        expect(await tcpReach(server.url, time)(1_000)).toBe("answers");
+        expect(await tcpReach("http://127.0.0.1:1/", time)(1_000)).toBe("answers");
+        const late = tcpReach(server.url, time);
+        const asked = [late(1_000), late(1_000)];
+        time.advance(1_000);
+        expect(await Promise.all(asked)).toEqual(["silence", "silence"]);
+        expect(time.pending).toBe(0);
       },
     );
   });
