@@ -24,6 +24,8 @@ export type ReloadReport =
 
 export interface LiveConfigOptions extends ConfigPaths {
   readonly log: Log;
+  /** Called after every re-reading, whoever asked for it; for counting. */
+  readonly onReload?: (result: ReloadReport["kind"]) => void;
   /** Called after each change that was accepted. */
   readonly onChange?: (config: Config, changed: readonly string[]) => void;
   /** Watches the files' directories; off where only `reload` is wanted. */
@@ -71,7 +73,10 @@ export async function liveConfig(
   }
 
   function reload(): Promise<ReloadReport> {
-    const report = queue.then(reloadNow);
+    const report = queue.then(reloadNow).then((result) => {
+      options.onReload?.(result.kind);
+      return result;
+    });
     queue = report.catch(() => undefined); // the caller of `reload` has the rejection; the next one must still run
     return report;
   }
