@@ -264,9 +264,26 @@ describe("several nodes", () => {
     await pass(24 * second, [1, 2, 3]);
     expect(nodes[0]?.registry.admit(flash)).toBeUndefined();
     await pass(2 * second, [1, 2, 3]);
-    nodes[0]?.say(flash, ok, 3);
+    const probe = nodes[0]?.registry.admit(flash);
+    await pass(2 * second, [1, 2, 3]);
+    expect(states()).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    probe?.report(ok);
+    nodes[0]?.say(flash, ok, 2);
     await pass(3 * second, [1, 2, 3]);
     expect(states()).toEqual(["DEGRADED", "HEALTHY", "HEALTHY", "HEALTHY"]);
+  });
+
+  test("one that trips and probes between two exchanges does not take the model from the others either", async () => {
+    const { nodes, states, pass } = await cluster(4);
+    for (const node of nodes) node.say(pro, ok);
+    await pass(6 * second, [0, 1, 2, 3]);
+    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.say(pro, bad, 5);
+    // With nothing left, one of them is probed early; it is the most senior.
+    expect(nodes[0]?.registry.admit(pro)?.probe).toBe(true);
+    await pass(3 * second, [1, 2, 3]);
+    expect(states()).toEqual(["UNHEALTHY", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    expect(nodes.map((node) => node.state(pro))).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
   });
 
   test("when half of those with traffic agree, all leave it out", async () => {

@@ -159,8 +159,7 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
       own.alone = false;
       return true;
     }
-    // The others have it serve. Probes of a pause that was ours alone are ours alone.
-    if (health.state === "HALF_OPEN") return !own.alone;
+    // The others have it serve: for all of them to leave it out, or to leave it to our probe, more must think as we do.
     if (!shared || agreed(model)) {
       own.alone = false;
       return true;

@@ -4,6 +4,7 @@ import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Permit, Verdict } from "./health.ts";
+import { keptOf } from "./health-store.ts";
 import { type HealthChange, healthRegistry } from "./registry.ts";
 import type { HealthRules } from "./transitions.ts";
 
@@ -103,6 +104,14 @@ describe("the view", () => {
     world.rules = { ...world.rules, failures_in_a_row: 1 };
     health.admit(flash)?.report(bad);
     expect(state(flash)).toBe("UNHEALTHY");
+  });
+
+  test("follows at once a rule that a reload changed, though nothing else has", () => {
+    const { world, wait, state } = setUp();
+    wait(5 * minute);
+    expect(state(flash)).toBe("HEALTHY");
+    world.rules = { ...world.rules, stale_after_ms: minute };
+    expect(state(flash)).toBe("STALE");
   });
 
   test("a silence makes a model STALE without anybody asking for it", () => {
@@ -376,6 +385,18 @@ describe("the aggregator's breaker", () => {
     first?.report(ok);
     expect(slow.routable(pro)).toBe(true);
   });
+  test("is not opened for longer by attempts that were sent before it opened", () => {
+    const { health, say, wait } = setUp();
+    const early = health.admit(emergency);
+    say(flash, unreachable, 3);
+    say(pro, unreachable, 2);
+    wait(2 * second);
+    const probe = health.admit(flash);
+    early?.report(unreachable);
+    expect(health.standings().aggregator.state).toBe("half_open");
+    probe?.report(ok);
+    expect(health.standings().aggregator.state).toBe("closed");
+  });
   test("freezes the models' counters while it is open", () => {
     const { health, say, state } = setUp();
     const inFlight = Array.from({ length: 20 }, () => health.admit(emergency));
@@ -451,7 +472,23 @@ describe("a reload of the model registry", () => {
     permit?.report({ kind: "price_breach" });
     world.models = all;
     expect(state(pro)).toBe("HEALTHY");
+    permit?.report({ kind: "price_breach" });
+    expect([state(pro), world.changes]).toEqual(["HEALTHY", []]);
   });
+});
+
+test("health taken over from another node makes strangers of the attempts under way", () => {
+  const other = setUp();
+  other.say(flash, bad, 5);
+  other.wait(15 * second);
+  other.health.admit(flash);
+  const kept = other.health.health().get(flash);
+  const { health, state } = setUp();
+  const underWay = health.admit(flash);
+  if (kept !== undefined) health.adopt(flash, keptOf(kept), "running");
+  expect(state(flash)).toBe("HALF_OPEN");
+  underWay?.report(bad);
+  expect(state(flash)).toBe("HALF_OPEN");
 });
 
 test("every change of state is announced once, with why", () => {
