@@ -69,14 +69,13 @@ export const token = ["test", "token", "0123456789"].join("-");
 export const authorization = { authorization: `Bearer ${token}` };
 
 /** The shipped registry's models as the aggregator knows them, by internal key. */
-export const upstreamIds = await shippedModels().then((models) =>
-  Object.fromEntries([...models].map((model) => [model.key, model.upstreamId])),
-);
+export const shippedModels = await loadShippedModels();
+export const upstreamIds = Object.fromEntries(shippedModels.map((model) => [model.key, model.upstreamId]));
 
-async function shippedModels() {
+async function loadShippedModels() {
   const loaded = await loadConfig({});
   if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
-  return loaded.config.registry.models.values();
+  return [...loaded.config.registry.models.values()];
 }
 
 export async function start(options: StartOptions = {}): Promise<TestGateway> {

@@ -1,58 +1,82 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The gateway as a process of its own, as an operator runs it. */
+/** A gateway as a process of its own, started as `npm start` does, with its own directory and nothing of our environment. */
 export interface GatewayProcess extends AsyncDisposable {
   readonly url: string;
-  readonly pid: number;
-  /** All that it has printed, on either stream. */
+  readonly directory: string;
+  readonly child: Bun.Subprocess;
+  /** Everything it has printed so far, both streams. */
   output(): string;
-  kill(signal: NodeJS.Signals): void;
-  readonly exited: Promise<number>;
+  signal(signal: NodeJS.Signals): void;
+  /** Its exit code, once it has ended and all it printed was read. */
+  exited(): Promise<number>;
 }
 
-const root = join(import.meta.dir, "..", "..");
+export const root = join(import.meta.dir, "..", "..");
 
-/** Runs `smart-gateway ARGS…` to its end. */
-export async function run(args: readonly string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, "src/main.ts", ...args], options(env));
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { code: await child.exited, stdout, stderr };
+/** Runs `smart-gateway serve` to its end; for starts that must fail. */
+export async function serveToEnd(env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const running = spawn(env);
+  const code = await running.child.exited;
+  await running.drained;
+  const output = running.output();
+  rmSync(running.directory, { recursive: true, force: true });
+  return { code, output };
 }
 
-/** Starts `smart-gateway serve` on a free port and waits until it says where it listens. */
+/** Starts it and waits until it listens. */
 export async function serve(env: Record<string, string> = {}): Promise<GatewayProcess> {
-  const child = Bun.spawn([process.execPath, "src/main.ts", "serve"], options({ PORT: "0", ...env }));
-  let output = "";
-  const listening = Promise.withResolvers<string>();
-  const read = async (stream: ReadableStream<Uint8Array>) => {
-    const decoder = new TextDecoder();
-    for await (const bytes of stream) {
-      output += decoder.decode(bytes, { stream: true });
-      const url = /http:\/\/127\.0\.0\.1:\d+(?=[/\s"])/.exec(output)?.[0];
-      if (url !== undefined) listening.resolve(url);
-    }
+  const running = spawn({ PORT: "0", LOG_FORMAT: "json", DRAIN_ACCEPT_MS: "0", ...env });
+  const { child, directory, output, drained } = running;
+  const url = await running.url;
+  const exited = async () => {
+    const code = await child.exited;
+    await drained;
+    return code;
   };
-  const drained = Promise.all([read(child.stdout), read(child.stderr)]);
-  drained.then(() => listening.reject(new Error(`the gateway ended before it listened:\n${output}`)));
-  const url = await listening.promise;
   return {
     url,
-    pid: child.pid,
-    output: () => output,
-    kill: (signal) => child.kill(signal),
-    exited: child.exited.then(async (code) => {
-      await drained;
-      return code;
-    }),
+    directory,
+    child,
+    output,
+    signal: (signal) => child.kill(signal),
+    exited,
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await child.exited;
+      rmSync(directory, { recursive: true, force: true });
     },
   };
 }
 
-/** Nothing of the surrounding environment's settings: only what finds the runtime. */
-function options(env: Record<string, string>) {
-  const kept = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", DATABASE_URL: "sqlite::memory:" };
-  return { cwd: root, env: { ...kept, ...env }, stdin: "ignore", stdout: "pipe", stderr: "pipe" } as const;
+function spawn(env: Record<string, string>) {
+  const directory = mkdtempSync(join(tmpdir(), "smart-gateway-process-"));
+  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve"], {
+    cwd: directory,
+    env: { PATH: process.env.PATH ?? "", HOME: directory, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let text = "";
+  let found: (url: string) => void;
+  let failed: (error: Error) => void;
+  const url = new Promise<string>((resolve, reject) => {
+    found = resolve;
+    failed = reject;
+  });
+  url.catch(() => {}); // nobody waits for the address of a start that is meant to fail
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) {
+      text += decoder.decode(bytes, { stream: true });
+      const address = /"event":"gateway_started".*?"url":"([^"]+)"/.exec(text)?.[1];
+      if (address !== undefined) found(address);
+    }
+  };
+  const drained = Promise.all([read(child.stdout), read(child.stderr)]).then(() => {
+    failed(new Error(`ended before it listened:\n${text}`));
+  });
+  return { child, directory, url, drained, output: () => text };
 }
