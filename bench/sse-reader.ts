@@ -36,6 +36,16 @@ const readers: { [name: string]: Read } = {
     for (const piece of pieces) reader.push(piece, () => seen++);
     return seen;
   },
+  "ours, parsed": (pieces) => {
+    let seen = 0;
+    const reader = new SseReader(1_048_576);
+    for (const piece of pieces) {
+      reader.push(piece, (data) => {
+        if (typeof JSON.parse(data) === "object") seen++;
+      });
+    }
+    return seen;
+  },
   "ours, parsed and judged": (pieces) => {
     let seen = 0;
     const reader = new SseReader(1_048_576);

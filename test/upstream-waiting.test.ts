@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { ManualTime } from "#domain/manual-time.ts";
 import { tcpReach } from "#upstream/reach.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import {
@@ -10,7 +11,6 @@ import {
   jsonAnswer,
   lastChunk,
   limits,
-  type TestTime,
   withUpstream,
 } from "./upstream-raw-server.ts";
 
@@ -29,7 +29,7 @@ function failureOf(reply: UpstreamReply): UpstreamFailure {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Moves time on in steps, giving the network a turn at each, until the promise settles. */
-async function whileTimePasses<T>(time: TestTime, stepMs: number, promise: Promise<T>): Promise<T> {
+async function whileTimePasses<T>(time: ManualTime, stepMs: number, promise: Promise<T>): Promise<T> {
   let settled = false;
   const mark = () => {
     settled = true;
@@ -228,10 +228,10 @@ describe("a deadline", () => {
       },
       async ({ time, send }) => {
         const reply = await send(callOf(true));
-        const from = time.monotonic();
+        const from = time.clock.monotonic();
         const events = await whileTimePasses(time, 100, eventsOf(reply));
         expect(events.at(-1)).toEqual({ kind: "end", report: {} });
-        expect(time.monotonic() - from).toBeLessThan(limits.idle);
+        expect(time.clock.monotonic() - from).toBeLessThan(limits.idle);
       },
     );
   });
@@ -305,7 +305,7 @@ describe("an abort", () => {
     use: (parts: {
       events: AsyncIterator<readonly { kind: string }[]>;
       controller: AbortController;
-      time: TestTime;
+      time: ManualTime;
     }) => Promise<void>,
   ) {
     const controller = new AbortController();
@@ -378,9 +378,9 @@ describe("whether a host answers", () => {
     await withUpstream(
       () => {},
       async ({ server, time }) => {
-        expect(await tcpReach(server.url, time)(1_000)).toBe("answers");
-        expect(await tcpReach("http://127.0.0.1:1/", time)(1_000)).toBe("answers");
-        const late = tcpReach(server.url, time);
+        expect(await tcpReach(server.url, time.timers)(1_000)).toBe("answers");
+        expect(await tcpReach("http://127.0.0.1:1/", time.timers)(1_000)).toBe("answers");
+        const late = tcpReach(server.url, time.timers);
         const asked = [late(1_000), late(1_000)];
         time.advance(1_000);
         expect(await Promise.all(asked)).toEqual(["silence", "silence"]);
