@@ -162,7 +162,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const guarded =
     (handler: Handler, route: Route) =>
     async (request: Request): Promise<Response> => {
-      const requestId = requestIdOf(request.headers);
+      const requestId = requestIdOf(request.headers, ports.config().privacy);
       const common: Record<string, string> = { "x-request-id": requestId };
       if (options.demo) common["x-smart-gateway-demo"] = "true";
       let response: Response;
