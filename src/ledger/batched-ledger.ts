@@ -510,6 +510,8 @@ export class BatchedLedger implements Ledger {
     item.abandoned = true;
     this.queuedReserves -= 1;
     item.answer(undefined);
+    this.failingSinceMs ??= item.sinceMs;
+    this.failing("the budget store does not answer");
   }
 
   private remember(day: UtcDay, rows: readonly AccountRow[]): void {
