@@ -46,7 +46,7 @@ function kindOf(status: number): UpstreamFailure["kind"] {
  */
 export function errorIn(object: JsonObject, wait?: () => number | undefined): UpstreamFailure | undefined {
   const error = object["error"];
-  if (error === undefined || error === null || error === false) return undefined;
+  if (error === undefined || error === null || error === false || error === "") return undefined;
   return statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
 }
 
@@ -118,13 +118,16 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
     const when = answered ? "before the answer was whole" : "before an answer came";
     return { kind: "cut_off", message: `the upstream closed the connection ${when} (${code})`, dispatched: true };
   }
-  if (/HTTP|zlib|brotli|zstd|decompress|invalid/i.test(code)) {
+  if (/HTTP|Headers|zlib|brotli|zstd|decompress|invalid/i.test(code)) {
     return { kind: "garbage", message: `the upstream's answer is not valid HTTP (${code})`, dispatched: true };
+  }
+  if (/timed_?out|timeout/i.test(code)) {
+    return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };
   }
   return { kind: "cut_off", message: `the connection failed (${code || "no error code"})`, dispatched: true };
 }
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";
 }
