@@ -167,6 +167,8 @@ export async function execute(
       };
     }
     if (answer.kind === "stream") {
+      // A long answer must not keep the next probe of a recovering model waiting.
+      permit.answering();
       return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
     }
 
