@@ -1,4 +1,6 @@
 import type { Policy } from "#policy/schema.ts";
+import type { Span } from "./spans.ts";
+import type { View } from "./view.ts";
 
 /** Why a rule of the policy's own cannot be used. */
 export interface RuleProblem {
@@ -40,4 +42,24 @@ function complexityProblem({ status, complexity }: { status: string; complexity?
   if (status === "safe" && complexity?.type !== "polynomial" && complexity?.type !== "exponential") return undefined;
   if (status === "vulnerable") return `can take ${complexity?.type ?? "more than linear"} time; bound its repetitions`;
   return "could not be shown to take linear time; make it simpler";
+}
+
+/** Matches of one rule in one text that are used; a pattern that matches everywhere is a mistake, not a protection. */
+const mostMatches = 10_000;
+
+/** Finds what the policy's own rules name: group 1 of a pattern where it has one, else the whole match. */
+export function customRules(rules: Policy["privacy"]["custom_rules"]): (view: View, found: Span[]) => void {
+  const compiled = rules.map(({ id, pattern }) => ({ id, pattern: new RegExp(pattern, "dg") }));
+  return (view, found) => {
+    for (const { id, pattern } of compiled) {
+      pattern.lastIndex = 0;
+      for (let count = 0; count < mostMatches; count++) {
+        const match = pattern.exec(view.text);
+        if (match === null) break;
+        const [start, end] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0];
+        if (end > start) found.push({ start, end, rule: id });
+        if (match[0] === "") pattern.lastIndex++;
+      }
+    }
+  };
 }

@@ -1,8 +1,11 @@
 import type { Policy } from "#policy/schema.ts";
 import { redactBody, stringsOf } from "./body.ts";
+import { customRules } from "./custom-rules.ts";
+import { type ExactValue, exactValueRules } from "./exact-values.ts";
+import { personalRules } from "./personal-rules.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { ChatBody, PrivacyEngine, RedactedText } from "./redaction.ts";
-import { credentialScan } from "./scan.ts";
+import { credentialScan, type MoreRules } from "./scan.ts";
 import type { Scan, Span } from "./spans.ts";
 
 export { checkCustomRules, type RuleProblem } from "./custom-rules.ts";
@@ -10,13 +13,13 @@ export { checkCustomRules, type RuleProblem } from "./custom-rules.ts";
 /** Strings scanned between two turns of the event loop, in UTF-16 units. */
 const turn = 1_048_576;
 
-/** @param exactValues the gateway's own credentials, replaced wherever they appear */
-export function privacyEngine(
-  policy: Policy["privacy"],
-  exactValues: readonly { readonly rule: string; readonly value: string }[] = [],
-): PrivacyEngine {
-  void exactValues;
-  const scan: Scan = policy.redact ? credentialScan(new Set(policy.disabled_rules), []) : () => [];
+/**
+ * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their
+ * syntax is, and a broken one throws.
+ * @param exactValues the gateway's own credentials, replaced wherever they appear
+ */
+export function privacyEngine(policy: Policy["privacy"], exactValues: readonly ExactValue[] = []): PrivacyEngine {
+  const scan = policy.redact || policy.personal_data ? scanOf(policy, exactValues) : none;
   const restoring = policy.restore === "text";
   return {
     disabledRules: policy.disabled_rules,
@@ -35,6 +38,23 @@ export function privacyEngine(
       }
       return redactBody(body, (text) => scanned.get(text) ?? scan(text), restoring);
     },
+  };
+}
+
+const none: Scan = () => [];
+
+function scanOf(policy: Policy["privacy"], exactValues: readonly ExactValue[]): Scan {
+  const disabled = new Set(policy.disabled_rules);
+  const more: MoreRules[] = [];
+  if (exactValues.length > 0) more.push(exactValueRules(exactValues));
+  if (policy.custom_rules.length > 0) more.push(customRules(policy.custom_rules.filter(({ id }) => !disabled.has(id))));
+  if (policy.personal_data) more.push(personalRules(disabled));
+  const scan = credentialScan({ credentials: policy.redact, disabled, more });
+  if (policy.allow.length === 0) return scan;
+  const allowed = new Set(policy.allow);
+  return (text) => {
+    const spans = scan(text);
+    return spans.length === 0 ? spans : spans.filter(({ start, end }) => !allowed.has(text.slice(start, end)));
   };
 }
 

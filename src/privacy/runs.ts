@@ -1,11 +1,13 @@
 import { base64Around, type Encoded, printable } from "./base64.ts";
-import { classes, inName } from "./characters.ts";
+import { classes, inName, isLower } from "./characters.ts";
 import { isRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
 import type { Span } from "./spans.ts";
 import { hasDigit, type Tokens } from "./tokens.ts";
 import { isSecret } from "./values.ts";
 import type { View } from "./view.ts";
+
+const longestBase64Key = 400;
 
 /** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
 export class Runs {
@@ -17,6 +19,7 @@ export class Runs {
   #budget = 262_144;
   /** End of the base64 that was looked at last. */
   #base64To = 0;
+  #base64From = 0;
 
   constructor(tokens: Tokens, disabled: ReadonlySet<string>) {
     this.#tokens = tokens;
@@ -32,6 +35,9 @@ export class Runs {
     const count = found.length;
     const end = this.#tokens.scanRun(view, from, to, found);
     if (found.length > count) return end;
+    if (!this.#disabled.has("auth_header") && this.#bearer(view, from, to, found)) return to;
+    // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
+    if (to <= this.#base64To && this.#base64To - this.#base64From > longestBase64Key) return to;
     if (!hasDigit(view.bytes, from, to)) return to;
     this.#unnamed(view, from, to, found);
     return to;
@@ -52,6 +58,7 @@ export class Runs {
     )
       return to;
     const [start, end] = base64Around(view, from, to);
+    this.#base64From = start;
     this.#base64To = end;
     if (bytes[start - 1] === 0x2c && text.startsWith("base64,", start - 7)) {
       const header = text.slice(Math.max(0, start - 80), start);
@@ -68,6 +75,20 @@ export class Runs {
     this.#budget -= decoded.length;
     this.encoded.push({ start, end, text: decoded });
     return to;
+  }
+
+  /** A value behind `Bearer`, where no `Authorization` stands before it. */
+  #bearer(view: View, from: number, to: number, found: Span[]): boolean {
+    if (view.bytes[from - 1] !== 0x20 || view.text.slice(from - 7, from - 1).toLowerCase() !== "bearer") return false;
+    let end = to;
+    while (
+      end < view.length &&
+      (((classes[view.bytes[end] ?? 0] ?? 0) & inName) !== 0 || isBase64(view.bytes[end] ?? 0))
+    )
+      end++;
+    if (!isSecret(view.text.slice(from, end), "quoted")) return false;
+    found.push({ start: from, end, rule: "auth_header" });
+    return true;
   }
 
   /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
@@ -91,7 +112,11 @@ export class Runs {
         return;
       }
     }
-    if (!this.#disabled.has("prefixed_key") && isPrefixedKey(text.slice(from, Math.min(to, from + 300)))) {
+    if (
+      ((classes[bytes[from] ?? 0] ?? 0) & isLower) !== 0 &&
+      !this.#disabled.has("prefixed_key") &&
+      isPrefixedKey(text.slice(from, Math.min(to, from + 300)))
+    ) {
       found.push({ start: from, end: to, rule: "prefixed_key" });
     }
   }
@@ -105,6 +130,7 @@ export class Runs {
     while (end < view.length && end - to < 96 && isMarked(bytes[end] ?? 0)) end++;
     if (end - start < 37) return false;
     const chain = text.slice(start, end);
+    if (!anyMark.test(chain)) return false;
     for (const { rule, mark, pattern } of marked) {
       if (!mark.test(chain)) continue;
       const match = pattern.exec(chain);
@@ -134,6 +160,8 @@ const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly 
       /[A-Za-z0-9]{30,40}JQQJ99[A-Za-z0-9]{30,50}|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[\w-]{44}AzFu[\w-]{5}[AQgw]==|[A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+A(?:Ba|MC|St))[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{33}(?:AIoT|AzEG|\+A(?:Sb|Eh|Rm))[A-P][A-Za-z0-9+/]{5}=/,
   },
 ];
+
+const anyMark = /Q~|atlasv1|JQQJ99|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
 
 function isMarked(c: number): boolean {
   return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;

@@ -10,8 +10,15 @@ import { type View, viewOf } from "./view.ts";
 /** More rules, over the view of a text; spans are in the view's places. */
 export type MoreRules = (view: View, found: Span[]) => void;
 
-/** A scan for credentials without the rules named in `disabled`. */
-export function credentialScan(disabled: ReadonlySet<string>, more: readonly MoreRules[]): Scan {
+export interface ScanOptions {
+  /** Whether to look for credentials at all, or only for what `more` finds. */
+  readonly credentials: boolean;
+  /** Ids of rules that find nothing. */
+  readonly disabled: ReadonlySet<string>;
+  readonly more: readonly MoreRules[];
+}
+
+export function credentialScan({ credentials, disabled, more }: ScanOptions): Scan {
   const tokens = new Tokens(disabled);
   const assignments = new Assignments(disabled);
 
@@ -20,32 +27,33 @@ export function credentialScan(disabled: ReadonlySet<string>, more: readonly Mor
     const view = viewOf(text);
     const found: Span[] = [];
     const runs = new Runs(tokens, disabled);
-    eachRun(view, (from, to) => runs.visit(view, from, to, found));
-    eachAnchor(view, (at, word, kind) => {
-      switch (kind) {
-        case "name":
-          return assignments.scanAt(view, at, word.length, found);
-        case "url":
-          scanUrl(view, at, found);
-          return at + 3;
-        case "pem":
-          return scanPem(view, at, found);
-        case "putty":
-          scanPutty(view, at, found);
-          return at + word.length;
-        case "sql":
-          scanSql(view, at, found);
-          return at + word.length;
-        case "command":
-          scanCommand(view, at, word, found);
-          return at + 1;
-        case "phrase":
-          scanPhrase(view, at, found);
-          return at + 1;
-        default:
-          return at + 1;
-      }
-    });
+    if (credentials) eachRun(view, (from, to) => runs.visit(view, from, to, found));
+    if (credentials)
+      eachAnchor(view, (at, word, kind) => {
+        switch (kind) {
+          case "name":
+            return assignments.scanAt(view, at, word.length, found);
+          case "url":
+            scanUrl(view, at, found);
+            return at + 3;
+          case "pem":
+            return scanPem(view, at, found);
+          case "putty":
+            scanPutty(view, at, found);
+            return at + word.length;
+          case "sql":
+            scanSql(view, at, found);
+            return at + word.length;
+          case "command":
+            scanCommand(view, at, word, found);
+            return at + 1;
+          case "phrase":
+            scanPhrase(view, at, found);
+            return at + 1;
+          default:
+            return at + 1;
+        }
+      });
     for (const rules of more) rules(view, found);
     let spans = inText(view, text, found);
     // The view is gone from here on: decoded text is scanned with the same buffers.
@@ -67,7 +75,7 @@ export function credentialScan(disabled: ReadonlySet<string>, more: readonly Mor
 }
 
 /** Looks at every 16th byte and widens only where a token character stands there, so that short words cost next to nothing. */
-function eachRun(view: View, visit: (from: number, to: number) => number): void {
+export function eachRun(view: View, visit: (from: number, to: number) => number): void {
   const { bytes, length } = view;
   let done = 0;
   let at = shortestRun - 1;

@@ -229,19 +229,11 @@ const options: readonly Option[] = [
   },
   { tool: "login", pattern: new RegExp(`login\\b${words}[ \\t](?:-p|-w)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
   { tool: "sshpass", pattern: new RegExp(`sshpass\\b${words}[ \\t]-p[ \\t]{0,3}["']?([^\\s"']{3,256})`, "y") },
-  {
-    tool: "wget",
-    pattern: new RegExp(`wget\\b${words}[ \\t]--(?:http-|ftp-)?password[ \\t=]{1,3}["']?([^\\s"']{3,256})`, "y"),
-  },
   { tool: "openssl", pattern: new RegExp(`openssl\\b${words}\\bpass:([^\\s"']{3,256})`, "y") },
-  {
-    tool: "mongo",
-    pattern: new RegExp(`mongo(?:sh|dump|restore)?\\b${words}[ \\t]-p[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
-  },
   { tool: "sqlcmd", pattern: new RegExp(`sqlcmd\\b${words}[ \\t]-P[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
   {
-    tool: "ldap",
-    pattern: new RegExp(`ldap(?:search|modify|add|whoami)\\b${words}[ \\t]-w[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
+    tool: "ldapsearch",
+    pattern: new RegExp(`ldapsearch\\b${words}[ \\t]-w[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
   {
     tool: "htpasswd",

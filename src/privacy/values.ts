@@ -59,14 +59,27 @@ function isUniform(value: string): boolean {
   return true;
 }
 
+/** Whether a value can be a secret under any name: one look, before the name is read. */
+export function mayBeSecret(value: string): boolean {
+  let letters = 0;
+  for (let i = 0; i < value.length; i++) {
+    const c = value.charCodeAt(i) | 0x20;
+    if (c >= 0x61 && c <= 0x7a) letters++;
+    else if (c !== 0x2e && c !== 0x7f && c !== 0x2d && c !== 0x20) return true; // anything but a letter and . _ - or a blank
+  }
+  if (letters < value.length) return value.length >= 16 && shapeOf(value).wordiness < -0.6;
+  return value.length >= 8 && shapeOf(value).wordiness < 0.2;
+}
+
 /** Whether a value beside a word for `password` is one. */
 export function isPassword(value: string, writing: Writing): boolean {
   if (value.length < (writing === "prose" ? 6 : 4) || value.length > 256) return false;
   const shape = shapeOf(value);
-  if (isBenign(value, shape, writing)) return false;
-  if (/\s/.test(value)) return false;
   const { digits, upper, lower, others, wordiness, pairs } = shape;
   const letters = upper + lower;
+  // The cheap question first: nearly every value beside such a name is a word of the program.
+  if (letters === value.length && (upper === 0 ? wordiness >= -0.9 : wordiness >= 0.2)) return false;
+  if (isBenign(value, shape, writing) || /\s/.test(value)) return false;
   if (letters === 0) return digits >= 6 || (digits > 0 && others >= 2 && value.length >= 6);
   const strong = strongSymbols(value);
   const mentions = /pass(?:word|wd|phrase)|secret|token|user|credential/i.test(value);
@@ -103,14 +116,15 @@ export function isSecret(value: string, writing: Writing): boolean {
   if (value.length < 8 || value.length > 4_096) return false;
   if (uuid.test(value)) return !isUniform(value.replaceAll("-", ""));
   const shape = shapeOf(value);
-  if (isBenign(value, shape, writing)) return false;
-  if (/\s/.test(value)) return false;
+  // The cheap questions first: nearly every value beside such a name is a word of the program.
+  const random = isRandom(shape);
+  if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value)) return false;
+  if (isBenign(value, shape, writing) || /\s/.test(value)) return false;
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));
   if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
-  if (!isRandom(shape)) return false;
-  return value.length >= 16 || shape.digits >= 2 || writing === "quoted";
+  return random && (value.length >= 16 || shape.digits >= 2 || writing === "quoted");
 }
 
 /** Whether a value beside a name that may mean anything is a secret all the same. */

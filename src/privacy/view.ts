@@ -61,6 +61,9 @@ function decoded(text: string): View {
   const size = text.length;
   if (origins.length < size + 1 || (origins.length > keep && size < keep)) origins = new Int32Array(size + 1 + 16_384);
   const placeholders = text.includes(placeholderStart);
+  // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
+  const into = bytes;
+  const origin = origins;
   const joints: number[] = [];
   let length = 0;
   let i = 0;
@@ -68,54 +71,54 @@ function decoded(text: string): View {
   let authority = false;
   while (i < size) {
     const c = text.charCodeAt(i);
-    origins[length] = i;
+    origin[length] = i;
     if (c < 0x80 && c !== 0x5c && c !== 0x25 && c !== 0x26 && c !== 0x1b) {
-      if (c === 0x2f) authority = length > 1 && bytes[length - 1] === 0x2f && bytes[length - 2] === 0x3a;
+      if (c === 0x2f) authority = length > 1 && into[length - 1] === 0x2f && into[length - 2] === 0x3a;
       else if (c <= 0x3f && (c <= 0x23 || c === 0x27 || c === 0x3f)) authority = false;
       else if (c === 0x5b && placeholders) {
         placeholder.lastIndex = i;
         if (placeholder.test(text)) {
-          bytes[length++] = boundary;
+          into[length++] = boundary;
           i = placeholder.lastIndex;
           continue;
         }
       }
-      bytes[length++] = c;
+      into[length++] = c;
       i++;
       continue;
     }
     if (c === 0x5c) {
       const end = backslash(text, i, size);
-      if (escaped >= 0) bytes[length++] = escaped;
+      if (escaped >= 0) into[length++] = escaped;
       else joints.push(length);
       i = end;
     } else if (c === 0x25) {
       const value = hex(text, i + 1, 2);
       if (!authority && isPunctuation(value)) {
-        bytes[length++] = value;
+        into[length++] = value;
         i += 3;
       } else {
-        bytes[length++] = c;
+        into[length++] = c;
         i++;
       }
     } else if (c === 0x26) {
       const match = entityAt(text, i);
-      bytes[length++] = match === undefined ? c : match.code;
+      into[length++] = match === undefined ? c : match.code;
       i += match === undefined ? 1 : match.length;
     } else if (c === 0x1b) {
-      bytes[length++] = boundary;
+      into[length++] = boundary;
       i = afterColour(text, i + 1);
     } else {
       const plain = unicode(c);
-      if (plain >= 0) bytes[length++] = plain;
+      if (plain >= 0) into[length++] = plain;
       else joints.push(length);
       i++;
     }
   }
-  origins[length] = size;
-  bytes[length] = 0;
-  bytes[length + 1] = 0;
-  return { text: bytes.toString("latin1", 0, length), bytes, pairs, length, origin: origins, joints };
+  origin[length] = size;
+  into[length] = 0;
+  into[length + 1] = 0;
+  return { text: into.toString("latin1", 0, length), bytes, pairs, length, origin, joints };
 }
 
 /** What the last escape sequence stood for; -1 for nothing visible. */

@@ -1,0 +1,167 @@
+import { classes, inName } from "./characters.ts";
+import type { View } from "./view.ts";
+
+/**
+ * What may stand between a name and its value. All functions take the place right behind the name, and give the place where the
+ * value begins, or -1. They are loops over bytes, not patterns, because they run for every key word of a text.
+ */
+
+const typed =
+  /[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=)/y;
+
+/** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `??`, `||`, `or`, `: string =`, with what closes the name before and blanks behind. */
+export function assignEnd(view: View, from: number): number {
+  const { bytes } = view;
+  let at = from;
+  while (at < from + 6 && isClosing(bytes[at] ?? 0)) at++;
+  at = afterBlanks(bytes, at, 40);
+  let c = bytes[at];
+  let next = bytes[at + 1];
+  if ((c === 0x3f || c === 0x21) && (next === 0x3a || (c === 0x3f && next === 0x3d))) {
+    c = next; // `password?: string`
+    at++;
+    next = bytes[at + 1];
+  }
+  switch (c) {
+    case 0x3a: // :
+      if (next === 0x3d || next === 0x3a || next === 0x2d) at += 2;
+      else {
+        at++;
+        typed.lastIndex = at;
+        if (typed.test(view.text)) at = typed.lastIndex;
+      }
+      break;
+    case 0x3d: // =
+      at += next === 0x3e ? 2 : next === 0x3d ? (bytes[at + 2] === 0x3d ? 3 : 2) : 1;
+      break;
+    case 0x2d: // ->
+      if (next !== 0x3e) return -1;
+      at += 2;
+      break;
+    case 0x21: // != !==
+      if (next !== 0x3d) return -1;
+      at += bytes[at + 2] === 0x3d ? 3 : 2;
+      break;
+    case 0x3f: // ??
+    case 0x7c: // ||
+      if (next !== c) return -1;
+      at += bytes[at + 2] === 0x3d ? 3 : 2;
+      break;
+    case 0x6f: // or
+      if (next !== 0x72 || at === from || !isBlank(bytes[at + 2] ?? 0)) return -1;
+      at += 2;
+      break;
+    default:
+      return -1;
+  }
+  while (bytes[at] === 0x2a) at++;
+  return afterBlanks(bytes, at, 40);
+}
+
+/** Up to nine words, then `is` and its like, a colon, or an arrow: "the password for the admin account is …". */
+export function proseEnd(view: View, from: number): number {
+  const { bytes } = view;
+  let at = from;
+  while (at < from + 3 && isClosing(bytes[at] ?? 0)) at++;
+  for (let words = 0; words <= 9; words++) {
+    const word = afterBlanks(bytes, at, 3);
+    const c = bytes[word] ?? 0;
+    if (c === 0x3a)
+      return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0) ? afterFillers(view, word + 1) : -1;
+    if (word === at) return -1;
+    if (c === 0x3d || c === 0x2d) {
+      const arrow = bytes[word + 1] === 0x3e;
+      if (c === 0x3d || arrow) return afterFillers(view, word + (arrow ? 2 : 1));
+    }
+    at = wordEnd(bytes, word);
+    if (at === word) return -1;
+    if (at - word <= 7 && copulas.has(view.text.slice(word, at).toLowerCase())) {
+      return afterFillers(view, bytes[at] === 0x3a ? at + 1 : at);
+    }
+  }
+  return -1;
+}
+
+const copulas = new Set([
+  "is",
+  "was",
+  "are",
+  "be",
+  "been",
+  "equals",
+  "becomes",
+  "to",
+  "as",
+  "ist",
+  "est",
+  "es",
+  "lautet",
+  "\xe8",
+  "\xe9",
+  "jest",
+]);
+const fillers = new Set([
+  "still",
+  "now",
+  "currently",
+  "just",
+  "literally",
+  "actually",
+  "simply",
+  "always",
+  "is",
+  "set",
+  "to",
+  "probably",
+]);
+
+function afterFillers(view: View, from: number): number {
+  const { bytes } = view;
+  let at = afterBlanks(bytes, from, 4);
+  for (let i = 0; i < 3; i++) {
+    const end = wordEnd(bytes, at);
+    if (end === at || end - at > 9 || bytes[end] !== 0x20 || !fillers.has(view.text.slice(at, end))) break;
+    at = end + 1;
+  }
+  return at;
+}
+
+/** The end of a word of a sentence, at most 32 characters on. */
+function wordEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < from + 32) {
+    const c = bytes[at] ?? 0;
+    if (
+      ((classes[c] ?? 0) & inName) === 0 &&
+      c !== 0x27 &&
+      c !== 0x40 &&
+      c !== 0x2f &&
+      c !== 0x28 &&
+      c !== 0x29 &&
+      c !== 0x23 &&
+      c < 0xc0
+    )
+      break;
+    at++;
+  }
+  return at;
+}
+
+export function afterBlanks(bytes: Uint8Array, from: number, most: number): number {
+  let at = from;
+  while (at < from + most && isBlank(bytes[at] ?? 0)) at++;
+  return at;
+}
+
+function isBlank(c: number): boolean {
+  return c === 0x20 || c === 0x09;
+}
+
+export function isQuote(c: number): boolean {
+  return c === 0x22 || c === 0x27 || c === 0x60;
+}
+
+/** Quotes, brackets and emphasis that close a name. */
+function isClosing(c: number): boolean {
+  return isQuote(c) || c === 0x5d || c === 0x29 || c === 0x2a;
+}
