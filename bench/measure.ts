@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { openBooks } from "#ledger/open-books.ts";
+
+/** What benchmarks look at from outside of the gateway's process. */
+
+/** Resident memory of a process in bytes; undefined where the system does not tell. */
+export function residentBytes(pid: number): number | undefined {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`) ?? "")?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
+/** Open file descriptors of a process. */
+export function descriptors(pid: number): number | undefined {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+export interface BooksReport {
+  readonly spentNanoUsd: number;
+  readonly heldNanoUsd: number;
+  readonly findings: readonly string[];
+}
+
+/** The ledger's own audit, and what today's account says. */
+export async function auditOf(databaseUrl: string): Promise<BooksReport> {
+  const books = await openBooks(databaseUrl);
+  try {
+    const day = `day/${await books.today()}`;
+    const { accounts } = await books.accounts(1_000);
+    const account = accounts.find(({ id }) => id === day);
+    const { findings } = await books.audit();
+    return {
+      spentNanoUsd: account?.spent ?? 0,
+      heldNanoUsd: account?.held ?? 0,
+      findings: findings.map(({ check, id, detail }) => `${check} ${id}: ${detail}`),
+    };
+  } finally {
+    await books.close();
+  }
+}
+
+/** One line of a report: a figure, the bar it was to clear, and whether it did. */
+export interface Bar {
+  readonly name: string;
+  readonly figure: string;
+  readonly bar: string;
+  readonly ok: boolean;
+}
+
+/** Prints the bars; the exit code says whether all were cleared. */
+export function report(bars: readonly Bar[]): void {
+  for (const { name, figure, bar, ok } of bars)
+    console.log(`${ok ? "ok    " : "MISSED"}  ${name.padEnd(44)} ${figure.padEnd(26)} ${bar}`);
+  process.exitCode = bars.every(({ ok }) => ok) ? 0 : 1;
+}
