@@ -5,7 +5,7 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task-memory.ts";
-import { scoreOf, zoneOf } from "#pipeline/decide/score.ts";
+import { midpointTier, scoreOf, zoneOf } from "#pipeline/decide/score.ts";
 import { Policy } from "#policy/schema.ts";
 import { qualityOf, type Row, routingDev } from "./routing-dev.ts";
 
@@ -48,13 +48,16 @@ function assessed(row: Row) {
   return { task, score: scoreOf(task, runtime, policy, []) };
 }
 
+/** Sources whose strong model is small and fails the hardest questions too: no measure of who should answer them. */
+const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
+
 const percent = (value: number) => `${(100 * value).toFixed(0)} %`.padStart(6);
 
 const data = routingDev();
 if (data === undefined) console.log("No routing development data at ../shared/routing-dev: quality is not measured.\n");
 else {
   console.log("source                          rows   gap  APGR  (by length)  CPT50  CPT80   flash   gray    pro");
-  const apgrs: number[] = [];
+  const judged: { apgr: number; byLength: number }[] = [];
   for (const [source, rows] of data) {
     const scored = rows.map((row) => ({ row, ...assessed(row) }));
     const zones = scored.map(({ score }) => zoneOf(score, policy));
@@ -69,7 +72,7 @@ else {
       const { apgr, cpt50, cpt80 } = qualityOf(paired);
       const byLength = qualityOf(paired.map((each) => ({ ...each, score: each.length }))).apgr;
       const gap = paired.reduce((sum, each) => sum + each.strong - each.weak, 0) / paired.length;
-      if (gap >= 0.08 && rows.length >= 300) apgrs.push(apgr);
+      if (gap >= 0.08 && rows.length >= 300 && !smallStrongModel.has(source)) judged.push({ apgr, byLength });
       quality =
         `${gap.toFixed(2).padStart(6)} ${apgr.toFixed(3).padStart(6)}  (${byLength.toFixed(3)})   ${percent(cpt50)} ${percent(cpt80)}`.padEnd(
           47,
@@ -79,8 +82,10 @@ else {
       `${source.padEnd(30)} ${String(rows.length).padStart(5)} ${quality} ${share("flash")} ${share("gray")} ${share("pro")}`,
     );
   }
+  const mean = (key: "apgr" | "byLength") =>
+    (judged.reduce((sum, each) => sum + each[key], 0) / judged.length).toFixed(3);
   console.log(
-    `mean APGR of sources with 300 rows and a gap of 0.08 or more: ${(apgrs.reduce((a, b) => a + b, 0) / apgrs.length).toFixed(3)}\n`,
+    `mean APGR of ${judged.length} sources (300 rows and a gap of 0.08 or more): ${mean("apgr")}, by length ${mean("byLength")}\n`,
   );
 
   for (const source of ["kinds-authored", "uncommonroute-tiers"]) {
@@ -96,16 +101,14 @@ else {
       }
     }
   }
-  const tiers = (data.get("uncommonroute-tiers") ?? []).map((row) => ({
-    tier: row.tier ?? "",
-    zone: zoneOf(assessed(row).score, policy),
-  }));
+  const tiers = (data.get("uncommonroute-tiers") ?? []).map((row) => ({ tier: row.tier, ...assessed(row) }));
   for (const tier of ["SIMPLE", "MEDIUM", "COMPLEX", "REASONING"]) {
-    const of = tiers.filter((each) => each.tier === tier);
-    const share = (zone: string) => percent(of.filter((each) => each.zone === zone).length / of.length);
-    console.log(
-      `tier ${tier.padEnd(9)} ${String(of.length).padStart(4)}: flash ${share("flash")} gray ${share("gray")} pro ${share("pro")}`,
-    );
+    const scores = tiers.filter((each) => each.tier === tier).map(({ score }) => score);
+    const share = (which: (score: number) => boolean) => percent(scores.filter(which).length / scores.length);
+    const gray = (side: string) =>
+      share((score) => zoneOf(score, policy) === "gray" && midpointTier(score, policy) === side);
+    const zones = `flash ${share((score) => zoneOf(score, policy) === "flash")}, gray nearer flash ${gray("flash")}, gray nearer pro ${gray("pro")}, pro ${share((score) => zoneOf(score, policy) === "pro")}`;
+    console.log(`tier ${tier.padEnd(9)} ${String(scores.length).padStart(4)}: ${zones}`);
   }
 }
 
@@ -143,7 +146,7 @@ const conversations: Record<string, ChatMessage[]> = {
   "agent loop of 20 kB": toolLoop(10, 24),
   "agent loop of 1 MB": toolLoop(100, 135),
 };
-console.log("\nassess(), microseconds            bytes    p50    p99");
+console.log("\nassess(), microseconds            bytes    p10    p50    p99");
 for (const [name, messages] of Object.entries(conversations)) {
   const request = requestFor({ messages });
   const times: number[] = [];
@@ -154,5 +157,7 @@ for (const [name, messages] of Object.entries(conversations)) {
   }
   const settled = times.slice(500).sort((a, b) => a - b);
   const at = (share: number) => (settled[Math.floor(share * settled.length)] ?? 0).toFixed(1).padStart(6);
-  console.log(`${name.padEnd(28)} ${String(JSON.stringify(messages).length).padStart(10)} ${at(0.5)} ${at(0.99)}`);
+  console.log(
+    `${name.padEnd(28)} ${String(JSON.stringify(messages).length).padStart(10)} ${at(0.1)} ${at(0.5)} ${at(0.99)}`,
+  );
 }

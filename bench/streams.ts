@@ -153,16 +153,16 @@ try {
   await Promise.all((await open(Math.min(300, streams))).map((caller) => caller.closed));
   upstream.send("hold");
   await sleep(1_000);
-  const before = residentBytes(gateway.pid);
-  const descriptorsBefore = descriptors(gateway.pid);
+  const before = residentBytes(gateway.child.pid);
+  const descriptorsBefore = descriptors(gateway.child.pid);
 
   console.log(`${streams} streams of ${events} events, ${intervalMs} ms apart; gateway at ${megabytes(before)}`);
   let openedAt = performance.now();
   const callers = await open(streams);
   console.log(`all open after ${((performance.now() - openedAt) / 1000).toFixed(1)} s, ${shed} asked again after 503`);
-  let peak = residentBytes(gateway.pid) ?? Number.NaN;
+  let peak = residentBytes(gateway.child.pid) ?? Number.NaN;
   const sampling = setInterval(() => {
-    peak = Math.max(peak, residentBytes(gateway.pid) ?? 0);
+    peak = Math.max(peak, residentBytes(gateway.child.pid) ?? 0);
   }, 250);
   for (const caller of callers) caller.startClock();
   upstream.send("go");
@@ -196,8 +196,8 @@ try {
     bar: "< 2,000 ms",
     ok: abortedMs < 2_000,
   });
-  await until(async () => (residentBytes(gateway.pid) ?? 0) <= 1.3 * (before ?? 0), 60_000);
-  const afterwards = residentBytes(gateway.pid) ?? Number.NaN;
+  await until(async () => (residentBytes(gateway.child.pid) ?? 0) <= 1.3 * (before ?? 0), 60_000);
+  const afterwards = residentBytes(gateway.child.pid) ?? Number.NaN;
   const share = afterwards / (before ?? Number.NaN) - 1;
   bars.push({
     name: "memory afterwards",
@@ -205,7 +205,7 @@ try {
     bar: "within 30 % of the start",
     ok: share <= 0.3,
   });
-  const left = (descriptors(gateway.pid) ?? 0) - (descriptorsBefore ?? 0);
+  const left = (descriptors(gateway.child.pid) ?? 0) - (descriptorsBefore ?? 0);
   bars.push({ name: "descriptors left open", figure: String(left), bar: "<= 64 (idle pool)", ok: left <= 64 });
 
   gateway.kill("SIGTERM");

@@ -57,5 +57,38 @@ export function become(command, args, environment = {}, cwd = root) {
     if (!process.stdin.isTTY) child.kill("SIGINT");
   });
   for (const signal of ["SIGTERM", "SIGHUP", "SIGUSR2"]) process.on(signal, () => child.kill(signal));
+  if (process.env.npm_lifecycle_event !== undefined) whenAbandoned(() => child.kill("SIGTERM"));
   child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 128));
+}
+
+/**
+ * npm runs scripts in a shell, and a signal sent to npm (or to that shell) alone ends it without telling us. Left behind,
+ * the gateway would keep its port: so it ends when the one who started it has.
+ */
+function whenAbandoned(end) {
+  const started = [process.ppid, parentOf(process.ppid)].filter((pid) => pid !== undefined && pid > 1);
+  const watch = setInterval(() => {
+    if (process.ppid === started[0] && started.every(isAlive)) return;
+    clearInterval(watch);
+    end();
+  }, 500);
+  watch.unref();
+}
+
+function parentOf(pid) {
+  try {
+    // pid (name) state parent …; the name may hold anything, so read from its closing bracket on.
+    return Number(/\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]);
+  } catch {
+    return undefined; // not Linux: the shell alone is watched
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
 }

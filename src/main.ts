@@ -36,6 +36,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import("#cli/models.ts")).modelsCommand(),
   },
   {
+    name: "budgets",
+    summary: "what is spent and held, whether the books balance, and caps of your own",
+    load: async () => (await import("#cli/budgets.ts")).budgetsCommand(),
+  },
+  {
     name: "privacy",
     summary: "the privacy gate",
     load: async () => (await import("#cli/privacy.ts")).privacyCommand(),

@@ -7,7 +7,7 @@ import { healthRegistry } from "#health/registry.ts";
 import { maxStreams as maxStreamsOf } from "#http/resource-limits.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
 import { loadSampler, readText, shedReason } from "#http/shedding.ts";
-import type { Ledger } from "#ledger/ledger.ts";
+import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
@@ -77,6 +77,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     registryPath: settings.registryPath,
     log,
     onChange: apply,
+    onReload: (kind) => metrics.configReloaded(kind),
   });
   if (live.kind === "invalid" || keys?.kind === "invalid") {
     if (live.kind === "ok") live.close();
@@ -108,6 +109,8 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         retentionDays: () => current().policy.records.retention_days,
       }));
     closing.push(() => ledger.close(5_000));
+    // The day's account is looked at once, so that its gauge has something to show before the first request.
+    await ledger.read(adhocGoal);
 
     const health = healthRegistry({
       models: () => current().registry,
@@ -203,6 +206,9 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       ledger: () => ledger.status(),
       health: () => health.view(),
       caps: () => current().caps,
+      activeStreams: () => http.streams.streaming,
+      day: () => ledger.peek(adhocGoal)?.dayAccount,
+      eventLoopDelayMs: () => load.eventLoopDelayMs,
     });
 
     return {

@@ -38,7 +38,7 @@ describe("the command line", () => {
   test("lists its commands when asked, with exit code 0; without a command, with 2", async () => {
     const [asked, bare] = await Promise.all([run(["--help"]), run([])]);
     expect(asked.code).toBe(0);
-    for (const name of ["serve", "route", "policy", "models", "privacy", "doctor", "init"])
+    for (const name of ["serve", "route", "policy", "models", "budgets", "privacy", "doctor", "init"])
       expect(asked.out).toContain(`  ${name}`);
     expect([bare.code, bare.err.includes("Usage:")]).toEqual([2, true]);
   });
@@ -53,6 +53,20 @@ describe("the command line", () => {
     expect(command.err).toContain("Did you mean policy?");
     expect(option.err).toContain("--jsno");
     expect(argument.err).toContain("too many arguments");
+  });
+});
+
+describe("smart-gateway serve", () => {
+  test("does not start with bad settings or a bad policy: all problems at once, exit code 2", async () => {
+    const policy = file("serve.yaml", "budget:\n  per_goal_hard: 1\nhealth:\n  senior_fallback_chain: [nobody]\n");
+    const [settings, files] = await Promise.all([
+      run(["serve"], { env: { PORT: "eighty", WORKERS: "none" } }),
+      run(["serve"], { env: { PORT: "0", DATABASE_URL: "sqlite::memory:", ROUTING_POLICY_PATH: policy } }),
+    ]);
+    expect([settings.code, files.code]).toEqual([2, 2]);
+    for (const name of ["PORT", "WORKERS"]) expect(settings.err).toContain(`${name}: must be a whole number`);
+    expect(files.err).toContain("serve.yaml:2\n  budget.per_goal_hard: unknown key");
+    expect(files.err).toContain("serve.yaml:4\n  health.senior_fallback_chain[0]: no model has the key nobody");
   });
 });
 

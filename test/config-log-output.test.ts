@@ -2,12 +2,15 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 
 /** Runs a program that logs to its standard output, in a process of its own. */
-function program(body: string) {
+function program(body: string, throughPipe = false) {
   const root = join(import.meta.dirname, "..");
   const text = `import { bufferedOutput } from "${root}/src/telemetry/buffered-output.ts";
     const dropped = (lines) => \`dropped \${lines}\\n\`;
     ${body}`;
-  return Bun.spawn([process.execPath, "-e", text], { cwd: root, stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+  const env = { ...process.env, BUN: process.execPath, TEXT: text };
+  // Through a real pipe that fills up first, as a log does; the runtime's own "pipe" is a socket.
+  const command = throughPipe ? ["sh", "-c", '"$BUN" -e "$TEXT" | (sleep 0.3; cat)'] : [process.execPath, "-e", text];
+  return Bun.spawn(command, { cwd: root, env, stdin: "pipe", stdout: "pipe", stderr: "inherit" });
 }
 
 describe("buffered log output", () => {
@@ -32,6 +35,28 @@ describe("buffered log output", () => {
       }`);
     const lines = (await new Response(child.stdout).text()).split("\n");
     expect(lines.slice(0, -1)).toEqual(Array.from({ length: 5_000 }, (_, i) => `line ${i} é`));
+  });
+
+  test("keeps lines whole where several processes share a pipe", async () => {
+    const child = program(
+      `
+      if (process.env.NAME === undefined) {
+        const again = ["a", "b", "c"].map((NAME) =>
+          Bun.spawn([process.execPath, ...process.execArgv, "-e", process.env.TEXT], { env: { ...process.env, NAME }, stdio: ["ignore", "inherit", "inherit"] }));
+        await Promise.all(again.map(({ exited }) => exited));
+      } else {
+        const output = bufferedOutput(1, { dropped, batchSize: 4096, pieceBytes: 4096 });
+        process.on("exit", output.flush);
+        for (let i = 0; i < 3000; i++) {
+          output.write(process.env.NAME.repeat(300) + "\\n");
+          if (i % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+      }`,
+      true,
+    );
+    const lines = (await new Response(child.stdout).text()).split("\n").slice(0, -1);
+    expect(lines).toHaveLength(9_000);
+    expect(lines.every((line) => /^(a{300}|b{300}|c{300})$/.test(line))).toBe(true);
   });
 
   test("never waits for a reader that does not read: lines above the bound are dropped and counted", async () => {

@@ -84,6 +84,38 @@ describe("reloading when asked", () => {
     expect(hard()).toBe(1);
   });
 
+  test("a file that was empty from the start means the defaults, and stays fine", async () => {
+    const folder = newFolder();
+    const [policyPath, registryPath] = [join(folder, "policy.yaml"), join(folder, "models.yaml")];
+    writeFileSync(policyPath, "");
+    writeFileSync(registryPath, "models:\n  vendor_v4_pro: { prices: { output: 1 } }\n");
+    const { live } = await start({ policyPath, registryPath, watchFiles: false });
+    writeFileSync(registryPath, "models:\n  vendor_v4_pro: { prices: { output: 2 } }\n");
+    expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["models.vendor_v4_pro.price.output"] });
+  });
+
+  test("refuses a change that cannot be put to use, and counts every re-reading", async () => {
+    const path = join(newFolder(), "policy.yaml");
+    writeFileSync(path, cap(1));
+    const counted: string[] = [];
+    const { live, hard } = await start({
+      policyPath: path,
+      watchFiles: false,
+      onReload: (kind) => counted.push(kind),
+      onChange: ({ policy }) => {
+        if (policy.budget.per_goal_hard_usd === 2) throw new Error("no engine for it");
+      },
+    });
+    writeFileSync(path, cap(2));
+    const refused = await live.reload();
+    expect(refused.kind === "refused" && formatProblems(refused.problems)).toContain("no engine for it");
+    expect(hard()).toBe(1);
+    writeFileSync(path, cap(3));
+    await live.reload();
+    await live.reload();
+    expect([hard(), counted]).toEqual([3, ["refused", "reloaded", "unchanged"]]);
+  });
+
   test("checks policy and registry together: a registry that drops a model of the chain is refused", async () => {
     const folder = newFolder();
     const [policyPath, registryPath] = [join(folder, "policy.yaml"), join(folder, "models.yaml")];

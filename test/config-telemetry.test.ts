@@ -291,6 +291,12 @@ describe("metrics", () => {
     expect(await other.text()).not.toContain("score_flash");
     const text = await one.text();
     const names = [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name = "", type]) => ({ name, type }));
+    expect(names.map(({ name }) => name).toSorted()).toEqual(
+      one
+        .catalog()
+        .map(({ name }) => name)
+        .toSorted(),
+    );
     expect(names.length).toBeGreaterThan(25);
     for (const { name, type } of names) {
       expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));

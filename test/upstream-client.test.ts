@@ -286,6 +286,29 @@ describe("a 200", () => {
     }
   });
 
+  test("with headers without end is garbage, long before memory is at stake", async () => {
+    for (const line of [`x: ${"a".repeat(1_000)}\r\n`, "a".repeat(1_000)]) {
+      let sent = 0;
+      const reply = await withUpstream(
+        async ({ socket, request, closed }) => {
+          await request();
+          const more = () => {
+            while (!socket.destroyed && sent < 64_000_000) {
+              sent += line.length;
+              if (!socket.write(line)) return;
+            }
+          };
+          socket.on("drain", more);
+          socket.write("HTTP/1.1 200 OK\r\nx: ", more);
+          await closed;
+        },
+        async ({ send }) => send(callOf(false)),
+      );
+      expect(failureOf(reply)).toMatchObject({ kind: "garbage", dispatched: true });
+      expect(sent).toBeLessThan(64_000_000);
+    }
+  });
+
   test("that is compressed against our wish is read all the same", async () => {
     const zipped = Bun.gzipSync(Buffer.from(JSON.stringify(completion)));
     const head = headOf("application/json\r\nContent-Encoding: gzip", zipped.length);

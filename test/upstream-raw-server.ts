@@ -1,8 +1,8 @@
 import { createServer, type Socket } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
+import { type ManualTime, manualTime } from "#domain/manual-time.ts";
 import type { Model } from "#domain/model.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "#domain/money.ts";
-import type { Clock, Timers } from "#domain/time.ts";
 import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
 import type { UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 
@@ -19,7 +19,6 @@ export interface Connection {
 export interface RawServer {
   readonly url: string;
   connections: number;
-  /** Bytes that the kernel or this process still hold for slow readers, summed over open connections. */
   stop(): void;
 }
 
@@ -76,44 +75,6 @@ export async function rawServer(script: (connection: Connection) => void | Promi
   return Object.assign(raw, { url: `http://127.0.0.1:${address.port}/api/v1` });
 }
 
-/** Time that only moves when told, and the timers that go with it. */
-export class TestTime implements Clock, Timers {
-  #now = 1_000;
-  #next = 0;
-  readonly #due = new Map<number, { at: number; callback: () => void }>();
-
-  now(): number {
-    return Date.parse("2026-11-21T12:00:00Z") + this.#now;
-  }
-
-  monotonic(): number {
-    return this.#now;
-  }
-
-  after(delayMs: number, callback: () => void): () => void {
-    const id = this.#next++;
-    this.#due.set(id, { at: this.#now + delayMs, callback });
-    return () => this.#due.delete(id);
-  }
-
-  get pending(): number {
-    return this.#due.size;
-  }
-
-  advance(ms: number): void {
-    const until = this.#now + ms;
-    for (;;) {
-      const next = [...this.#due].filter(([, { at }]) => at <= until).sort(([, a], [, b]) => a.at - b.at)[0];
-      if (next === undefined) break;
-      const [id, { at, callback }] = next;
-      this.#due.delete(id);
-      this.#now = Math.max(this.#now, at);
-      callback();
-    }
-    this.#now = until;
-  }
-}
-
 const free = nanoUsd(0) as number as NanoUsdPerMTok;
 
 export const model: Model = {
@@ -155,14 +116,14 @@ export async function withUpstream<T>(
   script: (connection: Connection) => void | Promise<void>,
   use: (parts: {
     server: RawServer;
-    time: TestTime;
+    time: ManualTime;
     send: (call: UpstreamCall, signal?: AbortSignal) => Promise<UpstreamReply>;
   }) => Promise<T>,
   options: Partial<UpstreamClientOptions> = {},
 ): Promise<T> {
   const server = await rawServer(script);
-  const time = new TestTime();
-  const client = upstreamClient({ baseUrl: server.url, clock: time, timers: time, ...options });
+  const time = manualTime(Date.parse("2026-11-21T12:00:01Z"));
+  const client = upstreamClient({ baseUrl: server.url, clock: time.clock, timers: time.timers, ...options });
   try {
     return await use({
       server,

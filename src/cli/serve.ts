@@ -28,7 +28,12 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   if (settings.workers > 1 && worker === undefined) return superviseWorkers(settings, env);
 
   const pretty = settings.logFormat === "pretty" || (settings.logFormat === "auto" && process.stdout.isTTY === true);
-  const log = createLog({ level: settings.logLevel, format: pretty ? "pretty" : "json", nodeId: settings.nodeId });
+  const log = createLog({
+    level: settings.logLevel,
+    format: pretty ? "pretty" : "json",
+    nodeId: settings.nodeId,
+    sharedOutput: worker !== undefined,
+  });
   for (const detail of warnings) log("settings_warning", { detail: operatorText(detail) });
 
   let outcome: Awaited<ReturnType<typeof startGateway>>;

@@ -6,8 +6,9 @@ import { type HealthRules, inWords } from "./transitions.ts";
  * model that happened to be asked: while it is open no model is, and no model's health changes. Pure, like the table.
  */
 export type Breaker =
-  /** `run` failures in a row so far, on `models`. `opened` counts the openings without an answer between. */
+  /** `run` failures in a row so far, on `models`. */
   | { readonly kind: "closed"; readonly run: number; readonly models: readonly ModelKey[] }
+  /** `opened` counts the openings without an answer between. */
   | {
       readonly kind: "open";
       readonly untilMs: number;
@@ -16,7 +17,7 @@ export type Breaker =
       readonly reason: string;
       readonly firstProbe: number | undefined;
     }
-  /** `probe` is the newest attempt let through; until `leaseUntilMs` no other is. `firstProbe`: the first one since it opened. */
+  /** `probe`: the newest attempt let through; until `leaseUntilMs` no other is. `firstProbe`: the first since it opened. */
   | {
       readonly kind: "half_open";
       readonly probe: number;
@@ -44,8 +45,8 @@ export interface AggregatorFailure {
 
 /**
  * After a failure. It opens after N in a row over two models or more. When all N came from one of several models, nothing
- * tells the model and the aggregator apart: then `blame` is that model, traffic moves to the next, and if that fails in the same way the run
- * covers two models and the breaker opens.
+ * tells the model and the aggregator apart: then the model is to `blame`, traffic moves to the next, and if that fails in
+ * the same way the run covers two models and the breaker opens.
  */
 export function afterFailure(
   breaker: Breaker,
@@ -76,7 +77,7 @@ export function afterFailure(
   }
 }
 
-/** After an answer of any kind that only a reachable aggregator gives, to any attempt that was sent since the breaker opened. */
+/** After an answer of a kind that only a reachable aggregator gives, to any attempt sent since the breaker opened. */
 export function afterAnswer(breaker: Breaker, probe: number | undefined): Breaker {
   if (breaker.kind === "closed") return breaker.run === 0 ? breaker : closedBreaker;
   return isProbe(breaker, probe) ? closedBreaker : breaker;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { manualTime } from "#domain/manual-time.ts";
 import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money.ts";
@@ -149,7 +150,9 @@ describe("the store", () => {
     await node.keeper.start();
     state.away = true;
     node.say(flash, bad, 5);
-    await node.time.advanceAsync(5 * second);
+    await node.time.advanceAsync(2 * second);
+    expect(node.events).toEqual([]);
+    await node.time.advanceAsync(3 * second);
     expect(node.state(flash)).toBe("UNHEALTHY");
     expect(node.events).toEqual(["away: connection refused"]);
     state.away = false;
@@ -263,9 +266,26 @@ describe("several nodes", () => {
     await pass(24 * second, [1, 2, 3]);
     expect(nodes[0]?.registry.admit(flash)).toBeUndefined();
     await pass(2 * second, [1, 2, 3]);
-    nodes[0]?.say(flash, ok, 3);
+    const probe = nodes[0]?.registry.admit(flash);
+    await pass(2 * second, [1, 2, 3]);
+    expect(states()).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    probe?.report(ok);
+    nodes[0]?.say(flash, ok, 2);
     await pass(3 * second, [1, 2, 3]);
     expect(states()).toEqual(["DEGRADED", "HEALTHY", "HEALTHY", "HEALTHY"]);
+  });
+
+  test("one that trips and probes between two exchanges does not take the model from the others either", async () => {
+    const { nodes, states, pass } = await cluster(4);
+    for (const node of nodes) node.say(pro, ok);
+    await pass(6 * second, [0, 1, 2, 3]);
+    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.say(pro, bad, 5);
+    // With nothing left, one of them is probed early; it is the most senior.
+    expect(nodes[0]?.registry.admit(pro)?.probe).toBe(true);
+    await pass(3 * second, [1, 2, 3]);
+    expect(states()).toEqual(["UNHEALTHY", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    expect(nodes.map((node) => node.state(pro))).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
   });
 
   test("when half of those with traffic agree, all leave it out", async () => {
@@ -324,5 +344,55 @@ describe("several nodes", () => {
     nodes[2]?.say(flash, ok, 2);
     await pass(2 * second);
     expect(states()).toEqual(["DEGRADED", "DEGRADED", "DEGRADED"]);
+  });
+
+  test("in any story: once all is quiet, what is out for the cluster is out on every node", async () => {
+    const node = fc.nat(2);
+    const act = fc.oneof(
+      {
+        weight: 8,
+        arbitrary: fc.record({ do: fc.constant("fail" as const), node, times: fc.integer({ min: 1, max: 6 }) }),
+      },
+      {
+        weight: 8,
+        arbitrary: fc.record({ do: fc.constant("succeed" as const), node, times: fc.integer({ min: 1, max: 6 }) }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant("breach" as const), node }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ do: fc.constantFrom("disable" as const, "enable" as const, "reset" as const) }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant("toggle_store" as const) }) },
+      { weight: 8, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(20_000) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 60, size: "max" }), async (acts) => {
+        const { store, state } = sharedStore();
+        const time = manualTime();
+        const nodes = Array.from({ length: 3 }, (_, i) => nodeOn(store, time, `node-${i}`, true));
+        for (const one of nodes) await one.keeper.start();
+        for (const one of acts) {
+          if (one.do === "fail") nodes[one.node]?.say(flash, bad, one.times);
+          else if (one.do === "succeed") nodes[one.node]?.say(flash, ok, one.times);
+          else if (one.do === "breach") nodes[one.node]?.say(flash, { kind: "price_breach" });
+          else if (one.do === "toggle_store") state.away = !state.away;
+          else if (one.do === "wait") await time.advanceAsync(one.ms);
+          else if (!state.away) {
+            await store.override({ model: flash, action: one.do, atMs: time.clock.now(), by: "ada" });
+          }
+        }
+        state.away = false;
+        await time.advanceAsync(5 * second);
+        const { rows, overrides } = await store.load();
+        const kept = rows.find((row) => row.model === flash)?.health?.state;
+        const disabled = overrides.some((override) => override.disabled);
+        const states = nodes.map((one) => one.state(flash));
+        for (const own of states) {
+          expect(own === "DISABLED").toBe(disabled);
+          if (!disabled && (kept === "UNHEALTHY" || kept === "QUARANTINE")) expect(own).toBe(kept);
+        }
+      }),
+      { numRuns: 150 },
+    );
   });
 });

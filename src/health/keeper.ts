@@ -39,6 +39,8 @@ export interface HealthKeeper {
 const everyMs = 1_000;
 const reportEveryMs = 2_000;
 const startWaitsMs = 1_000;
+/** One exchange that fails, say because another process was writing, is made up for by the next. */
+const awayAfter = 3;
 /** A node whose samples have not changed for this long has no say. */
 const heardWithinMs = 10_000;
 /** A node that alone finds a model UNHEALTHY leaves it out for this long. */
@@ -63,7 +65,7 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
   /** When each node's word on each model last changed, by our own clock: clocks of nodes need not agree. */
   const heard = new Map<string, { sample: Sample; changedMs: number }>();
   let loaded = false;
-  let away = false;
+  let failures = 0;
   let closed = false;
   let running: Promise<void> | undefined;
   let reportedMs = Number.NEGATIVE_INFINITY;
@@ -159,8 +161,7 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
       own.alone = false;
       return true;
     }
-    // The others have it serve. Probes of a pause that was ours alone are ours alone.
-    if (health.state === "HALF_OPEN") return !own.alone;
+    // The others have it serve: for all of them to leave it out, or to leave it to our probe, more must think as we do.
     if (!shared || agreed(model)) {
       own.alone = false;
       return true;
@@ -195,11 +196,11 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
   async function step(closing: boolean): Promise<void> {
     try {
       await exchange(closing);
-      if (away) onStore?.("back", undefined);
-      away = false;
+      if (failures >= awayAfter) onStore?.("back", undefined);
+      failures = 0;
     } catch (error) {
-      if (!away) onStore?.("away", error instanceof Error ? error.message : String(error));
-      away = true;
+      failures += 1;
+      if (failures === awayAfter) onStore?.("away", error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money.ts";
 import { Policy } from "#policy/schema.ts";
-import type { Verdict } from "./health.ts";
+import type { Permit, Verdict } from "./health.ts";
+import { keptOf } from "./health-store.ts";
 import { type HealthChange, healthRegistry } from "./registry.ts";
 import type { HealthRules } from "./transitions.ts";
 
@@ -102,6 +104,14 @@ describe("the view", () => {
     world.rules = { ...world.rules, failures_in_a_row: 1 };
     health.admit(flash)?.report(bad);
     expect(state(flash)).toBe("UNHEALTHY");
+  });
+
+  test("follows at once a rule that a reload changed, though nothing else has", () => {
+    const { world, wait, state } = setUp();
+    wait(5 * minute);
+    expect(state(flash)).toBe("HEALTHY");
+    world.rules = { ...world.rules, stale_after_ms: minute };
+    expect(state(flash)).toBe("STALE");
   });
 
   test("a silence makes a model STALE without anybody asking for it", () => {
@@ -375,6 +385,18 @@ describe("the aggregator's breaker", () => {
     first?.report(ok);
     expect(slow.routable(pro)).toBe(true);
   });
+  test("is not opened for longer by attempts that were sent before it opened", () => {
+    const { health, say, wait } = setUp();
+    const early = health.admit(emergency);
+    say(flash, unreachable, 3);
+    say(pro, unreachable, 2);
+    wait(2 * second);
+    const probe = health.admit(flash);
+    early?.report(unreachable);
+    expect(health.standings().aggregator.state).toBe("half_open");
+    probe?.report(ok);
+    expect(health.standings().aggregator.state).toBe("closed");
+  });
   test("freezes the models' counters while it is open", () => {
     const { health, say, state } = setUp();
     const inFlight = Array.from({ length: 20 }, () => health.admit(emergency));
@@ -450,7 +472,23 @@ describe("a reload of the model registry", () => {
     permit?.report({ kind: "price_breach" });
     world.models = all;
     expect(state(pro)).toBe("HEALTHY");
+    permit?.report({ kind: "price_breach" });
+    expect([state(pro), world.changes]).toEqual(["HEALTHY", []]);
   });
+});
+
+test("health taken over from another node makes strangers of the attempts under way", () => {
+  const other = setUp();
+  other.say(flash, bad, 5);
+  other.wait(15 * second);
+  other.health.admit(flash);
+  const kept = other.health.health().get(flash);
+  const { health, state } = setUp();
+  const underWay = health.admit(flash);
+  if (kept !== undefined) health.adopt(flash, keptOf(kept), "running");
+  expect(state(flash)).toBe("HALF_OPEN");
+  underWay?.report(bad);
+  expect(state(flash)).toBe("HALF_OPEN");
 });
 
 test("every change of state is announced once, with why", () => {
@@ -481,4 +519,73 @@ test("a clock set back does not prolong a pause", () => {
   wall -= 60 * minute;
   monotonic += 15 * second;
   expect(health.view()[flash]?.routable).toBe(true);
+});
+
+describe("in any story", () => {
+  const keys = [flash, pro, emergency] as const;
+  const verdict: fc.Arbitrary<Verdict> = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(ok) },
+    { weight: 6, arbitrary: fc.constant(bad) },
+    { weight: 1, arbitrary: fc.constant<Verdict>({ kind: "garbage", reason: "garbage" }) },
+    { weight: 4, arbitrary: fc.constant(unreachable) },
+    { weight: 1, arbitrary: fc.nat(60_000).map((retryAfterMs): Verdict => ({ kind: "limited", retryAfterMs })) },
+    { weight: 1, arbitrary: fc.constant<Verdict>({ kind: "ignored" }) },
+    { weight: 1, arbitrary: fc.constant<Verdict>({ kind: "price_breach" }) },
+  );
+  const act = fc.oneof(
+    { weight: 10, arbitrary: fc.record({ do: fc.constant("ask" as const), key: fc.constantFrom(...keys) }) },
+    { weight: 10, arbitrary: fc.record({ do: fc.constant("report" as const), pick: fc.nat(), verdict }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("answering" as const), pick: fc.nat() }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(20_000) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(1_800_000) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constantFrom("disable" as const, "enable" as const, "reset" as const),
+        key: fc.constantFrom(...keys),
+      }),
+    },
+  );
+  const story = fc.array(act, { maxLength: 300, size: "max" });
+
+  test("a model is admitted exactly when the view says that it may be", () => {
+    fc.assert(
+      fc.property(story, (acts) => {
+        const { health, wait } = setUp();
+        const permits: Permit[] = [];
+        for (const one of acts) {
+          if (one.do === "ask") {
+            const said = health.view()[one.key]?.routable;
+            const permit = health.admit(one.key);
+            expect(permit !== undefined).toBe(said === true);
+            if (permit !== undefined) permits.push(permit);
+          } else if (one.do === "report") permits.splice(one.pick % (permits.length || 1), 1)[0]?.report(one.verdict);
+          else if (one.do === "answering") permits[one.pick % (permits.length || 1)]?.answering();
+          else if (one.do === "wait") wait(one.ms);
+          else health.override(one.key, one.do);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("what cannot be tried now says when it can, unless it is disabled or being probed", () => {
+    fc.assert(
+      fc.property(story, (acts) => {
+        const { health, wait, world } = setUp();
+        const permits: Permit[] = [];
+        for (const one of acts) {
+          if (one.do === "ask") permits.push(...[health.admit(one.key)].filter((permit) => permit !== undefined));
+          else if (one.do === "report") permits.splice(one.pick % (permits.length || 1), 1)[0]?.report(one.verdict);
+          else if (one.do === "wait") wait(one.ms);
+          else if (one.do !== "answering") health.override(one.key, one.do);
+          for (const { state, routable, retryAtMs } of Object.values(health.view())) {
+            if (routable) expect(retryAtMs).toBeUndefined();
+            else if (state !== "DISABLED" && state !== "HALF_OPEN") expect(retryAtMs).toBeGreaterThan(world.ms);
+          }
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
 });

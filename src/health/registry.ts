@@ -81,8 +81,8 @@ export interface OperatedHealthRegistry extends HealthRegistry {
   /** Every model's whole health, for whoever keeps it. */
   health(): ReadonlyMap<ModelKey, Health>;
   /**
-   * Takes over what was kept: as it was before a `restart`, or as another node has it now (`running`): then a model that serves here keeps
-   * its own evidence, one that is out there is out here, and one that serves there again serves here again.
+   * Takes over what was kept: as it was before a `restart`, or as another node has it now (`running`): then a model that
+   * serves here keeps its own evidence, one that is out there is out here, and one that serves there again serves here.
    */
   adopt(model: ModelKey, kept: KeptHealth, when: "restart" | "running"): void;
   /** Sets the end of an UNHEALTHY model's pause: this node alone thinks so. */
@@ -192,7 +192,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     onChange?.({ kind: "aggregator", from: before.kind, to: after.kind, reason, atMs: ms });
   }
 
-  /** Who gets the next early probe: the most senior model of the chain that is out, once no model of the chain can serve. */
+  /** Whose turn an early probe is: the most senior model of the chain that is out, once no model of the chain can serve. */
   function urgentModel(ms: number): ModelKey | undefined {
     const rules = options.rules();
     const chain = rules.senior_fallback_chain.filter((key) => known?.models.get(key)?.enabled === true);
@@ -311,7 +311,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       setBreaker(after.breaker, ms);
       say(
         after.blame
-          ? { kind: "unreachable_alone", epoch, reason: `the aggregator cannot be reached for this model` }
+          ? { kind: "unreachable_alone", epoch, reason: "the aggregator cannot be reached for this model" }
           : { kind: "lease_returned", epoch },
       );
       return;

@@ -9,7 +9,7 @@ import { type HealthStore, type OverrideRow, readRow, type Sample, samplesKeptMs
  */
 export function openSqliteHealthStore(path: string): HealthStore {
   const db = openSqlite(path);
-  db.run("PRAGMA busy_timeout = 50");
+  db.run("PRAGMA busy_timeout = 20");
   // Durable enough for what a few probes find out again; the ledger's connection syncs every commit.
   db.run("PRAGMA synchronous = NORMAL");
   return sqliteHealthStore(db);

@@ -235,6 +235,16 @@ describe("edges 4 to 6, probing", () => {
       .is("HALF_OPEN");
     model.fail().is("UNHEALTHY");
     expect(model.retryAtMs).toBe(retryAtMs);
+    expect(model.health.trips).toBe(1);
+  });
+  test("what happened before the probes is not held against it after them", () => {
+    const model = patient();
+    model
+      .times(9, () => model.ok().fail())
+      .ok()
+      .fail();
+    model.recover();
+    model.times(3, () => model.fail().fail().ok()).is("DEGRADED");
   });
   test("a probe that proves nothing gives its lease to the next", () => {
     const model = patient().trip();
@@ -273,6 +283,15 @@ describe("edges 7 and 8, quarantine", () => {
     const model = patient();
     model.times(3, () => model.trip().recover());
     quarantine(model.trip(), "flapping");
+  });
+  test("the trips that led to a quarantine are paid for by it", () => {
+    const model = patient();
+    model
+      .times(3, () => model.trip().recover())
+      .trip()
+      .is("QUARANTINE");
+    model.recover().is("DEGRADED");
+    model.trip().is("UNHEALTHY");
   });
   test("the dwell doubles up to a day and then ends in a probe", () => {
     const model = patient();

@@ -27,6 +27,7 @@ export async function chatEndpoint(
   const refuse = (error: HttpError) => errorResponse(error, request, common);
   const body = await readBody(request, endpoint.maxRequestBytes);
   if (body.kind === "too_large") return refuse(body.error);
+  if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
   if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
   endpoint.bodyIsIn(request);
   if (!saysJson(request.headers)) {

@@ -29,7 +29,7 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
         error: {
           message: error.detail,
           type: types[error.status] ?? "api_error",
-          code: error.code ?? null,
+          code: readsOnlyNumbers(request.headers) ? error.status : (error.code ?? null),
           param: error.param ?? null,
         },
       }
@@ -48,4 +48,9 @@ function wantsErrorObject(headers: Headers): boolean {
   if (headers.get("x-smart-gateway-errors")?.trim().toLowerCase() === "openai") return true;
   const agent = headers.get("user-agent");
   return agent !== null && sdkAgents.test(agent);
+}
+
+/** OpenRouter's SDK takes an error whose code is text for a malformed answer, and shows nothing of it. */
+function readsOnlyNumbers(headers: Headers): boolean {
+  return /openrouter/i.test(headers.get("user-agent") ?? "");
 }

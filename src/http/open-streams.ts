@@ -10,6 +10,13 @@ export class OpenStreams {
     return this.#open.size;
   }
 
+  /** How many of them are being answered as streams. */
+  get streaming(): number {
+    let count = 0;
+    for (const sse of this.#open.values()) if (sse !== undefined) count += 1;
+    return count;
+  }
+
   /** A request begins; the answer ends it (once, however often it is called). */
   enter(caller: AbortController): () => void {
     this.#open.set(caller, undefined);

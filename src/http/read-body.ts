@@ -1,6 +1,10 @@
 import type { HttpError } from "./errors.ts";
 
-export type ReadBody = { readonly kind: "ok"; readonly text: string; readonly bytes: number } | TooLarge | Gone;
+export type ReadBody =
+  | { readonly kind: "ok"; readonly text: string; readonly bytes: number }
+  | { readonly kind: "not_utf8" }
+  | TooLarge
+  | Gone;
 export interface TooLarge {
   readonly kind: "too_large";
   readonly error: HttpError;
@@ -15,10 +19,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Read
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > maxBytes) return tooLarge(maxBytes);
   try {
-    if (declared !== null) {
-      const text = await request.text();
-      return { kind: "ok", text, bytes: Number(declared) };
-    }
+    if (declared !== null) return decoded(await request.bytes());
     return await readCounting(request, maxBytes);
   } catch {
     return { kind: "gone" };
@@ -27,9 +28,8 @@ export async function readBody(request: Request, maxBytes: number): Promise<Read
 
 async function readCounting(request: Request, maxBytes: number): Promise<ReadBody> {
   if (request.body === null) return { kind: "ok", text: "", bytes: 0 };
-  const decoder = new TextDecoder();
   const reader = request.body.getReader();
-  let text = "";
+  const parts: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
     const step = await reader.read();
@@ -39,9 +39,20 @@ async function readCounting(request: Request, maxBytes: number): Promise<ReadBod
       await reader.cancel();
       return tooLarge(maxBytes);
     }
-    text += decoder.decode(step.value, { stream: true });
+    parts.push(step.value);
   }
-  return { kind: "ok", text: text + decoder.decode(), bytes };
+  return decoded(Buffer.concat(parts));
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** JSON is UTF-8: bytes that are not would become replacement characters, and the upstream would read what nobody wrote. */
+function decoded(bytes: Uint8Array): ReadBody {
+  try {
+    return { kind: "ok", text: utf8.decode(bytes), bytes: bytes.byteLength };
+  } catch {
+    return { kind: "not_utf8" };
+  }
 }
 
 function tooLarge(maxBytes: number): TooLarge {

@@ -87,6 +87,13 @@ export function startServer(options: ServerOptions): HttpServer {
       POST: authorized(async (request, _, common) => {
         const body = await readBody(request, options.maxRequestBytes);
         if (body.kind === "too_large") return errorResponse(body.error, request, common);
+        if (body.kind === "not_utf8") {
+          return errorResponse(
+            { status: 422, detail: "The body is not valid JSON: it is not UTF-8." },
+            request,
+            common,
+          );
+        }
         if (body.kind === "gone")
           return errorResponse({ status: 422, detail: "The request body did not arrive whole." }, request, common);
         endpoint.bodyIsIn(request);
@@ -155,7 +162,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const guarded =
     (handler: Handler, route: Route) =>
     async (request: Request): Promise<Response> => {
-      const requestId = requestIdOf(request.headers);
+      const requestId = requestIdOf(request.headers, ports.config().privacy);
       const common: Record<string, string> = { "x-request-id": requestId };
       if (options.demo) common["x-smart-gateway-demo"] = "true";
       let response: Response;

@@ -55,7 +55,7 @@ const maxWaitingResolutions = 100_000;
 /** Resolutions in one item of the queue, so that one call cannot make a batch of unbounded size. */
 const maxPerItem = 64;
 const maxCachedAccounts = 20_000;
-const maxTrackedHolds = 50_000;
+const maxAcknowledged = 50_000;
 const beatEveryMs = 5_000;
 const sweepEveryMs = 5_000;
 const pruneEveryMs = 600_000;
@@ -107,7 +107,10 @@ export class BatchedLedger implements Ledger {
   private readonly upkeepTimers = new Map<string, () => void>();
   private readonly accounts = new Map<AccountId, AccountRow>();
   private day: UtcDay | undefined;
-  private readonly heldSince = new Map<ReservationId, number>();
+  /** Reserves that wait for their answer. */
+  private readonly pending = new Map<ReservationId, Promise<ReserveReply>>();
+  /** The latest ids that were answered `held`, and when. */
+  private readonly acknowledged = new Map<ReservationId, number>();
   private typicalHoldMs = 5_000;
 
   /** Joins the store as a node, resolves what an earlier life of the node left behind, and begins the upkeep. */
@@ -130,6 +133,12 @@ export class BatchedLedger implements Ledger {
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {
+    const pending = this.pending.get(reservation.id);
+    if (pending !== undefined) {
+      // The same call again while the first one waits: one reservation, one answer.
+      if (closing.length > 0) void this.resolve(closing);
+      return pending;
+    }
     const refusal = this.refusalToQueue();
     if (refusal !== undefined) {
       if (closing.length > 0) void this.resolve(closing);
@@ -138,8 +147,9 @@ export class BatchedLedger implements Ledger {
     const operations: Operation[] = closing.map((resolution) => ({ kind: "resolve", resolution }));
     operations.push({ kind: "reserve", reservation });
     this.waitingResolutions += closing.length;
-    return new Promise((resolve) => {
+    const answer = new Promise<ReserveReply>((resolve) => {
       this.enqueue(operations, true, (replies) => {
+        this.pending.delete(reservation.id);
         const reply = replies?.at(-1);
         switch (reply?.kind) {
           case "held":
@@ -148,12 +158,16 @@ export class BatchedLedger implements Ledger {
           case "refused":
             return resolve(reply.retryAfterMs === undefined ? reply : { ...reply, retryAfterMs: this.retryAfterMs() });
           case "unavailable":
+            // It may be in the books all the same: from a try whose reply was lost, taken up by another node since.
+            if (this.mayCancel(reservation.id)) this.cancelReserve(reservation.id);
             return resolve(reply);
           default:
             return resolve({ kind: "unavailable", reason: this.failed ?? "the budget store did not answer in time" });
         }
       });
     });
+    this.pending.set(reservation.id, answer);
+    return answer;
   }
 
   resolve(resolutions: readonly Resolution[]): Promise<void> {
@@ -374,14 +388,14 @@ export class BatchedLedger implements Ledger {
     });
     this.succeeded();
     for (const notice of reply.notices) {
-      if (notice.kind === "resolved") this.untrack(notice.id);
+      if (notice.kind === "resolved") this.learnHoldTime(notice.id);
       this.options.log(notice);
     }
     for (const item of items) {
       const replies = item.operations.flatMap((operation) => replyTo.get(operation) ?? []);
       this.leave(item);
       if (!item.abandoned) item.answer(replies);
-      else if (replies.at(-1)?.kind === "held") this.cancelReserve(item);
+      else this.cancelUnused(item);
     }
     this.schedulePump();
     if (this.queue.length === 0) this.whenIdle?.();
@@ -443,16 +457,28 @@ export class BatchedLedger implements Ledger {
     const operations = item.operations.flatMap((operation): Operation[] => {
       if (operation.kind === "dispatch") return [];
       if (operation.kind !== "reserve") return [operation];
-      return item.sent ? [{ kind: "cancel", id: operation.reservation.id }] : [];
+      return item.sent && this.mayCancel(operation.reservation.id)
+        ? [{ kind: "cancel", id: operation.reservation.id }]
+        : [];
     });
     return operations.length === 0
       ? []
       : [{ ...item, operations, impatient: false, abandoned: false, answer: () => {} }];
   }
 
-  private cancelReserve(item: Item): void {
-    const reserve = item.operations.at(-1);
-    if (reserve?.kind === "reserve") this.enqueue([{ kind: "cancel", id: reserve.reservation.id }], false, () => {});
+  /** The caller of an item in flight was told `unavailable` before the batch was written. */
+  private cancelUnused(item: Item): void {
+    const last = item.operations.at(-1);
+    if (last?.kind === "reserve" && this.mayCancel(last.reservation.id)) this.cancelReserve(last.reservation.id);
+  }
+
+  private cancelReserve(id: ReservationId): void {
+    this.enqueue([{ kind: "cancel", id }], false, () => {});
+  }
+
+  /** Not what was acknowledged before: then this was a repeat, and the first call's hold is in use. */
+  private mayCancel(id: ReservationId): boolean {
+    return !this.acknowledged.has(id);
   }
 
   private leave(item: Item): void {
@@ -484,6 +510,8 @@ export class BatchedLedger implements Ledger {
     item.abandoned = true;
     this.queuedReserves -= 1;
     item.answer(undefined);
+    this.failingSinceMs ??= item.sinceMs;
+    this.failing("the budget store does not answer");
   }
 
   private remember(day: UtcDay, rows: readonly AccountRow[]): void {
@@ -499,13 +527,16 @@ export class BatchedLedger implements Ledger {
   }
 
   private track(id: ReservationId): void {
-    if (this.heldSince.size < maxTrackedHolds) this.heldSince.set(id, this.options.clock.monotonic());
+    if (!this.acknowledged.has(id)) this.acknowledged.set(id, this.options.clock.monotonic());
+    for (const oldest of this.acknowledged.keys()) {
+      if (this.acknowledged.size <= maxAcknowledged) break;
+      this.acknowledged.delete(oldest);
+    }
   }
 
-  private untrack(id: ReservationId): void {
-    const since = this.heldSince.get(id);
+  private learnHoldTime(id: ReservationId): void {
+    const since = this.acknowledged.get(id);
     if (since === undefined) return;
-    this.heldSince.delete(id);
     this.typicalHoldMs += (this.options.clock.monotonic() - since - this.typicalHoldMs) / 16;
   }
 

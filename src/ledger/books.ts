@@ -76,7 +76,7 @@ export type Operation =
   | { readonly kind: "reserve"; readonly reservation: Reservation }
   | { readonly kind: "dispatch"; readonly id: ReservationId }
   | { readonly kind: "resolve"; readonly resolution: Resolution }
-  /** A reservation whose caller was told `unavailable`: it was never used, whatever its row says. */
+  /** A reservation of this node whose caller was told `unavailable`: it was never used, whatever its row says. */
   | { readonly kind: "cancel"; readonly id: ReservationId }
   /** The deadline may have passed. */
   | { readonly kind: "expire"; readonly id: ReservationId }
@@ -246,7 +246,7 @@ class WorkingBooks {
       case "resolve":
         return this.resolve(operation.resolution.id, eventOf(operation.resolution));
       case "cancel":
-        return this.resolve(operation.id, { to: "released", reason: "never_used", quiet: true });
+        return this.cancel(operation.id);
       case "expire":
         return this.expire(operation.id);
       case "orphan":
@@ -330,7 +330,7 @@ class WorkingBooks {
       row.attempt === reservation.attempt &&
       row.hold === reservation.amount &&
       row.model === reservation.modelKey;
-    if (!same || row.state !== "HELD" || row.nodeId !== this.node.id) {
+    if (!same || row.state !== "HELD" || row.nodeId !== this.node.id || row.nodeEpoch !== this.node.epoch) {
       this.ignore(row.id, row.state, same ? "reserved again after it was closed" : "reserved again with other numbers");
       return { kind: "unavailable", reason: "this reservation is already used" };
     }
@@ -347,6 +347,13 @@ class WorkingBooks {
     if (row === undefined || row.state !== "HELD") return { kind: "not_held" };
     if (!row.dispatched) this.put({ ...row, dispatched: true });
     return done;
+  }
+
+  private cancel(id: ReservationId): OperationReply {
+    const row = this.row(id);
+    // Another node, or an earlier life of this one, may have been told `held` under the same id.
+    if (row === undefined || row.nodeId !== this.node.id || row.nodeEpoch !== this.node.epoch) return done;
+    return this.resolve(id, { to: "released", reason: "never_used" });
   }
 
   private expire(id: ReservationId): OperationReply {
@@ -370,7 +377,7 @@ class WorkingBooks {
   private resolve(id: ReservationId, event: CloseEvent): OperationReply {
     const row = this.row(id);
     if (row === undefined) {
-      if (event.quiet !== true) this.ignore(id, "absent", `${event.to} for a reservation that is not in the books`);
+      this.ignore(id, "absent", `${event.to} for a reservation that is not in the books`);
       return done;
     }
     switch (row.state) {
@@ -540,9 +547,8 @@ type CloseEvent =
       readonly actual: NanoUsd;
       readonly source: ActualSource;
       readonly reason: string;
-      readonly quiet?: boolean;
     }
-  | { readonly to: "released" | "unknown" | "charged"; readonly reason: string; readonly quiet?: boolean };
+  | { readonly to: "released" | "unknown" | "charged"; readonly reason: string };
 
 function eventOf(resolution: Resolution): CloseEvent {
   switch (resolution.kind) {

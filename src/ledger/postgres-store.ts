@@ -39,6 +39,8 @@ const maxWidenings = 4;
  * this long ago can still appear.
  */
 const sweepMarginMs = 120_000;
+/** A node that starts looks this far behind the mark of the others, should their clock have been ahead. */
+const sweepRestartMs = 3_600_000;
 
 export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
@@ -87,7 +89,7 @@ export class PostgresStore implements Store {
        SELECT ${this.now()} AS now_ms, (SELECT max(swept_ms) FROM node) AS swept_ms`,
       3,
     );
-    this.sweptMs = numberOf(time, "swept_ms");
+    this.sweptMs = Math.min(numberOf(time, "swept_ms"), numberOf(time, "now_ms") - sweepRestartMs);
     // An answer means that the commit is on disk; a database set to answer earlier is asked to wait for our commits.
     if (["off", "local"].includes(String(setting?.["synchronous_commit"]))) {
       this.begin += "; SET LOCAL synchronous_commit = 'on'";
@@ -129,10 +131,9 @@ export class PostgresStore implements Store {
     );
     const nowMs = numberOf(time, "now_ms");
     // What expires from now on is still to come; what expired before is closed, or found just now.
-    this.sweptMs = Math.max(
-      this.sweptMs,
-      expired[0] === undefined ? nowMs - sweepMarginMs : numberOf(expired[0], "expires_ms"),
-    );
+    const closedUntil = expired[0] === undefined ? nowMs - sweepMarginMs : numberOf(expired[0], "expires_ms");
+    // A database clock that was ahead and is set right lowers the mark again.
+    this.sweptMs = Math.min(Math.max(this.sweptMs, closedUntil), nowMs - sweepMarginMs);
     const due = expired.map((row): Due => ({ id: textOf(row, "id"), why: "expired" }));
     return due.length >= limit ? due : [...due, ...(await this.orphans(node, nodes, nowMs, limit - due.length))];
   }

@@ -33,13 +33,15 @@ function run(request: WorkerRequest): unknown {
   }
 }
 
-self.onmessage = ({ data }: MessageEvent<{ id: number; request: WorkerRequest }>) => {
+self.onmessage = ({ data }: MessageEvent<string>) => {
+  // Only `SqliteStore` writes here.
+  const { id, request } = JSON.parse(data) as { id: number; request: WorkerRequest };
   let reply: WorkerReply;
   try {
-    reply = { id: data.id, ok: true, value: run(data.request) };
+    reply = { id, ok: true, value: run(request) };
   } catch (error) {
     const { kind, message } = asStoreFailure(error);
-    reply = { id: data.id, ok: false, kind, message };
+    reply = { id, ok: false, kind, message };
   }
-  self.postMessage(reply);
+  self.postMessage(JSON.stringify(reply));
 };

@@ -6,6 +6,7 @@ import { decideByTheBooks, type Route } from "./decide-by-the-books.ts";
 import type { Configuration, Ports } from "./ports.ts";
 import { callerGone, gateFailed, refusalOf, storeUnavailable } from "./refuse.ts";
 import type { Head, Reply } from "./reply.ts";
+import { safeId } from "./safe-id.ts";
 import { askScout } from "./scout-first.ts";
 import { Story } from "./settle/story.ts";
 
@@ -34,11 +35,12 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
 
   const redacted = await examine(request, configuration);
   if (redacted === undefined) return gateFailed();
-  const assessment = assess(request, redacted.body, ports.tasks, {
+  const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
     policy: configuration.policy,
     redactions: redacted.total + redacted.unredactable.length,
   });
+  const assessment = withSafeIds(assessed, configuration);
   const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
 
   const decided = await decideByTheBooks(journey, ports);
@@ -78,6 +80,15 @@ async function examine(request: ChatRequest, { privacy }: Configuration): Promis
     // The error might quote the text; that it failed is all that may be known.
     return undefined;
   }
+}
+
+/** The goal is stored and the task's id is part of the record: neither may be a credential. */
+function withSafeIds(assessment: Assessment, { privacy }: Configuration): Assessment {
+  const { task } = assessment;
+  const goal_id = task.goal_id === "adhoc" ? task.goal_id : safeId(task.goal_id, privacy);
+  const task_id = safeId(task.task_id, privacy);
+  if (goal_id === task.goal_id && task_id === task.task_id) return assessment;
+  return { ...assessment, task: { ...task, goal_id, task_id } };
 }
 
 function told<R extends Reply & { kind: "refusal" }>(story: Story, refusal: R): R {

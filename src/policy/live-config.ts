@@ -24,7 +24,9 @@ export type ReloadReport =
 
 export interface LiveConfigOptions extends ConfigPaths {
   readonly log: Log;
-  /** Called after each change that was accepted. */
+  /** Called after every re-reading, whoever asked for it; for counting. */
+  readonly onReload?: (result: ReloadReport["kind"]) => void;
+  /** Puts a changed configuration to use. When it throws, the change is refused and the last good one stays. */
   readonly onChange?: (config: Config, changed: readonly string[]) => void;
   /** Watches the files' directories; off where only `reload` is wanted. */
   readonly watchFiles?: boolean;
@@ -45,34 +47,47 @@ export async function liveConfig(
   if (first.kind === "invalid") return first;
 
   let config = first.config;
+  /** Files that were empty when they were taken over: such a file is meant to be. */
+  let empty = paths.filter(isEmpty);
   let closed = false;
   let queue: Promise<unknown> = Promise.resolve();
 
   async function reloadNow(): Promise<ReloadReport> {
     const before = fingerprints(paths);
-    const emptied = paths.filter((path) => isEmpty(path));
+    const nowEmpty = paths.filter(isEmpty);
+    const emptied = nowEmpty.filter((path) => !empty.includes(path));
     const loaded: Awaited<ReturnType<typeof loadConfig>> =
       emptied.length > 0 ? { kind: "invalid", problems: emptied.map(emptyProblem) } : await loadConfig(options);
     seen = before;
     if (closed) return { kind: "unchanged" };
-    if (loaded.kind === "invalid") {
-      options.log("config_refused", {
-        problems: loaded.problems.length,
-        detail: operatorText(formatProblems(loaded.problems)),
-      });
-      return { kind: "refused", problems: loaded.problems };
-    }
+    if (loaded.kind === "invalid") return refuse(loaded.problems);
     const changed = differences(plain(config), plain(loaded.config));
-    if (changed.length === 0) return { kind: "unchanged" };
+    if (changed.length > 0) {
+      try {
+        options.onChange?.(loaded.config, changed);
+      } catch (error) {
+        const message = `cannot be put to use: ${error instanceof Error ? error.message : "unknown error"}`;
+        return refuse([{ file: paths.join(", "), path: "", message }]);
+      }
+    }
+    empty = nowEmpty;
     config = loaded.config;
+    if (changed.length === 0) return { kind: "unchanged" };
     options.log("config_reloaded", { changes: changed.length, changed: operatorText(changed.slice(0, 20).join(" ")) });
-    options.onChange?.(config, changed);
     return { kind: "reloaded", changed };
   }
 
+  function refuse(problems: readonly Problem[]): ReloadReport {
+    options.log("config_refused", { problems: problems.length, detail: operatorText(formatProblems(problems)) });
+    return { kind: "refused", problems };
+  }
+
   function reload(): Promise<ReloadReport> {
-    const report = queue.then(reloadNow);
-    queue = report.catch(() => undefined); // the caller of `reload` has the rejection; the next one must still run
+    const report = queue.then(reloadNow).then((result) => {
+      options.onReload?.(result.kind);
+      return result;
+    });
+    queue = report.catch(() => undefined); // whoever asked has the rejection; the next one must still run
     return report;
   }
 

@@ -206,8 +206,13 @@ function problemsOf(issue: z.core.$ZodIssue, input: unknown, known: KnownKeys): 
 /** Keys that a schema knows, by the path of the object they stand in (`*` for any key of a map, `[]` for an entry). */
 type KnownKeys = ReadonlyMap<string, readonly string[]>;
 
+const knownKeysOf = new WeakMap<z.ZodType, KnownKeys>();
+
 function knownKeys(schema: z.ZodType): KnownKeys {
+  const cached = knownKeysOf.get(schema);
+  if (cached !== undefined) return cached;
   const known = new Map<string, readonly string[]>();
+  knownKeysOf.set(schema, known);
   const visit = (node: z.core.JSONSchema.BaseSchema, path: string): void => {
     const below = (segment: string) => (path === "" ? segment : `${path}.${segment}`);
     const properties = Object.entries(node.properties ?? {});

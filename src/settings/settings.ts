@@ -150,8 +150,8 @@ export const settingsTable = {
     schema: z
       .string()
       .regex(
-        /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/,
-        "must be 1 to 128 letters, digits, or . _ : @ -, beginning with a letter or digit",
+        /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,159}$/,
+        "must be 1 to 160 letters, digits, or . _ : @ -, beginning with a letter or digit",
       ),
     fallback: "",
     about: "Names this node in shared records; host name and process id when unset.",

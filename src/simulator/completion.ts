@@ -74,6 +74,7 @@ export function wholeAnswer(completion: Completion): JsonObject {
   };
   return {
     ...envelope(completion, "chat.completion"),
+    system_fingerprint: null,
     choices: each(completion, (index) => ({
       index,
       message,
@@ -141,15 +142,20 @@ function thought(text: string): JsonObject {
 }
 
 /** Tokens and cost as the aggregator writes them, cost in USD as a JSON number. */
-export function usageOf({ usage, cost }: { usage: TokenUsage; cost: NanoUsd }): JsonObject {
+function usageOf({ usage, cost, model }: Completion): JsonObject {
+  const usd = (amount: NanoUsd) => Number(formatUsd(amount));
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    cost: Number(formatUsd(cost)),
+    cost: usd(cost),
     is_byok: false,
     prompt_tokens_details: { cached_tokens: usage.cachedInput, audio_tokens: 0 },
-    cost_details: { upstream_inference_cost: null },
+    cost_details: {
+      upstream_inference_cost: null,
+      upstream_inference_prompt_cost: usd(costOf({ ...usage, output: 0 }, model.price)),
+      upstream_inference_completions_cost: usd(costOf({ ...usage, input: 0, cachedInput: 0 }, model.price)),
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   };
 }

@@ -13,6 +13,11 @@ export interface BufferedOutputOptions {
   readonly flushEveryMs?: number;
   /** What may wait for a reader that does not read, in characters; lines above that are dropped and counted. */
   readonly maxWaiting?: number;
+  /**
+   * Largest single write, in bytes, cut between lines. A pipe takes 4,096 in one piece: where several processes share one, no
+   * more may be written at once, or their lines get mixed. A line longer than that goes alone.
+   */
+  readonly pieceBytes?: number;
   /** Makes the line that says how many were dropped. */
   readonly dropped: (lines: number) => string;
 }
@@ -20,14 +25,20 @@ export interface BufferedOutputOptions {
 /** How long to wait before asking again a pipe that is full. */
 const fullPipeMs = 20;
 const flushPatienceMs = 500;
+/** So many lines that went out already are kept in memory at most. */
+const forgetAfterLines = 1_024;
 
 /**
  * A line costs no system call of its own, and a reader that stalls (a full disk, a stopped pager) never stops the event loop:
  * one write at a time is under way in the background, what comes meanwhile waits, in order, up to a bound.
  */
 export function bufferedOutput(fd: number, options: BufferedOutputOptions): BufferedOutput {
-  const { batchSize = 32_768, flushEveryMs = 100, maxWaiting = 8_388_608, dropped } = options;
-  let waiting = "";
+  const { batchSize = 16_384, flushEveryMs = 100, maxWaiting = 8_388_608, pieceBytes = 65_536, dropped } = options;
+  let lines: string[] = [];
+  /** Index of the first line that waits. */
+  let next = 0;
+  /** Characters that wait. */
+  let waiting = 0;
   let lost = 0;
   let underWay: Buffer | undefined;
   let underWaySinceMs = 0;
@@ -44,16 +55,34 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
     timer.unref();
   }
 
-  /** What waits, as one piece, preceded by what has to be said about lines that are missing from it. */
+  /** The next piece of what waits. */
   function take(): Buffer {
-    const text = lost > 0 ? waiting + dropped(lost) : waiting;
-    waiting = "";
-    lost = 0;
+    let [text, size] = ["", 0];
+    for (let line = lines[next]; line !== undefined; line = lines[next]) {
+      const bytes = Buffer.byteLength(line);
+      if (size > 0 && size + bytes > pieceBytes) break;
+      text += line;
+      size += bytes;
+      next += 1;
+    }
+    waiting -= text.length;
+    if (next === lines.length) {
+      lines = [];
+      next = 0;
+      // Said where the lines are missing: after all that waited, before all that comes.
+      if (lost > 0) lines.push(dropped(lost));
+      waiting += lines[0]?.length ?? 0;
+      lost = 0;
+    }
+    if (next >= forgetAfterLines) {
+      lines = lines.slice(next);
+      next = 0;
+    }
     return Buffer.from(text);
   }
 
   function begin(): void {
-    if (underWay !== undefined || (waiting === "" && lost === 0) || gone) return;
+    if (underWay !== undefined || waiting === 0 || gone) return;
     underWay = take();
     underWaySinceMs = performance.now();
     send();
@@ -65,7 +94,7 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
       if (underWay === undefined) return;
       if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") {
         gone = true;
-        waiting = "";
+        lines = [];
         underWay = undefined;
         return;
       }
@@ -74,8 +103,8 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
       else if (underWay.length > 0) send();
       else {
         underWay = undefined;
-        if (waiting.length >= batchSize) begin();
-        else if (waiting !== "" || lost > 0) later(flushEveryMs);
+        if (waiting >= batchSize) begin();
+        else if (waiting > 0) later(flushEveryMs);
       }
     });
   }
@@ -90,10 +119,11 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
       Bun.sleepSync(fullPipeMs);
       underWay = undefined;
     }
-    let rest = take();
-    for (let waitedMs = 0; rest.length > 0 && !gone && waitedMs < flushPatienceMs; ) {
+    let waitedMs = 0;
+    for (let rest = take(); rest.length > 0 && !gone && waitedMs < flushPatienceMs; ) {
       try {
         rest = rest.subarray(writeSync(fd, rest));
+        if (rest.length === 0) rest = take();
       } catch (error) {
         if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return;
         Bun.sleepSync(fullPipeMs);
@@ -105,12 +135,13 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
   return {
     write(line) {
       if (gone) return;
-      if (waiting.length + line.length > maxWaiting) {
+      if (waiting + line.length > maxWaiting) {
         lost += 1;
         return;
       }
-      waiting += line;
-      if (waiting.length >= batchSize) begin();
+      lines.push(line);
+      waiting += line.length;
+      if (waiting >= batchSize) begin();
       else later(flushEveryMs);
     },
     flush,

@@ -131,6 +131,8 @@ export interface LogOptions {
   readonly format: "pretty" | "json";
   /** Where lines go; standard output when absent. */
   readonly destination?: { write(line: string): unknown };
+  /** Whether other processes write to the same standard output: then less is written at once, and lines stay whole. */
+  readonly sharedOutput?: boolean;
   /** On every line, to tell nodes that share a log apart. */
   readonly nodeId?: string;
 }
@@ -215,7 +217,7 @@ function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }
 
-function output({ destination, format }: LogOptions): { write(line: string): void; flush(): void } {
+function output({ destination, format, sharedOutput }: LogOptions): { write(line: string): void; flush(): void } {
   if (destination !== undefined) return { write: (line) => void destination.write(line), flush: () => undefined };
   if (format === "pretty") {
     // A terminal shows each line at once. A reader that went away must not take the gateway down.
@@ -224,7 +226,7 @@ function output({ destination, format }: LogOptions): { write(line: string): voi
   }
   const dropped = (lines: number) =>
     `{"level":"warn","event":"log_lines_dropped","time":"${new Date().toISOString()}","lines":${lines}}\n`;
-  const buffered = bufferedOutput(1, { dropped });
+  const buffered = bufferedOutput(1, sharedOutput ? { dropped, batchSize: 4_096, pieceBytes: 4_096 } : { dropped });
   process.on("exit", buffered.flush);
   return buffered;
 }

@@ -25,7 +25,16 @@ export interface Metrics {
   observe(sources: Sources): void;
   /** The Prometheus text exposition. */
   text(): Promise<string>;
+  /** Every metric there is, for the reference. */
+  catalog(): readonly Declaration[];
   readonly contentType: string;
+}
+
+export interface Declaration {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labelNames: readonly string[];
 }
 
 export const rejectedRoutes = ["chat_completions", "route_decision", "models", "dashboard", "other"] as const;
@@ -72,6 +81,7 @@ const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  const declared: Declaration[] = [];
   const sources: { -readonly [K in keyof Sources]: Sources[K] } = {};
   const modelLabel = boundedLabel();
   const ruleLabel = boundedLabel();
@@ -92,34 +102,30 @@ export function createMetrics(): Metrics {
     ["route", "status"],
   );
   const dryRuns = tally("smart_gateway_dry_runs_total", "Dry runs of the decision, by cause.", ["cause"]);
-  const decisionSeconds = new Histogram({
-    name: "smart_gateway_decision_duration_seconds",
-    help: "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
-    labelNames: ["endpoint"],
-    buckets: fine,
-    registers,
-  });
-  const requestSeconds = new Histogram({
-    name: "smart_gateway_request_duration_seconds",
-    help: "Chat requests from the last byte of the request to the last byte of the answer.",
-    labelNames: ["stream"],
-    buckets: coarse,
-    registers,
-  });
-  const firstTokenSeconds = new Histogram({
-    name: "smart_gateway_time_to_first_token_seconds",
-    help: "From dispatch to the first byte or event of the answer, by the model that answered.",
-    labelNames: ["model"],
-    buckets: coarse,
-    registers,
-  });
-  const upstreamSeconds = new Histogram({
-    name: "smart_gateway_upstream_duration_seconds",
-    help: "Single calls to the upstream, by model.",
-    labelNames: ["model"],
-    buckets: coarse,
-    registers,
-  });
+  const decisionSeconds = histogram(
+    "smart_gateway_decision_duration_seconds",
+    "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
+    ["endpoint"],
+    fine,
+  );
+  const requestSeconds = histogram(
+    "smart_gateway_request_duration_seconds",
+    "Chat requests from the last byte of the request to the last byte of the answer.",
+    ["stream"],
+    coarse,
+  );
+  const firstTokenSeconds = histogram(
+    "smart_gateway_time_to_first_token_seconds",
+    "From dispatch to the first byte or event of the answer, by the model that answered.",
+    ["model"],
+    coarse,
+  );
+  const upstreamSeconds = histogram(
+    "smart_gateway_upstream_duration_seconds",
+    "Single calls to the upstream, by model.",
+    ["model"],
+    coarse,
+  );
   const attempts = tally(
     "smart_gateway_upstream_attempts_total",
     "Calls to the upstream, by model, purpose and outcome (answered, or the kind of failure).",
@@ -223,9 +229,11 @@ export function createMetrics(): Metrics {
     const limit = descriptorLimit();
     if (limit !== undefined) set(limit);
   });
-  const cpu = new Counter({
+  const cpuSeconds = "Processor time, user and system.";
+  declared.push({ name: "process_cpu_seconds_total", type: "counter", help: cpuSeconds, labelNames: [] });
+  new Counter({
     name: "process_cpu_seconds_total",
-    help: "Processor time, user and system.",
+    help: cpuSeconds,
     registers,
     collect() {
       const { user, system } = process.cpuUsage();
@@ -233,7 +241,11 @@ export function createMetrics(): Metrics {
       this.inc((user + system) / 1_000_000);
     },
   });
-  void cpu; // it reads by itself
+
+  function histogram<L extends string>(name: string, help: string, labelNames: L[], buckets: number[]): Histogram<L> {
+    declared.push({ name, type: "histogram", help, labelNames });
+    return new Histogram({ name, help, labelNames, buckets, registers });
+  }
 
   /**
    * A counter that is added up here and handed over when someone scrapes: a request touches a dozen of them, and each would
@@ -244,6 +256,7 @@ export function createMetrics(): Metrics {
     help: string,
     labelNames: readonly L[],
   ): (amount: number, ...labels: string[]) => void {
+    declared.push({ name, type: "counter", help, labelNames });
     const pending = new Map<string, { readonly labels: string[]; amount: number }>();
     const counter = new Counter({
       name,
@@ -271,6 +284,7 @@ export function createMetrics(): Metrics {
     labelNames: readonly L[],
     read: (set: (value: number, ...labels: string[]) => void) => void,
   ): void {
+    declared.push({ name, type: "gauge", help, labelNames });
     new Gauge({
       name,
       help,
@@ -345,6 +359,7 @@ export function createMetrics(): Metrics {
       Object.assign(sources, added);
     },
     text: () => registry.metrics(),
+    catalog: () => declared,
     contentType: registry.contentType,
   };
 }

@@ -41,6 +41,29 @@ export async function readBody(
   }
 }
 
+/** An answer that is said to be no longer than this is read in one go. */
+const smallBytes = 1_048_576;
+
+/**
+ * Reads a whole answer. A short one of known length is taken from the runtime in one piece, which costs a third of
+ * reading it as a stream; its server had it ready when it sent the headers, so `idle` is time enough for all of it.
+ */
+export async function readAnswer(
+  response: Response,
+  maxBytes: number,
+  attempt: Attempt,
+  now: () => number,
+): Promise<WholeBody> {
+  const { headers } = response;
+  const length = Number(headers.get("content-length") ?? Number.NaN);
+  // A compressed body can become any length.
+  if (length <= Math.min(maxBytes, smallBytes) && !headers.has("content-encoding")) {
+    attempt.deadlines.await("idle", now() + attempt.call.timeoutsMs.idle);
+    return { kind: "whole", text: await response.text() };
+  }
+  return readBody(response.body, maxBytes, attempt, now);
+}
+
 function textOf(pieces: readonly Uint8Array[]): string {
   return Buffer.concat(pieces).toString("utf8");
 }

@@ -1,9 +1,11 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
+import { retryAfterMs } from "#domain/retry-after.ts";
 import type { Clock, Timers } from "#domain/time.ts";
 import { Attempt } from "./attempt.ts";
-import { isFramed, readBody } from "./body.ts";
+import { isFramed, readAnswer, readBody } from "./body.ts";
 import { chunkOf } from "./completion-chunk.ts";
-import { cleanMessage, errorIn, messageOfBody, retryAfterMs, statusFailure } from "./failures.ts";
+import { cleanMessage, errorIn, messageOfBody, statusFailure } from "./failures.ts";
+import { type ReachProbe, tcpReach } from "./reach.ts";
 import { StreamEvents } from "./stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { isObject, usageReport } from "./usage.ts";
@@ -21,6 +23,8 @@ export interface UpstreamClientOptions {
   readonly maxEventBytes?: number;
   /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
   readonly keepAliveMs?: number;
+  /** Finds out whether the upstream's host can be reached at all; by default by opening a connection. */
+  readonly reach?: ReachProbe;
 }
 
 /** Of an error answer no more is read than this. */
@@ -51,14 +55,17 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
   const direct = isLoopback(url) ? { proxy: false as const } : {};
   const idle = new IdleConnections(keepAliveMs + 8_000);
   const now = () => clock.monotonic();
+  const reach = options.reach ?? (behindProxy(url) ? undefined : tcpReach(url, timers));
 
   async function send(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamReply> {
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
     }
     const attempt = new Attempt(call, signal, clock, timers);
-    // The runtime does not tell the connect phase from the wait for headers, so one deadline covers both.
-    attempt.deadlines.await("headers", attempt.startedAt + call.timeoutsMs.connect + call.timeoutsMs.headers);
+    // The runtime does not tell the connect phase from the wait for headers, so one deadline covers both, and when the
+    // time for connecting is over without an answer, we see for ourselves whether a connection can be had.
+    attempt.deadlines.checkpoint(attempt.startedAt + call.timeoutsMs.connect, () => void checkReach(attempt));
+    attempt.deadlines.await("headers", attempt.startedAt + call.timeoutsMs.headers);
     const reused = call.freshConnection !== true && idle.take(attempt.startedAt);
     try {
       const response = await session.fetch(url, {
@@ -83,9 +90,15 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     }
   }
 
+  async function checkReach(attempt: Attempt): Promise<void> {
+    if (attempt.answered || reach === undefined) return;
+    const reached = await reach(attempt.call.timeoutsMs.connect);
+    if (reached === "silence" && !attempt.answered) attempt.stop({ kind: "timed_out", phase: "connect" });
+  }
+
   async function answer(response: Response, attempt: Attempt): Promise<UpstreamReply> {
     const { status, headers } = response;
-    const wait = retryAfterMs(headers, clock.now());
+    const wait = () => waitAsked(headers, clock.now());
     if (status >= 300 && status < 400) {
       attempt.end(true);
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
@@ -93,7 +106,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     if (status < 200 || status >= 400) {
       const body = await readBody(response.body, maxErrorBytes, attempt, now);
       release(attempt, headers, body.kind === "whole");
-      return failed(statusFailure(status, messageOfBody(body.text), wait));
+      return failed(statusFailure(status, messageOfBody(body.text), wait()));
     }
     const type = headers.get("content-type") ?? "";
     if (attempt.call.stream && /^\s*text\/html/i.test(type)) {
@@ -105,7 +118,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     return whole(response, attempt, wait);
   }
 
-  async function whole(response: Response, attempt: Attempt, wait: number | undefined): Promise<UpstreamReply> {
+  async function whole(response: Response, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
     const firstByteMs = now() - attempt.startedAt;
     const { headers } = response;
     const tooLarge = garbage(`the upstream's answer is larger than ${maxAnswerBytes} bytes`);
@@ -113,7 +126,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       attempt.end(true);
       return failed(tooLarge);
     }
-    const body = await readBody(response.body, maxAnswerBytes, attempt, now);
+    const body = await readAnswer(response, maxAnswerBytes, attempt, now);
     release(attempt, headers, body.kind === "whole");
     if (body.kind === "too_large") return failed(tooLarge);
     let answer: Json;
@@ -144,7 +157,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     return { kind: "stream", events: once(only), firstEventMs: now() - attempt.startedAt };
   }
 
-  async function stream(response: Response, attempt: Attempt, wait: number | undefined): Promise<UpstreamReply> {
+  async function stream(response: Response, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
     if (response.body === null) {
       release(attempt, response.headers, true);
       return failed(garbage("the upstream's stream is empty"));
@@ -157,7 +170,8 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();
-      return failed(wait === undefined ? failure : { retryAfterMs: wait, ...failure }, events.report);
+      const retryAfter = failure.retryAfterMs ?? wait();
+      return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
     }
     return { kind: "stream", events, firstEventMs: now() - attempt.startedAt };
   }
@@ -202,6 +216,13 @@ class IdleConnections {
   }
 }
 
+/** Milliseconds to wait as the answer asks, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
+function waitAsked(headers: Headers, nowMs: number): number | undefined {
+  const ms = headers.get("retry-after-ms");
+  if (ms !== null && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
+  return retryAfterMs(headers.get("retry-after"), nowMs);
+}
+
 function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamReply {
   const said = report.usage !== undefined || report.costNanoUsd !== undefined;
   return said ? { kind: "failure", failure, report } : { kind: "failure", failure };
@@ -232,6 +253,14 @@ async function* once(batch: readonly UpstreamEvent[]): AsyncGenerator<readonly U
 function isLoopback(url: string): boolean {
   const host = new URL(url).hostname;
   return host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+}
+
+/** Whether the machine's settings send the runtime's fetch through a proxy, so that a connection of our own proves nothing. */
+function behindProxy(url: string): boolean {
+  if (isLoopback(url)) return false;
+  return ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].some(
+    (name) => process.env[name] || process.env[name.toLowerCase()],
+  );
 }
 
 /** A header value that cannot be sent is found at start; the runtime's own message would show the key. */

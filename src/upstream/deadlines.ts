@@ -1,6 +1,6 @@
 import type { Clock, Timers } from "#domain/time.ts";
 
-/** What an attempt can wait for too long. `headers` includes the connect phase, which the runtime does not show. */
+/** What an attempt can wait for too long. */
 export type Phase = "connect" | "headers" | "first_event" | "idle" | "idle_data" | "total";
 
 /**
@@ -11,6 +11,7 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #expired: (phase: Phase) => void;
+  #checkpoint: { readonly at: number; readonly reached: () => void } | undefined;
   readonly #totalAt: number;
   #phase: Phase = "total";
   #phaseAt = Number.POSITIVE_INFINITY;
@@ -30,8 +31,13 @@ export class Deadlines {
   await(phase: Phase, at: number): void {
     this.#phase = phase;
     this.#phaseAt = at;
-    const next = Math.min(at, this.#totalAt);
+    const next = this.#next();
     if (next < this.#wakesAt) this.#sleep(next);
+  }
+
+  /** Calls `reached` at `at` if the attempt is not over by then; ends nothing by itself. To be set before `await`. */
+  checkpoint(at: number, reached: () => void): void {
+    this.#checkpoint = { at, reached };
   }
 
   /** Nothing is waited for but the total deadline: the reader is busy elsewhere. */
@@ -45,6 +51,10 @@ export class Deadlines {
     this.#cancel = undefined;
   }
 
+  #next(): number {
+    return Math.min(this.#phaseAt, this.#totalAt, this.#checkpoint?.at ?? Number.POSITIVE_INFINITY);
+  }
+
   #sleep(until: number): void {
     if (this.#over) return;
     this.#cancel?.();
@@ -56,7 +66,13 @@ export class Deadlines {
     this.#cancel = undefined;
     if (this.#over) return;
     const now = this.#clock.monotonic();
-    const at = Math.min(this.#phaseAt, this.#totalAt);
+    const checkpoint = this.#checkpoint;
+    if (checkpoint !== undefined && now >= checkpoint.at) {
+      this.#checkpoint = undefined;
+      checkpoint.reached();
+      if (this.#over) return;
+    }
+    const at = this.#next();
     if (now < at) {
       // A paused reader has only the total deadline left; `await` shortens the sleep again.
       this.#sleep(at);

@@ -44,10 +44,10 @@ function kindOf(status: number): UpstreamFailure["kind"] {
  * The failure in an object that carries `error` (in a 200, or in a stream's event); undefined when it carries none.
  * Its `code` counts as the status when it is a whole number from 400 to 599, else the status is 500.
  */
-export function errorIn(object: JsonObject, retryAfterMs?: number): UpstreamFailure | undefined {
+export function errorIn(object: JsonObject, wait?: () => number | undefined): UpstreamFailure | undefined {
   const error = object["error"];
-  if (error === undefined || error === null || error === false) return undefined;
-  return statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", retryAfterMs);
+  if (error === undefined || error === null || error === false || error === "") return undefined;
+  return statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
 }
 
 function statusOf(error: JsonObject): number {
@@ -77,23 +77,6 @@ export function messageOfBody(body: string): string {
     // Not JSON: a proxy's page or plain text. Tags are noise in a log line.
     return body.slice(0, 8 * maxMessageLength).replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, " ");
   }
-}
-
-/** Milliseconds to wait as `Retry-After` asks (seconds or HTTP-date), or `retry-after-ms`; undefined if absent or nonsense. */
-export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const ms = decimal(headers.get("retry-after-ms"));
-  if (ms !== undefined) return Math.ceil(ms);
-  const text = headers.get("retry-after");
-  const seconds = decimal(text);
-  if (seconds !== undefined) return Math.ceil(seconds * 1000);
-  // A date is spelled with a day's or month's name; without this check `Date.parse` would read "-5" as a year.
-  if (text === null || !/[a-z]{3}.*\d/i.test(text)) return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
-}
-
-function decimal(text: string | null): number | undefined {
-  return text !== null && /^\s*\d{1,10}(\.\d{1,6})?\s*$/.test(text) ? Number(text) : undefined;
 }
 
 /**
@@ -135,13 +118,16 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
     const when = answered ? "before the answer was whole" : "before an answer came";
     return { kind: "cut_off", message: `the upstream closed the connection ${when} (${code})`, dispatched: true };
   }
-  if (/HTTP|zlib|brotli|zstd|decompress|invalid/i.test(code)) {
+  if (/HTTP|Headers|zlib|brotli|zstd|decompress|invalid/i.test(code)) {
     return { kind: "garbage", message: `the upstream's answer is not valid HTTP (${code})`, dispatched: true };
+  }
+  if (/timed_?out|timeout/i.test(code)) {
+    return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };
   }
   return { kind: "cut_off", message: `the connection failed (${code || "no error code"})`, dispatched: true };
 }
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";
 }

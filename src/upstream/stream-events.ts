@@ -29,7 +29,6 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   /** The first batch, read by `first`, not yet handed out. */
   #opening: Batch | undefined;
   #batch: UpstreamEvent[] = [];
-  #real = false;
   #over = false;
   #idleFrom: number;
   #dataFrom: number;
@@ -71,13 +70,13 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
       const batch = await this.#read();
       for (const event of batch) {
         if (event.kind === "broken") {
-          if (!this.#real) return event.failure;
-        } else if (event.kind === "end" && !this.#real) {
+          if (!this.#judge.real) return event.failure;
+        } else if (event.kind === "end" && !this.#judge.real) {
           return { kind: "garbage", message: "the upstream's stream ended without content", dispatched: true };
         }
         if (event.kind !== "alive") opening.push(event);
       }
-      if (this.#real) {
+      if (this.#judge.real) {
         this.#pausedAt = this.#now();
         this.#idleFrom = this.#pausedAt;
         this.#dataFrom = this.#pausedAt;
@@ -167,8 +166,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     const judged = this.#judge.judge(data, name);
     switch (judged.kind) {
       case "chunk":
-        this.#batch.push(judged.event);
-        this.#real ||= judged.real;
+        this.#batch.push(judged);
         return;
       case "done":
         this.#done();
@@ -202,8 +200,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
       const judged = this.#over ? undefined : this.#judge.judge(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
       if (judged?.kind === "chunk") {
-        this.#batch.push(judged.event);
-        this.#real ||= judged.real;
+        this.#batch.push(judged);
       } else if (judged?.kind === "failed" && judged.failure.kind !== "garbage") this.#break(judged.failure);
     });
     if (!this.#over) this.#endOr({ kind: "cut_off", message: "the upstream's stream was cut off", dispatched: true });

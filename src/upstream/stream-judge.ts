@@ -6,21 +6,30 @@ import { isObject, usageReport } from "./usage.ts";
 /** More choices than anyone asks for; a bound on what an upstream can make us remember. */
 const maxChoices = 128;
 
-/** What one event came to. `real` is false for chunks that only open the stream (a role, an empty delta). */
+/** What one event came to. */
 export type Judged =
-  | { readonly kind: "chunk"; readonly event: UpstreamEvent & { readonly kind: "chunk" }; readonly real: boolean }
+  | (UpstreamEvent & { readonly kind: "chunk" })
   /** Nothing to pass on: an empty event or one that is no chunk. */
   | { readonly kind: "nothing" }
   | { readonly kind: "done" }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
+
+const nothing: Judged = { kind: "nothing" };
+const done: Judged = { kind: "done" };
+
+const open = 1;
+const finished = 2;
 
 /**
  * Judges a stream by its content. It has ended well when each choice that appeared has a finish reason; how the
  * connection ends says nothing, because a cut one can look like a clean close.
  */
 export class StreamJudge {
-  readonly #unfinished = new Set<number>();
-  readonly #finished = new Set<number>();
+  /** Per index: 0 for a choice that has not appeared, `open` or `finished`. */
+  readonly #choices = new Uint8Array(maxChoices);
+  #openChoices = 0;
+  #finishedChoices = 0;
+  #real = false;
   #report: UsageReport = {};
 
   get report(): UsageReport {
@@ -29,63 +38,81 @@ export class StreamJudge {
 
   /** Whether a choice appeared and all that appeared are finished. */
   get complete(): boolean {
-    return this.#finished.size > 0 && this.#unfinished.size === 0;
+    return this.#finishedChoices > 0 && this.#openChoices === 0;
   }
 
-  /** How many choices have finished. */
   get finishedChoices(): number {
-    return this.#finished.size;
+    return this.#finishedChoices;
+  }
+
+  /** Whether a chunk came that carries something: more than a role, which only opens the stream. */
+  get real(): boolean {
+    return this.#real;
   }
 
   judge(data: string, name: string): Judged {
-    if (data === "[DONE]") return { kind: "done" };
-    if (data.trim() === "") return { kind: "nothing" };
+    if (data.length < 16) {
+      const word = data.trim();
+      if (word === "[DONE]") return done;
+      if (word === "") return nothing;
+    }
     let chunk: Json;
     try {
       chunk = JSON.parse(data);
     } catch {
-      return data.trim() === "[DONE]" ? { kind: "done" } : garbage("an event that is not JSON");
+      return failedAs("an event that is not JSON");
     }
-    if (!isObject(chunk)) return garbage("an event that is not an object");
+    if (!isObject(chunk)) return failedAs("an event that is not an object");
     const usage = chunk["usage"];
-    if (isObject(usage)) this.#report = { ...this.#report, ...usageReport(usage) };
+    const hasUsage = isObject(usage);
+    if (hasUsage) this.#report = { ...this.#report, ...usageReport(usage) };
     const error = errorIn(chunk) ?? (name === "error" ? errorIn({ error: chunk }) : undefined);
     if (error !== undefined) return { kind: "failed", failure: error };
     const choices = chunk["choices"];
-    if (choices === undefined || choices === null) {
-      if (!isObject(usage)) return { kind: "nothing" };
+    if (!Array.isArray(choices)) {
+      if (choices !== undefined && choices !== null) return failedAs("a chunk whose choices are not a list");
+      if (!hasUsage) return nothing;
+      this.#real = true;
       // Some servers leave the empty list out of the usage chunk; readers of chunks count on it.
       const whole = { ...chunk, choices: [] };
-      return { kind: "chunk", event: { kind: "chunk", raw: JSON.stringify(whole), chunk: whole }, real: true };
+      return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
     }
-    if (!Array.isArray(choices)) return garbage("a chunk whose choices are not a list");
-    let real = isObject(usage);
     for (const choice of choices) {
-      const seen = this.#see(choice);
-      if (typeof seen === "object") return { kind: "failed", failure: seen };
-      real ||= seen;
+      const failure = this.#see(choice);
+      if (failure !== undefined) return { kind: "failed", failure };
     }
-    return { kind: "chunk", event: { kind: "chunk", raw: data, chunk }, real };
+    if (hasUsage) this.#real = true;
+    return { kind: "chunk", raw: data, chunk };
   }
 
-  /** Takes note of one choice; true when it carries something. */
-  #see(choice: Json): boolean | UpstreamFailure {
-    if (!isObject(choice)) return garbage("a choice that is not an object").failure;
+  /** Takes note of one choice; gives a failure when it is one. */
+  #see(choice: Json): UpstreamFailure | undefined {
+    if (!isObject(choice)) return garbage("a choice that is not an object");
     const index = choice["index"] ?? 0;
     if (typeof index !== "number" || !Number.isInteger(index) || index < 0 || index >= maxChoices) {
-      return garbage("a choice without a usable index").failure;
+      return garbage("a choice without a usable index");
     }
     const error = errorIn(choice);
     if (error !== undefined) return error;
     const finish = choice["finish_reason"];
     if (typeof finish === "string" && finish !== "") {
       if (finish === "error") return statusFailure(500, "the upstream ended its stream with an error");
-      this.#unfinished.delete(index);
-      this.#finished.add(index);
-      return true;
+      this.#mark(index, finished);
+      this.#real = true;
+      return undefined;
     }
-    if (!this.#finished.has(index)) this.#unfinished.add(index);
-    return carriesSomething(choice["delta"]) || (typeof choice["text"] === "string" && choice["text"] !== "");
+    if (this.#choices[index] === 0) this.#mark(index, open);
+    if (!this.#real) this.#real = carriesSomething(choice["delta"]);
+    return undefined;
+  }
+
+  #mark(index: number, state: typeof open | typeof finished): void {
+    const before = this.#choices[index];
+    if (before === finished) return;
+    if (before === open) this.#openChoices--;
+    if (state === open) this.#openChoices++;
+    else this.#finishedChoices++;
+    this.#choices[index] = state;
   }
 }
 
@@ -101,6 +128,10 @@ function carriesSomething(delta: Json | undefined): boolean {
   return false;
 }
 
-function garbage(what: string): { kind: "failed"; failure: UpstreamFailure } {
-  return { kind: "failed", failure: { kind: "garbage", message: `the upstream sent ${what}`, dispatched: true } };
+function garbage(what: string): UpstreamFailure {
+  return { kind: "garbage", message: `the upstream sent ${what}`, dispatched: true };
+}
+
+function failedAs(what: string): Judged {
+  return { kind: "failed", failure: garbage(what) };
 }

@@ -268,7 +268,7 @@ describe("whatever comes in", () => {
       ];
       const start = performance.now();
       assessed({ messages });
-      expect(performance.now() - start).toBeLessThan(250); // a square would take many seconds
+      expect(performance.now() - start).toBeLessThan(3_000); // some milliseconds; a square would take minutes
     }
   });
 });

@@ -39,7 +39,7 @@ export function assess(
 ): Assessment {
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
-  const features = featuresOf(conversation.ask);
+  const features = featuresOf(conversation.subject);
   const kind = said.taskFields.kind ?? kindOf(features);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 

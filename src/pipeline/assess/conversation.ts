@@ -1,5 +1,5 @@
 import type { ChatMessage, Json, JsonObject } from "#domain/chat.ts";
-import { toolResultIn, withoutHarness } from "./harness.ts";
+import { onlyGoesOn, saidByHarness, toolResultIn, withoutHarness } from "./harness.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
 
@@ -29,6 +29,8 @@ export interface ToolResult {
 export interface Conversation {
   /** What the user wants now, without what the harness wrapped around it. */
   readonly ask: string;
+  /** What the work is about: the ask, or the one before it when the ask says only to go on. */
+  readonly subject: string;
   /** Whether the newest user message, in the user's own words, carries `[reasoning:high]`. */
   readonly asksForHighReasoning: boolean;
   /** Tool calls since the ask. */
@@ -45,7 +47,7 @@ export interface Conversation {
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
-  const { ask, at, newest } = newestAsk(messages);
+  const { ask, subject, at, newest } = newestAsk(messages);
   const calls: ToolCall[] = [];
   const byId = new Map<string, ToolCall>();
   const answers: { call: ToolCall | undefined; content: Json | undefined }[] = [];
@@ -69,6 +71,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   }
   return {
     ask,
+    subject,
     asksForHighReasoning: carriesMarker(newest),
     calls,
     results: answers.slice(-resultsRead).map(({ call, content }) => ({
@@ -81,22 +84,35 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   };
 }
 
+interface NewestAsk {
+  readonly ask: string;
+  readonly subject: string;
+  /** Index of the ask's message; -1 when no user has spoken. */
+  readonly at: number;
+  /** The newest user message, whole. */
+  readonly newest: string;
+}
+
 /** The newest user message that says something of the user's own; the newest at all when none does. */
-function newestAsk(messages: readonly ChatMessage[]): { ask: string; at: number; newest: string } {
+function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
   const oldest = Math.max(0, messages.length - messagesBack);
   let newest: { text: string; at: number } | undefined;
+  let found: { ask: string; at: number } | undefined;
   for (let at = messages.length - 1; at >= oldest; at--) {
     const message = messages[at];
     if (message?.role !== "user") continue;
     const text = textOf(message["content"]);
     newest ??= { text, at };
     const shown = windowOf(text, askHead, askTail);
-    if (toolResultIn(shown) !== undefined) continue;
+    if (saidByHarness(shown) || toolResultIn(shown) !== undefined) continue;
     const ask = withoutHarness(shown);
-    if (ask !== "") return { ask, at, newest: newest.text };
+    if (ask === "") continue;
+    found ??= { ask, at };
+    if (!onlyGoesOn(ask)) return { ...found, subject: ask, newest: newest.text };
   }
-  if (newest === undefined) return { ask: "", at: -1, newest: "" };
-  return { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at, newest: newest.text };
+  if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "" };
+  found ??= { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at };
+  return { ...found, subject: found.ask, newest: newest.text };
 }
 
 /** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */

@@ -41,6 +41,44 @@ describe("the newest ask", () => {
     expect(assessed({ messages }).task.instruction).toBe(ask);
   });
 
+  test("is not what the harness says in the user's name", () => {
+    const said = ["[ERROR] You did not use a tool in your previous response!", "[Request interrupted by user]"];
+    for (const content of said) {
+      expect(
+        assessed({
+          messages: [
+            { role: "user", content: ask },
+            { role: "user", content },
+          ],
+        }).task.instruction,
+      ).toBe(ask);
+    }
+  });
+
+  test("inherits kind and dimensions from the ask before it when it says only to go on", () => {
+    const hard = "Design a distributed job queue with exactly-once delivery, failover and sharding.";
+    const before = assessed({ ask: hard }).task;
+    for (const content of ["continue", "Yes, go ahead.", "ok", "继续", "weiter"]) {
+      const messages = [
+        { role: "user", content: hard },
+        { role: "assistant", content: "Shall I?" },
+        { role: "user", content },
+      ];
+      const { kind, reasoning_requirement, dependency_depth } = before;
+      expect(assessed({ messages }).task).toMatchObject({
+        instruction: content,
+        kind,
+        reasoning_requirement,
+        dependency_depth,
+      });
+    }
+    const other = [
+      { role: "user", content: hard },
+      { role: "user", content: "Thanks. What is 2 + 2?" },
+    ];
+    expect(assessed({ messages: other }).task.reasoning_requirement).toBeLessThan(0.3);
+  });
+
   test("is what there is when nothing in it is the user's own", () => {
     expect(
       assessed({ messages: [{ role: "user", content: "<context>only this</context>" }] }).task.instruction,

@@ -5,7 +5,7 @@ import type { Topic } from "./vocabulary.ts";
 /** Words into an ask within which its main verb is expected. */
 const opening = 6;
 /** Words into an ask within which its topic is named, where the topic guards it. */
-const early = 15;
+const earlyWords = 15;
 
 /**
  * The kind of work an ask is. What is to be *done* goes before what it is *about*: a summary of a text on logins is a
@@ -16,7 +16,9 @@ export function kindOf(features: AskFeatures): TaskKind {
   const { topics } = features;
   const has = (topic: Topic) => topics.count(topic) > 0;
   const opens = (topic: Topic) => topics.first(topic) < opening;
-  if (topics.words === 0) return "OTHER";
+  const early = (topic: Topic) => topics.first(topic) < earlyWords;
+  // A question with answers to choose from is a quiz, whatever words stand in it.
+  if (topics.words === 0 || (features.options >= 3 && features.codeLines < 3)) return "OTHER";
 
   if (explains(features) && !(has("summarize") && opens("summarize"))) return explainedKind(features);
   if (opens("summarize")) return "SUMMARIZE";
@@ -37,13 +39,13 @@ export function kindOf(features: AskFeatures): TaskKind {
   if (failing(features)) return "DEBUG";
   if (opens("designing")) return "ARCHITECTURE";
   if (opens("reviewing")) return "OTHER";
-  if (has("testing")) return "TEST";
+  if (early("testing")) return "TEST";
   if (has("proof")) return "OTHER";
   if (has("coding") || features.codeLines >= 3) return "CODING";
-  if (has("summarize")) return "SUMMARIZE";
-  if (has("classify")) return "CLASSIFY";
-  if (has("researching")) return "RESEARCH";
-  if (has("designing")) return "ARCHITECTURE";
+  if (early("summarize")) return "SUMMARIZE";
+  if (early("classify")) return "CLASSIFY";
+  if (early("researching")) return "RESEARCH";
+  if (early("designing")) return "ARCHITECTURE";
   return "OTHER";
 }
 
@@ -72,21 +74,20 @@ function failing({ topics, traceLines }: AskFeatures): boolean {
 /** A destructive verb on stored data, or a migration that cannot be undone. */
 export function destroys({ topics }: AskFeatures): boolean {
   const destructive = topics.count("destructive");
-  if (destructive === 0 || topics.first("destructive") >= early) return false;
+  if (destructive === 0 || topics.first("destructive") >= earlyWords) return false;
   return topics.count("data") + topics.count("production") + topics.count("migrating") > 0 || destructive >= 2;
 }
 
 /**
  * The guarded topic an ask is about. Words that everyday talk shares (a charge, a token, security) count in full only
- * after an order to do something ("add …", "fix …"), and otherwise only beside plainer ones; a quiz is about none.
+ * after an order to do something ("add …", "fix …"), and otherwise only beside plainer ones.
  */
 export function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | undefined {
   const { topics } = features;
-  if (features.options >= 3) return undefined;
   const looks = topics.count("interface") > 0;
   const ordered = topics.first("acting") < 2 && !looks && features.numbers < 4;
   const weight = (strong: Topic, weak: Topic) => {
-    if (Math.min(topics.first(strong), topics.first(weak)) >= early) return 0;
+    if (Math.min(topics.first(strong), topics.first(weak)) >= earlyWords) return 0;
     const known = topics.count(strong);
     return known === 0 && !ordered ? 0 : known + topics.count(weak) * (ordered ? 1 : 0.5);
   };

@@ -1,4 +1,5 @@
 import type { Conversation, ToolCall, ToolResult } from "./conversation.ts";
+import { changesFiles, runsThings } from "./tools.ts";
 
 /** How the loop has gone since the ask. */
 export interface LoopSignals {
@@ -30,15 +31,6 @@ export function loopSignalsOf(conversation: Conversation): LoopSignals {
   };
 }
 
-const editing =
-  /edit|write|replace|patch|apply_?diff|insert|create_?file|new_?file|delete_?file|remove_?file|rename|move_?file/i;
-const notFiles = /todo|plan|memory|note|stdin/i;
-
-/** Whether a tool changes files, by its name. */
-export function changesFiles(toolName: string): boolean {
-  return editing.test(toolName) && !notFiles.test(toolName);
-}
-
 /** Distinct files are counted up to here: the hard rule's trigger lies far below. */
 const filesCounted = 200;
 const pathInArguments =
@@ -57,9 +49,6 @@ function filesTouchedBy(calls: readonly ToolCall[]): number {
   }
   return Math.min(paths.size, filesCounted);
 }
-
-const running = /bash|shell|exec|run|command|terminal|test|build|lint|compile|check|python|node|sql|code/i;
-const reading = /read|view|cat|open|get|list|ls|grep|search|find|glob|fetch|browse/i;
 
 /** What a failure begins with when a tool itself reports it. */
 const refusalAtStart =
@@ -86,7 +75,7 @@ const exitedBadly = /\b(?:[Ee]xit(?:ed with)?(?: code| status)?|returncode|exit_
 /** The signature of the error a result shows; undefined when it shows none. */
 function errorIn({ call, text }: ToolResult): string | undefined {
   const name = call?.name ?? "";
-  const runs = running.test(name) || !(name === "" || reading.test(name) || changesFiles(name));
+  const runs = runsThings(name);
   const tellsExit = runs && (text.includes("exit") || text.includes("Exit") || text.includes("returncode"));
   if (tellsExit && exitedWell.test(text)) return undefined;
   const refusal = refusalAtStart.exec(text)?.[0];
@@ -155,8 +144,7 @@ const passedTests = /\b\d{1,6} (?:passed|passing|pass)\b|\btest result: ok|^OK\b
 
 function failedTestsIn(results: readonly ToolResult[]): number {
   for (let index = results.length - 1; index >= 0; index--) {
-    const name = results[index]?.call?.name ?? "";
-    if (reading.test(name) && !running.test(name)) continue;
+    if (!runsThings(results[index]?.call?.name ?? "")) continue;
     const text = results[index]?.text ?? "";
     const failed = failedIn(text, "ail") ?? failedIn(text, "FAILED (");
     if (failed !== undefined) return failed;

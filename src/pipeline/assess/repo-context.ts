@@ -1,14 +1,12 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import type { Conversation } from "./conversation.ts";
-import { changesFiles } from "./loop-signals.ts";
 import { textOf } from "./text-window.ts";
+import { worksInRepository } from "./tools.ts";
 
 /** Messages looked at for diffs, newest first, and characters of each. */
 const messagesSearched = 32;
 const charactersSearched = 20_000;
 
-const readsFiles =
-  /^(?:read|view|cat|open)_?(?:file|files)?$|read_?file|list_?(?:dir|files)|glob|grep|codebase|workspace|repo/i;
 const agentPrompt =
   /\b(?:aider|cline|roo code|opencode|claude code|codex cli|cursor|github copilot|openhands|swe-agent|goose)\b|SEARCH\/REPLACE|\b(?:working directory|codebase|repository|workspace)\b/i;
 const pathOfCode =
@@ -20,16 +18,12 @@ const pathOfCode =
  */
 export function repoContextIn(conversation: Conversation, messages: readonly ChatMessage[]): boolean {
   const { tools, calls, system, ask } = conversation;
-  if (tools.some(worksOnFiles) || calls.some(({ name }) => worksOnFiles(name))) return true;
+  if (tools.some(worksInRepository) || calls.some(({ name }) => worksInRepository(name))) return true;
   if (agentPrompt.test(system)) return true;
   if (pathOfCode.test(ask.slice(0, 2_000))) return true;
   return messages
     .slice(-messagesSearched)
     .some((message) => hasDiff(textOf(message["content"]).slice(0, charactersSearched)));
-}
-
-function worksOnFiles(tool: string): boolean {
-  return changesFiles(tool) || readsFiles.test(tool);
 }
 
 function hasDiff(text: string): boolean {

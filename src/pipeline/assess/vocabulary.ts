@@ -6,9 +6,9 @@
 const vocabulary = {
   // What is to be done.
   summarize:
-    "summar* summary tl;dr tldr the_gist synopsis recap condense shorten abridge digest minutes key_points main_points main_findings key_takeaways takeaways short_version briefly_describe brief_overview brief_summary zusammenfass* fasse kurzfassung résum* resum* sintetiz* кратк* резюм* обобщи* суммир* 总结 概括 摘要 概述 归纳 简述",
+    "summar* summary tl;dr tldr the_gist synopsis recap condense shorten abridge into_minutes meeting_minutes key_points main_points main_findings key_takeaways takeaways short_version briefly_describe brief_overview brief_summary zusammenfass* fasse kurzfassung résum* resum* sintetiz* кратк* резюм* обобщи* суммир* 总结 概括 摘要 概述 归纳 简述",
   classify:
-    "classif* categori* sentiment label labels labelled bucket_the which_category which_label spam true_or_false tag_each assign_severity assign_a assign_priority flag_the put_each sort_these sort_the_following group_these triage is_this_a is_this_e-mail is_this_email klassifiz* kategoris* einordn* catégoris* clasifi* categoriz* классифиц* категориз* 分类 归类 标注 情感",
+    "classif* categori* sentiment_of sentiment one_label label_the label_each bucket_the which_category which_label spam true_or_false tag_each assign_severity assign_a assign_priority flag_the put_each sort_these sort_the_following group_these triage is_this_a is_this_e-mail is_this_email klassifiz* kategoris* einordn* catégoris* clasifi* categoriz* классифиц* категориз* 分类 归类 标注 情感",
   testing:
     "unit_test* write_tests write_test add_tests add_test e2e end_to_end_test* end-to-end_test* integration_test* smoke_test* regression_test* snapshot_test* property_test* load_test* test_suite test_cases test_case test_plan test_coverage branch_coverage coverage fixture fixtures pytest vitest jest mocha junit playwright mock mocks tests_for test_for tests_that test_that tests_proving a_test unittest* modultest* tests_unitaires pruebas_unitarias testes_unitários тест* юнит-тест* 单元测试 集成测试 测试用例 编写测试 写测试",
   debugging:
@@ -70,10 +70,12 @@ const vocabulary = {
     "then after_that first second third finally next step steps step_by_step afterwards before_that and_then dann danach zuerst ensuite puis luego después depois затем потом сначала 然后 接着 首先 最后 步骤",
   quantity:
     "calculate compute find evaluate determine solve integral derivative probability equation matrix vector average percentage ratio rate per total remaining sum product velocity energy pressure temperature moles voltage berechne calcule calcula вычисли найди 计算 求",
+  joining:
+    "and_also also both each respectively as_well_as in_addition additionally every und_auch jeweils sowie également ainsi_que también además também além также каждый 以及 同时 分别",
+  negating:
+    "not no never except none cannot can't don't doesn't isn't won't nicht kein keine nie pas jamais sauf nunca ningún não sem не нет никогда 不 没有 除了",
   vague:
     "something somehow stuff things better improve improvement clean_up nice good best some_way whatever it this that these fix_it make_it etc maybe perhaps irgendwie besser mejor mejorar améliore улучш* как-то 改进 优化一下",
-  everyday:
-    "simple simply basic quick quickly short easy just small tiny one-liner hello_world typo einfach sencillo fácil прост* 简单",
 } as const;
 
 export type Topic = keyof typeof vocabulary;
@@ -129,20 +131,41 @@ for (let code = 0; code < classOf.length; code++) classOf[code] = isHan(code) ? 
 /** What topics a text speaks of, how often, and where it first does. */
 export interface TopicCounts {
   readonly words: number;
+  /** Different words among them, within a few of the exact number. */
+  readonly distinctWords: number;
   count(topic: Topic): number;
   /** Index of the first word (not character) of the topic; Infinity when it does not occur. */
   first(topic: Topic): number;
 }
+
+/** Bits by which words already seen are known; a power of two. */
+const seenBits = 4_096;
 
 /** Counts the vocabulary's terms in one pass over a text, which the caller keeps short. Longest term wins at each word. */
 export function topicCountsOf(text: string): TopicCounts {
   const lower = text.toLowerCase();
   const counts = new Uint16Array(topics.length);
   const firsts = new Float64Array(topics.length).fill(Number.POSITIVE_INFINITY);
+  const seen = new Uint32Array(seenBits / 32);
   let words = 0;
+  let distinctWords = 0;
   let before = 0;
-  for (let at = 0; at < lower.length; at++) {
-    const kind = classOf[lower.charCodeAt(at)] ?? 0;
+  let hash = 0;
+  for (let at = 0; at <= lower.length; at++) {
+    const code = at < lower.length ? lower.charCodeAt(at) : 32;
+    const kind = classOf[code] ?? 0;
+    if (before !== 0 && (kind !== 1 || before === 2)) {
+      // A word has ended: is it new? Two words in one bit are rare enough at the lengths that are read.
+      const bit = (hash ^ (hash >>> 15)) & (seenBits - 1);
+      const mask = 1 << (bit & 31);
+      const slot = seen[bit >>> 5] ?? 0;
+      if ((slot & mask) === 0) {
+        distinctWords++;
+        seen[bit >>> 5] = slot | mask;
+      }
+      hash = 0;
+    }
+    if (kind !== 0) hash = Math.imul(hash ^ code, 0x01000193) + code;
     if (kind !== 0 && (kind === 2 || before !== 1)) {
       const found = longestTerm(lower, at);
       if (found !== undefined) {
@@ -157,6 +180,7 @@ export function topicCountsOf(text: string): TopicCounts {
   }
   return {
     words,
+    distinctWords,
     count: (topic) => counts[placeOf.get(topic) ?? 0] ?? 0,
     first: (topic) => firsts[placeOf.get(topic) ?? 0] ?? Number.POSITIVE_INFINITY,
   };

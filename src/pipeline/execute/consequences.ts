@@ -44,6 +44,8 @@ export function verdictOf(failure: UpstreamFailure): Verdict {
       return failure.retryAfterMs === undefined ? { kind } : { kind, retryAfterMs: failure.retryAfterMs };
     case "ignored":
       return { kind };
+    case "failure":
+      return { kind, reason, ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }) };
     default:
       return { kind, reason };
   }

@@ -77,6 +77,7 @@ export async function execute(
   let triesOnModel = 0;
   let sent = 0;
   let freeRepeats = 1;
+  let fresh = false;
 
   const close = (closed: ClosedAttempt): void => {
     attempts.push(closed.record);
@@ -150,9 +151,11 @@ export async function execute(
         stream: order.stream,
         timeoutsMs: timeoutsOf(model, policy, order.deadlineMs - ports.clock.monotonic()),
         requestId: order.decisionId,
+        ...(fresh ? { freshConnection: true } : {}),
       },
       signal,
     );
+    fresh = false;
     if (answer.kind === "answer") {
       return {
         kind: "answered",
@@ -164,17 +167,26 @@ export async function execute(
       };
     }
     if (answer.kind === "stream") {
+      // A long answer must not keep the next probe of a recovering model waiting.
+      permit.answering();
       return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
     }
 
     const failure = safe(answer.failure, order.configuration);
     const nowMs = ports.clock.monotonic();
     if (failure.kind === "aborted" || signal.aborted) {
-      close(closeAbandoned(attempt, {}, failure.dispatched ? order.abandonedCost(model) : undefined, nowMs));
+      close(
+        closeAbandoned(
+          attempt,
+          answer.report ?? {},
+          failure.dispatched ? order.abandonedCost(model) : undefined,
+          nowMs,
+        ),
+      );
       finish();
       return { kind: "caller_gone", attempts };
     }
-    close(closeFailed(attempt, failure, {}, nowMs));
+    close(closeFailed(attempt, failure, answer.report ?? {}, nowMs));
     last = { failure, model: model.key };
 
     const next: Consequence["next"] = consequences[failure.kind].next;
@@ -183,6 +195,7 @@ export async function execute(
       // A kept-alive connection that had died unseen says nothing about the model; a fresh one is due.
       freeRepeats -= 1;
       triesOnModel -= 1;
+      fresh = true;
       continue;
     }
     if (!ports.retryBudget.take()) break;

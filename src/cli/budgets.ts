@@ -1,0 +1,153 @@
+import { Command, InvalidArgumentError } from "commander";
+import { formatUsd, type NanoUsd, parseUsd } from "#domain/money.ts";
+import { dayAccountOf, goalAccountOf } from "#ledger/books.ts";
+import { adhocGoal } from "#ledger/ledger.ts";
+import { type BookedAccount, type Books, openBooks } from "#ledger/open-books.ts";
+import { exitCodes, exitWith, printJson } from "./exit.ts";
+import { textTable } from "./table.ts";
+
+/** `smart-gateway budgets`: what is spent and held, whether the books balance, and an operator's own caps. */
+export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
+  const command = new Command("budgets").description("what is spent and held, and whether the books balance");
+  command
+    .command("show", { isDefault: true })
+    .description("print caps, spent, held and left, by day and by goal")
+    .option("--limit <count>", "accounts to print", wholeNumber, 50)
+    .option("--json", "print {accounts, more}; amounts in USD, as text")
+    .action((options: { readonly limit: number; readonly json?: true }) =>
+      withBooks(env, async (books) => {
+        const { accounts, more } = await books.accounts(options.limit);
+        if (options.json) return printJson({ accounts: accounts.map(recordOf), more });
+        if (accounts.length === 0) return console.log("Nothing has been spent or held yet.");
+        console.log(
+          textTable(
+            ["ACCOUNT", "SPENT USD", "HELD USD", "HARD CAP USD", "LEFT USD", "CAP FROM"],
+            accounts.map((account) => {
+              const { id, spent_usd, held_usd, hard_cap_usd, left_usd, cap_from } = recordOf(account);
+              return [id, spent_usd, held_usd, hard_cap_usd ?? "-", left_usd ?? "-", cap_from ?? "-"];
+            }),
+          ),
+        );
+        if (more > 0) console.log(`\n${more} more; --limit shows them.`);
+      }),
+    );
+  command
+    .command("audit")
+    .description("recompute every counter from the reservations and entries; exit code 1 when one is wrong")
+    .option("--json", "print the report: counts, findings (wrong) and remarks (worth knowing)")
+    .action((options: { readonly json?: true }) =>
+      withBooks(env, async (books) => {
+        const report = await books.audit();
+        const clean = report.findings.length === 0;
+        if (options.json) printJson({ ok: clean, ...report });
+        else {
+          const { accounts, reservations, open, entries } = report;
+          console.log(`${accounts} accounts, ${reservations} reservations (${open} open), ${entries} entries`);
+          for (const { check, id, detail } of report.findings) console.log(`WRONG   ${check}  ${id}: ${detail}`);
+          for (const { check, id, detail } of report.remarks) console.log(`remark  ${check}  ${id}: ${detail}`);
+          console.log(clean ? "The books balance." : "The books do not balance.");
+        }
+        if (!clean) exitWith(exitCodes.failed);
+      }),
+    );
+  command
+    .command("set")
+    .description("set a hard cap of your own for a goal or a day; it beats the policy's until it is cleared")
+    .option("--goal <goal>", "the goal, as `session/goal`; `adhoc` for today's requests without one")
+    .option("--day <YYYY-MM-DD>", "the UTC day, or `today`", dayOrToday)
+    .option("--hard-usd <amount>", "the cap in US dollars, such as 7.50", usd)
+    .option("--clear", "give the cap back to the policy")
+    .option("--json", "print the account and its cap")
+    .action((options: SetOptions) =>
+      withBooks(env, async (books) => {
+        const problem = problemOf(options);
+        if (problem !== undefined) {
+          console.error(problem);
+          return exitWith(exitCodes.badUsage);
+        }
+        const today = await books.today();
+        const account =
+          options.goal !== undefined
+            ? goalAccountOf(options.goal, today)
+            : dayAccountOf(options.day === undefined || options.day === "today" ? today : options.day);
+        const cap = options.hardUsd ?? null;
+        await books.setCap(account, cap);
+        if (options.json) return printJson({ account, hard_cap_usd: cap === null ? null : formatUsd(cap) });
+        console.log(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
+        if (options.goal === adhocGoal)
+          console.log("Requests without a goal start anew each UTC day, and so does their cap.");
+      }),
+    );
+  return command;
+}
+
+interface SetOptions {
+  readonly goal?: string;
+  readonly day?: string;
+  readonly hardUsd?: NanoUsd;
+  readonly clear?: true;
+  readonly json?: true;
+}
+
+function problemOf({ goal, day, hardUsd, clear }: SetOptions): string | undefined {
+  if ((goal === undefined) === (day === undefined)) return "say which cap: either --goal or --day";
+  if ((hardUsd === undefined) === (clear === undefined)) return "say what it should be: either --hard-usd or --clear";
+  return undefined;
+}
+
+async function withBooks(env: NodeJS.ProcessEnv, work: (books: Books) => Promise<void>): Promise<void> {
+  const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
+  if (!/^(sqlite:|postgres(ql)?:\/\/)/.test(url)) {
+    console.error("DATABASE_URL must begin with sqlite: or postgres://");
+    return exitWith(exitCodes.badUsage);
+  }
+  let books: Books | undefined;
+  try {
+    books = await openBooks(url);
+    await work(books);
+  } catch (error) {
+    // Never the URL: it may carry a password.
+    console.error(`The budget store could not be read: ${error instanceof Error ? error.message : "unknown error"}`);
+    exitWith(exitCodes.failed);
+  } finally {
+    await books?.close();
+  }
+}
+
+function recordOf({ id, spent, held, overrun, hard, ownHard }: BookedAccount) {
+  const cap = ownHard ?? hard;
+  return {
+    id,
+    spent_usd: formatUsd(spent),
+    held_usd: formatUsd(held),
+    overrun_usd: formatUsd(overrun),
+    hard_cap_usd: cap === null ? null : formatUsd(cap),
+    left_usd: cap === null ? null : formatUsd(Math.max(0, cap - spent - held)),
+    cap_from: cap === null ? null : ownHard === null ? "policy" : "operator",
+  };
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError("a whole number from 1 to 999999");
+  return Number(text);
+}
+
+function usd(text: string): NanoUsd {
+  // Rounded down: a cap never allows more than was written.
+  const amount = parseUsd(text, "down");
+  if (amount === undefined) throw new InvalidArgumentError("an amount in US dollars, such as 7.50");
+  return amount;
+}
+
+function dayOrToday(text: string): string {
+  if (text === "today") return text;
+  const parsed = Date.parse(`${text}T00:00:00Z`);
+  if (
+    !/^\d{4}-\d{2}-\d{2}$/.test(text) ||
+    Number.isNaN(parsed) ||
+    new Date(parsed).toISOString().slice(0, 10) !== text
+  ) {
+    throw new InvalidArgumentError("a UTC day as YYYY-MM-DD, or today");
+  }
+  return text;
+}

@@ -1,0 +1,101 @@
+import { PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { openSqlite } from "#db/sqlite.ts";
+import { type UtcDay, utcDayOf } from "#domain/time.ts";
+import { type AuditReport, audit, type Query } from "./audit.ts";
+
+/** The books as operators see them: beside running gateways, without being one. */
+export interface Books {
+  /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
+  accounts(limit: number): Promise<{ readonly accounts: readonly BookedAccount[]; readonly more: number }>;
+  audit(): Promise<AuditReport>;
+  /** An operator's own hard cap for an account; null gives it back to the policy. Running gateways obey it at once. */
+  setCap(account: string, hardNanoUsd: number | null): Promise<void>;
+  today(): Promise<UtcDay>;
+  close(): Promise<void>;
+}
+
+export interface BookedAccount {
+  readonly id: string;
+  readonly spent: number;
+  readonly held: number;
+  readonly overrun: number;
+  /** The hard cap that the last admission was measured against; null before the first. */
+  readonly hard: number | null;
+  readonly ownHard: number | null;
+}
+
+/** Opens the books of a database URL. Rejects when they cannot be reached or belong to a newer release. */
+export async function openBooks(databaseUrl: string): Promise<Books> {
+  if (databaseUrl === "sqlite::memory:")
+    throw new Error("an in-memory database ends with its gateway: there is nothing to open");
+  if (databaseUrl.startsWith("sqlite:")) {
+    const db = openSqlite(databaseUrl.slice("sqlite:".length));
+    const query: Query = async (sql) => db.query<Record<string, unknown>, []>(sql).all();
+    return booksOver(
+      { query, begin: "BEGIN", end: "COMMIT", now: async () => Date.now() },
+      async (account, cap) => {
+        db.run(
+          "INSERT INTO account (id, own_hard) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard",
+          [account, cap],
+        );
+      },
+      async () => db.close(),
+    );
+  }
+  const connection = new PostgresConnection(databaseUrl, 60_000);
+  const query: Query = async (sql) => (await connection.run(sql))[0] ?? [];
+  await query("SELECT id FROM account LIMIT 1").catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  const now = async () => Number((await query("SELECT extract(epoch FROM now()) * 1000 AS now_ms"))[0]?.["now_ms"]);
+  return booksOver(
+    // One snapshot for all checks: a balance taken while money moves would not balance.
+    { query, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", end: "COMMIT", now },
+    async (account, cap) => {
+      await query(
+        `INSERT INTO account (id, own_hard) VALUES (${textLiteral(account)}, ${cap ?? "NULL"})
+         ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard`,
+      );
+    },
+    () => connection.close(),
+  );
+}
+
+function booksOver(
+  store: { readonly query: Query; readonly begin: string; readonly end: string; readonly now: () => Promise<number> },
+  setCap: Books["setCap"],
+  close: Books["close"],
+): Books {
+  const { query, now } = store;
+  return {
+    setCap,
+    close,
+    today: async () => utcDayOf(await now()),
+    async audit() {
+      await query(store.begin);
+      try {
+        return await audit(query, await now());
+      } finally {
+        await query(store.end);
+      }
+    },
+    async accounts(limit) {
+      const rows = await query(
+        `SELECT id, spent, held, overrun, hard, own_hard FROM account
+         ORDER BY CASE WHEN id LIKE 'day/%' THEN 0 ELSE 1 END, CASE WHEN id LIKE 'day/%' THEN id END DESC,
+           spent + held DESC, id LIMIT ${Math.floor(limit) + 1}`,
+      );
+      const total = Number((await query("SELECT count(*) AS count FROM account"))[0]?.["count"]);
+      const accounts = rows.slice(0, limit).map((row) => ({
+        id: String(row["id"]),
+        spent: Number(row["spent"]),
+        held: Number(row["held"]),
+        overrun: Number(row["overrun"]),
+        hard: row["hard"] === null ? null : Number(row["hard"]),
+        ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
+      }));
+      return { accounts, more: Math.max(0, total - accounts.length) };
+    },
+  };
+}

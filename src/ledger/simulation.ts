@@ -1,0 +1,631 @@
+import { nanoUsd } from "#domain/money.ts";
+import type { Clock, Random, Timers, UtcDay } from "#domain/time.ts";
+import { BatchedLedger } from "./batched-ledger.ts";
+import {
+  type AccountId,
+  type Batch,
+  type BatchReply,
+  chargedOf,
+  expiryGraceMs,
+  isOpen,
+  type NodeIdentity,
+  type Operation,
+  type OperationReply,
+} from "./books.ts";
+import type { Ledger, Reservation, ReservationId, Resolution } from "./ledger.ts";
+import { imbalances, MemoryStore } from "./memory-store.ts";
+import { type Due, type Store, StoreFailure } from "./store.ts";
+
+/**
+ * Gateways, a store and an upstream in virtual time, with everything that can go wrong going wrong at every await: lost
+ * commit replies, commits that land late, outages, crashes, clocks that jump, callers that leave, an upstream that bills and
+ * then resets. One seed is one history, always the same.
+ *
+ * Two judges: an auditor, which is the ledger told again in the plainest way and predicts every reply; and the upstream's
+ * own bill, which no charge may be below and no cap below that.
+ */
+export interface SimulationReport {
+  readonly seed: number;
+  readonly held: number;
+  readonly refused: number;
+  readonly unavailable: number;
+  readonly crashes: number;
+  readonly lostReplies: number;
+  readonly billed: number;
+  readonly spent: number;
+}
+
+export class SimulationFailure extends Error {
+  override readonly name = "SimulationFailure";
+}
+
+const goalCap = nanoUsd(1_000);
+const dayCap = nanoUsd(2_400);
+const goals = ["alpha", "beta", "adhoc"] as const;
+
+export async function simulate(seed: number): Promise<SimulationReport> {
+  const world = new World(seed);
+  try {
+    return await world.run();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new SimulationFailure(`seed ${seed}: ${message}\n${world.history.slice(-40).join("\n")}`, { cause: error });
+  }
+}
+
+/** A small fast generator with a period far beyond what a run needs (mulberry32). */
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Time that passes only when everything that could happen now has happened. */
+class VirtualTime implements Clock, Timers {
+  private elapsedMs = 0;
+  private events: { atMs: number; order: number; callback: () => void }[] = [];
+  private order = 0;
+  jumpedMs: number;
+  /** Called after each event; throws when the run has failed. */
+  check: () => void = () => {};
+
+  constructor(startMs: number) {
+    this.jumpedMs = startMs;
+  }
+
+  now(): number {
+    return this.jumpedMs + this.elapsedMs;
+  }
+
+  monotonic(): number {
+    return this.elapsedMs;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const event = { atMs: this.elapsedMs + Math.max(0, delayMs), order: this.order++, callback };
+    this.events.push(event);
+    return () => {
+      this.events = this.events.filter((one) => one !== event);
+    };
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.after(delayMs, resolve));
+  }
+
+  async runUntil(untilMs: number): Promise<void> {
+    for (;;) {
+      // Lets every promise that can go on go on before time does: no chain here is half as long as this.
+      for (let i = 0; i < 50; i++) await undefined;
+      let next: (typeof this.events)[number] | undefined;
+      for (const event of this.events) {
+        if (next === undefined || event.atMs < next.atMs || (event.atMs === next.atMs && event.order < next.order)) {
+          next = event;
+        }
+      }
+      if (next === undefined || next.atMs > untilMs) break;
+      const { callback } = next;
+      this.events = this.events.filter((one) => one !== next);
+      this.elapsedMs = Math.max(this.elapsedMs, next.atMs);
+      callback();
+      this.check();
+    }
+    this.elapsedMs = Math.max(this.elapsedMs, untilMs);
+  }
+}
+
+class World {
+  readonly history: string[] = [];
+  private readonly random: Random;
+  private readonly time: VirtualTime;
+  private readonly disk: MemoryStore;
+  private readonly auditor = new Auditor();
+  private readonly nodes: SimulatedNode[] = [];
+  /** What the upstream bills for each attempt. */
+  private readonly bill = new Map<ReservationId, number>();
+  private readonly terminal = new Map<ReservationId, string>();
+  /** Commits go one after the other, as the account locks make them. */
+  private lock: Promise<void> = Promise.resolve();
+  private down = false;
+  private faulty = true;
+  private overruns = false;
+  /** Reservations whose callers were told `unavailable`. */
+  private readonly unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
+  private made = 0;
+  private failure: Error | undefined;
+  private readonly counts = { held: 0, refused: 0, unavailable: 0, crashes: 0, lostReplies: 0 };
+  private readonly seed: number;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.random = randomFrom(seed);
+    // Somewhere in the last hour of a day in a third of the runs, so that midnight comes by.
+    const midnight = Date.UTC(2026, 0, 15);
+    this.time = new VirtualTime(this.chance(0.33) ? midnight - this.between(1_000, 90_000) : midnight + 40_000_000);
+    this.disk = new MemoryStore(this.time);
+  }
+
+  async run(): Promise<SimulationReport> {
+    this.time.check = () => {
+      if (this.failure !== undefined) throw this.failure;
+    };
+    this.overruns = this.chance(0.15);
+    const nodeCount = this.between(1, 3);
+    for (let i = 0; i < nodeCount; i++) {
+      const node = new SimulatedNode(`node-${i}`);
+      this.nodes.push(node);
+      void this.start(node);
+    }
+    const endMs = this.between(20_000, 100_000);
+    for (let i = this.between(10, 60); i > 0; i--) this.time.after(this.random() * endMs, () => void this.request());
+    for (let i = this.between(0, 3); i > 0; i--) this.time.after(this.random() * endMs, () => this.crash());
+    for (let i = this.between(0, 2); i > 0; i--) this.time.after(this.random() * endMs, () => this.outage());
+    for (let i = this.between(0, 2); i > 0; i--) this.time.after(this.random() * endMs, () => this.jump());
+    await this.time.runUntil(endMs);
+
+    // All faults end; what is open runs out, and every living node and the sweep have had their time.
+    this.note("calm");
+    this.faulty = false;
+    this.down = false;
+    for (const node of this.nodes) if (node.ledger === undefined) void this.start(node);
+    await this.time.runUntil(endMs + 90_000);
+    // Further than any jump backwards has put it off.
+    this.time.jumpedMs += 6 * 3_600_000;
+    await this.time.runUntil(endMs + 110_000);
+    this.judgeEnd();
+    for (const { ledger } of this.nodes) void ledger?.close(100);
+    await this.time.runUntil(endMs + 111_000);
+
+    const dayAccounts = [...this.disk.accounts.values()].filter(({ id }) => id.startsWith("day/"));
+    return {
+      seed: this.seed,
+      ...this.counts,
+      billed: [...this.bill.values()].reduce((sum, amount) => sum + amount, 0),
+      spent: dayAccounts.reduce((sum, { spent }) => sum + spent, 0),
+    };
+  }
+
+  private async start(node: SimulatedNode): Promise<void> {
+    if (node.ledger !== undefined || node.starting) return;
+    node.starting = true;
+    const life = ++node.life;
+    while (node.life === life && node.ledger === undefined) {
+      try {
+        const store = this.storeOf(node, life);
+        const ledger = await BatchedLedger.open(store, node.id, {
+          clock: this.time,
+          timers: { after: (ms, callback) => this.time.after(ms, () => node.life === life && callback()) },
+          random: this.random,
+          log: () => {},
+          retentionMs: () => 30 * 86_400_000,
+        });
+        if (node.life === life) node.ledger = ledger;
+      } catch {
+        await this.time.sleep(500); // The store is away: as a supervisor would, start it again.
+      }
+    }
+    node.starting = false;
+  }
+
+  private crash(): void {
+    const node = this.nodes[this.between(0, this.nodes.length - 1)];
+    if (node === undefined) return;
+    this.note(`${node.id} crashes`);
+    this.counts.crashes += 1;
+    node.life += 1;
+    node.ledger = undefined;
+    node.starting = false;
+    this.time.after(this.between(10, 70_000), () => void this.start(node));
+  }
+
+  private outage(): void {
+    this.note("store away");
+    this.down = true;
+    this.time.after(this.between(100, 20_000), () => {
+      this.note("store back");
+      this.down = false;
+    });
+  }
+
+  private jump(): void {
+    const ms = this.between(-7_200_000, 7_200_000);
+    this.note(`clock jumps by ${ms} ms`);
+    this.time.jumpedMs += ms;
+  }
+
+  /** One request with its retries, as the pipeline makes them. */
+  private async request(): Promise<void> {
+    const node = this.nodes[this.between(0, this.nodes.length - 1)];
+    const ledger = node?.ledger;
+    if (node === undefined || ledger === undefined) return;
+    const { life } = node;
+    const alive = () => node.life === life;
+    const goal = goals[this.between(0, goals.length - 1)] ?? "alpha";
+    const requestId = `request-${++this.made}`;
+    let closing: Resolution[] = [];
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const later = this.chance(0.2);
+      const reservation: Reservation = {
+        id: `${requestId}.${attempt}`,
+        requestId,
+        attempt,
+        goal,
+        modelKey: "model",
+        amount: nanoUsd(this.between(0, 400)),
+        perGoalHard: goalCap,
+        perDayHard: dayCap,
+        deadlineMs: this.between(0, 60_000),
+        ...(later ? { dispatch: "later" as const } : {}),
+      };
+      const asked = this.time.monotonic();
+      const reply = await ledger.reserve(reservation, closing);
+      if (!alive()) return;
+      if (this.time.monotonic() - asked > 1_100) this.fail(`${reservation.id} waited too long`);
+      this.note(`${node.id} ${reservation.id} ${goal} ${reservation.amount}: ${reply.kind}`);
+      this.counts[reply.kind] += 1;
+      closing = [];
+      if (reply.kind === "unavailable") this.unused.push({ id: reservation.id, node, life });
+      if (reply.kind !== "held") return;
+      // Acknowledged, so it is in the books, and no crash from here on may lose it.
+      if (!this.disk.reservations.has(reservation.id)) this.fail(`${reservation.id} was acknowledged and is not there`);
+      if (this.chance(0.05)) void ledger.reserve(reservation);
+      if (later) {
+        await this.time.sleep(this.between(0, 3_000));
+        if (!alive()) return;
+        if (!(await ledger.markDispatched(reservation.id))) {
+          if (alive()) this.resolveFrom(ledger, [{ id: reservation.id, kind: "released", reason: "not dispatched" }]);
+          return;
+        }
+        if (!alive()) return;
+      }
+      const last = await this.callUpstream(ledger, alive, reservation);
+      if (last === undefined || !alive()) return;
+      closing = [last];
+    }
+    if (closing.length > 0) this.resolveFrom(ledger, closing);
+  }
+
+  /** Answers how to close the attempt when another one should follow; undefined when the request is over. */
+  private async callUpstream(
+    ledger: Ledger,
+    alive: () => boolean,
+    { id, amount }: Reservation,
+  ): Promise<Resolution | undefined> {
+    const rejected = this.chance(0.15);
+    const most = this.overruns && this.chance(0.3) ? amount * 2 + 10 : amount;
+    const actual = nanoUsd(rejected ? 0 : this.chance(0.3) ? most : this.between(0, most));
+    // Billed at some moment while it runs; whether or not anybody still listens.
+    this.time.after(this.between(0, 2_000), () => this.billed(id, actual));
+    await this.time.sleep(this.between(1, 30_000));
+    if (!alive()) return undefined;
+    if (rejected) return { id, kind: "released", reason: "rejected" };
+    const roll = this.random();
+    if (roll < 0.15) return { id, kind: "unknown", reason: "timed out" };
+    if (roll < 0.25) {
+      // Reset after billing: sometimes the true cost is learnt later, even after the hold was charged.
+      this.resolveFrom(ledger, [{ id, kind: "unknown", reason: "reset" }]);
+      await this.time.sleep(this.between(0, 80_000));
+      if (alive() && this.chance(0.6)) this.resolveFrom(ledger, [{ id, kind: "settled", actual, source: "usage" }]);
+      return undefined;
+    }
+    if (roll < 0.35) {
+      // The caller left, and the books must not give the hold back for it.
+      if (actual <= amount) this.resolveFrom(ledger, [{ id, kind: "charged", reason: "caller gone" }]);
+      else this.resolveFrom(ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
+      return undefined;
+    }
+    if (roll < 0.4) return undefined; // A defect of ours: nobody ever says how it ended.
+    const settled: Resolution = { id, kind: "settled", actual, source: "upstream_cost" };
+    this.resolveFrom(ledger, [settled]);
+    if (this.chance(0.1)) this.resolveFrom(ledger, [settled, settled]);
+    if (this.chance(0.05)) this.resolveFrom(ledger, [{ id, kind: "unknown", reason: "late news" }]);
+    return undefined;
+  }
+
+  private resolveFrom(ledger: Ledger, resolutions: readonly Resolution[]): void {
+    for (const { id, kind } of resolutions) this.note(`${id} ${kind}`);
+    void ledger.resolve(resolutions);
+  }
+
+  private billed(id: ReservationId, amount: number): void {
+    this.bill.set(id, amount);
+    this.judgeBill(id);
+  }
+
+  private storeOf(node: SimulatedNode, life: number): Store {
+    const { disk } = this;
+    /** Any call: takes its time, fails as stores fail, and never answers a process that is dead. */
+    const call = async <T>(work: () => Promise<T>): Promise<T> => {
+      await this.time.sleep(this.latency());
+      if (node.life !== life) return new Promise(() => {});
+      if (this.down || (this.faulty && this.chance(0.02))) throw new StoreFailure("again", "simulated");
+      return work();
+    };
+    return {
+      kind: "memory",
+      join: (id) => call(() => disk.join(id)),
+      beat: (identity) => call(() => disk.beat(identity)),
+      due: (identity, limit) => call<readonly Due[]>(() => disk.due(identity, limit)),
+      read: (accountsOf) => call(() => disk.read(accountsOf)),
+      prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
+      commit: (batch) => this.commit(node, life, batch),
+      close: async () => {},
+    };
+  }
+
+  private async commit(node: SimulatedNode, life: number, batch: Batch): Promise<BatchReply> {
+    await this.time.sleep(this.latency());
+    if (this.down) throw new StoreFailure("again", "simulated outage");
+    const fault = this.faulty ? this.random() : 1;
+    if (fault < 0.03) throw new StoreFailure("again", "simulated failure before the commit");
+    // Waits for whoever has the accounts locked, also for a transaction that its own process has given up.
+    const before = this.lock;
+    let unlock = () => {};
+    this.lock = new Promise((resolve) => {
+      unlock = resolve;
+    });
+    const outcome = (async () => {
+      await before;
+      try {
+        if (this.down) return undefined;
+        // Between the lock and the commit: here a crash leaves it open which of the two happens.
+        await this.time.sleep(this.latency());
+        if (node.life !== life && this.chance(0.5)) return undefined;
+        return this.apply(batch);
+      } finally {
+        unlock();
+      }
+    })();
+    if (fault < 0.06) {
+      this.counts.lostReplies += 1;
+      await this.time.sleep(this.between(0, 2_500));
+      throw new StoreFailure("again", "simulated loss of the reply");
+    }
+    const reply = await outcome;
+    await this.time.sleep(this.latency());
+    if (node.life !== life) return new Promise(() => {});
+    if (reply === undefined) throw new StoreFailure("again", "simulated roll-back");
+    return reply;
+  }
+
+  private apply(batch: Batch): BatchReply {
+    const reply = this.disk.commitNow(batch);
+    const context = { nowMs: this.time.now(), day: reply.day, node: batch.node };
+    for (const [index, operation] of batch.operations.entries()) {
+      const expected = this.auditor.predict(operation, context);
+      const actual = summaryOf(reply.replies[index]);
+      if (expected !== actual) {
+        this.fail(`${JSON.stringify(operation)} was answered ${actual}, the auditor expected ${expected}`);
+      }
+    }
+    this.judgeBooks();
+    return reply;
+  }
+
+  private judgeBooks(): void {
+    for (const problem of imbalances(this.disk)) this.fail(problem);
+    for (const { id, spent, held, overrun } of this.disk.accounts.values()) {
+      const cap = id.startsWith("day/") ? dayCap : goalCap;
+      if (spent + held > cap + overrun)
+        this.fail(`${id}: spent ${spent} + held ${held} > cap ${cap} + overrun ${overrun}`);
+      if (!this.overruns && overrun > 0) this.fail(`${id}: overrun ${overrun} where nothing cost more than its hold`);
+    }
+    for (const row of this.disk.reservations.values()) {
+      const before = this.terminal.get(row.id);
+      if (before !== undefined && before !== row.state) this.fail(`${row.id} went from ${before} to ${row.state}`);
+      if (["SETTLED", "RELEASED", "CORRECTED"].includes(row.state)) this.terminal.set(row.id, row.state);
+      this.judgeBill(row.id);
+    }
+  }
+
+  /** What the upstream bills is held while it may come and charged once it is closed. */
+  private judgeBill(id: ReservationId): void {
+    const billed = this.bill.get(id) ?? 0;
+    const row = this.disk.reservations.get(id);
+    if (row === undefined) {
+      if (billed > 0) this.fail(`${id} was billed ${billed} without a reservation`);
+      return;
+    }
+    const covered = isOpen(row.state) ? row.hold : chargedOf(row);
+    // Above the hold only the settlement can know; until then the hold stands for it.
+    const wanted = row.state === "SETTLED" || row.state === "CORRECTED" ? billed : Math.min(billed, row.hold);
+    if (covered < wanted) this.fail(`${id} is ${row.state} with ${covered}, the upstream billed ${billed}`);
+  }
+
+  private judgeEnd(): void {
+    for (const row of this.disk.reservations.values()) {
+      if (isOpen(row.state)) this.fail(`${row.id} is ${row.state} long after its end`);
+    }
+    for (const { id, held } of this.disk.accounts.values()) if (held !== 0) this.fail(`${id} still holds ${held}`);
+    this.judgeBooks();
+    for (const { id, node, life } of this.unused) {
+      const row = this.disk.reservations.get(id);
+      // The process that knows it was not used must have lived to say so.
+      if (row === undefined || node.life !== life || chargedOf(row) === 0) continue;
+      this.fail(`${id} is ${row.state} with ${chargedOf(row)}, but its caller was told it is unavailable`);
+    }
+    if (this.overruns) return;
+    const billedTo = new Map<AccountId, number>();
+    for (const [id, amount] of this.bill) {
+      const row = this.disk.reservations.get(id);
+      for (const account of row === undefined ? [] : [row.goalAccount, row.dayAccount]) {
+        billedTo.set(account, (billedTo.get(account) ?? 0) + amount);
+      }
+    }
+    for (const [account, amount] of billedTo) {
+      const cap = account.startsWith("day/") ? dayCap : goalCap;
+      if (amount > cap) this.fail(`${account}: the upstream billed ${amount} of a cap of ${cap}`);
+    }
+  }
+
+  private latency(): number {
+    return this.chance(0.03) ? this.between(100, 1_800) : this.between(0, 12);
+  }
+
+  private chance(share: number): boolean {
+    return this.random() < share;
+  }
+
+  /** A whole number from `least` to `most`, both included. */
+  private between(least: number, most: number): number {
+    return least + Math.floor(this.random() * (most - least + 1));
+  }
+
+  private note(what: string): void {
+    this.history.push(`${(this.time.monotonic() / 1_000).toFixed(3)} s  ${what}`);
+  }
+
+  /** Thrown where it is found; kept too, because it may be found inside a promise that a dead process holds. */
+  private fail(message: string): never {
+    this.failure ??= new SimulationFailure(message);
+    throw this.failure;
+  }
+}
+
+class SimulatedNode {
+  readonly id: string;
+  /** Counts up with each crash; what belongs to an earlier life does nothing any more. */
+  life = 0;
+  starting = false;
+  ledger: BatchedLedger | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+/**
+ * The ledger told again, as plainly as possible: a list of reservations, and sums made anew for each question. Shares no code
+ * with the rules it judges.
+ */
+class Auditor {
+  private readonly rows = new Map<
+    ReservationId,
+    {
+      goal: string;
+      day: UtcDay;
+      hold: number;
+      charged: number;
+      phase: "sure" | "unsure" | "charged" | "closed";
+      sent: boolean;
+      life: string;
+      expiresMs: number;
+    }
+  >();
+
+  predict(operation: Operation, at: { nowMs: number; day: UtcDay; node: NodeIdentity }): string {
+    switch (operation.kind) {
+      case "reserve":
+        return this.predictReserve(operation.reservation, at);
+      case "dispatch": {
+        const row = this.rows.get(operation.id);
+        if (row?.phase !== "sure") return "not_held";
+        row.sent = true;
+        return "done";
+      }
+      case "expire": {
+        const row = this.rows.get(operation.id);
+        if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
+          row.phase = row.sent ? "charged" : "closed";
+          row.charged = row.sent ? row.hold : 0;
+        }
+        return "done";
+      }
+      case "orphan": {
+        const row = this.rows.get(operation.id);
+        if (row?.phase === "sure") row.phase = row.sent ? "unsure" : "closed";
+        return "done";
+      }
+      case "cancel":
+        if (this.rows.get(operation.id)?.life === lifeOf(at.node)) this.close(operation.id, 0);
+        return "done";
+      case "resolve": {
+        const { resolution } = operation;
+        const row = this.rows.get(resolution.id);
+        if (resolution.kind === "settled") this.close(resolution.id, resolution.actual);
+        else if (resolution.kind === "released") this.close(resolution.id, 0);
+        else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
+          row.sent = true;
+          row.phase = resolution.kind === "charged" ? "charged" : "unsure";
+          if (resolution.kind === "charged") row.charged = row.hold;
+        }
+        return "done";
+      }
+    }
+  }
+
+  private close(id: ReservationId, charged: number): void {
+    const row = this.rows.get(id);
+    if (row === undefined || row.phase === "closed") return;
+    row.phase = "closed";
+    row.charged = charged;
+  }
+
+  private predictReserve(
+    { id, goal, amount, deadlineMs, dispatch }: Reservation,
+    { nowMs, day, node }: { nowMs: number; day: UtcDay; node: NodeIdentity },
+  ): string {
+    const old = this.rows.get(id);
+    if (old !== undefined) {
+      if (old.phase !== "sure" || old.life !== lifeOf(node)) return "unavailable";
+      return `held ${this.sums(old.goal, old.day)}`;
+    }
+    const own = goal === "adhoc" ? `adhoc ${day}` : goal;
+    const [goalSpent, goalHeld] = this.sum((row) => row.goal === own);
+    const [daySpent, dayHeld] = this.sum((row) => row.day === day);
+    if (goalSpent + goalHeld + amount > goalCap || daySpent + dayHeld + amount > dayCap) {
+      const waiting = goalSpent + amount <= goalCap && daySpent + amount <= dayCap;
+      const binding = goalCap - goalSpent - goalHeld <= dayCap - daySpent - dayHeld ? "goal" : "day";
+      return `refused ${binding}${waiting ? " wait" : ""} ${this.sums(own, day)}`;
+    }
+    this.rows.set(id, {
+      goal: own,
+      day,
+      hold: amount,
+      charged: 0,
+      phase: "sure",
+      sent: dispatch !== "later",
+      life: lifeOf(node),
+      expiresMs: nowMs + deadlineMs + expiryGraceMs,
+    });
+    return `held ${this.sums(own, day)}`;
+  }
+
+  private sums(goal: string, day: UtcDay): string {
+    return [...this.sum((row) => row.goal === goal), ...this.sum((row) => row.day === day)].join(" ");
+  }
+
+  private sum(belongs: (row: { goal: string; day: UtcDay }) => boolean): [number, number] {
+    let spent = 0;
+    let held = 0;
+    for (const row of this.rows.values()) {
+      if (!belongs(row)) continue;
+      spent += row.charged;
+      if (row.phase === "sure" || row.phase === "unsure") held += row.hold;
+    }
+    return [spent, held];
+  }
+}
+
+function lifeOf({ id, epoch }: NodeIdentity): string {
+  return `${id} ${epoch}`;
+}
+
+function summaryOf(reply: OperationReply | undefined): string {
+  switch (reply?.kind) {
+    case "held":
+    case "refused": {
+      const { goalAccount, dayAccount } = reply.spend;
+      const sums = `${goalAccount.spent} ${goalAccount.held} ${dayAccount.spent} ${dayAccount.held}`;
+      if (reply.kind === "held") return `held ${sums}`;
+      return `refused ${reply.binding}${reply.retryAfterMs === undefined ? "" : " wait"} ${sums}`;
+    }
+    default:
+      return reply?.kind ?? "nothing";
+  }
+}

@@ -1,0 +1,38 @@
+/** What a tool does, as far as its name tells. Names are compared in snake_case: `MultiEdit` and `multi_edit` are one. */
+
+const changing =
+  /^(?:multi_)?(?:edit|write)$|^patch$|_edit$|(?:^|_)(?:edit|write|create|new|delete|remove|rename|move|replace|update|insert|append|modify|save|overwrite|undo_edit)_(?:[a-z]+_){0,2}(?:files?|code|notebook|block|lines?|symbol|content|diff)(?:_|$)|apply_(?:patch|diff)|str_replace|search_(?:and_)?replace|replace_in_|write_to_|text_editor|file_(?:edit|write|create)/;
+
+const reading =
+  /^(?:read|view|cat|ls|glob|grep)$|(?:^|_)(?:read|view|open|get|list|search|find|grep|glob|fetch|browse|cat|query|lookup)(?:_|$)/;
+
+const running =
+  /(?:^|_)(?:bash|shell|exec|execute|run|command|terminal|tests?|build|lint|compile|typecheck|python|node|sql|repl|code)(?:_|$)/;
+
+const ofRepositories =
+  /^(?:read|view|ls)$|(?:^|_)(?:read|view|list|search|find)_(?:[a-z]+_){0,2}(?:files?|dir|directory|code|codebase|definitions?|names)(?:_|$)|(?:^|_)(?:glob|grep|codebase|repo|repository|workspace|bash|shell|terminal)(?:_|$)|(?:execute|run|exec)_command/;
+
+function inSnakeCase(name: string): string {
+  return name
+    .slice(0, 128)
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replace(/[^A-Za-z0-9]+/g, "_")
+    .toLowerCase();
+}
+
+/** Whether a tool changes files. */
+export function changesFiles(name: string): boolean {
+  return changing.test(inSnakeCase(name));
+}
+
+/** Whether a tool works in a repository: on its files, or in a shell. */
+export function worksInRepository(name: string): boolean {
+  const tool = inSnakeCase(name);
+  return changing.test(tool) || ofRepositories.test(tool);
+}
+
+/** Whether what a tool gives back is the output of something that was run, and not of something that was read. */
+export function runsThings(name: string): boolean {
+  const tool = inSnakeCase(name);
+  return running.test(tool) || !(tool === "" || reading.test(tool) || changing.test(tool));
+}

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { chunk, type StreamScript, says, streams, usageChunk } from "#simulator/behaviours.ts";
+import { type Answer, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
+import { contentOf, finishReasonsOf, parseStream, type ReadStream, readStream } from "../harness/sse.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+const usage = usageChunk({ input: 10, output: 5, costUsd: 0.00001 });
+const say = (content: string) => chunk({ role: "assistant", content });
+const stop = chunk({ content: "" }, "stop");
+
+async function streamed(
+  script: StreamScript["events"] | Omit<StreamScript, "gate">,
+  body: JsonObject = {},
+): Promise<ReadStream> {
+  const whole = typeof script === "object" && "events" in script ? script : { events: script };
+  gateway.upstream.next(streams(whole));
+  const response = await gateway.chat({ stream: true, ...body });
+  expect(response.status).toBe(200);
+  return readStream(response);
+}
+
+describe("the shape of a stream", () => {
+  test("is text/event-stream, one chunk per data line, [DONE] last, under the real model's name", async () => {
+    const response = await gateway.chat({ stream: true });
+    expect(response.headers.get("content-type")).toStartWith("text/event-stream");
+    expect(response.headers.get("cache-control")).toContain("no-cache");
+    expect(response.headers.get("x-smart-gateway-cause")).toBe("explicit_flash");
+    const read = await readStream(response);
+    expect(read.done).toBe(true);
+    expect(contentOf(read.chunks)).toContain("[simulated]");
+    for (const event of read.chunks) {
+      expect(event.object).toBe("chat.completion.chunk");
+      expect(event.model).toBe(upstreamIds["vendor_v4_flash"]);
+      expect(event.id).toBe(read.chunks[0].id);
+    }
+    expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
+  });
+
+  test("the first delta has the role, also when the upstream gives none or an empty one", async () => {
+    for (const delta of [{ content: "a" }, { role: "", content: "a" }, { role: null, content: "a" }]) {
+      const { chunks } = await streamed([chunk(delta), chunk({ content: "b" }), stop]);
+      expect(chunks[0].choices[0].delta.role).toBe("assistant");
+      expect(contentOf(chunks)).toBe("ab");
+    }
+  });
+
+  test("usage reaches only callers who asked for it", async () => {
+    const without = await streamed([say("a"), stop, usage]);
+    expect(without.chunks.every((event) => event.choices.length > 0 && event.usage == null)).toBe(true);
+    const asked = await streamed([say("a"), stop, usage], { stream_options: { include_usage: true } });
+    expect(asked.chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 15 } });
+    const refused = await streamed([say("a"), stop, usage], { stream_options: { include_usage: false } });
+    expect(refused.chunks.some((event) => event.usage != null)).toBe(false);
+  });
+
+  test("usage that an upstream puts on its last choice is kept from callers who did not ask", async () => {
+    const last = chunk({ content: "" }, "stop", { usage: usage["usage"] ?? null });
+    const { chunks } = await streamed([say("a"), last]);
+    expect(chunks.some((event) => event.usage != null)).toBe(false);
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+  });
+
+  test("upstream comments are dropped", async () => {
+    const read = await streamed([": OPENROUTER PROCESSING\n\n", say("a"), ": again\n\n", stop]);
+    expect(read.comments).toEqual([]);
+    expect(contentOf(read.chunks)).toBe("a");
+  });
+
+  test("one finish reason per choice, however often the upstream repeats itself", async () => {
+    const { chunks, done } = await streamed([say("a"), stop, stop, chunk({ content: "late" }), usage]);
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+    expect(contentOf(chunks)).toBe("a");
+    expect(done).toBe(true);
+  });
+
+  test("several choices each get their role, their text and their finish", async () => {
+    const choice = (index: number, delta: JsonObject, finish: string | null = null) => ({
+      ...chunk({}),
+      choices: [{ index, delta, finish_reason: finish }],
+    });
+    const { chunks, done } = await streamed(
+      [
+        choice(0, { content: "a" }),
+        choice(1, { content: "x" }),
+        choice(0, { content: "b" }, "stop"),
+        choice(1, { content: "y" }, "length"),
+      ],
+      { n: 2 },
+    );
+    expect([contentOf(chunks, 0), contentOf(chunks, 1)]).toEqual(["ab", "xy"]);
+    expect(finishReasonsOf(chunks)).toEqual(["stop", "length"]);
+    for (const index of [0, 1]) {
+      const first = chunks.flatMap((event) => event.choices).find((entry: Answer) => entry.index === index);
+      expect(first.delta.role).toBe("assistant");
+    }
+    expect(done).toBe(true);
+  });
+
+  test("bytes that need no change pass unchanged", async () => {
+    const model = upstreamIds["vendor_v4_flash"] ?? "";
+    const odd = `{"id":"gen-1","object":"chat.completion.chunk","created":1,"model":${JSON.stringify(model)},"choices":[{"index":0,"delta":{"role":"assistant","content":"caf\\u00e9","x":1.0e2},"finish_reason":null}], "extra" : [ ]}`;
+    const { text } = await streamed([`data: ${odd}\n\n`, chunk({}, "stop", { model })]);
+    expect(text).toContain(`data: ${odd}\n\n`);
+  });
+});
+
+describe("reasoning", () => {
+  const think = (reasoning: string) =>
+    chunk({
+      role: "assistant",
+      content: "",
+      reasoning,
+      reasoning_details: [{ type: "reasoning.text", text: reasoning }],
+    });
+
+  test("is folded into the first content delta, reasoning first", async () => {
+    const { chunks } = await streamed([
+      think("first "),
+      think("then "),
+      say("answer"),
+      chunk({ content: " more" }),
+      stop,
+    ]);
+    expect(chunks[0].choices[0].delta).toMatchObject({ role: "assistant", content: "first then answer" });
+    expect(chunks[1].choices[0].delta.content).toBe(" more");
+  });
+
+  test("is folded under its other name too, with content null beside it", async () => {
+    const events = [
+      chunk({ content: null, reasoning_content: "why " }),
+      chunk({ content: null, reasoning_content: "so: " }),
+      say("answer"),
+      stop,
+    ];
+    expect(contentOf((await streamed(events)).chunks)).toBe("why so: answer");
+  });
+
+  test("becomes one content delta before the finish when no content comes", async () => {
+    const { chunks, done } = await streamed([think("only "), think("thoughts"), stop, usage]);
+    const deltas = chunks.flatMap((event) => event.choices).filter((choice: Answer) => choice.delta.content);
+    expect(deltas.map((choice: Answer) => choice.delta.content)).toEqual(["only thoughts"]);
+    expect(deltas[0].delta.role).toBe("assistant");
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+    expect(done).toBe(true);
+  });
+
+  test("may be long", async () => {
+    const thoughts = Array.from({ length: 2_000 }, (_, index) => think(`thought ${index} `));
+    const { chunks } = await streamed([...thoughts, say("answer"), stop]);
+    expect(chunks[0].choices[0].delta.content).toStartWith("thought 0 ");
+    expect(chunks[0].choices[0].delta.content).toEndWith("thought 1999 answer");
+  });
+
+  test("of the simulated senior model arrives in the first content delta", async () => {
+    const read = await readStream(await gateway.chat({ model: "smart-router-pro", stream: true }));
+    expect(read.chunks[0].choices[0].delta.content).toContain("thinking");
+  });
+});
+
+describe("tool calls", () => {
+  const call = (fields: JsonObject) =>
+    chunk({ role: "assistant", content: null, tool_calls: [{ index: 0, ...fields }] });
+
+  test("pass untouched, fragment by fragment", async () => {
+    const fragments = [
+      { id: "call_1", type: "function", function: { name: "edit", arguments: "" } },
+      { function: { arguments: '{"path": "' } },
+      { function: { arguments: 'a.ts"}' } },
+    ];
+    const { chunks } = await streamed([...fragments.map(call), chunk({}, "tool_calls"), usage]);
+    const passed = chunks.flatMap((event) => event.choices).flatMap((choice: Answer) => choice.delta.tool_calls ?? []);
+    expect(passed).toEqual(fragments.map((fragment) => ({ index: 0, ...fragment })));
+    expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
+  });
+
+  test("after reasoning: the calls stay whole, and the reasoning is not lost", async () => {
+    const { chunks } = await streamed([
+      chunk({ role: "assistant", content: "", reasoning: "I must edit." }),
+      call({ id: "call_1", type: "function", function: { name: "edit", arguments: "{}" } }),
+      chunk({}, "tool_calls"),
+    ]);
+    const passed = chunks.flatMap((event) => event.choices).flatMap((choice: Answer) => choice.delta.tool_calls ?? []);
+    expect(passed).toEqual([{ index: 0, id: "call_1", type: "function", function: { name: "edit", arguments: "{}" } }]);
+    expect(contentOf(chunks)).toBe("I must edit.");
+    expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
+  });
+});
+
+describe("how a stream is written by the upstream", () => {
+  const data = (event: JsonObject) => `data: ${JSON.stringify(event)}`;
+  const forms: [name: string, events: string[]][] = [
+    ["CRLF line ends", [`${data(say("a"))}\r\n\r\n`, `${data(stop)}\r\n\r\n`]],
+    ["bare CR line ends", [`${data(say("a"))}\r\r`, `${data(stop)}\r\r`]],
+    ["a byte-order mark", [`\uFEFF${data(say("a"))}\n\n`, `${data(stop)}\n\n`]],
+    ["no space after the colon", [`data:${JSON.stringify(say("a"))}\n\n`, `data:${JSON.stringify(stop)}\n\n`]],
+    ["event and id fields", [`event: message\nid: 7\nretry: 10\n${data(say("a"))}\n\n`, `${data(stop)}\n\n`]],
+    [
+      "an event of several data lines",
+      [
+        `data: {"id":"g","object":"chat.completion.chunk","created":1,"model":"m",\ndata: "choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n`,
+        `${data(stop)}\n\n`,
+      ],
+    ],
+    ["several events in one packet", [`${data(say("a"))}\n\n${data(stop)}\n\n`]],
+    ["empty lines in plenty", [`\n\n\n${data(say("a"))}\n\n\n\n`, `${data(stop)}\n\n\n`]],
+  ];
+  for (const framing of ["chunked", "close"] as const)
+    for (const [name, events] of forms)
+      test(`${name}, ${framing === "close" ? "ended by closing" : framing}`, async () => {
+        const read = await streamed({ events, framing });
+        expect(contentOf(read.chunks)).toBe("a");
+        expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
+        expect([read.done, read.broken]).toEqual([true, undefined]);
+      });
+
+  test("unicode split between packets at every byte", async () => {
+    const text = "é🙂漢";
+    const bytes = [...Buffer.from(`${data(say(text))}\n\n${data(stop)}\n\n`)];
+    gateway.upstream.next(async (exchange) => {
+      await exchange.head(200, { "content-type": "text/event-stream" }, "close");
+      for (const byte of bytes) await exchange.raw(Uint8Array.of(byte));
+      await exchange.finish();
+    });
+    const read = await readStream(await gateway.chat({ stream: true }));
+    expect(contentOf(read.chunks)).toBe(text);
+    expect(read.done).toBe(true);
+  });
+
+  test("an end without [DONE] after a finish reason is an end; [DONE] is added", async () => {
+    for (const end of ["clean", "done"] as const) {
+      const read = await streamed({ events: [say("a"), stop], end });
+      expect([read.done, finishReasonsOf(read.chunks)]).toEqual([true, ["stop"]]);
+    }
+  });
+});
+
+describe("time", () => {
+  test("chunks reach the caller as they come, not when all is over", async () => {
+    const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+    gateway.upstream.next(
+      streams({ events: [say("a"), chunk({ content: "b" }), stop], gate: (index) => gates[index]?.promise }),
+    );
+    gates[0]?.resolve();
+    const response = await gateway.chat({ stream: true });
+    const seen: string[] = [];
+    const read = await readStream(response, (text) => {
+      const content = contentOf(parseStream(text).chunks);
+      if (content !== seen.at(-1)) seen.push(content);
+      if (content === "a") gates[1]?.resolve();
+      if (content === "ab") for (const gate of gates) gate.resolve();
+    });
+    expect(seen).toEqual(["a", "ab"]);
+    expect(read.done).toBe(true);
+  });
+
+  test("a quiet upstream is covered by comments, before the first event and between tokens", async () => {
+    await using patient = await start({ policy: { stream: { keepalive_ms: 30 } } });
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    patient.upstream.next(streams({ events: [say("a"), stop, usage], gate: (index) => gates[index]?.promise }));
+    const response = await patient.chat({ stream: true });
+    expect(response.status).toBe(200);
+    const read = await readStream(response, (text) => {
+      const comments = text.split(": keep-alive\n\n").length - 1;
+      if (comments >= 2) gates[0]?.resolve();
+      if (text.includes('"a"') && text.slice(text.indexOf('"a"')).includes(": keep-alive")) gates[1]?.resolve();
+    });
+    expect(read.comments.every((comment) => comment === ": keep-alive")).toBe(true);
+    expect(contentOf(read.chunks)).toBe("a");
+    expect(read.done).toBe(true);
+  });
+});
+
+test("n answers of the default simulator stream together", async () => {
+  gateway.upstream.next(says({ text: "one two" }));
+  const { chunks, done } = await readStream(await gateway.chat({ stream: true, n: 3 }));
+  expect([0, 1, 2].map((index) => contentOf(chunks, index))).toEqual(["one two", "one two", "one two"]);
+  expect(finishReasonsOf(chunks)).toEqual(["stop", "stop", "stop"]);
+  expect(done).toBe(true);
+});

@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JsonObject } from "#domain/chat.ts";
+import { systemClock } from "#domain/system-clock.ts";
+import { loadConfig } from "#policy/load-config.ts";
+import { parseSettings } from "#settings/settings.ts";
+import { type Script, type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { type Gateway, type Overrides, startGateway } from "#wiring.ts";
+
+/**
+ * A whole gateway in this process, in front of a scripted upstream: both listen on loopback, on ports of their own.
+ * `await using gateway = await start({ … })` ends both when the test ends.
+ */
+export interface TestGateway extends AsyncDisposable {
+  readonly url: string;
+  readonly upstream: Simulator;
+  readonly gateway: Gateway;
+  /** Every log event so far, oldest first. */
+  readonly log: readonly LoggedEvent[];
+  /** A chat request with a token; model and messages have defaults. */
+  chat(body?: JsonObject, headers?: Record<string, string>, init?: RequestInit): Promise<Reply>;
+  /** A dry run; the decision. */
+  decide(task: JsonObject, runtime?: JsonObject): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>): Promise<Reply>;
+  /** What the books say of today, in nano-USD, as soon as nothing is held any more or `until` is met. */
+  books(until?: (books: Books) => boolean): Promise<Books>;
+  /** The state of every model, by key. */
+  health(): Promise<{ [key: string]: string }>;
+  stop(): Promise<void>;
+}
+
+export interface Books {
+  readonly spent: number;
+  readonly held: number;
+}
+
+export interface LoggedEvent {
+  readonly event: string;
+  readonly fields: { readonly [name: string]: unknown };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers as a caller in plain JavaScript does
+export type Answer = any;
+
+/** A response whose body may be anything. */
+export interface Reply extends Response {
+  json(): Promise<Answer>;
+}
+
+/** `fetch`, for tests. */
+export function call(url: string, init?: RequestInit): Promise<Reply> {
+  return fetch(url, init) as Promise<Reply>; // only says more about `json`
+}
+
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  /** A partial policy, as its file would say it. */
+  readonly policy?: object;
+  /** A partial registry: the map under `models`. */
+  readonly models?: object;
+  readonly script?: Script;
+  readonly overrides?: Overrides;
+}
+
+/** Put together here so that scanners of repositories do not take it for a key. */
+export const upstreamKey = ["sk", "or", "v1", "0123456789abcdef".repeat(4)].join("-");
+export const token = ["test", "token", "0123456789"].join("-");
+export const authorization = { authorization: `Bearer ${token}` };
+
+/** The shipped registry's models as the aggregator knows them, by internal key. */
+export const shippedModels = await loadShippedModels();
+export const upstreamIds = Object.fromEntries(shippedModels.map((model) => [model.key, model.upstreamId]));
+
+async function loadShippedModels() {
+  const loaded = await loadConfig({});
+  if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
+  return [...loaded.config.registry.models.values()];
+}
+
+export async function start(options: StartOptions = {}): Promise<TestGateway> {
+  const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-test-"));
+  const file = (name: string, content: object): string => {
+    const path = join(scratch, name);
+    writeFileSync(path, JSON.stringify(content));
+    return path;
+  };
+  let gateway: Gateway | undefined;
+  const upstream = await startSimulator({
+    models: () => gateway?.ports.config().registry.models.values() ?? [],
+    clock: systemClock,
+    random: Math.random,
+    remember: 10_000,
+    ...(options.script === undefined ? {} : { script: options.script }),
+  });
+  const parsed = parseSettings({
+    PORT: "0",
+    DATABASE_URL: "sqlite::memory:",
+    UPSTREAM_BASE_URL: upstream.url,
+    UPSTREAM_API_KEY: upstreamKey,
+    ROUTING_POLICY_PATH: file("policy.json", { ...quick(options.policy) }),
+    ...(options.models === undefined ? {} : { MODEL_REGISTRY_PATH: file("models.json", { models: options.models }) }),
+    ...options.env,
+  });
+  if (parsed.kind === "invalid") throw new Error(`settings: ${JSON.stringify(parsed.problems)}`);
+  const log: LoggedEvent[] = [];
+  const started = await startGateway(parsed.settings, {
+    log: (event, fields) => void log.push({ event, fields: { ...fields } }),
+    ...options.overrides,
+  });
+  if (started.kind === "invalid") throw new Error(`configuration: ${JSON.stringify(started.problems)}`);
+  gateway = started.gateway;
+  const { url, ports } = gateway;
+  const running = gateway;
+
+  const stop = async (): Promise<void> => {
+    await running.drain(0, 0);
+    await upstream.stop();
+    rmSync(scratch, { recursive: true, force: true });
+  };
+  return {
+    url,
+    upstream,
+    gateway,
+    log,
+    chat: (body = {}, headers = {}, init = {}) =>
+      call(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...authorization, "content-type": "application/json", ...headers },
+        body: JSON.stringify({ model: "smart-router-flash", messages: [{ role: "user", content: "hello" }], ...body }),
+        ...init,
+      }),
+    async decide(task, runtime) {
+      const response = await call(`${url}/v1/route/decision`, {
+        method: "POST",
+        headers: { ...authorization, "content-type": "application/json" },
+        body: JSON.stringify({ task: { task_id: "t", instruction: "x", ...task }, ...(runtime && { runtime }) }),
+      });
+      if (response.status !== 200) throw new Error(`dry run: ${response.status} ${await response.text()}`);
+      return response.json();
+    },
+    get: (path, headers = {}) => call(`${url}${path}`, { headers }),
+    async books(until = ({ held }) => held === 0) {
+      let books = { spent: -1, held: -1 };
+      await eventually(
+        async () => {
+          const spend = await ports.ledger.read("harness/looks");
+          if (spend === undefined) return false;
+          books = { spent: spend.dayAccount.spent, held: spend.dayAccount.held };
+          return until(books);
+        },
+        () => JSON.stringify(books),
+      );
+      return books;
+    },
+    async health() {
+      const { models }: Answer = await (await call(`${url}/healthz`)).json();
+      return Object.fromEntries(Object.entries(models).map(([key, model]: [string, Answer]) => [key, model.state]));
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Failures are repeated at once, so that no test waits for a back-off; everything else is as the test or the default says. */
+function quick(policy: object = {}): object {
+  const upstream = "upstream" in policy ? (policy.upstream as object) : {}; // the policy's schema judges it
+  return {
+    ...policy,
+    upstream: { backoff_base_ms: 0, backoff_max_ms: 0, retry_budget_per_second: 1_000, ...upstream },
+  };
+}
+
+/** Looks again at each turn of the event loop until it holds; for what happens behind the answer. Gives up after 5 s. */
+export async function eventually(holds: () => boolean | Promise<boolean>, say: () => string = () => ""): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`did not come true within 5 s ${say()}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A gateway as a process of its own, started as `npm start` does, with its own directory and nothing of our environment. */
+export interface GatewayProcess extends AsyncDisposable {
+  readonly url: string;
+  readonly directory: string;
+  readonly child: Bun.Subprocess;
+  /** Everything it has printed so far, both streams. */
+  output(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Its exit code, once it has ended and all it printed was read. */
+  exited(): Promise<number>;
+}
+
+export const root = join(import.meta.dir, "..", "..");
+
+/** Runs `smart-gateway serve` to its end; for starts that must fail. */
+export async function serveToEnd(env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const running = spawn(env);
+  const code = await running.child.exited;
+  await running.drained;
+  const output = running.output();
+  rmSync(running.directory, { recursive: true, force: true });
+  return { code, output };
+}
+
+/** Starts it and waits until it listens. */
+export async function serve(env: Record<string, string> = {}): Promise<GatewayProcess> {
+  const running = spawn({ PORT: "0", LOG_FORMAT: "json", DRAIN_ACCEPT_MS: "0", ...env });
+  const { child, directory, output, drained } = running;
+  const url = await running.url;
+  const exited = async () => {
+    const code = await child.exited;
+    await drained;
+    return code;
+  };
+  return {
+    url,
+    directory,
+    child,
+    output,
+    signal: (signal) => child.kill(signal),
+    exited,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function spawn(env: Record<string, string>) {
+  const directory = mkdtempSync(join(tmpdir(), "smart-gateway-process-"));
+  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve"], {
+    cwd: directory,
+    env: { PATH: process.env.PATH ?? "", HOME: directory, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let text = "";
+  let found: (url: string) => void;
+  let failed: (error: Error) => void;
+  const url = new Promise<string>((resolve, reject) => {
+    found = resolve;
+    failed = reject;
+  });
+  url.catch(() => {}); // nobody waits for the address of a start that is meant to fail
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) {
+      text += decoder.decode(bytes, { stream: true });
+      const address = /"event":"gateway_started".*?"url":"([^"]+)"/.exec(text)?.[1];
+      if (address !== undefined) found(address);
+    }
+  };
+  const drained = Promise.all([read(child.stdout), read(child.stderr)]).then(() => {
+    failed(new Error(`ended before it listened:\n${text}`));
+  });
+  return { child, directory, url, drained, output: () => text };
+}

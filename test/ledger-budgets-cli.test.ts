@@ -1,0 +1,126 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { nanoUsd } from "#domain/money.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
+
+const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+const main = join(import.meta.dir, "../src/main.ts");
+
+describe("smart-gateway budgets", () => {
+  let folder: string;
+  let url: string;
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "smart-gateway-budgets-"));
+    url = `sqlite:${join(folder, "gateway.db")}`;
+    const ledger = await openLedger(url, { nodeId: "test", clock });
+    for (const [id, goal, attempt] of [
+      ["a", "s/one", 1],
+      ["b", "s/two", 1],
+      ["c", "s/two", 2],
+    ] as const) {
+      const amount = nanoUsd(1_000_000_000);
+      await ledger.reserve({
+        id,
+        requestId: goal,
+        attempt,
+        goal,
+        modelKey: "m",
+        amount,
+        perGoalHard: nanoUsd(5_000_000_000),
+        perDayHard: nanoUsd(50_000_000_000),
+        deadlineMs: 60_000,
+      });
+    }
+    await ledger.resolve([{ id: "a", kind: "settled", actual: nanoUsd(250_000_000), source: "usage" }]);
+    await ledger.close(1_000);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  async function budgets(...args: string[]) {
+    const child = Bun.spawn([process.execPath, main, "budgets", ...args], {
+      env: { ...process.env, DATABASE_URL: url },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return { code: await child.exited, out, err };
+  }
+
+  test("show prints caps, spent, held and left, the day first", async () => {
+    const { code, out } = await budgets("show", "--json");
+    expect(code).toBe(0);
+    const { accounts, more } = JSON.parse(out);
+    expect(more).toBe(0);
+    expect(accounts.map(({ id }: { id: string }) => id.split("/")[0])).toEqual(["day", "goal", "goal"]);
+    expect(accounts[0]).toMatchObject({ spent_usd: "0.25", held_usd: "2", hard_cap_usd: "50", left_usd: "47.75" });
+    expect(accounts[1]).toMatchObject({
+      id: "goal/s/two",
+      spent_usd: "0",
+      held_usd: "2",
+      left_usd: "3",
+      cap_from: "policy",
+    });
+    expect((await budgets("show")).out).toContain("goal/s/one");
+  });
+
+  test("audit proves that the books balance, and finds it when they do not", async () => {
+    expect(await budgets("audit")).toMatchObject({ code: 0, out: expect.stringContaining("The books balance.") });
+    const db = new Database(join(folder, "gateway.db"));
+    db.run("UPDATE account SET spent = spent + 1 WHERE id = 'goal/s/one'");
+    db.run("UPDATE account SET held = held - 1 WHERE id = 'goal/s/two'");
+    db.run("DELETE FROM ledger_entry WHERE reservation_id = 'c'");
+    db.close();
+    const { code, out } = await budgets("audit", "--json");
+    expect(code).toBe(1);
+    const found = JSON.parse(out).findings.map(({ check, id }: { check: string; id: string }) => `${check} ${id}`);
+    expect(found).toContain("spent_differs_from_reservations goal/s/one");
+    expect(found).toContain("held_differs_from_reservations goal/s/two");
+    expect(found).toContain("counters_differ_from_entries goal/s/one");
+    expect(found).toContain("reservation_differs_from_entries c");
+  });
+
+  test("set stores a cap that a running gateway obeys, and clear gives it back", async () => {
+    const ledger = await openLedger(url, { nodeId: "test", clock });
+    const ask = (requestId: string) =>
+      ledger.reserve({
+        id: requestId,
+        requestId,
+        attempt: 1,
+        goal: "s/one",
+        modelKey: "m",
+        amount: nanoUsd(1_000_000_000),
+        perGoalHard: nanoUsd(5_000_000_000),
+        perDayHard: nanoUsd(50_000_000_000),
+        deadlineMs: 60_000,
+      });
+    expect((await budgets("set", "--goal", "s/one", "--hard-usd", "1.2")).code).toBe(0);
+    expect(await ask("first")).toMatchObject({ kind: "refused", binding: "goal", hard: nanoUsd(1_200_000_000) });
+    expect((await budgets("set", "--goal", "s/one", "--clear")).code).toBe(0);
+    expect((await ask("second")).kind).toBe("held");
+    expect((await budgets("set", "--day", "today", "--hard-usd", "0.1")).code).toBe(0);
+    expect(await ask("third")).toMatchObject({ kind: "refused", binding: "day" });
+    await ledger.close(1_000);
+  });
+
+  test.each([
+    [["set", "--hard-usd", "1"], "either --goal or --day"],
+    [["set", "--goal", "g"], "either --hard-usd or --clear"],
+    [["set", "--goal", "g", "--hard-usd", "lots"], "amount in US dollars"],
+    [["set", "--day", "2026-02-30", "--clear"], "YYYY-MM-DD"],
+    [["show", "--limit", "0"], "whole number"],
+  ])("wrong usage ends with 2 and says what is wrong: %p", async (args, message) => {
+    const { code, err } = await budgets(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+
+  test("a database that is not there to read ends with 1", async () => {
+    url = "postgres://nobody:secret-word@127.0.0.1:1/none";
+    const { code, err } = await budgets("show");
+    expect(code).toBe(1);
+    expect(err).not.toContain("secret-word");
+  });
+});

@@ -1,0 +1,248 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { PostgresConnection } from "#db/postgres.ts";
+import { nanoUsd } from "#domain/money.ts";
+import { audit } from "#ledger/audit.ts";
+import type { LedgerEvent } from "#ledger/batched-ledger.ts";
+import type { Ledger, Reservation } from "#ledger/ledger.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
+import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+
+const missing = postgresMissing();
+const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+const cap = 20_000;
+
+describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fails", () => {
+  let server: TestPostgres;
+  let url: string;
+  let proxy: CuttingProxy;
+  let admin: PostgresConnection;
+  let events: LedgerEvent[];
+  const ledgers: Ledger[] = [];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.remove());
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    admin = new PostgresConnection(url, 10_000);
+    proxy = await cuttingProxy(server.port);
+    events = [];
+  });
+  afterEach(async () => {
+    for (const ledger of ledgers.splice(0)) await ledger.close(3_000);
+    await admin.close();
+    await proxy.close();
+  });
+
+  async function open(nodeId: string, throughProxy = true): Promise<Ledger> {
+    const via = throughProxy ? url.replace(`:${server.port}/`, `:${proxy.port}/`) : url;
+    const ledger = await openLedger(via, { nodeId, clock, log: (event) => events.push(event) });
+    ledgers.push(ledger);
+    return ledger;
+  }
+
+  let made = 0;
+  function reservationOf(fields: Partial<Reservation> = {}): Reservation {
+    made += 1;
+    const id = Bun.randomUUIDv7();
+    return {
+      id,
+      requestId: id,
+      attempt: 1,
+      goal: `g${made % 3}`,
+      modelKey: "m",
+      amount: nanoUsd(1 + (made % 200)),
+      perGoalHard: nanoUsd(cap),
+      perDayHard: nanoUsd(cap),
+      deadlineMs: 600_000,
+      ...fields,
+    };
+  }
+  const query = async (sql: string) => (await admin.run(sql))[0] ?? [];
+  const findings = async () => (await audit(query, Date.now())).findings;
+  const rows = async () =>
+    new Map((await query("SELECT id, state, hold FROM reservation")).map((row) => [row["id"], row]));
+
+  /** Load near the cap: what is held, settled for less, refused; until `until`. Answers what each caller was told. */
+  async function load(nodes: readonly Ledger[], callers: number, until: () => boolean) {
+    const told = new Map<string, { reply: string; actual: number | undefined }>();
+    let slowestMs = 0;
+    const caller = async (index: number) => {
+      while (!until()) {
+        const ledger = nodes[index % nodes.length]!;
+        const reservation = reservationOf();
+        const asked = performance.now();
+        const reply = await ledger.reserve(reservation);
+        slowestMs = Math.max(slowestMs, performance.now() - asked);
+        const actual = reply.kind === "held" ? Math.floor(reservation.amount / 50) : undefined;
+        told.set(reservation.id, { reply: reply.kind, actual });
+        if (actual === undefined) continue;
+        await ledger.resolve([
+          { id: reservation.id, kind: "settled", actual: nanoUsd(actual), source: "upstream_cost" },
+        ]);
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, (_, i) => caller(i)));
+    return { told, slowestMs };
+  }
+
+  /** What everybody was told is what the books say, to the last nano-dollar. */
+  async function judge(told: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
+    const inBooks = await rows();
+    let spent = 0;
+    const count = { held: 0, refused: 0, unavailable: 0 };
+    for (const [id, { reply, actual }] of told) {
+      count[reply as keyof typeof count] += 1;
+      const state = inBooks.get(id)?.["state"];
+      if (reply === "held") {
+        expect(state).toBe("SETTLED");
+        spent += actual ?? 0;
+      } else if (reply === "refused") expect(state).toBeUndefined();
+      // Told that there is nothing: so nothing may stay held or be charged.
+      else expect([undefined, "RELEASED"]).toContain(state as string | undefined);
+    }
+    const [day] = await query("SELECT spent, held FROM account WHERE id LIKE 'day/%'");
+    expect({ spent: Number(day?.["spent"] ?? 0), held: Number(day?.["held"] ?? 0) }).toEqual({ spent, held: 0 });
+    expect(spent).toBeLessThanOrEqual(cap);
+    expect(await findings()).toEqual([]);
+    return { ...count, spent };
+  }
+
+  async function settled(nodes: readonly Ledger[]) {
+    const until = performance.now() + 8_000;
+    while (nodes.some((ledger) => ledger.status().queued > 0)) {
+      if (performance.now() > until) throw new Error("operations still wait after 8 s");
+      await Bun.sleep(20);
+    }
+  }
+
+  test("cut COMMIT replies lose nothing and count nothing twice", async () => {
+    const nodes = [await open("a"), await open("b")];
+    proxy.mode = "cut_commits";
+    proxy.share = 0.2;
+    const end = performance.now() + 2_500;
+    const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
+    proxy.mode = "pass";
+    await settled(nodes);
+    const figures = await judge(told);
+    // biome-ignore lint/suspicious/noConsole: each run prints its figures
+    console.log("cut COMMIT replies:", { cut: proxy.cut, ...figures, slowestMs: Math.round(slowestMs) });
+    expect(proxy.cut).toBeGreaterThan(5);
+    expect(figures.held).toBeGreaterThan(50);
+  });
+
+  test("terminated backends lose nothing and count nothing twice", async () => {
+    const nodes = [await open("a", false), await open("b", false), await open("c", false)];
+    const end = performance.now() + 2_500;
+    let terminated = 0;
+    const killing = (async () => {
+      while (performance.now() < end) {
+        await Bun.sleep(30 + Math.random() * 150);
+        const [gone = []] = await admin.run(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+           AND random() < 0.4`,
+        );
+        terminated += gone.length;
+      }
+    })();
+    const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
+    await killing;
+    await settled(nodes);
+    const figures = await judge(told);
+    // biome-ignore lint/suspicious/noConsole: each run prints its figures
+    console.log("terminated backends:", { terminated, ...figures, slowestMs: Math.round(slowestMs) });
+    expect(terminated).toBeGreaterThan(5);
+    expect(figures.held).toBeGreaterThan(50);
+  });
+
+  test("a server that crashes and recovers has every hold that was acknowledged", async () => {
+    const ledger = await open("a", false);
+    const acknowledged: string[] = [];
+    let stopping = false;
+    const loading = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!stopping) {
+          const reservation = reservationOf({ amount: nanoUsd(1) });
+          if ((await ledger.reserve(reservation)).kind === "held") acknowledged.push(reservation.id);
+        }
+      }),
+    );
+    await Bun.sleep(700);
+    await admin.close();
+    await server.stop("immediate");
+    stopping = true;
+    await loading;
+    await server.start();
+    admin = new PostgresConnection(url, 10_000);
+    await settled([ledger]);
+    const inBooks = await rows();
+    for (const id of acknowledged) expect(inBooks.get(id)?.["state"]).toBe("HELD");
+    expect(await findings()).toEqual([]);
+    expect(acknowledged.length).toBeGreaterThan(10);
+  });
+
+  test.each(["swallow", "refuse"] as const)(
+    "while the network answers nothing (%s): unavailable within 1.5 s; what ran settles when it is back",
+    async (mode) => {
+      const ledger = await open("a");
+      const running = reservationOf({ amount: nanoUsd(100) });
+      expect((await ledger.reserve(running)).kind).toBe("held");
+      proxy.mode = mode;
+      const asked = performance.now();
+      const replies = await Promise.all(Array.from({ length: 20 }, () => ledger.reserve(reservationOf())));
+      expect(performance.now() - asked).toBeLessThan(1_500);
+      expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
+      let written = false;
+      const resolving = ledger
+        .resolve([{ id: running.id, kind: "settled", actual: nanoUsd(40), source: "usage" }])
+        .then(() => {
+          written = true;
+        });
+      const again = performance.now();
+      expect((await ledger.reserve(reservationOf())).kind).toBe("unavailable");
+      expect(performance.now() - again).toBeLessThan(1_500);
+      expect(ledger.status().ok).toBe(false);
+      expect(written).toBe(false);
+      expect(events.some(({ kind }) => kind === "store_away")).toBe(true);
+      proxy.mode = "pass";
+      await resolving;
+      await settled([ledger]);
+      expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+      expect(ledger.status().ok).toBe(true);
+      expect((await rows()).get(running.id)?.["state"]).toBe("SETTLED");
+      // Of those that were answered `unavailable` none may hold money.
+      expect((await query("SELECT count(*) AS n FROM reservation WHERE state = 'HELD'"))[0]?.["n"]).toBe("1");
+      expect(await findings()).toEqual([]);
+    },
+  );
+
+  test("ten nodes that start at once on an empty database make one schema", async () => {
+    await Promise.all(Array.from({ length: 10 }, (_, i) => open(`node-${i}`, false)));
+    expect((await query("SELECT count(*) AS n FROM node"))[0]?.["n"]).toBe("10");
+    const versions = await query("SELECT version FROM schema_migration WHERE version > 0 ORDER BY version");
+    expect(versions.length).toBeGreaterThan(0);
+    expect(new Set(versions.map(({ version }) => version)).size).toBe(versions.length);
+  });
+
+  test("a schema newer than the program stops the start", async () => {
+    await (await open("a", false)).close(100);
+    await admin.run("INSERT INTO schema_migration (version, name) VALUES (9999, 'from the future')");
+    expect(openLedger(url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
+  });
+
+  test("no account passes its cap for a nano-dollar while four nodes race for its end", async () => {
+    const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => open(id, false)));
+    const replies = await Promise.all(
+      Array.from({ length: 800 }, (_, i) =>
+        nodes[i % 4]!.reserve(reservationOf({ goal: "one", amount: nanoUsd(37), perGoalHard: nanoUsd(5_000) })),
+      ),
+    );
+    expect(replies.filter(({ kind }) => kind === "held")).toHaveLength(Math.floor(5_000 / 37));
+    expect(replies.filter(({ kind }) => kind === "unavailable")).toHaveLength(0);
+    const [account] = await query("SELECT held FROM account WHERE id = 'goal/one'");
+    expect(account?.["held"]).toBe(String(Math.floor(5_000 / 37) * 37));
+    expect(await findings()).toEqual([]);
+  });
+});

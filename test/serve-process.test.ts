@@ -1,0 +1,189 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "#domain/system-clock.ts";
+import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
+import { type GatewayProcess, serve, serveToEnd } from "./harness/process.ts";
+
+const ask = (gateway: { url: string }, body: object = {}, init: RequestInit = {}) =>
+  call(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...authorization, "content-type": "application/json" },
+    body: JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hello" }], ...body }),
+    ...init,
+  });
+
+const upstream = (): Promise<Simulator> =>
+  startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+
+/** Answers with an event and then with nothing more. */
+async function silentAfterFirst(): Promise<{ url: string; requests: () => number; stop: () => void }> {
+  let requests = 0;
+  const chunk = { choices: [{ index: 0, delta: { role: "assistant", content: "first" }, finish_reason: null }] };
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    fetch() {
+      requests += 1;
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`));
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    },
+  });
+  return { url: server.url.origin, requests: () => requests, stop: () => void server.stop(true) };
+}
+
+async function ready(gateway: GatewayProcess): Promise<number> {
+  return (await call(`${gateway.url}/readyz`)).status;
+}
+
+describe("the process", () => {
+  test("with no settings at all it is a demo, says so loudly, and keeps its books in ./data", async () => {
+    await using gateway = await serve();
+    const reply = await ask(gateway);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get("x-smart-gateway-demo")).toBe("true");
+    expect((await reply.json()).choices[0].message.content).toContain("simulated");
+    expect(gateway.output()).toContain("DEMO MODE");
+    expect(gateway.output()).toContain(`curl -i ${gateway.url}/v1/chat/completions`);
+    expect(existsSync(join(gateway.directory, "data", "gateway.db"))).toBe(true);
+  });
+
+  test("with an upstream the simulator cannot be reached and nothing is marked as demo", async () => {
+    const simulator = await upstream();
+    await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url });
+    const reply = await ask(gateway);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get("x-smart-gateway-demo")).toBeNull();
+    expect(simulator.received()).toBe(1);
+    expect(gateway.output()).not.toContain("DEMO MODE");
+    expect(gateway.output()).toContain("without UPSTREAM_API_KEY");
+    await simulator.stop();
+  });
+
+  test("all bad settings are named at once, with exit code 2", async () => {
+    const { code, output } = await serveToEnd({ PORT: "eighty", WORKERS: "0", DATABASE_URL: "mysql://x" });
+    expect(code).toBe(2);
+    for (const name of ["PORT", "WORKERS", "DATABASE_URL"]) expect(output).toContain(name);
+  });
+
+  test("a bad policy stops the start with its file, path and line, with exit code 2", async () => {
+    await using scratch = await serve();
+    const file = join(scratch.directory, "policy.yaml");
+    writeFileSync(file, "routing:\n  flash_below: 90\n  pro_form: 10\n");
+    const { code, output } = await serveToEnd({ ROUTING_POLICY_PATH: file });
+    expect(code).toBe(2);
+    expect(output).toContain(`${file}:3`);
+    expect(output).toContain("pro_from");
+  });
+
+  test("a port that is taken is said in one line, with exit code 1", async () => {
+    await using gateway = await serve();
+    const { code, output } = await serveToEnd({ PORT: new URL(gateway.url).port });
+    expect(code).toBe(1);
+    expect(output).toContain("is taken");
+  });
+
+  test("SIGHUP reads the policy again; a bad file is refused whole and the last good one stays", async () => {
+    await using scratch = await serve();
+    const file = join(scratch.directory, "policy.yaml");
+    writeFileSync(file, "budget: { per_goal_hard_usd: 5 }\n");
+    await using gateway = await serve({ ROUTING_POLICY_PATH: file });
+    const decide = async () =>
+      (
+        await call(`${gateway.url}/v1/route/decision`, {
+          method: "POST",
+          headers: { ...authorization, "content-type": "application/json" },
+          body: JSON.stringify({ task: { task_id: "t", instruction: "x" } }),
+        })
+      ).json();
+    expect((await decide()).cause).toBe("score_flash");
+    writeFileSync(file, "budget: { per_goal_hard_usd: 0.0000001 }\n");
+    gateway.signal("SIGHUP");
+    await eventually(async () => (await decide()).cause === "budget_hard_cap_exceeded");
+    writeFileSync(file, "budget: { per_goal_hard_usd: lots }\n");
+    gateway.signal("SIGHUP");
+    await eventually(() => gateway.output().includes("config_refused"));
+    expect((await decide()).cause).toBe("budget_hard_cap_exceeded");
+  });
+});
+
+describe("the end of the process", () => {
+  test("SIGTERM lets what is under way end, then exits 0", async () => {
+    let answer: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch() {
+        await gate;
+        return Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "late" } }] });
+      },
+    });
+    await using gateway = await serve({ UPSTREAM_BASE_URL: server.url.origin });
+    const pending = ask(gateway);
+    await eventually(() => server.pendingRequests === 1);
+    gateway.signal("SIGTERM");
+    await eventually(() => gateway.output().includes("gateway_draining"));
+    answer();
+    expect((await (await pending).json()).choices[0].message.content).toBe("late");
+    expect(await gateway.exited()).toBe(0);
+    expect(gateway.output()).toContain("gateway_stopped");
+    await server.stop(true);
+  });
+
+  test("while draining it is not ready, and still serves those who have not noticed", async () => {
+    const simulator = await upstream();
+    await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, DRAIN_ACCEPT_MS: "600000" });
+    expect(await ready(gateway)).toBe(200);
+    gateway.signal("SIGTERM");
+    await eventually(async () => (await ready(gateway)) === 503);
+    expect((await ask(gateway)).status).toBe(200);
+    gateway.signal("SIGTERM"); // a second one skips the waiting
+    expect(await gateway.exited()).toBe(0);
+    await simulator.stop();
+  });
+
+  test("a stream that outlasts the drain ends in an error of its own words, and is charged", async () => {
+    const silent = await silentAfterFirst();
+    await using gateway = await serve({ UPSTREAM_BASE_URL: silent.url, DRAIN_STREAMS_MS: "0" });
+    const reply = await ask(gateway, { stream: true });
+    const text = reply.text();
+    gateway.signal("SIGTERM");
+    expect(await text).toMatch(/"finish_reason":"error"[\s\S]*data: \[DONE\]\n\n$/);
+    expect(await text).toContain("shutting down");
+    expect(await gateway.exited()).toBe(0);
+    silent.stop();
+  });
+});
+
+test.skipIf(process.platform !== "linux")("WORKERS processes share one port and one budget file", async () => {
+  const simulator = await upstream();
+  const port = await freePort();
+  await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, WORKERS: "2", PORT: String(port) });
+  await eventually(() => gateway.output().split("gateway_started").length === 3);
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      ask(gateway, {}, { headers: { ...authorization, "content-type": "application/json", connection: "close" } }),
+    ),
+  );
+  expect(replies.map((reply) => reply.status)).toEqual(Array(20).fill(200));
+  gateway.signal("SIGTERM");
+  expect(await gateway.exited()).toBe(0);
+  await simulator.stop();
+});
+
+async function freePort(): Promise<number> {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const { port } = server;
+  await server.stop(true);
+  if (port === undefined) throw new Error("no port");
+  return port;
+}
