@@ -99,8 +99,6 @@ const gateway = await serve({
   UPSTREAM_API_KEY: "bench-upstream-key",
   DATABASE_URL: databaseUrl,
   ROUTING_POLICY_PATH: policy,
-  LOG_FORMAT: "json",
-  LOG_LEVEL: "warn",
 });
 const url = new URL(gateway.url);
 const body = JSON.stringify({
@@ -208,9 +206,9 @@ try {
   const left = (descriptors(gateway.child.pid) ?? 0) - (descriptorsBefore ?? 0);
   bars.push({ name: "descriptors left open", figure: String(left), bar: "<= 64 (idle pool)", ok: left <= 64 });
 
-  gateway.kill("SIGTERM");
-  gateway.kill("SIGTERM");
-  await gateway.exited;
+  gateway.signal("SIGTERM");
+  gateway.signal("SIGTERM");
+  await gateway.exited();
   const books = await auditOf(databaseUrl);
   const { billedNanoUsd, received } = await upstreamStats();
   for (const finding of books.findings) console.log(finding);

@@ -35,7 +35,7 @@ test("more upstream calls run at once than the runtime allows by default", async
   for (const socket of sockets) socket.destroy();
   await eventually(() => upstream.unfinished() === 0);
   await upstream.stop();
-  gateway.kill("SIGINT");
-  gateway.kill("SIGINT");
-  expect(await gateway.exited).toBe(0);
+  gateway.signal("SIGINT");
+  gateway.signal("SIGINT");
+  expect(await gateway.exited()).toBe(0);
 });
