@@ -195,6 +195,13 @@ describe("a status", () => {
     expect(failureOf(reply)).toMatchObject({ kind: "upstream_error", status: 500 });
   });
 
+  test("stands even if its body is cut off", async () => {
+    for (const ending of ["end", "reset"] as const) {
+      const cut = `${headOf("application/json", 100, "401 X")}{"error":`;
+      expect(failureOf(await answered(cut, { ending }))).toMatchObject({ kind: "unauthorized", status: 401 });
+    }
+  });
+
   const waits: [string, number | undefined][] = [
     ["Retry-After: 3", 3_000],
     ["Retry-After: 0", 0],

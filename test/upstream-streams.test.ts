@@ -199,6 +199,24 @@ describe("a stream's beginning", () => {
     });
   }
 
+  test("of roles without end is garbage, and not kept", async () => {
+    const reply = await withUpstream(
+      async ({ socket, request, closed }) => {
+        await request();
+        socket.write(sseHead("close"));
+        const more = () => {
+          while (!socket.destroyed && socket.write(role.repeat(100)));
+        };
+        socket.on("drain", more);
+        more();
+        await closed;
+      },
+      async ({ send }) => send(callOf(true)),
+      { maxEventBytes: 100_000 },
+    );
+    expect(reply).toMatchObject({ failure: { kind: "garbage" } });
+  });
+
   test("of a web page is garbage", async () => {
     const failure = await withUpstream(
       async ({ socket, request }) => {

@@ -134,12 +134,6 @@ describe("a deadline", () => {
         return repeat(connection, chunked(" "));
       },
     },
-    {
-      phase: "idle",
-      what: "silence in an error answer",
-      stream: true,
-      serve: ({ socket }) => void socket.write(`${headOf("application/json", 100, "500 X")}{`),
-    },
   ];
   for (const { phase, what, stream, serve } of rows) {
     test(`${phase} ends ${what} (${stream ? "stream" : "whole"}), and the upstream sees it`, async () => {
@@ -168,6 +162,21 @@ describe("a deadline", () => {
       );
     });
   }
+
+  test("in the middle of an error answer does not hide its status", async () => {
+    await withUpstream(
+      async ({ socket, request }) => {
+        await request();
+        socket.write(headOf("application/json", 100, "429 X"));
+      },
+      async ({ time, send }) => {
+        const timeoutsMs = { ...patient, idle: 1_000 };
+        const reply = await whileTimePasses(time, 10, send(callOf(true, { timeoutsMs })));
+        expect(failureOf(reply)).toMatchObject({ kind: "rate_limited", status: 429 });
+        expect(time.pending).toBe(0);
+      },
+    );
+  });
 
   const connects: ["silence" | "answers", string][] = [
     ["silence", "(connect, 500 ms)"],

@@ -13,29 +13,31 @@ export interface WholeBody {
 }
 
 /**
- * Reads a body to its end or to `maxBytes`, whichever comes first: its first byte under the `first_event` deadline (a
- * server may send headers long before it has an answer), all others under `idle`. Throws what the read throws.
+ * Reads a body to its end or to `maxBytes`, whichever comes first, each read under the `idle` deadline, or the first byte
+ * under `first_event` where a server may send headers long before it has an answer. Throws what the read throws.
  */
 export async function readBody(
   body: Body | null,
   maxBytes: number,
   attempt: Attempt,
   now: () => number,
+  first: "first_event" | "idle",
 ): Promise<WholeBody> {
   if (body === null) return { kind: "whole", text: "" };
   const { idle, first_event } = attempt.call.timeoutsMs;
   const reader: ByteReader = body.getReader();
   const pieces: Uint8Array[] = [];
   let size = 0;
-  attempt.deadlines.await("first_event", attempt.startedAt + first_event);
+  attempt.deadlines.await(first, first === "idle" ? now() + idle : attempt.startedAt + first_event);
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return { kind: "whole", text: textOf(pieces) };
-    size += value.byteLength;
-    if (size > maxBytes) {
+    const room = maxBytes - size;
+    if (value.byteLength > room) {
       // Letting go of the connection is the caller's, who ends the attempt.
-      return { kind: "too_large", text: textOf(pieces) };
+      return { kind: "too_large", text: textOf([...pieces, value.subarray(0, room)]) };
     }
+    size += value.byteLength;
     pieces.push(value);
     attempt.deadlines.await("idle", now() + idle);
   }
@@ -61,7 +63,7 @@ export async function readAnswer(
     attempt.deadlines.await("idle", now() + attempt.call.timeoutsMs.idle);
     return { kind: "whole", text: await response.text() };
   }
-  return readBody(response.body, maxBytes, attempt, now);
+  return readBody(response.body, maxBytes, attempt, now, "first_event");
 }
 
 function textOf(pieces: readonly Uint8Array[]): string {

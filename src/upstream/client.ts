@@ -104,9 +104,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
     }
     if (status < 200 || status >= 400) {
-      const body = await readBody(response.body, maxErrorBytes, attempt, now);
-      release(attempt, headers, body.kind === "whole");
-      return failed(statusFailure(status, messageOfBody(body.text), wait()));
+      return failed(statusFailure(status, await messageOf(response, attempt), wait()));
     }
     const type = headers.get("content-type") ?? "";
     if (attempt.call.stream && /^\s*text\/html/i.test(type)) {
@@ -116,6 +114,19 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     // Servers are careless about the type of a stream, but not about JSON.
     if (attempt.call.stream && !/\bjson\b/i.test(type)) return stream(response, attempt, wait);
     return whole(response, attempt, wait);
+  }
+
+  /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */
+  async function messageOf(response: Response, attempt: Attempt): Promise<string> {
+    try {
+      const body = await readBody(response.body, maxErrorBytes, attempt, now, "idle");
+      release(attempt, response.headers, body.kind === "whole");
+      return messageOfBody(body.text);
+    } catch (error) {
+      if (attempt.failureFrom(error).kind === "aborted") throw error;
+      attempt.end(true);
+      return "";
+    }
   }
 
   async function whole(response: Response, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {

@@ -22,11 +22,13 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   readonly #now: () => number;
   readonly #sse: SseReader;
   readonly #judge = new StreamJudge();
+  /** Bound of what is held until the first real event comes, in characters. */
+  readonly #maxHeld: number;
   /** Choices to expect: `n` of the request. */
   readonly #choices: number;
   /** Called when the answer was read to its very end, so that its connection can be used again. */
   readonly #reusable: () => void;
-  /** The first batch, read by `first`, not yet handed out. */
+  /** The first batch, read by `open`, not yet handed out. */
   #opening: Batch | undefined;
   #batch: UpstreamEvent[] = [];
   #over = false;
@@ -43,6 +45,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     this.#attempt = attempt;
     this.#now = options.now;
     this.#reusable = options.reusable;
+    this.#maxHeld = options.maxEventBytes;
     this.#sse = new SseReader(options.maxEventBytes);
     const n = attempt.call.body["n"];
     this.#choices = typeof n === "number" && n > 1 ? n : 1;
@@ -66,6 +69,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     const { deadlines, call, startedAt } = this.#attempt;
     deadlines.await("first_event", startedAt + call.timeoutsMs.first_event);
     const opening: UpstreamEvent[] = [];
+    let held = 0;
     for (;;) {
       const batch = await this.#read();
       for (const event of batch) {
@@ -75,6 +79,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
           return { kind: "garbage", message: "the upstream's stream ended without content", dispatched: true };
         }
         if (event.kind !== "alive") opening.push(event);
+        if (event.kind === "chunk") held += event.raw.length;
       }
       if (this.#judge.real) {
         this.#pausedAt = this.#now();
@@ -83,6 +88,9 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
         if (!this.#over) deadlines.pause();
         this.#opening = opening;
         return undefined;
+      }
+      if (held > this.#maxHeld) {
+        return { kind: "garbage", message: "the upstream's stream opens without end", dispatched: true };
       }
     }
   }
