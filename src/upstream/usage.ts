@@ -8,12 +8,15 @@ const maxTokens = 2 ** 31 - 1;
 
 /**
  * What a `usage` object says. Each half stands alone: a count that is absent, negative, fractional or absurd leaves
- * `usage` out, a cost that is absent, negative or no number leaves `costNanoUsd` out. Nothing is ever taken for zero.
+ * `usage` out, an absent cost leaves `costNanoUsd` out; a cost that is negative or no number leaves out both. Nothing is
+ * ever taken for zero.
  */
 export function usageReport(usage: Json | undefined): UsageReport {
   if (!isObject(usage)) return {};
-  const tokens = tokensOf(usage);
   const cost = costOf(usage["cost"]);
+  // A cost that is no amount says that the report is broken; then its counts cannot be trusted to make the call cheaper.
+  if (cost === undefined && usage["cost"] !== undefined && usage["cost"] !== null) return {};
+  const tokens = tokensOf(usage);
   return {
     ...(tokens === undefined ? {} : { usage: tokens }),
     ...(cost === undefined ? {} : { costNanoUsd: cost }),

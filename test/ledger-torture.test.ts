@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PostgresConnection } from "#db/postgres.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
+import { openBooks } from "#ledger/open-books.ts";
+import { processTimers } from "#ledger/open-ledger.ts";
+import { PostgresStore } from "#ledger/postgres-store.ts";
+import { SqliteStore } from "#ledger/sqlite-store.ts";
+import type { Store } from "#ledger/store.ts";
+import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
+import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
+import { authorization, shippedModels } from "./harness/gateway.ts";
+import { type GatewayProcess, serve } from "./harness/process.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+
+/**
+ * Whole gateways, as processes, killed at random under load near the cap, in front of an upstream that bills and then
+ * fails. The judge of the cap is the upstream's own bill. `TORTURE_SECONDS` makes each run longer.
+ */
+const seconds = Number(process.env["TORTURE_SECONDS"] || 6);
+const goalCapNano = 50_000_000;
+const dayCapNano = 110_000_000;
+const goals = ["torture/one", "torture/two", "torture/three"];
+
+const policy = `
+budget: { per_goal_hard_usd: ${goalCapNano / 1e9}, per_goal_soft_usd: ${goalCapNano / 1e9}, per_day_hard_usd: ${dayCapNano / 1e9}, per_day_soft_usd: ${dayCapNano / 1e9} }
+upstream: { backoff_base_ms: 5, backoff_max_ms: 50, retry_budget_share: 1, retry_budget_per_second: 1000 }
+health: { failures_in_a_row: 10000, stale_failures_in_a_row: 10000, unhealthy_minimum: 1000000, degraded_minimum: 1000000, degraded_in_a_row: 100000,
+  slow_minimum: 1000000, garbage_in_a_row: 100000, garbage_minimum: 1000000, aggregator_failures_in_a_row: 100000, limited_default_ms: 1 }
+`;
+
+interface Figures {
+  answered: number;
+  refused: number;
+  unavailable: number;
+  failed: number;
+  aborted: number;
+  killed: number;
+}
+
+/** Gateways that are killed and started again, and callers that ask whichever is there. */
+async function torture(
+  env: Record<string, string>,
+  count: number,
+  upstream: BillingUpstream,
+  meanwhile: (until: number) => Promise<void>,
+): Promise<Figures> {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-torture-"));
+  const policyPath = join(folder, "policy.yaml");
+  writeFileSync(policyPath, policy);
+  const settings = {
+    ...env,
+    UPSTREAM_BASE_URL: upstream.url,
+    UPSTREAM_API_KEY: "torture-key",
+    ROUTING_POLICY_PATH: policyPath,
+    LOG_LEVEL: "warn",
+  };
+  const start = (index: number) => serve({ ...settings, NODE_ID: `gateway-${index}`, LOG_LEVEL: "info" });
+  const gateways: (GatewayProcess | undefined)[] = await Promise.all(Array.from({ length: count }, (_, i) => start(i)));
+  const figures: Figures = { answered: 0, refused: 0, unavailable: 0, failed: 0, aborted: 0, killed: 0 };
+  const until = performance.now() + seconds * 1_000;
+
+  const caller = async () => {
+    while (performance.now() < until) {
+      const gateway = gateways[Math.floor(Math.random() * count)];
+      if (gateway === undefined) {
+        await Bun.sleep(20);
+        continue;
+      }
+      const goal = goals[Math.floor(Math.random() * goals.length)] ?? "";
+      const stop = new AbortController();
+      const leaves = Math.random() < 0.15 ? setTimeout(() => stop.abort(), Math.random() * 60) : undefined;
+      try {
+        const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: "POST",
+          signal: stop.signal,
+          headers: { ...authorization, "content-type": "application/json", "x-goal-id": goal },
+          body: JSON.stringify({
+            model: "smart-router-flash",
+            messages: [{ role: "user", content: `torture ${Math.random()}` }],
+            max_tokens: 1_000 + Math.floor(Math.random() * 1_000),
+            stream: Math.random() < 0.5,
+            user: goal,
+          }),
+        });
+        await reply.text();
+        if (reply.status === 200) figures.answered += 1;
+        else if (reply.status === 403) {
+          figures.refused += 1;
+          await Bun.sleep(30);
+        } else if (reply.status === 503) figures.unavailable += 1;
+        else figures.failed += 1;
+      } catch {
+        if (stop.signal.aborted) figures.aborted += 1;
+        else figures.failed += 1;
+      } finally {
+        clearTimeout(leaves);
+      }
+    }
+  };
+  const killer = async () => {
+    while (performance.now() < until - 1_000) {
+      await Bun.sleep(300 + Math.random() * 700);
+      const index = Math.floor(Math.random() * count);
+      const gateway = gateways[index];
+      if (gateway === undefined) continue;
+      gateways[index] = undefined;
+      gateway.signal("SIGKILL");
+      await gateway.exited();
+      figures.killed += 1;
+      gateways[index] = await start(index);
+    }
+  };
+  try {
+    await Promise.all([...Array.from({ length: 16 }, caller), killer(), meanwhile(until)]);
+    // Half of them end well, the others do not.
+    await Promise.all(
+      gateways.map(async (gateway, index) => {
+        gateway?.signal(index % 2 === 0 ? "SIGTERM" : "SIGKILL");
+        await gateway?.exited();
+      }),
+    );
+  } finally {
+    for (const gateway of gateways) await gateway?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  }
+  return figures;
+}
+
+/** The books against the upstream's bill: now, and when everything that was open has run out. */
+async function judge(
+  what: string,
+  url: string,
+  upstream: BillingUpstream,
+  figures: Figures,
+  storeLater: (offsetMs: number) => Promise<Store>,
+): Promise<void> {
+  const books = async () => {
+    const opened = await openBooks(url);
+    const report = await opened.audit();
+    const { accounts } = await opened.accounts(1_000);
+    await opened.close();
+    expect(report.findings).toEqual([]);
+    return { open: report.open, accounts: new Map(accounts.map((account) => [account.id, account])) };
+  };
+  const billed = [...upstream.bill.values()].reduce((sum, amount) => sum + amount, 0);
+  const before = await books();
+  for (const goal of goals) {
+    const account = before.accounts.get(`goal/${goal}`);
+    const bill = upstream.bill.get(goal) ?? 0;
+    expect(bill).toBeLessThanOrEqual(goalCapNano);
+    expect(bill).toBeLessThanOrEqual((account?.spent ?? 0) + (account?.held ?? 0));
+    expect((account?.spent ?? 0) + (account?.held ?? 0)).toBeLessThanOrEqual(goalCapNano);
+  }
+  expect(billed).toBeLessThanOrEqual(dayCapNano);
+
+  // An hour later every deadline has passed: what nobody could tell is charged.
+  const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
+  const sweeper = await BatchedLedger.open(await storeLater(3_600_000), "sweeper", {
+    clock,
+    timers: processTimers,
+    random: Math.random,
+    log: () => {},
+    retentionMs: () => 30 * 86_400_000,
+  });
+  await sweeper.sweep();
+  await sweeper.close(2_000);
+  const after = await books();
+  expect(after.open).toBe(0);
+  let spent = 0;
+  for (const goal of goals) {
+    const account = after.accounts.get(`goal/${goal}`);
+    expect(account?.held ?? 0).toBe(0);
+    expect(account?.spent ?? 0).toBeGreaterThanOrEqual(upstream.bill.get(goal) ?? 0);
+    expect(account?.spent ?? 0).toBeLessThanOrEqual(goalCapNano);
+    spent += account?.spent ?? 0;
+  }
+  // biome-ignore lint/suspicious/noConsole: each run prints its figures
+  console.log(what, {
+    ...figures,
+    upstreamCalls: upstream.calls(),
+    billedUsd: billed / 1e9,
+    chargedUsd: spent / 1e9,
+    dayCapUsd: dayCapNano / 1e9,
+    leftOpen: before.open,
+  });
+  expect(figures.killed).toBeGreaterThan(0);
+  expect(figures.answered).toBeGreaterThan(10);
+  // Near the cap, or nothing was proved.
+  expect(figures.refused).toBeGreaterThan(0);
+}
+
+describe("gateways killed at random near the cap", () => {
+  const limit = { timeout: seconds * 1_000 + 60_000 };
+
+  test(
+    "on one SQLite file, two processes",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "smart-gateway-torture-db-"));
+      const path = join(folder, "gateway.db");
+      const upstream = await billingUpstream(shippedModels, Math.random);
+      try {
+        const figures = await torture({ DATABASE_URL: `sqlite:${path}` }, 2, upstream, async () => {});
+        await judge("SQLite, 2 processes:", `sqlite:${path}`, upstream, figures, (offsetMs) =>
+          SqliteStore.open(path, { now: () => Date.now() + offsetMs, monotonic: () => performance.now() }),
+        );
+      } finally {
+        await upstream.close();
+        rmSync(folder, { recursive: true });
+      }
+    },
+    limit,
+  );
+
+  describe.skipIf(postgresMissing() !== undefined)("on PostgreSQL", () => {
+    let server: TestPostgres;
+    let proxy: CuttingProxy;
+    beforeAll(async () => {
+      server = await startPostgres();
+      proxy = await cuttingProxy(server.port);
+    });
+    afterAll(async () => {
+      await proxy.close();
+      await server.remove();
+    });
+
+    test(
+      "three processes, with terminated backends and cut COMMIT replies",
+      async () => {
+        const url = await server.createDatabase();
+        const upstream = await billingUpstream(shippedModels, Math.random);
+        const admin = new PostgresConnection(url, 10_000);
+        let terminated = 0;
+        try {
+          const viaProxy = url.replace(`:${server.port}/`, `:${proxy.port}/`);
+          const figures = await torture({ DATABASE_URL: viaProxy }, 3, upstream, async (until) => {
+            proxy.mode = "cut_commits";
+            proxy.share = 0.05;
+            while (performance.now() < until) {
+              await Bun.sleep(100 + Math.random() * 400);
+              const [gone = []] = await admin.run(
+                `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                 WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.3`,
+              );
+              terminated += gone.length;
+            }
+            proxy.mode = "pass";
+          });
+          await judge(
+            `PostgreSQL, 3 processes, ${terminated} backends terminated, ${proxy.cut} COMMIT replies cut:`,
+            url,
+            upstream,
+            figures,
+            (offsetMs) => PostgresStore.open(url, { clockOffsetMs: () => offsetMs }),
+          );
+          expect(terminated + proxy.cut).toBeGreaterThan(0);
+        } finally {
+          await admin.close();
+          await upstream.close();
+        }
+      },
+      limit,
+    );
+  });
+});
