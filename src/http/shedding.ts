@@ -47,17 +47,22 @@ export interface LoadSamplerOptions {
 }
 
 const sampleEveryMs = 50;
-/** The delay that counts is the smallest of so many samples in a row: one pause of the collector is no overload. */
-const samplesInARow = 3;
+/**
+ * The delay that counts is the smallest of this long: neither a pause of the collector nor a burst of callers who all come
+ * at once (every agent of a team after a restart) is an overload, as long as it is worked off.
+ */
+const windowMs = 3_000;
 const memoryEverySamples = 10;
 
 export function loadSampler(options: LoadSamplerOptions): LoadSampler {
   const { clock, every = unreferencedInterval, residentBytes = () => process.memoryUsage.rss() } = options;
   const { limitBytes, usedByGroup } = options.memory ?? memoryLimit(readText, totalmem());
-  const delays: number[] = Array(samplesInARow).fill(0);
+  let delays: { readonly atMs: number; readonly delayMs: number }[] = [];
+  let smallestDelayMs = 0;
   let samples = 0;
   let memoryShare = 0;
-  let expectedMs = clock.monotonic() + sampleEveryMs;
+  const startedMs = clock.monotonic();
+  let expectedMs = startedMs + sampleEveryMs;
 
   const measureMemory = () => {
     memoryShare = Math.max(residentBytes(), usedByGroup?.() ?? 0) / limitBytes;
@@ -65,7 +70,11 @@ export function loadSampler(options: LoadSamplerOptions): LoadSampler {
   measureMemory();
   const stop = every(sampleEveryMs, () => {
     const nowMs = clock.monotonic();
-    delays[samples % samplesInARow] = Math.max(0, nowMs - expectedMs);
+    delays = delays.filter(({ atMs }) => atMs > nowMs - windowMs);
+    delays.push({ atMs: nowMs, delayMs: Math.max(0, nowMs - expectedMs) });
+    // The window is full once it began; before that nothing is known about so long a time.
+    const known = nowMs - startedMs >= windowMs;
+    smallestDelayMs = known ? Math.min(...delays.map(({ delayMs }) => delayMs)) : 0;
     expectedMs = nowMs + sampleEveryMs;
     samples += 1;
     if (samples % memoryEverySamples === 0) measureMemory();
@@ -73,7 +82,7 @@ export function loadSampler(options: LoadSamplerOptions): LoadSampler {
 
   return {
     get eventLoopDelayMs() {
-      return Math.min(...delays);
+      return smallestDelayMs;
     },
     get memoryShare() {
       return memoryShare;
