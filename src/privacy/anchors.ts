@@ -1,7 +1,7 @@
 import type { View } from "./view.ts";
 
 /** What a short word in the text is the beginning of. */
-export type AnchorKind = "name" | "url" | "pem" | "putty" | "sql" | "command" | "phrase";
+export type AnchorKind = "name" | "url" | "pem" | "putty" | "sql" | "command" | "phrase" | "cookie" | "dsn" | "pgpass";
 
 interface Anchor {
   readonly word: string;
@@ -29,6 +29,17 @@ const anchors: readonly Anchor[] = [
   { word: "senha", kind: "name", pair: 2 },
   { word: "clave", kind: "name", pair: 0 },
   { word: "has\xb3o", kind: "name", pair: 2 },
+  { word: "pw:", kind: "name", pair: 0 },
+  { word: "pw=", kind: "name", pair: 0 },
+  { word: "pw ", kind: "name", pair: 0 },
+  { word: "creds", kind: "name", pair: 2 },
+  { word: "masterauth", kind: "name", pair: 5 },
+  { word: "cookie", kind: "cookie", pair: 2 },
+  { word: "@tcp(", kind: "dsn", pair: 0 },
+  { word: "@unix(", kind: "dsn", pair: 0 },
+  { word: ":5432:", kind: "pgpass", pair: 1 },
+  { word: "sqlplus", kind: "command", pair: 2 },
+  { word: "unzip", kind: "command", pair: 1 },
   { word: "://", kind: "url", pair: 0 },
   { word: "-----begin", kind: "pem", pair: 4 },
   { word: "putty-user-key-file", kind: "putty", pair: 3 },
@@ -36,7 +47,8 @@ const anchors: readonly Anchor[] = [
   { word: "curl", kind: "command", pair: 1 },
   { word: "mysql", kind: "command", pair: 2 },
   { word: "redis-cli", kind: "command", pair: 4 },
-  { word: "login", kind: "command", pair: 1 },
+  { word: "login", kind: "name", pair: 1 },
+  { word: "docker login", kind: "command", pair: 5 },
   { word: "sshpass", kind: "command", pair: 1 },
   { word: "openssl", kind: "command", pair: 4 },
   { word: "sqlcmd", kind: "command", pair: 3 },

@@ -1,5 +1,6 @@
 import { classes, inName } from "./characters.ts";
 import { type KeyName, keyName } from "./key-names.ts";
+import { looksRandom } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
 import { afterBlanks, assignEnd, isQuote, proseEnd } from "./separators.ts";
 import type { Span } from "./spans.ts";
@@ -14,12 +15,19 @@ const longestName = 80;
 const tag = /[^<>\n]{0,80}>\s{0,40}/y;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 const cell = /["'`*]{0,3}[ \t]{0,40}(?:\||\t)[ \t]{0,40}["'`*]{0,3}/y;
-const cellValue = /([^\s|`"'*]{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
+const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
 const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,8}/y;
 const nameThenValue =
-  /["'`]?[ \t]{0,8}(?:,|;|\/?>)?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
+  /["'`]?[ \t]{0,8}(?:,|;|\/?>|(?:\s{1,4}[\w-]{1,24}=["'][^"'<>\n]{0,80}["']){1,4})?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
 const blockDefault = /"\s{0,8}\{[^{}]{0,240}?\bdefault\s{0,8}=\s{0,8}/y;
 const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
+const optionBehind = /["']?[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
+const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
+const userThenPassword =
+  /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
+const piped = /\becho[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
+/** Directives that are followed by a name and its value. */
+const directive = /(?:\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
 const netrc = /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}\s{1,40}$/;
 const weakContext =
   /(?:\b(?:my|our|the|your|this|here'?s?|is|his|her|their|use|api|using)\b[ \t]{1,3}(?:[\w-]{1,20}[ \t]){0,2})$/i;
@@ -48,9 +56,10 @@ export class Assignments {
     const first = Math.max(0, anchor - longestName);
     while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
     const name = new Name(view, from, to);
-    const value = valueBeside(view, name);
+    const value = valueBeside(view, name) ?? passwordOfPair(view, name);
     if (value !== undefined) {
-      const rule = (name.key.kind === "password" ? undefined : vendorRule(name.text, value.text)) ?? name.key.rule;
+      const { kind, rule: general } = name.key;
+      const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
       if (!this.#disabled.has(rule)) found.push({ start: value.start, end: value.end, rule });
     }
     return end;
@@ -107,7 +116,7 @@ class Name {
           ? value
           : undefined;
       case "weak": {
-        if (!isSecretInAnyCase(text, "prose")) return undefined;
+        if (!isSecret(text, writing) || text.length < 20) return undefined;
         const before = this.view.text.slice(Math.max(0, this.from - 60), this.from);
         return isSecretInAnyCase(text, writing) || weakContext.test(before) ? value : undefined;
       }
@@ -157,6 +166,16 @@ function valueBeside(view: View, name: Name): Value | undefined {
     const value = at >= 0 ? name.accepts(readMatch(cellValue, text, at)) : undefined;
     if (value !== undefined) return value;
   }
+  if (next === 0x2c && (from === 0 || bytes[from - 1] === 0x0a)) {
+    // A line of a table in CSV: the name, a comma, the value, nothing else.
+    const value = readValue(text, to + 1, "bare");
+    if (value !== undefined && (bytes[value.end] === 0x0a || value.end === view.length)) return name.accepts(value);
+  }
+  if (blank || quoted) {
+    at = match(optionBehind, text, to);
+    const option = at >= 0 ? name.accepts(readValue(text, at, "bare")) : undefined;
+    if (option !== undefined) return option;
+  }
   if (blank) {
     const value = valueStraightBehind(view, name, afterBlanks(bytes, to, 8));
     if (value !== undefined) return value;
@@ -164,6 +183,21 @@ function valueBeside(view: View, name: Name): Value | undefined {
   if (!blank && next !== 0x2a && next !== 0x60 && !quoted) return undefined;
   at = proseEnd(view, to);
   return at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
+}
+
+/** User and password together: `auth=("user", "…")`, `credentials: user / …`, `echo … | docker login --password-stdin`. */
+function passwordOfPair(view: View, { from, to, text: name }: Name): Value | undefined {
+  const { text } = view;
+  let value: Value | undefined;
+  if (/auth|cred|login/i.test(name)) value = readMatch(pair, text, to) ?? readMatch(userThenPassword, text, to);
+  else if (name.endsWith("password-stdin")) {
+    const line = Math.max(0, from - 300);
+    const found = piped.exec(text.slice(line, from));
+    if (found?.[1] === undefined) return undefined;
+    const start = line + found.index + found[0].indexOf(found[1]);
+    value = { start, end: start + found[1].length, text: found[1], writing: "quoted" };
+  }
+  return value !== undefined && isPassword(value.text, value.writing) ? value : undefined;
 }
 
 /** `<password>…`, `name="password" value="…"`, `- name: PASSWORD` with `value: …` below it, `variable "password" { default = … }`. */
@@ -193,16 +227,26 @@ function valueStraightBehind(view: View, name: Name, at: number): Value | undefi
   const value = readValue(text, at, "bare");
   if (value === undefined || !mayBeSecret(value.text)) return undefined;
   const meant =
-    isQuote(bytes[at] ?? 0) || bytes[from] === 0x2d || netrc.test(text.slice(Math.max(0, from - 120), from));
+    isQuote(bytes[at] ?? 0) ||
+    bytes[from] === 0x2d ||
+    isDirective(name.text) ||
+    directive.test(text.slice(Math.max(0, from - 24), from)) ||
+    netrc.test(text.slice(Math.max(0, from - 120), from));
   if (meant) return name.accepts(value);
   return isPlainlySecret(value.text, name.key) ? value : undefined;
+}
+
+/** Settings whose value follows without a separator. */
+function isDirective(name: string): boolean {
+  return name === "requirepass" || name === "masterauth";
 }
 
 /** A value straight behind its name, without any separator, has to leave no doubt. */
 function isPlainlySecret(value: string, key: KeyName): boolean {
   if (value.length < 8 || key.kind === "none" || key.kind === "weak") return false;
   if (key.kind === "password") {
-    return isPassword(value, "prose") && /\d/.test(value) && /[A-Za-z]/.test(value) && /[!@#$%^&*?~+]/.test(value);
+    if (!isPassword(value, "prose") || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+    return /[!@#$%^&*?~+]/.test(value) || looksRandom(value);
   }
   return value.length >= 20 && isSecretInAnyCase(value, "bare");
 }
@@ -255,12 +299,12 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
     case 0x27: // '
       return next !== 0x3b && next !== 0x7d; // ; }
     case 0x28: // (
-      return isQuote(next);
+      return isQuote(next) || next === 0x20;
     case 0x29: // )
     case 0x5d: // ]
       return next === 0x20 || next === 0x3a || next === 0x3d || isQuote(next);
     case 0x2c: // ,
-      return isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
+      return next > 0x20 || isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
     case 0x2d: // ->
     case 0x21: // !=
     case 0x3f: // ?:

@@ -19,6 +19,7 @@ mark(":~/+=|!%", inChain);
 mark("0123456789", isDigit);
 mark(letters, isLower);
 mark(letters.toUpperCase(), isUpper);
+for (let code = 0xc0; code <= 0xff; code++) classes[code] = inName;
 mark(" \t\n\r\v\f", isSpace);
 
 function mark(characters: string, bits: number) {

@@ -1,3 +1,5 @@
+import { vendorWords } from "./rules/keyed-rules.ts";
+
 /** What the name beside a value says about the value. */
 export type KeyKind =
   /** Chosen by people: any length from 4, any characters. */
@@ -15,7 +17,7 @@ export interface KeyName {
 }
 
 const passwords = words(
-  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo lozinka salasana adgangskode lösenord losenord parol passw userpass dbpass pw passkey psk",
+  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo lozinka salasana adgangskode lösenord losenord parol passw userpass dbpass pw passe psk requirepass masterauth rootpw adminpw",
 );
 const joinedPasswords = /(?:password|passwd|passphrase|passcode|passwort|userpass|dbpass|sqlpass|rootpass|mypass|pwd)$/;
 const joinedSecrets =
@@ -81,8 +83,9 @@ function ruleOf(parts: readonly string[], index: number, part: string): KeyName 
     case "keys": {
       if (before === undefined) return { kind: "weak", rule: "api_key" };
       // `AccountKey`, `api key`, `DD_API_KEY`; a vendor's name before `key` is as good as `api`.
-      const kind =
-        keyQualifiers.has(before) || parts.slice(0, index).some((word) => keyQualifiers.has(word)) ? "secret" : "weak";
+      const kind = parts.slice(0, index).some((word) => keyQualifiers.has(word) || vendorWords.has(word))
+        ? "secret"
+        : "weak";
       return {
         kind,
         rule: before === "private" || before === "secret" || before === "encryption" ? "secret_key" : "api_key",

@@ -121,7 +121,7 @@ export function isRandom(shape: Shape): boolean {
 }
 
 const standIns =
-  /x{5,}|X{5,}|\*{3,}|\.{3}|…|•{2,}|0{9,}|1234567890|123456789|abcdefgh|ABCDEFGH|01234567|placeholder|example|your[-_ ]?|my[-_](?:api|secret|token|key)|changeme|change[-_]me|replace[-_]?(?:me|with|this)|insert[-_]|dummy|redacted|REDACTED|todo|xxx-|fake[-_]|sample|<[a-z]/i;
+  /x{5,}|\*{3,}|\.{3}|\x01|\u2022{2,}|0{9,}|123456789|abcdefgh|01234567|placeholder|example|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])(?:todo|fake|dummy|sample|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])|<[a-z]/i;
 
 /** Whether a text stands in for a secret rather than being one: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
 export function isStandIn(text: string): boolean {

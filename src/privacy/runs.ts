@@ -79,15 +79,19 @@ export class Runs {
 
   /** A value behind `Bearer`, where no `Authorization` stands before it. */
   #bearer(view: View, from: number, to: number, found: Span[]): boolean {
-    if (view.bytes[from - 1] !== 0x20 || view.text.slice(from - 7, from - 1).toLowerCase() !== "bearer") return false;
+    let start = from;
+    while (start > 0 && from - start < 24 && view.bytes[start - 1] !== 0x20 && isMarked(view.bytes[start - 1] ?? 0))
+      start--;
+    if (view.bytes[start - 1] !== 0x20 || view.text.slice(start - 7, start - 1).toLowerCase() !== "bearer")
+      return false;
     let end = to;
     while (
       end < view.length &&
       (((classes[view.bytes[end] ?? 0] ?? 0) & inName) !== 0 || isBase64(view.bytes[end] ?? 0))
     )
       end++;
-    if (!isSecret(view.text.slice(from, end), "quoted")) return false;
-    found.push({ start: from, end, rule: "auth_header" });
+    if (!isSecret(view.text.slice(start, end), "quoted")) return false;
+    found.push({ start, end, rule: "auth_header" });
     return true;
   }
 
@@ -216,5 +220,5 @@ function isPrefixedKey(run: string): boolean {
   const [, vendor = "", separator = "", middle = "", body = ""] = match;
   if (!tellingWords.test(`${vendor}${separator}${middle}`.slice(0, -1))) return false;
   const shape = shapeOf(body);
-  return shape.digits >= 2 && isRandom(shape);
+  return shape.digits > 0 && isRandom(shape);
 }

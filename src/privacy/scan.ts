@@ -3,7 +3,17 @@ import { Assignments } from "./assignments.ts";
 import { classes, inToken } from "./characters.ts";
 import { Runs } from "./runs.ts";
 import { merged, type Scan, type Span } from "./spans.ts";
-import { scanCommand, scanPem, scanPhrase, scanPutty, scanSql, scanUrl } from "./structured.ts";
+import {
+  scanCommand,
+  scanCookie,
+  scanDsn,
+  scanPem,
+  scanPgpass,
+  scanPhrase,
+  scanPutty,
+  scanSql,
+  scanUrl,
+} from "./structured.ts";
 import { shortestRun, Tokens } from "./tokens.ts";
 import { type View, viewOf } from "./view.ts";
 
@@ -32,7 +42,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
       eachAnchor(view, (at, word, kind) => {
         switch (kind) {
           case "name":
-            return assignments.scanAt(view, at, word.length, found);
+            return assignments.scanAt(view, at, nameLength(word), found);
           case "url":
             scanUrl(view, at, found);
             return at + 3;
@@ -46,6 +56,15 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
             return at + word.length;
           case "command":
             scanCommand(view, at, word, found);
+            return at + 1;
+          case "cookie":
+            scanCookie(view, at + word.length, found);
+            return at + word.length;
+          case "dsn":
+            scanDsn(view, at, found);
+            return at + 1;
+          case "pgpass":
+            scanPgpass(view, at, found);
             return at + 1;
           case "phrase":
             scanPhrase(view, at, found);
@@ -72,6 +91,11 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
   };
   return (text) => scan(text, 0);
+}
+
+/** `pw:` is looked for as it stands, but only `pw` is the name. */
+function nameLength(word: string): number {
+  return word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
 }
 
 /** Looks at every 16th byte and widens only where a token character stands there, so that short words cost next to nothing. */

@@ -62,6 +62,7 @@ export function assignEnd(view: View, from: number): number {
 export function proseEnd(view: View, from: number): number {
   const { bytes } = view;
   let at = from;
+  if (bytes[at] === 0x27 && bytes[at + 1] === 0x73 && isBlank(bytes[at + 2] ?? 0)) return afterFillers(view, at + 2); // 's
   while (at < from + 3 && isClosing(bytes[at] ?? 0)) at++;
   for (let words = 0; words <= 9; words++) {
     const word = afterBlanks(bytes, at, 3);
@@ -69,6 +70,7 @@ export function proseEnd(view: View, from: number): number {
     if (c === 0x3a)
       return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0) ? afterFillers(view, word + 1) : -1;
     if (word === at) return -1;
+    if (c === 0x28 && words === 0) return word + 1; // `the signing secret (…)`
     if (c === 0x3d || c === 0x2d) {
       const arrow = bytes[word + 1] === 0x3e;
       if (c === 0x3d || arrow) return afterFillers(view, word + (arrow ? 2 : 1));

@@ -1,7 +1,7 @@
 import { classes, inToken } from "./characters.ts";
 import { isRandom, isStandIn, looksRandom, shapeOf } from "./randomness.ts";
 import type { Span } from "./spans.ts";
-import { isPassword } from "./values.ts";
+import { isPassword, isSecret } from "./values.ts";
 import type { View } from "./view.ts";
 
 /** Longest private key that is read as one; a longer block is cut there. */
@@ -29,7 +29,7 @@ const webhooks: readonly Webhook[] = [
   [
     "discord_webhook",
     "discord",
-    /(?:[\w-]{1,16}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{15,22}\/([\w-]{40,90})/y,
+    /(?:[\w-]{1,16}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/(\d{15,22}\/[\w-]{40,90})/y,
   ],
   ["telegram_bot_url", "api.telegram", /api\.telegram\.org\/(?:file\/)?bot(\d{6,12}:[\w-]{30,40})/y],
   [
@@ -113,7 +113,7 @@ const dullPasswords =
 /** Whoever writes a password into an address has one: anything but a stand-in or a reference counts. */
 function isUrlPassword(password: string): boolean {
   if (password.length < 3 || dullPasswords.test(password)) return false;
-  if (/^[$%{<[*(]|^%s$|\$\{|\{\{|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
+  if (/^[{<[*(]|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
   if (/^[A-Z][A-Z_]+$/.test(password) && password.includes("_")) return false;
   return !isStandIn(password);
 }
@@ -227,7 +227,12 @@ const options: readonly Option[] = [
     tool: "redis-cli",
     pattern: new RegExp(`redis-cli\\b${words}[ \\t](?:-a|--pass)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
-  { tool: "login", pattern: new RegExp(`login\\b${words}[ \\t](?:-p|-w)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
+  { tool: "sqlplus", pattern: /sqlplus\b(?:[ \t]+-\S{1,20}){0,4}[ \t]+["']?\w{1,64}\/([^\s"']{3,128}?)@(?![^\s]*@)/y },
+  { tool: "unzip", pattern: new RegExp(`unzip\\b${words}[ \\t]-P[ \\t]{0,2}["']?([^\\s"']{3,256})`, "y") },
+  {
+    tool: "docker login",
+    pattern: new RegExp(`docker login\\b${words}[ \\t](?:-p|-w)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
+  },
   { tool: "sshpass", pattern: new RegExp(`sshpass\\b${words}[ \\t]-p[ \\t]{0,3}["']?([^\\s"']{3,256})`, "y") },
   { tool: "openssl", pattern: new RegExp(`openssl\\b${words}\\bpass:([^\\s"']{3,256})`, "y") },
   { tool: "sqlcmd", pattern: new RegExp(`sqlcmd\\b${words}[ \\t]-P[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
@@ -280,4 +285,52 @@ export function scanPhrase(view: View, anchor: number, found: Span[]): void {
   if (match === undefined || words === undefined || notInWallets.test(words)) return;
   const end = anchor + match[0].length;
   found.push({ start: end - words.length, end, rule: "seed_phrase" });
+}
+
+const cookieHead = /["'`]?\]?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?/y;
+const cookiePair = /[ \t]{0,2}([\w.%-]{1,64})=([^;\s"'`,]{1,4096})["'`]?;?/y;
+/** Attributes of `Set-Cookie`, and cookies that hold nothing secret. */
+const dullCookies = /^(?:path|domain|expires|max-age|samesite|_ga\w*|_gid|_fbp|theme|lang|locale|consent\w*)$/i;
+
+/** The values of a `Cookie` or `Set-Cookie` header. */
+export function scanCookie(view: View, from: number, found: Span[]): void {
+  const { text } = view;
+  if (captures(cookieHead, text, from) === undefined) return;
+  let at = cookieHead.lastIndex;
+  for (let i = 0; i < 40; i++) {
+    const pair = captures(cookiePair, text, at);
+    if (pair === undefined) return;
+    const [whole, name = "", value = ""] = pair;
+    if (value.length >= 16 && !dullCookies.test(name) && isSecret(value, "quoted")) {
+      const start = at + whole.indexOf(value, whole.indexOf("=") + 1);
+      found.push({ start, end: start + value.length, rule: "session_cookie" });
+    }
+    at += whole.length;
+  }
+}
+
+/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it. */
+export function scanDsn(view: View, anchor: number, found: Span[]): void {
+  const { bytes, text } = view;
+  const limit = Math.max(0, anchor - 200);
+  let from = anchor;
+  while (from > limit && !endsDsn(bytes[from - 1] ?? 0)) from--;
+  const colon = text.indexOf(":", from);
+  if (colon < 0 || colon >= anchor || !isUrlPassword(text.slice(colon + 1, anchor))) return;
+  found.push({ start: colon + 1, end: anchor, rule: "url_password" });
+}
+
+function endsDsn(c: number): boolean {
+  return c <= 0x20 || c === 0x22 || c === 0x27 || c === 0x60 || c === 0x3d;
+}
+
+const pgpass = /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y;
+
+/** A line of PostgreSQL's password file: `host:port:database:user:password`. */
+export function scanPgpass(view: View, anchor: number, found: Span[]): void {
+  const match = captures(pgpass, view.text, anchor);
+  const password = match?.[1];
+  if (match === undefined || password === undefined || !isUrlPassword(password)) return;
+  const end = anchor + match[0].length;
+  found.push({ start: end - password.length, end, rule: "password" });
 }

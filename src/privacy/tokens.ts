@@ -59,7 +59,7 @@ export class Tokens {
   scanRun(view: View, from: number, to: number, found: Span[]): number {
     const { bytes } = view;
     const before = from > 0 ? (classes[bytes[from - 1] ?? 0] ?? 0) : 0;
-    if ((before & inChain) !== 0) {
+    if ((before & inChain) !== 0 || (from > 0 && isLeadOnly(bytes[from - 1] ?? 0))) {
       const end = this.#scanLead(view, from, found);
       if (end > from) return Math.max(end, to);
     }

@@ -32,17 +32,20 @@ let origins = new Int32Array(0);
 const keep = 8 * 1_048_576;
 
 export function viewOf(text: string): View {
-  if (bytes.length < text.length + 4 || (bytes.length > keep && text.length < keep)) {
-    bytes = Buffer.alloc((Math.max(text.length + 4, 64 * 1_024) + 1) & ~1);
-    pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
-  }
   if (isPlain(text)) {
+    reserve(text.length);
     const length = bytes.write(text, "latin1");
     bytes[length] = 0;
     bytes[length + 1] = 0;
     return { text, bytes, pairs, length, origin: undefined, joints: [] };
   }
   return decoded(text);
+}
+
+function reserve(length: number) {
+  if (bytes.length >= length + 4 && (bytes.length <= keep || length >= keep)) return;
+  bytes = Buffer.alloc((Math.max(length + 4, 64 * 1_024) + 1) & ~1);
+  pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
 }
 
 function isPlain(text: string): boolean {
@@ -59,7 +62,10 @@ function isPlain(text: string): boolean {
 
 function decoded(text: string): View {
   const size = text.length;
-  if (origins.length < size + 1 || (origins.length > keep && size < keep)) origins = new Int32Array(size + 1 + 16_384);
+  // Foreign key words may take more room than they have: only texts beyond Latin-1 have them.
+  const room = Buffer.byteLength(text) === size ? size : size * longestStandIn;
+  reserve(room);
+  if (origins.length < room + 1 || (origins.length > keep && room < keep)) origins = new Int32Array(room + 1 + 16_384);
   const placeholders = text.includes(placeholderStart);
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
   const into = bytes;
@@ -109,6 +115,15 @@ function decoded(text: string): View {
       into[length++] = boundary;
       i = afterColour(text, i + 1);
     } else {
+      const word = foreignWordAt(text, i, c);
+      if (word !== undefined) {
+        for (let k = 0; k < word.means.length; k++) {
+          origin[length] = i;
+          into[length++] = word.means.charCodeAt(k);
+        }
+        i += word.word.length;
+        continue;
+      }
       const plain = unicode(c);
       if (plain >= 0) into[length++] = plain;
       else joints.push(length);
@@ -204,10 +219,9 @@ function hex(text: string, at: number, digits: number): number {
   return value;
 }
 
-/** Percent escapes are undone where they separate things; a letter written that way stays as it is. */
+/** Percent escapes are undone where they separate things: `=` `:` `/` `"` and their like; all others stay as they are. */
 function isPunctuation(code: number): boolean {
-  return code === 0x0a || code === 0x0d || code === 0x09 || (code >= 0x20 && code < 0x30) || (code >= 0x3a && code <= 0x40) ||
-    (code >= 0x5b && code <= 0x60) || (code >= 0x7b && code <= 0x7e); // biome-ignore format: one range a word
+  return code > 0 && "=:/\"'{}[]+, \n".includes(String.fromCharCode(code));
 }
 
 const entities: readonly (readonly [string, number])[] = [
@@ -230,6 +244,36 @@ function entityAt(text: string, at: number): { code: number; length: number } | 
     if (text.startsWith(name, at)) return { code, length: name.length };
   }
   return undefined;
+}
+
+interface ForeignWord {
+  readonly word: string;
+  readonly means: string;
+}
+
+/** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
+const foreignWords = new Map<number, ForeignWord[]>();
+for (const [means, words] of [
+  [
+    "pwd",
+    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ парола лозинка κωδικός סיסמה سر كلمة_المرور رمز_عبور รหัสผ่าน mật_khẩu hasło Hasło şifre Şifre",
+  ],
+  ["secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
+  ["token", "令牌 トークン 토큰 токен Токен"],
+  ["api key", "API密钥 APIキー 接口密钥"],
+  [" is ", "是 为 為 は"],
+] as const) {
+  for (const word of words.split(" ")) {
+    const spelled = word.replaceAll("_", " ");
+    const first = spelled.charCodeAt(0);
+    if (first >= 0x80) foreignWords.set(first, [...(foreignWords.get(first) ?? []), { word: spelled, means }]);
+  }
+}
+/** No word's stand-in is longer than this many times the word. */
+const longestStandIn = 4;
+
+function foreignWordAt(text: string, at: number, first: number): ForeignWord | undefined {
+  return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
 }
 
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */

@@ -1,3 +1,5 @@
+import { tokenRules } from "./token-rules.ts";
+
 /**
  * Credentials without a mark of their own, recognised by the vendor's word in the name beside them. The shape is what the vendor
  * documents; a value of another shape falls under the general rules for keys, tokens and secrets.
@@ -136,6 +138,17 @@ export const keyedRules: readonly KeyedRule[] = [
   { id: "rails_master_key", words: ["rails", "secretkeybase"], shape: "(?:[a-f0-9]{32}|[a-f0-9]{64}|[a-f0-9]{128})", docs: "https://guides.rubyonrails.org/security.html#custom-credentials" },
   { id: "wireguard_key", words: ["wireguard", "presharedkey"], shape: "[A-Za-z0-9+/]{43}=", docs: "https://www.wireguard.com/quickstart/" },
 ];
+
+/** Words that name a vendor: a `key` beside one of them is a credential. */
+export const vendorWords: ReadonlySet<string> = new Set([
+  ...keyedRules.flatMap(({ words }) => words),
+  ...tokenRules
+    .map(({ id }) => id.slice(0, id.indexOf("_")))
+    .filter((word) => word.length > 3 && !["https", "bearer"].includes(word)),
+  ..."maps gmaps recaptcha captcha weather stripe openai anthropic gemini vertex bedrock llm gpt smtp mail email sms geo geocoding places translate speech tts search crm erp fcm apns vapid blockchain exchange trading".split(
+    " ",
+  ),
+]);
 
 interface Vendor {
   readonly word: string;
