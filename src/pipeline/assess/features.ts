@@ -23,7 +23,8 @@ export interface AskFeatures {
   readonly hanCharacters: number;
   /** Mean letters per word, of words of the Latin script. */
   readonly wordLength: number;
-  readonly hasFence: boolean;
+  /** Names as programs have them: camelCase, snake_case, and words in backticks. */
+  readonly identifiers: number;
 }
 
 /** Words are looked up in this much of the ask: what is wanted is said first or last. */
@@ -40,7 +41,6 @@ export function featuresOf(ask: string): AskFeatures {
     text: ask,
     characters: ask.length,
     topics: topicCountsOf(windowOf(withoutFences(shown), wordsHead, wordsTail)),
-    hasFence: ask.includes("```"),
     ...shape,
   };
 }
@@ -72,6 +72,7 @@ function shapeOf(text: string) {
   let hanCharacters = 0;
   let letters = 0;
   let latinWords = 0;
+  let identifiers = 0;
   let brackets = 0; // brackets, semicolons, equals signs of the line so far
   let atLineStart = true;
   let indent = 0;
@@ -112,6 +113,7 @@ function shapeOf(text: string) {
     if (!blank) lastInk = code;
     if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) {
       letters++;
+      if (code < 97 && last >= 97 && last <= 122) identifiers++;
       if (!((last >= 97 && last <= 122) || (last >= 65 && last <= 90))) latinWords++;
     } else if (isDigit(code)) {
       if (!isDigit(last) && last !== 46) numbers++;
@@ -128,6 +130,12 @@ function shapeOf(text: string) {
         case 0x2265: // ≥
         case 0x03c0: // π
           mathSigns++;
+          break;
+        case 95: // _
+          if (last >= 97 && last <= 122) identifiers++;
+          break;
+        case 96: // backtick
+          identifiers += 0.5;
           break;
         case 61: // =
           mathSigns += 0.5;
@@ -174,6 +182,7 @@ function shapeOf(text: string) {
     commas,
     sentences: Math.max(1, sentences + questions),
     hanCharacters,
+    identifiers,
     wordLength: latinWords === 0 ? 0 : letters / latinWords,
   };
 }

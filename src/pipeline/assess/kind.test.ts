@@ -24,6 +24,18 @@ describe("the kind of an ask", () => {
     ["PUBLIC_REVIEW", "Review this open source pull request"],
     ["RESEARCH", "Compare Kafka and Pulsar for our load"],
     ["OTHER", "Tell me a joke"],
+    ["OTHER", "Fix the grammar in this sentence"],
+    ["OTHER", "Plan a three day trip to Rome"],
+    ["OTHER", "What is OAuth?"],
+    ["DEBUG", "Tests pass locally but fail in CI, what is going on?"],
+    ["TEST", "Cover the error paths of the uploader with tests"],
+    ["SECURITY", "Check our dependencies for known CVEs and patch them"],
+    ["AUTH", "Users get logged out after five minutes, extend the session lifetime"],
+    ["PAYMENT", "Retry failed card payments after three days"],
+    ["DESTRUCTIVE_MIGRATION", "Delete all users inactive since 2019 from the production database"],
+    ["DESTRUCTIVE_MIGRATION", "Migrate the primary keys from int to uuid in place on the live database"],
+    ["SUMMARIZE", "Explain this long email in two sentences"],
+    ["CODING", "Remove duplicate rows from a list in Python"],
   ])("%s: %s", (kind, ask) => {
     expect(task(ask).kind).toBe(kind);
   });

@@ -20,62 +20,103 @@ export function kindOf(features: AskFeatures): TaskKind {
   // A question with answers to choose from is a quiz, whatever words stand in it.
   if (topics.words === 0 || (features.options >= 3 && features.codeLines < 3)) return "OTHER";
 
-  if (explains(features) && !(has("summarize") && opens("summarize"))) return explainedKind(features);
-  if (opens("summarize")) return "SUMMARIZE";
+  if (opens("summarize") || (has("documents") && has("brevity") && topics.words < 40)) return "SUMMARIZE";
+  if (explains(features)) return explainedKind(features);
   if (destroys(features)) return "DESTRUCTIVE_MIGRATION";
-  if (opens("testing") && !failing(features)) return "TEST";
+  if (writesTests(features)) return "TEST";
   if (has("reviewing") && has("publicness")) return "PUBLIC_REVIEW";
-  if (opens("classify")) return "CLASSIFY";
+  if (opens("classify") || (early("classify") && topics.words < 25 && !orders(features) && !designs(features))) {
+    return "CLASSIFY";
+  }
   if (opens("rewriting") && !has("coding")) return "OTHER";
   if (opens("proof") || topics.count("proof") >= 2) return "OTHER";
   if (opens("creative")) return "OTHER";
-  if (topics.first("designing") < 2 || buildsASystem(features)) return "ARCHITECTURE";
-
-  if (opens("researching")) return "RESEARCH";
-  if (topics.first("reviewing") < 3) return "OTHER";
+  if (designs(features)) return "ARCHITECTURE";
+  if (topics.first("researching") < opening) return "RESEARCH";
 
   const guarded = guardedTopic(features);
-  if (guarded !== undefined && !(failing(features) && topics.first("debugging") < 3)) return guarded;
+  const reviews = topics.first("reviewing") < 3;
+  if (guarded === "SECURITY" || (guarded !== undefined && !reviews && !tellsOfTrouble(features, guarded)))
+    return guarded;
+  if (reviews) return "OTHER";
   if (failing(features)) return "DEBUG";
   if (opens("designing")) return "ARCHITECTURE";
-  if (opens("reviewing")) return "OTHER";
-  if (early("testing")) return "TEST";
+  if (early("testing") && !has("creative")) return "TEST";
   if (has("proof")) return "OTHER";
-  if (has("coding") || features.codeLines >= 3) return "CODING";
+  if (has("coding") || features.codeLines >= 3 || (orders(features) && aboutSoftware(features))) return "CODING";
   if (early("summarize")) return "SUMMARIZE";
-  if (early("classify")) return "CLASSIFY";
   if (early("researching")) return "RESEARCH";
-  if (early("designing")) return "ARCHITECTURE";
   return "OTHER";
 }
 
-/** A question about something is answered, whatever it is about; only how to keep secrets is security work. */
-function explainedKind({ topics, traceLines }: AskFeatures): TaskKind {
-  if (topics.count("security") > 0 && topics.count("production") + topics.count("data") > 0) return "SECURITY";
-  if (topics.first("researching") < opening || topics.count("researching") >= 2) return "RESEARCH";
-  if (traceLines > 0 || topics.count("debugging") >= 2) return "DEBUG";
-  return topics.count("designing") >= 3 ? "ARCHITECTURE" : "OTHER";
+/** The ask begins with what to do: "add …", "please write …". */
+function orders({ topics }: AskFeatures): boolean {
+  return topics.first("acting") < 4;
 }
 
-/** "Build a … platform with a, b and c" is a design, whatever verb it begins with. */
-function buildsASystem({ topics, commas }: AskFeatures): boolean {
-  return commas >= 2 && topics.first("system") < 10 && topics.first("coding") < 2;
+function aboutSoftware({ topics, identifiers }: AskFeatures): boolean {
+  return topics.count("software") + topics.count("data") + topics.count("coding") + identifiers > 0;
 }
 
 function explains({ topics }: AskFeatures): boolean {
   return topics.first("explaining") < 3;
 }
 
-/** Something has gone wrong: words for it early, or a stack trace. */
-function failing({ topics, traceLines }: AskFeatures): boolean {
-  return traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < 14;
+/** A question about something is answered, whatever it is about; only how to keep secrets is security work. */
+function explainedKind({ topics, traceLines }: AskFeatures): TaskKind {
+  if (topics.count("security") > 0 && topics.count("production") + topics.count("system") > 0) return "SECURITY";
+  if (topics.first("researching") < opening || topics.count("researching") >= 2) return "RESEARCH";
+  if (traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < 2) return "DEBUG";
+  return "OTHER";
 }
 
-/** A destructive verb on stored data, or a migration that cannot be undone. */
-export function destroys({ topics }: AskFeatures): boolean {
-  const destructive = topics.count("destructive");
-  if (destructive === 0 || topics.first("destructive") >= earlyWords) return false;
-  return topics.count("data") + topics.count("production") + topics.count("migrating") > 0 || destructive >= 2;
+/** Something has gone wrong: words for it early, or a stack trace. */
+function failing({ topics, traceLines }: AskFeatures): boolean {
+  return traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < earlyWords;
+}
+
+/** Trouble is told of before the guarded topic is named: the work is to find its cause. */
+function tellsOfTrouble(features: AskFeatures, guarded: "AUTH" | "PAYMENT"): boolean {
+  if (!failing(features) || orders(features)) return false;
+  const topic = guarded === "AUTH" ? "auth" : "payment";
+  return features.topics.first("debugging") < Math.min(features.topics.first(topic), 4);
+}
+
+/** Tests are to be written, not mended: an order to write comes first, or nothing is said to fail. */
+function writesTests(features: AskFeatures): boolean {
+  const { topics } = features;
+  if (topics.first("testing") >= earlyWords) return false;
+  if (topics.first("testing") < 2) return true;
+  if (topics.first("testing") < opening) return orders(features) || !failing(features);
+  return orders(features) && !failing(features) && topics.count("testing") >= 2;
+}
+
+/** A design is asked for; "build a … platform with a, b and c" is one too, whatever verb it begins with. */
+function designs(features: AskFeatures): boolean {
+  const { topics, commas } = features;
+  if (topics.first("designing") < 2) return true;
+  if (topics.first("planning") < 4) {
+    return (
+      topics.count("system") + topics.count("complexity") + topics.count("designing") + topics.count("software") > 0 &&
+      !failing(features)
+    );
+  }
+  return commas >= 2 && topics.first("system") < 10 && topics.first("acting") < 2;
+}
+
+/** A destructive verb on stored data: plain ones ("delete", "drop") only with a word for how much of it, or production. */
+export function destroys(features: AskFeatures): boolean {
+  const { topics } = features;
+  const stored = topics.count("data") + topics.count("production") + topics.count("migrating");
+  if (topics.count("inMemory") > 0 && topics.count("production") + topics.count("migrating") === 0) return false;
+  // Stored data that is in use, moved: what goes wrong is lost.
+  if (topics.first("migrating") < earlyWords && topics.count("production") > 0 && topics.count("data") > 0) return true;
+  if (topics.first("destructive") < earlyWords) return stored > 0 || topics.count("destructive") >= 2;
+  if (topics.first("deleting") >= earlyWords || stored === 0 || topics.count("interface") > 0) return false;
+  return (
+    (topics.count("everything") + topics.count("production") + topics.count("migrating") > 0 && orders(features)) ||
+    (topics.first("deleting") < 2 && topics.count("everything") + topics.count("production") > 0)
+  );
 }
 
 /**
@@ -85,13 +126,16 @@ export function destroys({ topics }: AskFeatures): boolean {
 export function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | undefined {
   const { topics } = features;
   const looks = topics.count("interface") > 0;
-  const ordered = topics.first("acting") < 2 && !looks && features.numbers < 4;
+  const ordered = orders(features) && !looks && features.numbers < 4;
+  const technical = aboutSoftware(features) && features.numbers < 4;
   const weight = (strong: Topic, weak: Topic) => {
     if (Math.min(topics.first(strong), topics.first(weak)) >= earlyWords) return 0;
     const known = topics.count(strong);
-    return known === 0 && !ordered ? 0 : known + topics.count(weak) * (ordered ? 1 : 0.5);
+    const weakOnes = topics.count(weak);
+    return known === 0 && !ordered && !(technical && weakOnes >= 2) ? 0 : known + weakOnes * (ordered ? 1 : 0.5);
   };
-  const payment = weight("payment", "paymentWeak");
+  // What begins with "calculate" is a sum, even of payments.
+  const payment = topics.first("quantity") < 2 ? 0 : weight("payment", "paymentWeak");
   const auth = weight("auth", "authWeak");
   const security = weight("security", "securityWeak");
   const most = Math.max(payment, auth, security);
