@@ -1,5 +1,5 @@
 import type { ChatMessage, Json, JsonObject } from "#domain/chat.ts";
-import { onlyGoesOn, saidByHarness, toolResultIn, withoutHarness } from "./harness.ts";
+import { onlyGoesOn, saidByHarness, toolResultIn, withoutHarness, withoutResultLine } from "./harness.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
 
@@ -76,7 +76,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     calls,
     results: answers.slice(-resultsRead).map(({ call, content }) => ({
       call,
-      text: windowOf(textOf(content), resultHead, resultTail),
+      text: withoutResultLine(windowOf(textOf(content), resultHead, resultTail)),
     })),
     inLoop: answers.length > 0,
     system: windowOf(systemTextOf(messages), 3_000, 0),

@@ -118,7 +118,7 @@ function withoutNoise(ask: string): string {
 }
 
 /** How Cline and Roo Code hand tool results back in a user message: `[execute_command for 'npm test'] Result:`. */
-const resultInUserMessage = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:|Error:)/;
+const resultInUserMessage = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:\s*|(?=Error:))/;
 
 /** What harnesses say in the user's name, and what the user says only to keep the agent going. */
 const harnessSays = /^\s*\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])/;
@@ -138,4 +138,9 @@ export function onlyGoesOn(ask: string): boolean {
 /** The tool whose result a user message really is; undefined for a user's own words. */
 export function toolResultIn(text: string): string | undefined {
   return text.includes("]") ? resultInUserMessage.exec(text)?.[1] : undefined;
+}
+
+/** Such a result without the line that says whose it is. */
+export function withoutResultLine(text: string): string {
+  return text.replace(resultInUserMessage, "");
 }

@@ -51,7 +51,13 @@ describe("repeated errors", () => {
 
   test("what is read may speak of errors without being one", () => {
     const source = "class ParseError extends Error {}\nthrow new ParseError('x')\nTypeError: boom";
-    const messages = [...step("read_file", { path: "a.ts" }, source), ...step("grep", {}, source)];
+    const page = "Error handling in Go\nCannot you wrap errors? Failed builds are another story.";
+    const messages = [
+      ...step("read_file", { path: "a.ts" }, source),
+      ...step("grep", {}, source),
+      ...step("read_file", { path: "a.md" }, page),
+      ...step("read_file", { path: "b.md" }, page),
+    ];
     expect(runtime(...messages)).toMatchObject({ same_error_count: 0, error_signature: null });
   });
 
@@ -67,6 +73,19 @@ describe("repeated errors", () => {
     const solved = Array.from({ length: 4 }, () => bash("ok")).flat();
     const error = bash("TypeError: a is not a function");
     expect(runtime(...error, ...error, ...solved)).toMatchObject({ same_error_count: 0, error_signature: null });
+  });
+
+  test("results handed back as user messages are read like others", () => {
+    const turn = (result: string) => [
+      { role: "assistant", content: "<execute_command>\n<command>npm test</command>\n</execute_command>" },
+      { role: "user", content: `[execute_command for 'npm test'] ${result}` },
+    ];
+    expect(
+      runtime(...turn("Result:\nTypeError: x is undefined"), ...turn("Result:\nTypeError: x is undefined"))
+        .same_error_count,
+    ).toBe(2);
+    expect(runtime(...turn("Error:\nno shell"), ...turn("Error:\nno shell")).same_error_count).toBe(2);
+    expect(runtime(...turn("Result:\nall fine")).error_signature).toBeNull();
   });
 
   test("a tool's own refusal counts, of any tool", () => {

@@ -50,9 +50,9 @@ function filesTouchedBy(calls: readonly ToolCall[]): number {
   return Math.min(paths.size, filesCounted);
 }
 
-/** What a failure begins with when a tool itself reports it. */
+/** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
 const refusalAtStart =
-  /^\s*(?:\[?[\w.-]{0,40}\]? ?)?(?:<error>|error\b|failed\b|failure\b|exception\b|traceback\b|fatal\b|cannot\b|could not\b|unable to\b|no such file|no match|permission denied|old_?string (?:not found|does not)|tool execution failed)[^\n]{0,200}/i;
+  /^\s*(?:<error>|\[error\]|error:|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
 /** Words by which the output of a command says what went wrong; sought natively, as most output has none of them. */
 const errorWords = [
   "rror", // Error:, TypeError, error:, error[E0382]
