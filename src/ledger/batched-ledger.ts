@@ -111,6 +111,8 @@ export class BatchedLedger implements Ledger {
   private readonly pending = new Map<ReservationId, Promise<ReserveReply>>();
   /** The latest ids that were answered `held`, and when. */
   private readonly acknowledged = new Map<ReservationId, number>();
+  private wantedReads: { readonly goal: GoalId; readonly answer: (spend: Spend | undefined) => void }[] = [];
+  private reading = false;
   private typicalHoldMs = 5_000;
 
   /** Joins the store as a node, resolves what an earlier life of the node left behind, and begins the upkeep. */
@@ -201,27 +203,44 @@ export class BatchedLedger implements Ledger {
     return goalRow === undefined || dayRow === undefined ? undefined : spendOf(this.day, goalRow, dayRow);
   }
 
-  async read(goal: GoalId): Promise<Spend | undefined> {
-    if (this.stopped || this.failed !== undefined) return undefined;
-    const wanted = (day: UtcDay) => [goalAccountOf(goal, day), dayAccountOf(day)];
-    const reading = this.store.read(wanted).then(
-      ({ day, accounts }) => {
-        const [goalId = "", dayId = ""] = wanted(day);
-        const found = (id: AccountId) => accounts.find((row) => row.id === id) ?? emptyAccount(id);
-        const rows = [found(goalId), found(dayId)] as const;
-        // While a batch is in flight its reply is fresher than what this read may have seen: it will fill the cache itself.
-        if (this.inFlight === undefined) this.remember(day, rows);
-        return spendOf(day, rows[0], rows[1]);
-      },
-      () => undefined, // The store is away: that is what undefined says.
-    );
+  read(goal: GoalId): Promise<Spend | undefined> {
+    if (this.stopped || this.failed !== undefined) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const cancel = this.options.timers.after(answerLimitMs, () => resolve(undefined));
-      void reading.then((spend) => {
-        cancel();
-        resolve(spend);
+      this.wantedReads.push({
+        goal,
+        answer: (spend) => {
+          cancel();
+          resolve(spend);
+        },
       });
+      if (!this.reading) void this.readWanted();
     });
+  }
+
+  /** One read is under way at a time, for everybody who asked before it began. */
+  private async readWanted(): Promise<void> {
+    this.reading = true;
+    while (this.wantedReads.length > 0) {
+      const wanted = this.wantedReads.splice(0, maxBatch);
+      const accountsOf = (day: UtcDay) => [
+        ...new Set([dayAccountOf(day), ...wanted.map(({ goal }) => goalAccountOf(goal, day))]),
+      ];
+      try {
+        const { day, accounts } = await this.store.read(accountsOf);
+        const found = new Map(accounts.map((row) => [row.id, row]));
+        const rowOf = (id: AccountId) => found.get(id) ?? emptyAccount(id);
+        // While a batch is in flight its reply is fresher than what this may have seen: it will fill the cache itself.
+        if (this.inFlight === undefined) this.remember(day, accountsOf(day).map(rowOf));
+        for (const { goal, answer } of wanted) {
+          answer(spendOf(day, rowOf(goalAccountOf(goal, day)), rowOf(dayAccountOf(day))));
+        }
+      } catch {
+        // The store is away: that is what undefined says.
+        for (const { answer } of wanted) answer(undefined);
+      }
+    }
+    this.reading = false;
   }
 
   status(): LedgerStatus {

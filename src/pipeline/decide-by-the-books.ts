@@ -1,3 +1,4 @@
+import { zeroUsd } from "#domain/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
@@ -43,6 +44,11 @@ export async function decideByTheBooks(
     return { kind: route.decision.model === null ? "decided" : "store_unavailable", ...route };
   }
   if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
+  const denied = (refused: Route, known: Spend): Decided => {
+    // Waiting mends it if it would fit once nothing is held any more; otherwise only a higher cap can.
+    const waits = decideWith(withoutHolds(known)).decision.cause !== "budget_hard_cap_exceeded";
+    return { kind: "decided", ...refused, ...(waits ? { retryAfterS: 2 } : {}) };
+  };
   if (seen === undefined) return denied(route, spend);
   const fresh = await ports.ledger.read(goal);
   if (fresh === undefined) return { kind: "store_unavailable", ...route };
@@ -55,10 +61,12 @@ function decided(route: Route, ports: Ports): Decided {
   return { kind: "decided", ...route, retryAfterS: retryAfterOf(route.snapshot.health, ports.clock.now()) };
 }
 
-/** Running holds will be given back or settled for less: then asking again soon makes sense. */
-function denied(route: Route, spend: Spend): Decided {
-  const held = spend.goalAccount.held > 0 || spend.dayAccount.held > 0;
-  return { kind: "decided", ...route, ...(held ? { retryAfterS: 2 } : {}) };
+function withoutHolds(spend: Spend): Spend {
+  return {
+    ...spend,
+    goalAccount: { ...spend.goalAccount, held: zeroUsd },
+    dayAccount: { ...spend.dayAccount, held: zeroUsd },
+  };
 }
 
 /** Seconds until the first unroutable model may be tried again; at least one, at most a minute. */

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openBooks } from "#ledger/open-books.ts";
+import { after, says } from "#simulator/behaviours.ts";
+import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
+import { eventually, start } from "./harness/gateway.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+
+/** A promise that the test resolves. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe("a request that the budget refuses", () => {
+  // Flash: 0.28 USD per million output tokens. 100,000 tokens are 0.028 USD, and a little for the prompt.
+  const policy = { budget: { per_goal_hard_usd: 0.05, per_goal_soft_usd: 0.05 } };
+  const large = { max_tokens: 100_000 };
+  const goal = { "x-goal-id": "refusals" };
+
+  test("is told to come back when running requests hold the money, and by which numbers", async () => {
+    const answering = gate();
+    await using gateway = await start({ policy, script: () => after(answering.opened, says()) });
+    const running = gateway.chat(large, goal);
+    await eventually(() => gateway.upstream.received() === 1);
+    const refused = await gateway.chat(large, goal);
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get("x-smart-gateway-cause")).toBe("budget_hard_cap_exceeded");
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    expect(refused.headers.get("x-should-retry")).not.toBe("false");
+    const { detail } = await refused.json();
+    for (const part of ["cap of the goal", "spent 0 USD", "held 0.028", "cap 0.05 USD", "per_goal_hard_usd"]) {
+      expect(detail).toContain(part);
+    }
+    answering.open();
+    expect((await running).status).toBe(200);
+    await gateway.books();
+    expect((await gateway.chat(large, goal)).status).toBe(200);
+  });
+
+  test("is told not to come back when only a higher cap can mend it", async () => {
+    await using gateway = await start({ policy });
+    const refused = await gateway.chat({ max_tokens: 1_000_000 }, goal);
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get("x-should-retry")).toBe("false");
+    expect(refused.headers.get("retry-after")).toBeNull();
+  });
+
+  test("is told not to come back for what would not fit even if nothing else ran", async () => {
+    const answering = gate();
+    await using gateway = await start({ policy, script: () => after(answering.opened, says()) });
+    const running = gateway.chat(large, goal);
+    await eventually(() => gateway.upstream.received() === 1);
+    const refused = await gateway.chat({ max_tokens: 1_000_000 }, goal);
+    expect(refused.headers.get("x-should-retry")).toBe("false");
+    answering.open();
+    await (await running).text();
+  });
+});
+
+describe.skipIf(postgresMissing() !== undefined)("while the budget store is away", () => {
+  let server: TestPostgres;
+  let proxy: CuttingProxy;
+  beforeAll(async () => {
+    server = await startPostgres({ fsync: "off" });
+    proxy = await cuttingProxy(server.port);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await server.remove();
+  });
+
+  test.each(["swallow", "refuse"] as const)(
+    "(%s) new requests get 503 in 1.5 s without an upstream call, running streams end well, and all settles afterwards",
+    async (mode) => {
+      const url = await server.createDatabase();
+      proxy.mode = "pass";
+      const streaming = gate();
+      await using gateway = await start({
+        env: { DATABASE_URL: url.replace(`:${server.port}/`, `:${proxy.port}/`) },
+        script: () => after(streaming.opened, says({ text: "streamed to its end" })),
+      });
+      const running = gateway.chat({ stream: true }, { "x-goal-id": "away" });
+      await eventually(() => gateway.upstream.received() === 1);
+
+      proxy.mode = mode;
+      const asked = performance.now();
+      const replies = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => gateway.chat({}, { "x-goal-id": i % 2 === 0 ? "away" : `new-${i}` })),
+      );
+      expect(performance.now() - asked).toBeLessThan(1_500);
+      for (const reply of replies) {
+        expect(reply.status).toBe(503);
+        expect(Number(reply.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+      }
+      expect(gateway.upstream.received()).toBe(1);
+      expect((await gateway.get("/healthz")).status).toBe(503);
+      streaming.open();
+      const text = await (await running).text();
+      expect(text).toContain('"finish_reason":"stop"');
+      expect(text).not.toContain('"error"');
+      expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
+
+      proxy.mode = "pass";
+      const { spent } = await gateway.books();
+      expect(spent).toBeGreaterThan(0);
+      expect((await gateway.chat({}, { "x-goal-id": "away" })).status).toBe(200);
+      await gateway.books();
+      const books = await openBooks(url);
+      const { findings, open } = await books.audit();
+      await books.close();
+      expect({ findings, open }).toEqual({ findings: [], open: 0 });
+    },
+  );
+});
