@@ -182,6 +182,27 @@ describe("hard asks leave the flash tier", () => {
   });
 });
 
+describe("how much there is to heed", () => {
+  test.each([
+    ["English", "please look at the way that this small part works and tell what you see ".repeat(8)],
+    ["Russian", "посмотри пожалуйста как устроена эта небольшая часть и расскажи ".repeat(8)],
+    ["Chinese", "请看一下这个小部分是如何工作的并告诉我你看到了什么".repeat(8)],
+    ["Japanese", "このちいさなぶぶんがどのようにうごいているかをみておしえてください".repeat(8)],
+    ["Korean", "이 작은 부분이 어떻게 작동하는지 보고 무엇이 보이는지 말해 주세요 ".repeat(8)],
+    ["Arabic", "من فضلك انظر إلى كيفية عمل هذا الجزء الصغير وأخبرني بما تراه ".repeat(8)],
+    ["Thai", "กรุณาดูว่าส่วนเล็กๆนี้ทำงานอย่างไรและบอกว่าคุณเห็นอะไร".repeat(8)],
+  ])("counts in %s too", (_, long) => {
+    const short = assessed({ ask: long.slice(0, 12) }).task;
+    const { reasoning_requirement, ambiguity, dependency_depth, verification_difficulty } = assessed({
+      ask: long,
+    }).task;
+    expect(reasoning_requirement).toBeGreaterThan(short.reasoning_requirement + 0.1);
+    expect(ambiguity).toBeGreaterThan(short.ambiguity + 0.05);
+    expect(dependency_depth).toBeGreaterThan(short.dependency_depth + 0.1);
+    expect(verification_difficulty).toBeGreaterThan(short.verification_difficulty + 0.1);
+  });
+});
+
 describe("size", () => {
   test("the bound is the bytes of the body and what templates add; the estimate stays below it", () => {
     const { size } = assessed({ ask: "x".repeat(1_000) });

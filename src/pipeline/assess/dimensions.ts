@@ -78,9 +78,9 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
 const fullWords = 400;
 
 /** How much there is to heed, 0..1, growing with the logarithm of the words and of the different words. */
-function loadOf({ topics, hanCharacters }: AskFeatures): number {
-  // A Chinese character is counted as a word, and says about three fifths of one.
-  const weight = 1 - (0.4 * hanCharacters) / Math.max(1, topics.words);
+function loadOf({ topics, denseCharacters }: AskFeatures): number {
+  // A Chinese or Japanese character is counted as a word, and says about three fifths of one.
+  const weight = 1 - (0.4 * denseCharacters) / Math.max(1, topics.words);
   const words = topics.words * Math.max(0.6, weight);
   const distinct = topics.distinctWords * Math.max(0.6, weight);
   return Math.min(1, (Math.log1p(words) + Math.log1p(1.6 * distinct)) / (2 * Math.log1p(fullWords)));

@@ -1,14 +1,12 @@
 import { windowOf } from "./text-window.ts";
-import { type TopicCounts, topicCountsOf } from "./vocabulary.ts";
+import { isDense, type TopicCounts, topicCountsOf } from "./vocabulary.ts";
 
 /** What an ask looks like, measured once and read by every inference. */
 export interface AskFeatures {
-  readonly text: string;
   readonly characters: number;
   /** Topics named in the beginning and the end of the ask, outside code. */
   readonly topics: TopicCounts;
-  /** Lines, of them list items, answer options (`A. …`), lines of code, and frames of a stack trace. */
-  readonly lines: number;
+  /** Lines that are list items, answer options (`A. …`), code, and frames of a stack trace. */
   readonly listItems: number;
   readonly options: number;
   readonly codeLines: number;
@@ -16,13 +14,9 @@ export interface AskFeatures {
   readonly numbers: number;
   /** Signs of formulas: TeX commands, powers, roots, relations. */
   readonly mathSigns: number;
-  readonly questions: number;
   readonly commas: number;
-  readonly sentences: number;
-  /** Letters of scripts that pack a word into one or two characters. */
-  readonly hanCharacters: number;
-  /** Mean letters per word, of words of the Latin script. */
-  readonly wordLength: number;
+  /** Characters of scripts that pack a word into one or two of them. */
+  readonly denseCharacters: number;
   /** Names as programs have them: camelCase, snake_case, and words in backticks. */
   readonly identifiers: number;
 }
@@ -38,7 +32,6 @@ export function featuresOf(ask: string): AskFeatures {
   const shown = windowOf(ask, shapeHead, shapeTail);
   const shape = shapeOf(shown);
   return {
-    text: ask,
     characters: ask.length,
     topics: topicCountsOf(windowOf(withoutFences(shown), wordsHead, wordsTail)),
     ...shape,
@@ -59,19 +52,14 @@ const codeEnd = new Set([...";{}()[],:>"].map((sign) => sign.charCodeAt(0)));
 
 /** One pass over the characters. */
 function shapeOf(text: string) {
-  let lines = 0;
   let listItems = 0;
   let options = 0;
   let codeLines = 0;
   let traceLines = 0;
   let numbers = 0;
   let mathSigns = 0;
-  let questions = 0;
   let commas = 0;
-  let sentences = 0;
-  let hanCharacters = 0;
-  let letters = 0;
-  let latinWords = 0;
+  let denseCharacters = 0;
   let identifiers = 0;
   let brackets = 0; // brackets, semicolons, equals signs of the line so far
   let atLineStart = true;
@@ -82,7 +70,6 @@ function shapeOf(text: string) {
     const code = at < text.length ? text.charCodeAt(at) : 10;
     if (code === 10) {
       if (!atLineStart) {
-        lines++;
         if ((brackets >= 2 && codeEnd.has(lastInk)) || (indent >= 2 && brackets >= 2)) codeLines++;
       }
       atLineStart = true;
@@ -112,12 +99,10 @@ function shapeOf(text: string) {
     }
     if (!blank) lastInk = code;
     if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) {
-      letters++;
       if (code < 97 && last >= 97 && last <= 122) identifiers++;
-      if (!((last >= 97 && last <= 122) || (last >= 65 && last <= 90))) latinWords++;
     } else if (isDigit(code)) {
       if (!isDigit(last) && last !== 46) numbers++;
-    } else if (code >= 0x3400 && code <= 0x9fff) hanCharacters++;
+    } else if (code > 0xdff && isDense(code)) denseCharacters++;
     else {
       switch (code) {
         case 36: // $
@@ -150,40 +135,25 @@ function shapeOf(text: string) {
         case 125:
           brackets++;
           break;
-        case 63:
-        case 0xff1f:
-          questions++;
-          break;
         case 44:
         case 0x3001:
         case 0xff0c:
           commas++;
           break;
-        case 46:
-        case 33:
-        case 0x3002: {
-          const next = text.charCodeAt(at + 1);
-          if (code === 0x3002 || next === 32 || next === 10 || at + 1 === text.length) sentences++;
-          break;
-        }
       }
     }
     last = code;
   }
   return {
-    lines,
     listItems,
     options,
     codeLines,
     traceLines,
     numbers,
     mathSigns,
-    questions,
     commas,
-    sentences: Math.max(1, sentences + questions),
-    hanCharacters,
+    denseCharacters,
     identifiers,
-    wordLength: latinWords === 0 ? 0 : letters / latinWords,
   };
 }
 

@@ -105,7 +105,7 @@ function designs(features: AskFeatures): boolean {
 }
 
 /** A destructive verb on stored data: plain ones ("delete", "drop") only with a word for how much of it, or production. */
-export function destroys(features: AskFeatures): boolean {
+function destroys(features: AskFeatures): boolean {
   const { topics } = features;
   const stored = topics.count("data") + topics.count("production") + topics.count("migrating");
   if (topics.count("inMemory") > 0 && topics.count("production") + topics.count("migrating") === 0) return false;
@@ -123,7 +123,7 @@ export function destroys(features: AskFeatures): boolean {
  * The guarded topic an ask is about. Words that everyday talk shares (a charge, a token, security) count in full only
  * after an order to do something ("add …", "fix …"), and otherwise only beside plainer ones.
  */
-export function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | undefined {
+function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | undefined {
   const { topics } = features;
   const looks = topics.count("interface") > 0;
   const ordered = orders(features) && !looks && features.numbers < 4;

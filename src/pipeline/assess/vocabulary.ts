@@ -106,7 +106,7 @@ const entries = topics.flatMap((topic, number) =>
   vocabulary[topic].split(" ").map((entry) => {
     const open = entry.endsWith("*");
     const term = (open ? entry.slice(0, -1) : entry).replaceAll("_", " ");
-    return { term, number, open: open || isHan(term.charCodeAt(term.length - 1)) };
+    return { term, number, open: open || isDense(term.charCodeAt(term.length - 1)) };
   }),
 );
 const symbolOf = new Uint16Array(0x10000);
@@ -150,9 +150,9 @@ for (let node = 0; node < nodes; node++) {
   prefixes[node] ??= undefined;
 }
 
-/** 0: between words, 1: part of a word, 2: a Chinese character, a word by itself. */
+/** 0: between words, 1: part of a word, 2: a character that counts as a word by itself. */
 const classOf = new Uint8Array(0x10000);
-for (let code = 0; code < classOf.length; code++) classOf[code] = isHan(code) ? 2 : isWordCode(code) ? 1 : 0;
+for (let code = 0; code < classOf.length; code++) classOf[code] = isDense(code) ? 2 : isWordCode(code) ? 1 : 0;
 
 /** What topics a text speaks of, how often, and where it first does. */
 export interface TopicCounts {
@@ -229,16 +229,18 @@ function longestTerm(text: string, start: number): readonly number[] | undefined
   return found;
 }
 
-/** Letters and digits of the scripts the vocabulary is written in, but Chinese. */
+/** Letters and digits of scripts that write blanks between words, in lower case. */
 function isWordCode(code: number): boolean {
   return (
-    (code >= 97 && code <= 122) || // a-z; texts are in lower case
+    (code >= 97 && code <= 122) || // a-z
     (code >= 48 && code <= 57) ||
     (code >= 0xdf && code <= 0x24f) ||
-    (code >= 0x370 && code <= 0x52f)
+    (code >= 0x370 && code <= 0x1fff && !isDense(code)) || // Greek, Cyrillic, Hebrew, Arabic, Indic scripts …
+    (code >= 0xac00 && code <= 0xd7af) // Hangul
   );
 }
 
-function isHan(code: number): boolean {
-  return code >= 0x3400 && code <= 0x9fff;
+/** Characters of scripts without blanks between words: Chinese, Japanese, Thai, Lao. Each counts as a word. */
+export function isDense(code: number): boolean {
+  return (code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff) || (code >= 0xe00 && code <= 0xeff);
 }
