@@ -14,7 +14,7 @@ const longestName = 80;
 // The rarer ways to put a value beside a name. All sticky; all repetitions bounded.
 const tag = /[^<>\n]{0,80}>\s{0,40}/y;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
-const cell = /["'`*]{0,3}[ \t]{0,40}(?:\||\t)[ \t]{0,40}["'`*]{0,3}/y;
+const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
 const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,8}/y;
 const nameThenValue =
@@ -25,10 +25,10 @@ const optionBehind = /["']?[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--d
 const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
   /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
-const piped = /\becho[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
 /** Directives that are followed by a name and its value. */
 const directive = /(?:\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
-const netrc = /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}\s{1,40}$/;
+const netrc =
+  /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}(?:[ \t]{1,4}(?:and|with|,|\/|&))?(?:[ \t]{1,3}(?:the|a))?\s{1,40}$/;
 const weakContext =
   /(?:\b(?:my|our|the|your|this|here'?s?|is|his|her|their|use|api|using)\b[ \t]{1,3}(?:[\w-]{1,20}[ \t]){0,2})$/i;
 
@@ -92,7 +92,7 @@ class Name {
 
   #read(): KeyName {
     const key = keyName(this.text);
-    if (key.kind !== "weak") return key;
+    if (key.kind !== "weak" || this.view.bytes[this.from] === 0x2d) return key;
     // `api key`, `access key`, `account key`: the word before says what the key is for.
     const { text } = this.view;
     const lead = /([A-Za-z]{2,16})[ \t]$/.exec(text.slice(Math.max(0, this.from - 18), this.from))?.[1];
@@ -157,7 +157,12 @@ function valueBeside(view: View, name: Name): Value | undefined {
   }
   if (next === 0x28 || next === 0x2c || quoted) {
     at = match(call, text, to);
-    const value = at >= 0 && isQuote(bytes[at] ?? 0) ? name.accepts(readValue(text, at, "bare")) : undefined;
+    // In a list of strings the next one may be anything.
+    const read = at >= 0 && isQuote(bytes[at] ?? 0) ? readValue(text, at, "bare") : undefined;
+    const value =
+      read !== undefined && (/\d.*\d|[!@#$%^&*]/.test(read.text) || looksRandom(read.text))
+        ? name.accepts(read)
+        : undefined;
     if (value !== undefined) return value;
   }
   const blank = next === 0x20 || next === 0x09;
@@ -181,21 +186,21 @@ function valueBeside(view: View, name: Name): Value | undefined {
     if (value !== undefined) return value;
   }
   if (!blank && next !== 0x2a && next !== 0x60 && !quoted) return undefined;
-  at = proseEnd(view, to);
+  // "Pass … to …" is an order.
+  at = isPass(name.text) ? -1 : proseEnd(view, to);
   return at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
 }
 
-/** User and password together: `auth=("user", "…")`, `credentials: user / …`, `echo … | docker login --password-stdin`. */
-function passwordOfPair(view: View, { from, to, text: name }: Name): Value | undefined {
+/** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
+function passwordOfPair(view: View, { to, text: name }: Name): Value | undefined {
   const { text } = view;
   let value: Value | undefined;
-  if (/auth|cred|login/i.test(name)) value = readMatch(pair, text, to) ?? readMatch(userThenPassword, text, to);
-  else if (name.endsWith("password-stdin")) {
-    const line = Math.max(0, from - 300);
-    const found = piped.exec(text.slice(line, from));
-    if (found?.[1] === undefined) return undefined;
-    const start = line + found.index + found[0].indexOf(found[1]);
-    value = { start, end: start + found[1].length, text: found[1], writing: "quoted" };
+  if (/auth|cred|login/i.test(name)) {
+    value = readMatch(pair, text, to);
+    if (value === undefined && /^(?:credentials?|creds|log-?in|auth)$/i.test(name)) {
+      const written = readMatch(userThenPassword, text, to);
+      value = written === undefined ? undefined : { ...written, writing: "prose" };
+    }
   }
   return value !== undefined && isPassword(value.text, value.writing) ? value : undefined;
 }
@@ -232,8 +237,14 @@ function valueStraightBehind(view: View, name: Name, at: number): Value | undefi
     isDirective(name.text) ||
     directive.test(text.slice(Math.max(0, from - 24), from)) ||
     netrc.test(text.slice(Math.max(0, from - 120), from));
+  // "Pass `x` to …" is an order, not a password.
+  if (isPass(name.text)) return undefined;
   if (meant) return name.accepts(value);
   return isPlainlySecret(value.text, name.key) ? value : undefined;
+}
+
+function isPass(name: string): boolean {
+  return /^(?:[a-z]+-)?pass$/i.test(name);
 }
 
 /** Settings whose value follows without a separator. */

@@ -10,6 +10,7 @@ import {
   scanPem,
   scanPgpass,
   scanPhrase,
+  scanPiped,
   scanPutty,
   scanSql,
   scanUrl,
@@ -42,6 +43,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
       eachAnchor(view, (at, word, kind) => {
         switch (kind) {
           case "name":
+            if (word === "pass" && view.text.startsWith("password-stdin", at)) scanPiped(view, at, found);
             return assignments.scanAt(view, at, nameLength(word), found);
           case "url":
             scanUrl(view, at, found);

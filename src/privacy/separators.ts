@@ -46,16 +46,21 @@ export function assignEnd(view: View, from: number): number {
     case 0x7c: // ||
       if (next !== c) return -1;
       at += bytes[at + 2] === 0x3d ? 3 : 2;
-      break;
+      return beforeQuote(bytes, at);
     case 0x6f: // or
       if (next !== 0x72 || at === from || !isBlank(bytes[at + 2] ?? 0)) return -1;
-      at += 2;
-      break;
+      return beforeQuote(bytes, at + 2);
     default:
       return -1;
   }
   while (bytes[at] === 0x2a) at++;
   return afterBlanks(bytes, at, 40);
+}
+
+/** What stands in for a missing setting is only read where it is written out. */
+function beforeQuote(bytes: Uint8Array, from: number): number {
+  const at = afterBlanks(bytes, from, 40);
+  return isQuote(bytes[at] ?? 0) ? at : -1;
 }
 
 /** Up to nine words, then `is` and its like, a colon, or an arrow: "the password for the admin account is …". */

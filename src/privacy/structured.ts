@@ -108,7 +108,7 @@ export function scanUrl(view: View, anchor: number, found: Span[]): void {
 }
 
 const dullPasswords =
-  /^(?:pass(?:word|wd)?|pwd|secret|user(?:name)?|token|x-oauth-basic|x-access-token|key|port|host|[*x.]+|\d{1,5}|changeme|example|none|null|api_?key|db_?pass(?:word)?|my_?password|your_?password)$/i;
+  /^(?:[a-z]{1,4}|pass(?:word|wd)?|pwd|secret|user(?:name)?|token|x-oauth-basic|x-access-token|key|port|host|[*x.]+|\d{1,5}|changeme|example|none|null|api_?key|db_?pass(?:word)?|my_?password|your_?password)$/i;
 
 /** Whoever writes a password into an address has one: anything but a stand-in or a reference counts. */
 function isUrlPassword(password: string): boolean {
@@ -333,4 +333,16 @@ export function scanPgpass(view: View, anchor: number, found: Span[]): void {
   if (match === undefined || password === undefined || !isUrlPassword(password)) return;
   const end = anchor + match[0].length;
   found.push({ start: end - password.length, end, rule: "password" });
+}
+
+const piped = /\becho[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
+
+/** `echo … | docker login --password-stdin`. */
+export function scanPiped(view: View, anchor: number, found: Span[]): void {
+  const from = Math.max(0, anchor - 300);
+  const match = piped.exec(view.text.slice(from, anchor));
+  const value = match?.[1];
+  if (match === null || value === undefined || !isPassword(value, "quoted")) return;
+  const start = from + match.index + match[0].indexOf(value);
+  found.push({ start, end: start + value.length, rule: "password" });
 }

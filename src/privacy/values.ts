@@ -16,10 +16,11 @@ const everydayWords = new Set(
 );
 
 const references =
-  /^(?:\$\{|\$\(|\$[A-Za-z_]\w*(?:$|[./:)\]}"])|\{\{|\{%|<%|<[A-Za-z_ -]*>?$|%[A-Za-z_]\w*%?$|%[a-z]$|%\([a-z]|#\{|@[A-Za-z]+@$|\[?REDACTED|\[[A-Z_ -]+\]|!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|env|Join|Select)\b|&[A-Za-z]+$|\*[A-Za-z]+$|process\.|os\.|env[.:([]|ENV[.[(]|ENC\[|System\.|Environment\.|getenv|config[.[(]|settings[.[(]|self\.|this\.|req\.|request\.|ctx\.|vault:|arn:|ssm:|sops:|op:\/\/|secretref:|secrets?[.[]|data\.|var\.|local\.|module\.|params?\.|props\.|options?\.|args?[.[]|https?:\/\/|file:|projects\/|@Microsoft|keyvault)/;
+  /^(?:\$\{|\$\(|\$[A-Za-z_]\w*[./:)\]}"]|\{\{|\{%|<%|<[A-Za-z_ -]*>?$|%[A-Za-z_]\w*%$|%[a-z]$|%\([a-z]|#\{|@[A-Za-z]+@$|\[?REDACTED|\[[A-Z_ -]+\]|!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|env|Join|Select)\b|&[A-Za-z]+$|\*[A-Za-z]+$|process\.|os\.|env[.:([]|ENV[.[(]|ENC\[|System\.|Environment\.|getenv|config[.[(]|settings[.[(]|self\.|this\.|req\.|request\.|ctx\.|vault:|arn:|ssm:|sops:|op:\/\/|secretref:|secrets?[.[]|data\.|var\.|local\.|module\.|params?\.|props\.|options?\.|args?[.[]|https?:\/\/|file:|projects\/|@Microsoft|keyvault)/;
 
 /** `foo(`, `a.b.c`, `a.b()`, `x[0]`: an expression, where the value is not quoted. */
-const expression = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:[([]|$)/;
+const expression = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*$/;
+const opens = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*[([]/;
 const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ -]*$/i;
 const fileName =
   /\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|md|ts|js|py|go|rs|java|php|rb|sh|html|css|conf|cfg|ini|xml|csv|log|p12|pfx|jks)$/i;
@@ -34,21 +35,20 @@ function isBenign(value: string, shape: Shape, writing: Writing): boolean {
   if (isUniform(value)) return true;
   if (version.test(value) || fileName.test(value)) return true;
   if (path.test(value) && shape.wordiness > -0.8) return true;
+  // `$password`, in contrast to `$Uo4Aessy2`.
+  if (/^\$[A-Za-z_]\w*$/.test(value) && (shape.digits === 0 || !isRandom(shape))) return true;
   // CONSTANTS that name another setting.
-  if (
-    shape.lower === 0 &&
-    shape.upper > 3 &&
-    shape.digits * 4 < value.length &&
-    /^[A-Z][A-Z0-9_]*$/.test(value) &&
-    shape.wordiness > -0.6
-  )
-    return true;
-  if (
-    writing !== "quoted" &&
-    expression.test(value) &&
-    (value.includes("(") || value.includes("[") || value.includes("."))
-  ) {
-    return shape.digits * 6 < value.length && shape.wordiness > -0.6;
+  if (shape.lower === 0 && shape.upper > 3 && /^[A-Z][A-Z0-9_]*$/.test(value)) {
+    if (
+      value.includes("_")
+        ? shape.digits * 4 < value.length && shape.wordiness > -0.6
+        : shape.digits <= 2 && shape.wordiness > 0.3
+    )
+      return true;
+  }
+  if (writing !== "quoted" && shape.wordiness > -0.8) {
+    if (opens.test(value)) return true;
+    if (expression.test(value) && value.includes(".")) return shape.wordiness > -0.3 || shape.digits * 6 < value.length;
   }
   return false;
 }

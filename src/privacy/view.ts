@@ -219,9 +219,9 @@ function hex(text: string, at: number, digits: number): number {
   return value;
 }
 
-/** Percent escapes are undone where they separate things: `=` `:` `/` `"` and their like; all others stay as they are. */
+/** Percent escapes are undone where they separate things: `=` `:` `/` and their like. All others stay as they are. */
 function isPunctuation(code: number): boolean {
-  return code > 0 && "=:/\"'{}[]+, \n".includes(String.fromCharCode(code));
+  return code > 0 && "=:/{}[]+,\n".includes(String.fromCharCode(code));
 }
 
 const entities: readonly (readonly [string, number])[] = [
@@ -230,20 +230,21 @@ const entities: readonly (readonly [string, number])[] = [
   ["&lt;", 0x3c],
   ["&gt;", 0x3e],
   ["&apos;", 0x27],
-  ["&#39;", 0x27],
-  ["&#34;", 0x22],
-  ["&#x27;", 0x27],
-  ["&#x22;", 0x22],
-  ["&#61;", 0x3d],
-  ["&#x3D;", 0x3d],
   ["&nbsp;", 0x20],
 ];
+
+const numericEntity = /&#(?:x([0-9A-Fa-f]{1,5})|([0-9]{1,6}));/y;
 
 function entityAt(text: string, at: number): { code: number; length: number } | undefined {
   for (const [name, code] of entities) {
     if (text.startsWith(name, at)) return { code, length: name.length };
   }
-  return undefined;
+  numericEntity.lastIndex = at;
+  const match = numericEntity.exec(text);
+  if (match === null) return undefined;
+  const code = match[1] === undefined ? Number(match[2]) : Number.parseInt(match[1], 16);
+  const plain = code < 0x80 ? code : unicode(code);
+  return { code: plain < 0 ? boundary : plain, length: match[0].length };
 }
 
 interface ForeignWord {
