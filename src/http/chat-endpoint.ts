@@ -47,8 +47,7 @@ export async function chatEndpoint(
   }
 
   const caller = new AbortController();
-  if (request.signal.aborted) caller.abort();
-  else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
+  request.signal.addEventListener("abort", () => caller.abort(), { once: true });
   const release = endpoint.streams.enter(caller);
   let reply: Reply;
   try {

@@ -8,6 +8,9 @@ import { match, readMatch, readValue, type Value } from "./value-reader.ts";
 import { isPassword, isSecret, isSecretInAnyCase, mayBeSecret } from "./values.ts";
 import type { View } from "./view.ts";
 
+/** Longest unquoted value, and longest one inside another. */
+const longValue = 2_048;
+const shortValue = 96;
 /** Longest name that is read. */
 const longestName = 80;
 
@@ -35,6 +38,9 @@ const weakContext =
 /** Finds values by the names beside them: assignments, settings files, tables, options, sentences. */
 export class Assignments {
   readonly #disabled: ReadonlySet<string>;
+  /** The stretch without white space in which the last name stood. */
+  #readFrom = 0;
+  #readTo = 0;
 
   constructor(disabled: ReadonlySet<string>) {
     this.#disabled = disabled;
@@ -56,7 +62,13 @@ export class Assignments {
     const first = Math.max(0, anchor - longestName);
     while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
     const name = new Name(view, from, to);
-    const value = valueBeside(view, name) ?? passwordOfPair(view, name);
+    // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
+    const inside = from < this.#readTo && from > this.#readFrom;
+    const value = valueBeside(view, name, inside ? shortValue : longValue) ?? passwordOfPair(view, name);
+    if (!inside) {
+      this.#readFrom = from;
+      this.#readTo = wordEndsAt(bytes, to);
+    }
     if (value !== undefined) {
       const { kind, rule: general } = name.key;
       const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
@@ -133,14 +145,14 @@ function isChosenSecret(text: string): boolean {
   return text.length >= 8 && /[!@#$%^&*]|\d.*[A-Z]|[A-Z].*\d|\d.*[a-z].*\d/.test(text);
 }
 
-function valueBeside(view: View, name: Name): Value | undefined {
+function valueBeside(view: View, name: Name, most: number): Value | undefined {
   const { text, bytes } = view;
   const { from, to } = name;
   const next = bytes[to] ?? 0;
   let at = assignEnd(view, to);
   if (at >= 0) {
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
-    const value = readValue(text, at, query ? "query" : "bare");
+    const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
       if (name.accepts(value) !== undefined) return value;
       if (value.writing === "quoted") return undefined;
@@ -260,6 +272,12 @@ function isPlainlySecret(value: string, key: KeyName): boolean {
     return /[!@#$%^&*?~+]/.test(value) || looksRandom(value);
   }
   return value.length >= 20 && isSecretInAnyCase(value, "bare");
+}
+
+function wordEndsAt(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < from + longValue && (bytes[at] ?? 0) > 0x20) at++;
+  return at;
 }
 
 /** Whether a name stands inside a tag. */

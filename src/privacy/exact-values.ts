@@ -1,5 +1,5 @@
 import type { Span } from "./spans.ts";
-import type { View } from "./view.ts";
+import { type View, viewOf } from "./view.ts";
 
 /** A value that is known to be secret, such as the gateway's own upstream key. */
 export interface ExactValue {
@@ -12,16 +12,14 @@ const shortest = 6;
 
 /** Finds known values wherever they stand, also in the two usual encodings. */
 export function exactValueRules(values: readonly ExactValue[]): (view: View, found: Span[]) => void {
-  const needles = values
-    .filter(({ value }) => value.length >= shortest)
-    .flatMap(({ rule, value }) =>
-      [...new Set([value, encodeURIComponent(value), Buffer.from(value).toString("base64").replace(/=+$/, "")])].map(
-        (needle) => ({
-          rule,
-          needle,
-        }),
-      ),
-    );
+  const needles: { readonly rule: string; readonly needle: string }[] = [];
+  for (const { rule, value } of values) {
+    if (value.length < shortest) continue;
+    const base64 = Buffer.from(value).toString("base64").replace(/=+$/, "");
+    for (const form of new Set([value, encodeURIComponent(value), base64])) {
+      needles.push({ rule, needle: viewOf(form).text }); // as a scan would read it
+    }
+  }
   return (view, found) => {
     for (const { rule, needle } of needles) {
       for (let at = view.text.indexOf(needle); at >= 0; at = view.text.indexOf(needle, at + needle.length)) {

@@ -169,17 +169,20 @@ function isKeyCharacter(c: number): boolean {
   return ((classes[c] ?? 0) & inToken) !== 0 || c === 0x2b || c === 0x2f || c === 0x3d;
 }
 
+/** Longest PuTTY key with its public part; a longer one is cut there. */
+const longestPutty = 8_192;
 const putty = /PuTTY-User-Key-File-\d: [^\n]{1,80}\n/y;
 
 /** A PuTTY key: everything from `Private-Lines` on, and its MAC. */
 export function scanPutty(view: View, anchor: number, found: Span[]): void {
   const { text } = view;
   if (captures(putty, text, anchor) === undefined) return;
-  const lines = text.indexOf("Private-Lines:", anchor);
-  if (lines < 0 || lines - anchor > longestKey) return;
-  const mac = text.indexOf("Private-MAC:", lines);
-  const end = mac >= 0 && mac - lines <= longestKey ? mac : Math.min(view.length, lines + longestKey);
-  const start = text.indexOf("\n", lines) + 1;
+  const key = text.slice(anchor, anchor + longestPutty);
+  const lines = key.indexOf("Private-Lines:");
+  if (lines < 0) return;
+  const mac = key.indexOf("Private-MAC:", lines);
+  const end = anchor + (mac >= 0 ? mac : key.length);
+  const start = text.indexOf("\n", anchor + lines) + 1;
   if (start > 0 && start < end) keyBody(view, start, end, "putty_private_key", found);
 }
 

@@ -17,6 +17,8 @@ interface Candidate {
   readonly start: string;
   /** Sticky, start and body. */
   readonly pattern: RegExp;
+  /** The start can be nothing else, even in the middle of a word: `ghp_`, `sk-ant-`. */
+  readonly unmistakable: boolean;
   /** The token goes on through base64 characters, not only token characters. */
   readonly base64: boolean;
 }
@@ -48,6 +50,10 @@ export class Tokens {
       rule,
       start,
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
+      unmistakable:
+        start.length >= 4 &&
+        /[-_]$/.test(start) &&
+        !/^(?:live|test|access|secret|key|token|api|sdk|mob|rel|console)/.test(start),
       base64: rule.body.includes("+/"),
     });
   }
@@ -58,24 +64,47 @@ export class Tokens {
    */
   scanRun(view: View, from: number, to: number, found: Span[]): number {
     const { bytes } = view;
-    const before = from > 0 ? (classes[bytes[from - 1] ?? 0] ?? 0) : 0;
-    if ((before & inChain) !== 0 || (from > 0 && isLeadOnly(bytes[from - 1] ?? 0))) {
+    const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
+    if (((classes[before] ?? 0) & inChain) !== 0 || isLeadOnly(before)) {
       const end = this.#scanLead(view, from, found);
       if (end > from) return Math.max(end, to);
     }
     let attempts = 0;
     for (let at = from; at < to - 8; at++) {
-      if (at > from) {
-        const previous = bytes[at - 1];
-        if (previous !== 0x5f && previous !== 0x2d && !isJoint(view, at)) continue;
-      }
       const bucket = this.#bucketAt(bytes, at);
       if (bucket === undefined) continue;
-      const end = this.#match(view, at, bucket, at > from ? 3 : 2, found);
+      // In the middle of a word only beginnings count that nothing else looks like.
+      const place = at === from ? atStart : isBoundary(view, at) ? atBoundary : inside;
+      const end = this.#match(view, at, bucket, place, found);
       if (end >= 0) return Math.max(end, to);
-      if (++attempts > attemptsPerRun) break;
+      if (place !== inside && ++attempts > attemptsPerRun) break;
     }
-    return to;
+    return Math.max(this.#behindEscape(view, from, found), to);
+  }
+
+  /**
+   * A backslash or a percent sign before a token may take its first letter into an escape sequence: `\` and `npm_…`, `%3` and
+   * `dop_…`. The token is then looked for with that letter.
+   */
+  #behindEscape(view: View, from: number, found: Span[]): number {
+    const { origin, source, bytes } = view;
+    if (origin === undefined || from === 0) return -1;
+    const at = (origin[from] ?? 0) - 1;
+    if (at === origin[from - 1]) return -1;
+    const letter = source.charCodeAt(at);
+    const bucket = this.#bucketOf(letter, bytes[from] ?? 0);
+    if (bucket === undefined) return -1;
+    const text = String.fromCharCode(letter) + view.text.slice(from, from + longestEscaped);
+    for (const { rule, start, pattern } of bucket) {
+      if (!text.startsWith(start)) continue;
+      pattern.lastIndex = 0;
+      if (!pattern.test(text)) continue;
+      const end = restOf(bytes, from + pattern.lastIndex - 1, false);
+      if (!isToken(rule, text.slice(0, pattern.lastIndex), start)) continue;
+      found.push({ start: from, end, rule: rule.id });
+      return end;
+    }
+    return -1;
   }
 
   /** The pieces that lead up to a run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
@@ -95,39 +124,58 @@ export class Tokens {
       if ((previous & inToken) !== 0 && (kind & inToken) !== 0) continue;
       const bucket = this.#bucketAt(bytes, at);
       if (bucket === undefined) continue;
-      const end = this.#match(view, at, bucket, 2, found);
+      const end = this.#match(view, at, bucket, atStart, found);
       if (end > run) return end;
     }
     return -1;
   }
 
   #bucketAt(bytes: Uint8Array, at: number): readonly Candidate[] | undefined {
-    const first = bytes[at] ?? 0;
-    const second = bytes[at + 1] ?? 0;
+    return this.#bucketOf(bytes[at] ?? 0, bytes[at + 1] ?? 0);
+  }
+
+  #bucketOf(first: number, second: number): readonly Candidate[] | undefined {
     if (first >= 128 || second >= 128) return undefined;
     const index = this.#dispatch[(first << 7) | second] ?? 0;
     return index === 0 ? undefined : this.#buckets[index - 1];
   }
 
-  #match(view: View, at: number, bucket: readonly Candidate[], shortestStart: number, found: Span[]): number {
-    for (const { rule, start, pattern, base64 } of bucket) {
-      if (start.length < shortestStart || !view.text.startsWith(start, at)) continue;
+  #match(view: View, at: number, bucket: readonly Candidate[], place: Place, found: Span[]): number {
+    for (const { rule, start, pattern, base64, unmistakable } of bucket) {
+      if (place === inside ? !unmistakable : place === atBoundary && start.length < 3) continue;
+      if (!view.text.startsWith(start, at)) continue;
       pattern.lastIndex = at;
       if (!pattern.test(view.text)) continue;
       let end = pattern.lastIndex;
       const next = view.bytes[end] ?? 0;
       if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isJoint(view, end)) continue;
       end = restOf(view.bytes, end, base64);
-      const token = view.text.slice(at, end);
-      if (rule.checksum === undefined || !crc32Base62(token)) {
-        if (isStandInToken(token)) continue;
-        if (rule.confidence === "medium" && !looksRandom(token.slice(start.length))) continue;
-      }
+      if (!isToken(rule, view.text.slice(at, end), start)) continue;
       found.push({ start: at, end, rule: rule.id });
       return end;
     }
     return -1;
   }
+}
+
+/** Where in a run a token is looked for. */
+type Place = typeof atStart | typeof atBoundary | typeof inside;
+const atStart = 0;
+const atBoundary = 1;
+const inside = 2;
+
+/** Longest token that is read behind what looks like an escape sequence. */
+const longestEscaped = 512;
+
+function isBoundary(view: View, at: number): boolean {
+  const before = view.bytes[at - 1];
+  return before === 0x5f || before === 0x2d || isJoint(view, at);
+}
+
+/** Whether what has the shape of a rule is a token, and no stand-in or name. */
+function isToken(rule: TokenRule, token: string, start: string): boolean {
+  if (rule.checksum !== undefined && crc32Base62(token)) return true;
+  return !isStandInToken(token) && (rule.confidence !== "medium" || looksRandom(token.slice(start.length)));
 }
 
 /** No suffix of a token may stay behind, whatever its documented length. */
@@ -141,7 +189,7 @@ function restOf(bytes: Uint8Array, from: number, base64: boolean): number {
 }
 
 function isJoint(view: View, at: number): boolean {
-  return view.joints.length > 0 && view.joints.includes(at);
+  return view.joints.size > 0 && view.joints.has(at);
 }
 
 /** `$`, `^`, `#` and `*` stand in the beginnings of a few tokens, never in their bodies. */

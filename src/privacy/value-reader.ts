@@ -24,8 +24,11 @@ const schemes = new Set(
 );
 const longestScheme = 16;
 
-/** Reads the value that begins at `from`; undefined where nothing of at least 3 characters does. */
-export function readValue(text: string, from: number, place: Place): Value | undefined {
+/**
+ * Reads the value that begins at `from`; undefined where nothing of at least 3 characters does.
+ * @param most longest unquoted value that is read
+ */
+export function readValue(text: string, from: number, place: Place, most: number = longestBare): Value | undefined {
   const open = match(opening, text, from);
   if (open >= 0) {
     const value = readQuoted(text, open);
@@ -39,7 +42,7 @@ export function readValue(text: string, from: number, place: Place): Value | und
       return value;
     return { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) };
   }
-  const value = readBare(text, from, place);
+  const value = readBare(text, from, place, most);
   if (value === undefined || value.text.length > longestScheme || !schemes.has(value.text.toLowerCase())) return value;
   let next = value.end;
   while (next < value.end + 3 && isOneOf(text.charCodeAt(next), " :\t=")) next++;
@@ -64,10 +67,10 @@ function readQuoted(text: string, start: number): Value | undefined {
   return end - start < 3 ? undefined : { start, end, text: text.slice(start, end), writing: "quoted" };
 }
 
-function readBare(text: string, from: number, place: Place): Value | undefined {
+function readBare(text: string, from: number, place: Place, most: number): Value | undefined {
   let start = from;
   while (start < from + 3 && isOneOf(text.charCodeAt(start), "(*_")) start++;
-  const limit = Math.min(text.length, start + longestBare);
+  const limit = Math.min(text.length, start + most);
   let end = start;
   while (end < limit) {
     const c = text.charCodeAt(end);

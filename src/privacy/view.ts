@@ -6,6 +6,8 @@
  * The bytes live in one buffer that is reused by every scan, so a view is valid until the next one is made.
  */
 export interface View {
+  /** The text as it was handed in. */
+  readonly source: string;
   /** ISO-8859-1; as long as `length`. */
   readonly text: string;
   /** At least `length` + 2 bytes, the two after the end 0. */
@@ -16,7 +18,7 @@ export interface View {
   /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when view and text are the same. */
   readonly origin: Int32Array | undefined;
   /** Indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
-  readonly joints: readonly number[];
+  readonly joints: ReadonlySet<number>;
 }
 
 const placeholderStart = "[REDACTED:";
@@ -37,7 +39,7 @@ export function viewOf(text: string): View {
     const length = bytes.write(text, "latin1");
     bytes[length] = 0;
     bytes[length + 1] = 0;
-    return { text, bytes, pairs, length, origin: undefined, joints: [] };
+    return { source: text, text, bytes, pairs, length, origin: undefined, joints: noJoints };
   }
   return decoded(text);
 }
@@ -70,7 +72,7 @@ function decoded(text: string): View {
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
   const into = bytes;
   const origin = origins;
-  const joints: number[] = [];
+  const joints = new Set<number>();
   let length = 0;
   let i = 0;
   // Between `://` and the next `/` an escaped `@` or `:` is part of a password.
@@ -96,7 +98,7 @@ function decoded(text: string): View {
     if (c === 0x5c) {
       const end = backslash(text, i, size);
       if (escaped >= 0) into[length++] = escaped;
-      else joints.push(length);
+      else joints.add(length);
       i = end;
     } else if (c === 0x25) {
       const value = hex(text, i + 1, 2);
@@ -126,15 +128,17 @@ function decoded(text: string): View {
       }
       const plain = unicode(c);
       if (plain >= 0) into[length++] = plain;
-      else joints.push(length);
+      else joints.add(length);
       i++;
     }
   }
   origin[length] = size;
   into[length] = 0;
   into[length + 1] = 0;
-  return { text: into.toString("latin1", 0, length), bytes, pairs, length, origin, joints };
+  return { source: text, text: into.toString("latin1", 0, length), bytes, pairs, length, origin, joints };
 }
+
+const noJoints: ReadonlySet<number> = new Set();
 
 /** What the last escape sequence stood for; -1 for nothing visible. */
 let escaped = -1;
@@ -201,7 +205,8 @@ function afterColour(text: string, at: number): number {
   const limit = Math.min(text.length, at + 24);
   while (i < limit) {
     const c = text.charCodeAt(i++);
-    if (c >= 0x40 && c <= 0x7e) return i;
+    // m: colour; H, J, K: cursor and erasing. Any other letter may as well begin a token.
+    if (c === 0x6d || c === 0x48 || c === 0x4a || c === 0x4b) return i;
     if (c < 0x20 || c > 0x3f) return at + 1;
   }
   return at + 1;

@@ -29,10 +29,10 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "jwt", starts: ["eyJ", "ewog"], body: "[\\w-]{8,4000}\\.[\\w-]{6,8000}(?:\\.[\\w-]{0,2000}){0,3}", docs: "https://www.rfc-editor.org/rfc/rfc7519" },
 
   // Clouds and hosting
-  { id: "aws_access_key_id", starts: ["AKIA", "ASIA", "ABIA", "ACCA", "A3T"], body: "[A-Z0-9]{16,17}", confidence: "medium", exact: true, docs: "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html" },
+  { id: "aws_access_key_id", starts: ["AKIA", "ASIA", "ABIA", "ACCA"], body: "[A-Z0-9]{16}", exact: true, docs: "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html" },
   { id: "aws_bedrock_key", starts: ["ABSK"], body: "[A-Za-z0-9+/]{100,280}={0,2}", docs: "https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html" },
   { id: "aws_bedrock_short_key", starts: ["bedrock-api-key-"], body: "[A-Za-z0-9+/=]{20,4096}", docs: "https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html" },
-  { id: "aws_session_token", starts: ["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz", "FQoDYXdz", "AQoDYXdz", "AQoEXAMPLE"], body: "[A-Za-z0-9+/=]{60,2048}", docs: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_use-resources.html" },
+  { id: "aws_session_token", starts: ["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz", "FQoDYXdz", "AQoDYXdz"], body: "[A-Za-z0-9+/=]{60,2048}", docs: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_use-resources.html" },
   { id: "aws_mws_token", starts: ["amzn.mws."], body: uuid, docs: "https://developer-docs.amazon.com/sp-api/docs/connecting-to-the-selling-partner-api" },
   { id: "amazon_oauth_client_secret", starts: ["amzn1.oa2-cs.v1."], body: "[a-f0-9]{64}", docs: "https://developer.amazon.com/docs/login-with-amazon/register-web.html" },
   { id: "amazon_lwa_token", starts: ["Atzr|", "Atza|"], body: "[\\w-]{40,1024}", docs: "https://developer.amazon.com/docs/login-with-amazon/authorization-code-grant.html" },
