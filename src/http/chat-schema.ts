@@ -117,7 +117,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
     problemOfModel(body["model"]) ?? messages ?? problemOfFields(body) ?? problemOfMetadata(body["metadata"]);
   if (problem !== undefined) return problem;
 
-  const routing = gatewayFields((body["metadata"] ?? {}) as z.infer<typeof Metadata>, input.headers); // checked above
+  const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
 
   return { kind: "ok", request: chatRequest(body as Checked, input, routing) }; // checked above, field by field
@@ -290,6 +290,8 @@ function mustBe(key: string): string {
   }
 }
 
+const noMetadata: z.infer<typeof Metadata> = {};
+
 /** What headers and metadata say to the gateway. A header beats metadata; X-Goal-Id beats X-Smart-Gateway-Goal. */
 function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Headers): GatewayFields | Problem {
   const ids = idHeaders(headers);
@@ -323,10 +325,12 @@ function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Headers): Ga
     scoutFirst,
     ...(knownClass !== undefined && { failureClass: knownClass }),
     ...(sameErrorCount !== undefined && { sameErrorCount: Number(sameErrorCount) }),
-    taskFields: Object.fromEntries(
-      metadataTaskFields.flatMap((key) => (metadata[key] == null ? [] : [[key, metadata[key]]])),
-    ),
+    taskFields: metadata === noMetadata ? {} : taskFieldsIn(metadata),
   };
+}
+
+function taskFieldsIn(metadata: z.infer<typeof Metadata>): GatewayFields["taskFields"] {
+  return Object.fromEntries(metadataTaskFields.flatMap((key) => (metadata[key] == null ? [] : [[key, metadata[key]]])));
 }
 
 function isHigh(reasoning: string): boolean {

@@ -40,7 +40,7 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
     policy: configuration.policy,
     redactions: redacted.total + redacted.unredactable.length,
   });
-  const assessment = withSafeIds(assessed, configuration);
+  const assessment = withSafeIds(assessed, request, configuration);
   const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
 
   const decided = await decideByTheBooks(journey, ports);
@@ -83,10 +83,11 @@ async function examine(request: ChatRequest, { privacy }: Configuration): Promis
 }
 
 /** The goal is stored and the task's id is part of the record: neither may be a credential. */
-function withSafeIds(assessment: Assessment, { privacy }: Configuration): Assessment {
+function withSafeIds(assessment: Assessment, { requestId }: ChatRequest, { privacy }: Configuration): Assessment {
   const { task } = assessment;
   const goal_id = task.goal_id === "adhoc" ? task.goal_id : safeId(task.goal_id, privacy);
-  const task_id = safeId(task.task_id, privacy);
+  // The request's id, which stands in for a missing one, was examined when it came in.
+  const task_id = task.task_id === requestId ? task.task_id : safeId(task.task_id, privacy);
   if (goal_id === task.goal_id && task_id === task.task_id) return assessment;
   return { ...assessment, task: { ...task, goal_id, task_id } };
 }
