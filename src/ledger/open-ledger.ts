@@ -31,6 +31,8 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
       random: options.random ?? Math.random,
       log: options.log ?? (() => {}),
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
+      // A sync to disk or a round trip costs more than a turn of the event loop, and a busy turn brings many requests.
+      gather: setImmediate,
     });
   } catch (error) {
     await store.close();
