@@ -138,6 +138,7 @@ async function sqlite(): Promise<void> {
     show(await run("SQLite, open loop, 10,000 pairs/s", ledger, { rate: 10_000 }));
     show(await run("SQLite, closed loop, 512 callers", ledger, { callers: 512 }));
     await ledger.close(5_000);
+    show(await nodes("SQLite", `sqlite:${path}`, 4, 64));
     const db = new Database(path, { readonly: true });
     await balanced(async (sql) => db.query<Record<string, unknown>, []>(sql).all());
     db.close();
@@ -182,10 +183,11 @@ async function postgres(): Promise<void> {
     show(await run("PostgreSQL, closed loop, 64 callers", ledger, { callers: 64 }));
     show(await run("PostgreSQL, open loop, 5,000 pairs/s", ledger, { rate: 5_000 }));
     show(await run("PostgreSQL, open loop, 10,000 pairs/s", ledger, { rate: 10_000 }));
+    show(await run("PostgreSQL, open loop, 15,000 pairs/s", ledger, { rate: 15_000 }));
     show(await run("PostgreSQL, closed loop, 512 callers", ledger, { callers: 512 }));
     show(await run("PostgreSQL, closed loop, 2,048 callers", ledger, { callers: 2_048 }));
     await ledger.close(5_000);
-    show(await nodes(url, 4, 256));
+    show(await nodes("PostgreSQL", url, 4, 256));
     show(await postgresOneEach(await server.createDatabase(), 1));
     show(await postgresOneEach(await server.createDatabase(), 16));
     const connection = new PostgresConnection(url, 30_000);
@@ -197,7 +199,7 @@ async function postgres(): Promise<void> {
 }
 
 /** Several gateway processes on the same rows. */
-async function nodes(url: string, count: number, callers: number): Promise<Figures> {
+async function nodes(store: string, url: string, count: number, callers: number): Promise<Figures> {
   const children = Array.from({ length: count }, (_, i) =>
     Bun.spawn(
       [
@@ -220,7 +222,7 @@ async function nodes(url: string, count: number, callers: number): Promise<Figur
   );
   const worst = (pick: (one: Figures) => number) => Math.max(...parts.map(pick));
   return {
-    what: `PostgreSQL, closed loop, ${count} nodes of ${callers} callers`,
+    what: `${store}, closed loop, ${count} nodes of ${callers} callers`,
     pairsPerSecond: parts.reduce((sum, one) => sum + one.pairsPerSecond, 0),
     p50Ms: worst((one) => one.p50Ms),
     p99Ms: worst((one) => one.p99Ms),

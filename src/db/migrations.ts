@@ -21,15 +21,14 @@ export const postgresMigrations: readonly Migration[] = [
 ];
 
 /**
- * The steps still to take on a store that has taken `applied`. Throws when the store is ahead of this program: an older
- * gateway must not write into a newer schema.
+ * The steps still to take on a store that has taken `applied`. Throws when the store has taken one that this program does
+ * not know: an older gateway must not write into a newer schema.
  */
 export function pendingMigrations(applied: readonly number[], known: readonly Migration[]): readonly Migration[] {
-  const newest = Math.max(0, ...applied);
-  const newestKnown = Math.max(0, ...known.map(({ version }) => version));
-  if (newest > newestKnown) {
+  const unknown = applied.filter((version) => !known.some((step) => step.version === version));
+  if (unknown.length > 0) {
     throw new Error(
-      `the database has schema version ${newest}, this program knows up to ${newestKnown}: start a newer release, or use another database`,
+      `the database has schema version ${unknown.join(", ")}, which this program does not know: start a newer release, or use another database`,
     );
   }
   return known.filter(({ version }) => !applied.includes(version)).sort((a, b) => a.version - b.version);

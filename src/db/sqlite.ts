@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Migration, pendingMigrations, sqliteMigrations } from "./migrations.ts";
@@ -7,6 +7,8 @@ import { type Migration, pendingMigrations, sqliteMigrations } from "./migration
 const oldestSqlite = [3, 51, 3] as const;
 /** How long one statement waits for another process that writes. */
 const busyTimeoutMs = 1_000;
+/** The same while opening, where another process may be changing the schema. */
+const openPatienceMs = 10_000;
 
 /**
  * Opens (and creates) a database file, durable by its settings: write-ahead log, a sync to disk at each commit. Both are set
@@ -17,9 +19,9 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
   if (!inMemory) mkdirSync(dirname(path), { recursive: true });
   const db = new Database(path, { create: true, strict: true });
   try {
+    db.run(`PRAGMA busy_timeout = ${openPatienceMs}`);
     refuseOldSqlite(db);
-    db.run(`PRAGMA busy_timeout = ${busyTimeoutMs * 10}`);
-    if (!inMemory) requirePragma(db, "journal_mode", "WAL", "wal");
+    if (!inMemory) patiently(() => requirePragma(db, "journal_mode", "WAL", "wal"));
     requirePragma(db, "synchronous", "FULL", 2);
     db.run("PRAGMA temp_store = MEMORY");
     migrateSqlite(db, migrations);
@@ -53,6 +55,20 @@ export function migrateSqlite(db: Database, migrations: readonly Migration[]): v
   } catch (error) {
     if (db.inTransaction) db.run("ROLLBACK");
     throw error;
+  }
+}
+
+/** Changing the journal mode does not wait for a lock as statements do: processes that start at once meet here. */
+function patiently(work: () => void): void {
+  const until = performance.now() + openPatienceMs;
+  for (;;) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      if (!(error instanceof SQLiteError) || error.code !== "SQLITE_BUSY" || performance.now() > until) throw error;
+      Bun.sleepSync(20);
+    }
   }
 }
 

@@ -24,7 +24,7 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The body as sent; never changed in place. */
   readonly body: JsonObject & { messages: ChatMessage[] };
-  /** Bytes of the body as received. */
+  /** The body's size in bytes: as received, or, where numbers come out longer when written anew, at least what is sent on. */
   readonly bodyBytes: number;
   /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when the caller set neither. */
   readonly requestedOutputTokens: number | null;

@@ -47,7 +47,8 @@ export async function chatEndpoint(
   }
 
   const caller = new AbortController();
-  request.signal.addEventListener("abort", () => caller.abort(), { once: true });
+  if (request.signal.aborted) caller.abort();
+  else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
   const release = endpoint.streams.enter(caller);
   let reply: Reply;
   try {

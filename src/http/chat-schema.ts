@@ -10,7 +10,7 @@ import {
   metadataTaskFields,
 } from "#domain/chat.ts";
 import { Alias, aliases, FailureClass, RoutingTask } from "#domain/routing.ts";
-import { maxJsonDepth, nestsDeeperThan } from "./json-depth.ts";
+import { maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 /**
  * The body of `POST /v1/chat/completions`, twice: `ChatCompletionsBody` is the published schema (OpenAPI), and
@@ -99,7 +99,8 @@ export type ParsedChat =
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
-  if (nestsDeeperThan(input.text, maxJsonDepth)) {
+  const shape = shapeOfJson(input.text, maxJsonDepth);
+  if (shape.tooDeep) {
     return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
   }
   let body: unknown;
@@ -120,13 +121,16 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
 
-  return { kind: "ok", request: chatRequest(body as Checked, input, routing) }; // checked above, field by field
+  return { kind: "ok", request: chatRequest(body as Checked, input, shape.exponents, routing) }; // checked above, field by field
 }
 
 /** What the checks have established. */
 type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 
-function chatRequest(body: Checked, input: ChatInput, routing: GatewayFields): ChatRequest {
+/** `1e20` is written anew as 100000000000000000000: no number grows by more bytes than this. */
+const longestExpansion = 24;
+
+function chatRequest(body: Checked, input: ChatInput, exponents: number, routing: GatewayFields): ChatRequest {
   const bounds = [body["max_completion_tokens"], body["max_tokens"]].filter((bound) => typeof bound === "number");
   const streamOptions = body["stream_options"];
   return {
@@ -134,7 +138,7 @@ function chatRequest(body: Checked, input: ChatInput, routing: GatewayFields): C
     alias: body.model,
     stream: body["stream"] === true,
     body,
-    bodyBytes: input.bytes,
+    bodyBytes: input.bytes + exponents * longestExpansion,
     requestedOutputTokens: bounds.length === 0 ? null : Math.max(...bounds),
     choices: typeof body["n"] === "number" ? body["n"] : 1,
     wantsUsage: isObject(streamOptions) && streamOptions["include_usage"] === true,

@@ -5,7 +5,7 @@ import { asksForHighReasoning } from "#pipeline/assess/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import { inputBoundOf } from "#pipeline/settle/hold.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
-import { maxJsonDepth, nestsDeeperThan } from "./json-depth.ts";
+import { maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 export type ParsedDecisionRequest =
   | {
@@ -23,7 +23,7 @@ export type ParsedDecisionRequest =
  * and a credential in it makes the task sensitive.
  */
 export function parseDecisionRequest(text: string, privacy: Pick<PrivacyEngine, "redactText">): ParsedDecisionRequest {
-  if (nestsDeeperThan(text, maxJsonDepth)) return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
+  if (shapeOfJson(text, maxJsonDepth).tooDeep) return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
   let body: unknown;
   try {
     body = JSON.parse(text);

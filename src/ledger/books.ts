@@ -168,9 +168,13 @@ export function dayAccountOf(day: UtcDay): AccountId {
 /** Names that every store takes as they are; no control characters, no lone surrogates, not the namespace of `adhoc`. */
 const plainGoal = /^(?!adhoc(?:\/|$))(?!sha256:)[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,200}$/u;
 
+/** What nearly all goals look like, told apart without Unicode tables. */
+const simpleGoal = /^(?!adhoc|sha256)[A-Za-z0-9_./-]{1,200}$/;
+
 /** `goal/<goal>`; the `adhoc` goal has one account a day. Unusual names stand as their SHA-256. */
 export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
   if (goal === adhocGoal) return `goal/adhoc/${day}`;
+  if (simpleGoal.test(goal)) return `goal/${goal}`;
   if (plainGoal.test(goal)) return `goal/${goal}`;
   return `goal/sha256:${createHash("sha256").update(goal, "utf16le").digest("hex")}`;
 }

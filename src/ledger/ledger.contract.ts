@@ -408,6 +408,16 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect((await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }))).kind).toBe("held");
       });
 
+      test("a clock set back does not open an old day again", async () => {
+        bench.clock.moveTo(0, 10);
+        const first = await ledger.reserve(reservationOf({ amount: usd(300) }));
+        bench.clock.offsetMs -= 3_600_000;
+        const second = await ledger.reserve(reservationOf({ amount: usd(300) }));
+        if (first.kind !== "held" || second.kind !== "held") throw new Error(`${first.kind}, ${second.kind}`);
+        expect(second.day).toBe(first.day);
+        expect(second.spend.dayAccount.held).toBe(usd(600));
+      });
+
       test("the same reservation repeated after midnight is still the one of the day before", async () => {
         bench.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });

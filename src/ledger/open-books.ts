@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { type UtcDay, utcDayOf } from "#domain/time.ts";
@@ -29,7 +30,9 @@ export async function openBooks(databaseUrl: string): Promise<Books> {
   if (databaseUrl === "sqlite::memory:")
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   if (databaseUrl.startsWith("sqlite:")) {
-    const db = openSqlite(databaseUrl.slice("sqlite:".length));
+    const path = databaseUrl.slice("sqlite:".length);
+    if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its books there yet`);
+    const db = openSqlite(path);
     const query: Query = async (sql) => db.query<Record<string, unknown>, []>(sql).all();
     return booksOver(
       { query, begin: "BEGIN", end: "COMMIT", now: async () => Date.now() },

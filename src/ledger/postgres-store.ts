@@ -221,13 +221,14 @@ export class PostgresStore implements Store {
 
   /** Foresees the accounts of operations on reservations that this node has not made itself: one read, no lock. */
   private async findAccounts(batch: Batch): Promise<void> {
-    const unknown = batch.operations.map(idOf).filter((id) => !this.accountsOf.has(id));
-    const reserved = new Set(batch.operations.flatMap((one) => (one.kind === "reserve" ? [one.reservation.id] : [])));
-    const wanted = [...new Set(unknown)].filter((id) => !reserved.has(id));
-    if (wanted.length === 0) return;
+    const wanted = new Set<ReservationId>();
+    for (const operation of batch.operations) {
+      if (operation.kind !== "reserve" && !this.accountsOf.has(idOf(operation))) wanted.add(idOf(operation));
+    }
+    if (wanted.size === 0) return;
     // The accounts of a reservation never change, so this needs no lock.
     const [rows = []] = await this.batches.run(
-      `SELECT id, goal_account, day_account FROM reservation WHERE id IN (${wanted.map(textLiteral).join(", ")})`,
+      `SELECT id, goal_account, day_account FROM reservation WHERE id IN (${[...wanted].map(textLiteral).join(", ")})`,
     );
     for (const row of rows) {
       this.rememberAccounts(textOf(row, "id"), [textOf(row, "goal_account"), textOf(row, "day_account")]);

@@ -43,8 +43,10 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   const assessment = withSafeIds(assessed, request, configuration);
   const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
 
+  // What stands in tool definitions is forwarded as it is, but counted like the rest.
+  const findings = [...redacted.findings, ...redacted.unredactable];
   const decided = await decideByTheBooks(journey, ports);
-  story.decided(decided.decision, redacted.findings);
+  story.decided(decided.decision, findings);
   const head: Head = {
     decisionId: story.decisionId,
     decision: decided.decision,
@@ -61,7 +63,7 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
     const after = await decideByTheBooks(journey, ports, verdict);
     if (after.kind === "store_unavailable") return told(story, storeUnavailable(head));
     if (after.decision.model === null) {
-      story.decided(after.decision, redacted.findings);
+      story.decided(after.decision, findings);
       return told(story, refusalOf({ ...head, decision: after.decision }, after.retryAfterS));
     }
     route = after;

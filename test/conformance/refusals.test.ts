@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Ledger } from "#ledger/ledger.ts";
 import { after, fails, says } from "#simulator/behaviours.ts";
 import { type Answer, type Reply, start } from "../harness/gateway.ts";
 import { contentOf, readStream } from "../harness/sse.ts";
@@ -109,6 +110,38 @@ describe("stop for a human", () => {
   test("turns of an agent loop are no attempts", async () => {
     await using gateway = await start({ policy: { limits: { max_attempts: 3 } } });
     for (let turn = 0; turn < 6; turn++) expect((await gateway.chat({}, { "x-task-id": "loop" })).status).toBe(200);
+  });
+});
+
+describe("the budget store is away", () => {
+  /** A ledger whose store never answers. */
+  const away: Ledger = {
+    reserve: async () => ({ kind: "unavailable", reason: "no answer within 1 s" }),
+    markDispatched: async () => false,
+    resolve: async () => undefined,
+    peek: () => undefined,
+    read: async () => undefined,
+    status: () => ({ kind: "sqlite", ok: false, queued: 0, oldestMs: 0 }),
+    close: async () => undefined,
+  };
+
+  test("nothing is sent: 503 with Retry-After, streaming or not", async () => {
+    await using gateway = await start({ overrides: { ledger: away } });
+    for (const stream of [false, true]) {
+      const response = await gateway.chat({ stream });
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect((await refusal(response)).status).toBe(503);
+    }
+    expect(gateway.upstream.received()).toBe(0);
+  });
+
+  test("healthz says unavailable, readyz is not ready, livez and the dry run go on", async () => {
+    await using gateway = await start({ overrides: { ledger: away } });
+    const health = await gateway.get("/healthz");
+    expect([health.status, (await health.json()).status]).toEqual([503, "unavailable"]);
+    expect((await gateway.get("/readyz")).status).toBe(503);
+    expect((await gateway.get("/livez")).status).toBe(200);
+    expect((await gateway.decide({})).action).toBe("ROUTE");
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, type StreamScript, says, streams, usageChunk } from "#simulator/behaviours.ts";
+import { chunk, type StreamScript, says, sends, streams, usageChunk } from "#simulator/behaviours.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 import { contentOf, finishReasonsOf, parseStream, type ReadStream, readStream } from "../harness/sse.ts";
 
@@ -274,6 +274,20 @@ describe("time", () => {
     expect(contentOf(read.chunks)).toBe("a");
     expect(read.done).toBe(true);
   });
+});
+
+test("once comments have gone out, an upstream that fails is an error in the stream, and nobody else is asked", async () => {
+  const timeouts = { first_event: 150, idle: 150, idle_data: 150 };
+  await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
+  patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+  const response = await patient.chat({ stream: true });
+  expect(response.status).toBe(200);
+  const read = await readStream(response);
+  expect(read.comments.length).toBeGreaterThan(0);
+  expect(read.chunks).toHaveLength(1);
+  expect(read.chunks[0]).toMatchObject({ error: { code: 504 }, choices: [{ index: 0, finish_reason: "error" }] });
+  expect([read.done, read.broken]).toEqual([true, undefined]);
+  expect(patient.upstream.received()).toBe(1);
 });
 
 test("n answers of the default simulator stream together", async () => {

@@ -103,7 +103,7 @@ function explicitRouteOf({ alias, routing }: ChatRequest, sensitive: boolean): E
 }
 
 /** Bytes that a placeholder may be longer than what it replaces. */
-const bytesPerRedaction = 64;
+const bytesPerRedaction = 96;
 /** Bytes of JSON in a body that mean one token, on the average of prose and code; for display and the soft cap only. */
 const bytesPerToken = 4;
 

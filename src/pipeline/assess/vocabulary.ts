@@ -98,10 +98,6 @@ export const topics = Object.keys(vocabulary) as readonly Topic[]; // keys of th
 
 const placeOf = new Map(topics.map((topic, number) => [topic, number]));
 
-/**
- * A trie in flat arrays: walking it costs a few nanoseconds a letter, and most words leave it at their second or third.
- * `symbolOf` numbers the letters that occur in terms (0: none); `next[node * symbols + symbol]` is a node (0: none).
- */
 const entries = topics.flatMap((topic, number) =>
   vocabulary[topic].split(" ").map((entry) => {
     const open = entry.endsWith("*");
@@ -109,6 +105,8 @@ const entries = topics.flatMap((topic, number) =>
     return { term, number, open: open || isDense(term.charCodeAt(term.length - 1)) };
   }),
 );
+
+/** A number for each letter that occurs in terms, the first to occur first; 0 for all others. */
 const symbolOf = new Uint16Array(0x10000);
 let symbols = 1;
 for (const { term } of entries) {
@@ -117,37 +115,87 @@ for (const { term } of entries) {
     if (symbolOf[code] === 0) symbolOf[code] = symbols++;
   }
 }
-const next = new Uint16Array((entries.reduce((sum, { term }) => sum + term.length, 0) + 2) * symbols);
-/** Topics of terms that end at a node: as a whole word, and as the beginning of a word. */
-const wholes: (readonly number[] | undefined)[] = [];
-const prefixes: (readonly number[] | undefined)[] = [];
-const rootNode = 1;
-let nodes = 2;
-for (const { term, number, open } of entries) {
-  let node = rootNode;
-  for (let at = 0; at < term.length; at++) {
-    const slot = node * symbols + (symbolOf[term.charCodeAt(at)] ?? 0);
-    if (next[slot] === 0) next[slot] = nodes++;
-    node = next[slot] ?? 0;
-  }
-  wholes[node] = [...(wholes[node] ?? []), number];
-  if (open) prefixes[node] = [...(prefixes[node] ?? []), number];
+
+/** A node of the trie while it is being built. */
+interface Node {
+  readonly children: Map<number, Node>;
+  /** Topics of terms that end here: as a whole word, and as the beginning of a word. */
+  whole: number[] | undefined;
+  prefix: number[] | undefined;
 }
-for (const { term, open } of entries) {
-  // A longer term of one word means what its beginning means, too: `sanitize` is also a `sanitiz*`.
-  let node = rootNode;
-  let begun: readonly number[] = [];
-  for (let at = 0; at < term.length; at++) {
-    begun = term[at] === " " ? [] : [...begun, ...(prefixes[node] ?? [])];
-    node = next[node * symbols + (symbolOf[term.charCodeAt(at)] ?? 0)] ?? 0;
+
+const newNode = (): Node => ({ children: new Map(), whole: undefined, prefix: undefined });
+
+function trieOf(): Node {
+  const root = newNode();
+  for (const { term, number, open } of entries) {
+    let node = root;
+    for (let at = 0; at < term.length; at++) {
+      const symbol = symbolOf[term.charCodeAt(at)] ?? 0;
+      let child = node.children.get(symbol);
+      if (child === undefined) {
+        child = newNode();
+        node.children.set(symbol, child);
+      }
+      node = child;
+    }
+    node.whole = [...(node.whole ?? []), number];
+    if (open) node.prefix = [...(node.prefix ?? []), number];
   }
-  wholes[node] = [...new Set([...(wholes[node] ?? []), ...begun])];
-  if (open) prefixes[node] = [...new Set([...(prefixes[node] ?? []), ...begun])];
+  for (const { term, open } of entries) {
+    // A longer term of one word means what its beginning means, too: `sanitize` is also a `sanitiz*`.
+    let node: Node | undefined = root;
+    let begun: readonly number[] = [];
+    for (let at = 0; at < term.length && node !== undefined; at++) {
+      begun = term[at] === " " ? [] : [...begun, ...(node.prefix ?? [])];
+      node = node.children.get(symbolOf[term.charCodeAt(at)] ?? 0);
+    }
+    if (node === undefined) continue;
+    node.whole = [...new Set([...(node.whole ?? []), ...begun])];
+    if (open) node.prefix = [...new Set([...(node.prefix ?? []), ...begun])];
+  }
+  return root;
 }
-for (let node = 0; node < nodes; node++) {
-  // Written out so that the arrays have no holes, which cost a look-up elsewhere.
-  wholes[node] ??= undefined;
-  prefixes[node] ??= undefined;
+
+/**
+ * The trie as a double array: the child of slot `s` by a symbol is the slot `base[s] + symbol` if its `parentOf` is `s`.
+ * Rows of children lie in each other's gaps, so all of it is a few tens of kilobytes and stays in the processor's cache
+ * between two requests; as plain rows of all symbols it was megabytes, and walking it cost a cache miss a letter.
+ */
+const rootSlot = 1;
+const { base, parentOf, wholes, prefixes } = packed(trieOf());
+
+function packed(root: Node) {
+  const base: number[] = [0, 0];
+  const parentOf: number[] = [0, 0];
+  const wholes: (readonly number[] | undefined)[] = [undefined, undefined];
+  const prefixes: (readonly number[] | undefined)[] = [undefined, undefined];
+  const waiting: { readonly node: Node; readonly slot: number }[] = [{ node: root, slot: rootSlot }];
+  let firstFree = 2;
+  for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+    const { node, slot } = item;
+    const row = [...node.children.keys()].sort((a, b) => a - b);
+    const [lowest] = row;
+    if (lowest === undefined) continue;
+    while ((parentOf[firstFree] ?? 0) !== 0) firstFree++;
+    let at = Math.max(1, firstFree - lowest);
+    while (row.some((symbol) => (parentOf[at + symbol] ?? 0) !== 0)) at++;
+    base[slot] = at;
+    for (let missing = parentOf.length; missing <= at + (row.at(-1) ?? 0); missing++) {
+      // Written out so that the arrays have no holes, which cost a look-up elsewhere.
+      base.push(0);
+      parentOf.push(0);
+      wholes.push(undefined);
+      prefixes.push(undefined);
+    }
+    for (const [symbol, child] of node.children) {
+      parentOf[at + symbol] = slot;
+      wholes[at + symbol] = child.whole;
+      prefixes[at + symbol] = child.prefix;
+      waiting.push({ node: child, slot: at + symbol });
+    }
+  }
+  return { base: Uint16Array.from(base), parentOf: Uint16Array.from(parentOf), wholes, prefixes };
 }
 
 /** 0: between words, 1: part of a word, 2: a character that counts as a word by itself. */
@@ -214,16 +262,18 @@ export function topicCountsOf(text: string): TopicCounts {
 
 /** Topics of the longest term that starts at a word's beginning. */
 function longestTerm(text: string, start: number): readonly number[] | undefined {
-  let node = rootNode;
+  let slot = rootSlot;
   let found: readonly number[] | undefined;
   for (let at = start; at < text.length; ) {
-    node = next[node * symbols + (symbolOf[text.charCodeAt(at)] ?? 0)] ?? 0;
-    if (node === 0) break;
+    const symbol = symbolOf[text.charCodeAt(at)] ?? 0;
+    const child = (base[slot] ?? 0) + symbol;
+    if (symbol === 0 || parentOf[child] !== slot) break;
+    slot = child;
     at++;
-    const whole = wholes[node];
+    const whole = wholes[slot];
     if (whole !== undefined) {
       const wordEnds = at === text.length || classOf[text.charCodeAt(at)] !== 1;
-      found = (wordEnds ? whole : prefixes[node]) ?? found;
+      found = (wordEnds ? whole : prefixes[slot]) ?? found;
     }
   }
   return found;

@@ -1,0 +1,78 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { openSqlite } from "./sqlite.ts";
+
+describe("an SQLite database", () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "smart-gateway-sqlite-"));
+    path = join(folder, "not", "there", "yet", "gateway.db");
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test("is durable at each commit, on every open", () => {
+    for (let i = 0; i < 2; i++) {
+      const db = openSqlite(path);
+      expect(db.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+      expect(db.query("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+      db.close();
+    }
+  });
+
+  test("is brought up to date once, and not again", () => {
+    openSqlite(path).close();
+    const db = openSqlite(path);
+    const versions = db.query("SELECT version FROM schema_migration ORDER BY version").all();
+    expect(versions).toEqual(sqliteMigrations.map(({ version }) => ({ version })));
+    db.close();
+  });
+
+  test("is brought up to date by one of ten processes that start at once", async () => {
+    const program = `import { openSqlite } from ${JSON.stringify(join(import.meta.dir, "sqlite.ts"))}; openSqlite(${JSON.stringify(path)}).close();`;
+    const codes = await Promise.all(
+      Array.from({ length: 10 }, () => Bun.spawn([process.execPath, "-e", program], { stderr: "inherit" }).exited),
+    );
+    expect(codes).toEqual(Array.from({ length: 10 }, () => 0));
+    const db = new Database(path);
+    expect(db.query("SELECT count(*) AS n FROM schema_migration").get()).toEqual({ n: sqliteMigrations.length });
+    db.close();
+  });
+
+  test("of a newer release stops the start and says what to do", () => {
+    const db = openSqlite(path);
+    db.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (9999, 'from the future', 'then')");
+    db.close();
+    expect(() => openSqlite(path)).toThrow(/schema version 9999.*newer release/);
+  });
+
+  test("a step that fails leaves nothing of itself behind", () => {
+    const bad = { version: 9_000, name: "bad", sql: "CREATE TABLE half (a); CREATE TABLE half (a);" };
+    expect(() => openSqlite(path, [...sqliteMigrations, bad])).toThrow();
+    const db = openSqlite(path);
+    expect(db.query("SELECT name FROM sqlite_master WHERE name = 'half'").all()).toEqual([]);
+    db.close();
+  });
+});
+
+describe("the migrations", () => {
+  test("have the same numbers and names in both dialects, each once", () => {
+    const list = (of: typeof sqliteMigrations) => of.map(({ version, name }) => [version, name]);
+    expect(list(sqliteMigrations)).toEqual(list(postgresMigrations));
+    expect(new Set(sqliteMigrations.map(({ version }) => version)).size).toBe(sqliteMigrations.length);
+  });
+
+  test("are refused by a program that does not know one that was taken, also between those it knows", () => {
+    const known = [1, 10].map((version) => ({ version, name: "", sql: "" }));
+    expect(() => pendingMigrations([1, 5, 10], known)).toThrow("schema version 5");
+  });
+
+  test("are taken in their order, whatever is missing", () => {
+    const steps = [3, 1, 2].map((version) => ({ version, name: "", sql: "" }));
+    expect(pendingMigrations([1], steps).map(({ version }) => version)).toEqual([2, 3]);
+  });
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { shapeOfJson } from "./json-depth.ts";
+
+test("depth is counted outside of strings only", () => {
+  expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
+  expect(shapeOfJson("[[[[]]]]", 3).tooDeep).toBe(true);
+  expect(shapeOfJson('{"a":"\\"[[[["}', 1).tooDeep).toBe(false);
+});
+
+test("a body is never longer when it is written anew than its size and its exponents allow", () => {
+  const number = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    fc.tuple(fc.integer({ min: -999, max: 999 }), fc.integer({ min: -30, max: 30 })).map(([a, b]) => `${a}e${b}`),
+    fc.tuple(fc.nat(9), fc.nat(20)).map(([a, b]) => `${a}E+${b}`),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.string(), number)), (pairs) => {
+      const text = `[${pairs.map(([key, value]) => `{${JSON.stringify(key)}:${value}}`).join(",")}]`;
+      const bound = Buffer.byteLength(text) + 24 * shapeOfJson(text, 64).exponents;
+      expect(Buffer.byteLength(JSON.stringify(JSON.parse(text)))).toBeLessThanOrEqual(bound);
+    }),
+  );
+});
