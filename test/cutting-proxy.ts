@@ -11,11 +11,14 @@ export interface CuttingProxy {
   /** Share of commits whose answer is cut, with `cut_commits`. */
   share: number;
   readonly cut: number;
+  /** Shows what callers send, until the answer is called. */
+  watch(show: (text: string) => void): () => void;
   close(): Promise<void>;
 }
 
 export async function cuttingProxy(targetPort: number): Promise<CuttingProxy> {
   const open = new Set<Socket>();
+  const watchers = new Set<(text: string) => void>();
   let mode: CuttingProxy["mode"] = "pass";
   const server = createServer((caller) => {
     if (mode === "refuse") {
@@ -32,6 +35,7 @@ export async function cuttingProxy(targetPort: number): Promise<CuttingProxy> {
     };
     caller.on("data", (bytes: Buffer) => {
       if (mode === "swallow") return;
+      for (const show of watchers) show(bytes.toString());
       // The last statement of a message stands right before its closing NUL.
       if (mode === "cut_commits" && bytes.subarray(-8).includes("COMMIT") && Math.random() < proxy.share)
         cutting = true;
@@ -59,6 +63,10 @@ export async function cuttingProxy(targetPort: number): Promise<CuttingProxy> {
     },
     share: 1,
     cut: 0,
+    watch(show: (text: string) => void) {
+      watchers.add(show);
+      return () => void watchers.delete(show);
+    },
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -229,7 +229,24 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   test("a schema newer than the program stops the start", async () => {
     await (await open("a", false)).close(100);
     await admin.run("INSERT INTO schema_migration (version, name) VALUES (9999, 'from the future')");
-    expect(openLedger(url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
+    await expect(openLedger(url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
+  });
+
+  test("the second message of a batch does nothing on a connection that has not seen the first", async () => {
+    await (await open("a", false)).close(100);
+    const second = "RELEASE SAVEPOINT locked; INSERT INTO account (id) VALUES ('goal/stray'); COMMIT";
+    await expect(admin.run(second)).rejects.toThrow();
+    expect(await query("SELECT id FROM account WHERE id = 'goal/stray'")).toEqual([]);
+  });
+
+  test("a database that answers before its disk is asked to wait for our commits", async () => {
+    await admin.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    const ledger = await open("a");
+    const seen: string[] = [];
+    const watched = proxy.watch((text) => seen.push(text));
+    expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+    watched();
+    expect(seen.some((text) => text.includes("SET LOCAL synchronous_commit = 'on'"))).toBe(true);
   });
 
   test("no account passes its cap for a nano-dollar while four nodes race for its end", async () => {

@@ -1,7 +1,10 @@
-import { BatchedLedger } from "./batched-ledger.ts";
-import { ledgerContract, MovableClock } from "./ledger.contract.ts";
+import { describe, expect, test } from "bun:test";
+import { nanoUsd } from "#domain/money.ts";
+import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
+import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
 import { processTimers } from "./open-ledger.ts";
+import { StoreFailure } from "./store.ts";
 
 ledgerContract("in-memory", async () => {
   const clock = new MovableClock();
@@ -20,4 +23,67 @@ ledgerContract("in-memory", async () => {
     setCap: async (account, hard) => store.setCap(account, hard),
     close: async () => {},
   };
+});
+
+describe("a ledger over a store that fails", () => {
+  async function openOver(commit: (store: MemoryStore) => MemoryStore["commit"]) {
+    const clock = new MovableClock();
+    const store = new MemoryStore(clock);
+    const events: LedgerEvent[] = [];
+    const ledger = await BatchedLedger.open(store, "a", {
+      clock,
+      timers: processTimers,
+      random: Math.random,
+      log: (event) => events.push(event),
+      retentionMs: () => 0,
+    });
+    store.commit = commit(store);
+    return { ledger, store, events };
+  }
+
+  test("does not believe a store that says it is broken, and says so at once from then on", async () => {
+    const { ledger, events } = await openOver(() => async () => {
+      throw new StoreFailure("fatal", "the disk is gone");
+    });
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
+    expect(events).toContainEqual({ kind: "store_failed", message: "the disk is gone" });
+    const reply = await ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
+    expect(reply).toMatchObject({ kind: "unavailable", reason: expect.stringContaining("the disk is gone") });
+    expect(ledger.status().ok).toBe(false);
+    await ledger.close(10);
+  });
+
+  test("finds the one operation that cannot be written, and writes all others", async () => {
+    const { ledger, store, events } = await openOver((inner) => async (batch) => {
+      for (const operation of batch.operations) {
+        if (operation.kind === "resolve" && operation.resolution.id === "poison") {
+          throw new StoreFailure("conflict", "cannot be written");
+        }
+      }
+      return inner.commitNow(batch);
+    });
+    const reservations = Array.from({ length: 5 }, () => reservationOf({ amount: nanoUsd(10) }));
+    for (const reservation of reservations) await ledger.reserve(reservation);
+    const settled = (id: string) => ({ id, kind: "settled", actual: nanoUsd(3), source: "usage" }) as const;
+    const next = reservationOf({ amount: nanoUsd(7) });
+    const [, reply] = await Promise.all([
+      ledger.resolve([settled(reservations[0]!.id), settled("poison"), settled(reservations[1]!.id)]),
+      ledger.reserve(next, [settled(reservations[2]!.id), settled("poison")]),
+      ledger.resolve(reservations.slice(3).map(({ id }) => settled(id))),
+    ]);
+    expect(reply.kind).toBe("held");
+    for (const { id } of reservations) expect(store.reservations.get(id)?.state).toBe("SETTLED");
+    expect(events.filter(({ kind }) => kind === "resolutions_dropped")).toHaveLength(2);
+    expect(imbalances(store)).toEqual([]);
+    await ledger.close(1_000);
+  });
+
+  test("says on closing how many resolutions it could not write", async () => {
+    const { ledger, events } = await openOver(() => async () => {
+      throw new StoreFailure("again", "away");
+    });
+    void ledger.resolve([{ id: "a", kind: "released", reason: "test" }]);
+    await ledger.close(50);
+    expect(events).toContainEqual(expect.objectContaining({ kind: "resolutions_dropped", count: 1 }));
+  });
 });

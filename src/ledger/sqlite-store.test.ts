@@ -1,11 +1,14 @@
 import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqlite } from "#db/sqlite.ts";
+import { nanoUsd } from "#domain/money.ts";
 import { audit } from "./audit.ts";
-import { BatchedLedger } from "./batched-ledger.ts";
-import { ledgerContract, MovableClock } from "./ledger.contract.ts";
-import { processTimers } from "./open-ledger.ts";
+import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
+import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
+import { openLedger, processTimers } from "./open-ledger.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {
@@ -38,4 +41,66 @@ ledgerContract("SQLite", async () => {
     },
     close: async () => rmSync(folder, { recursive: true }),
   };
+});
+
+describe("the SQLite ledger, when the file cannot be written", () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "smart-gateway-ledger-"));
+    path = join(folder, "gateway.db");
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+  test("answers unavailable within 1.5 s, bounds its queue, keeps resolutions, and holds nothing for nobody", async () => {
+    const events: LedgerEvent[] = [];
+    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock, log: (event) => events.push(event) });
+    const running = reservationOf({ amount: nanoUsd(10) });
+    expect((await ledger.reserve(running)).kind).toBe("held");
+    const other = new Database(path);
+    other.run("BEGIN IMMEDIATE");
+    const asked = performance.now();
+    const replies = Promise.all(
+      Array.from({ length: 6_000 }, () => ledger.reserve(reservationOf({ amount: nanoUsd(0) }))),
+    );
+    const resolved = ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
+    expect(ledger.status().queued).toBeLessThan(5_000);
+    expect(new Set((await replies).map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
+    expect(performance.now() - asked).toBeLessThan(1_500);
+    expect(ledger.status().ok).toBe(false);
+    expect(events.some(({ kind }) => kind === "store_away")).toBe(true);
+    other.run("ROLLBACK");
+    await resolved;
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
+    expect(events.some(({ kind }) => kind === "store_back")).toBe(true);
+    await ledger.close(2_000);
+    const states = other.query("SELECT state, count(*) AS n FROM reservation WHERE hold > 0 GROUP BY state").all();
+    expect(states).toEqual([
+      { state: "HELD", n: 1 },
+      { state: "SETTLED", n: 1 },
+    ]);
+    expect(other.query("SELECT count(*) AS n FROM reservation WHERE closed_ms IS NULL").get()).toEqual({ n: 1 });
+    other.close();
+  });
+
+  test("a file that is no database stops the start", async () => {
+    await Bun.write(path, "this is not a database, and long enough for its header to be read as one ".repeat(20));
+    await expect(openLedger(`sqlite:${path}`, { nodeId: "a", clock })).rejects.toThrow(path);
+  });
+
+  test("its upkeep finds what it has to without reading the whole table", async () => {
+    const db = openSqlite(path);
+    const plan = (sql: string) =>
+      db
+        .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => detail)
+        .join("; ");
+    const due = "SELECT id FROM reservation WHERE closed_ms IS NULL AND expires_ms <= 5 ORDER BY expires_ms LIMIT 9";
+    expect(plan(due)).toContain("reservation_open");
+    const old = "SELECT id FROM reservation WHERE closed_ms IS NOT NULL AND closed_ms < 5 ORDER BY closed_ms LIMIT 9";
+    expect(plan(old)).toContain("reservation_closed");
+    db.close();
+  });
 });
