@@ -24,6 +24,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The body as sent; never changed in place. */
   readonly body: JsonObject & { messages: ChatMessage[] };
+  /** The body once more, with its long integers as texts of what was sent; only where it holds any. */
+  readonly spelled?: Json;
   /** The body's size in bytes: as received, or, where numbers come out longer when written anew, at least what is sent on. */
   readonly bodyBytes: number;
   /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when the caller set neither. */

@@ -10,7 +10,7 @@ import {
   metadataTaskFields,
 } from "#domain/chat.ts";
 import { Alias, aliases, FailureClass, RoutingTask } from "#domain/routing.ts";
-import { maxJsonDepth, shapeOfJson } from "./json-depth.ts";
+import { type JsonShape, longIntegersQuoted, maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 /**
  * The body of `POST /v1/chat/completions`, twice: `ChatCompletionsBody` is the published schema (OpenAPI), and
@@ -121,7 +121,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
 
-  return { kind: "ok", request: chatRequest(body as Checked, input, shape.exponents, routing) }; // checked above, field by field
+  return { kind: "ok", request: chatRequest(body as Checked, input, shape, routing) }; // checked above, field by field
 }
 
 /** What the checks have established. */
@@ -130,7 +130,7 @@ type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 /** `1e20` is written anew as 100000000000000000000: no number grows by more bytes than this. */
 const longestExpansion = 24;
 
-function chatRequest(body: Checked, input: ChatInput, exponents: number, routing: GatewayFields): ChatRequest {
+function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing: GatewayFields): ChatRequest {
   const bounds = [body["max_completion_tokens"], body["max_tokens"]].filter((bound) => typeof bound === "number");
   const streamOptions = body["stream_options"];
   return {
@@ -138,7 +138,8 @@ function chatRequest(body: Checked, input: ChatInput, exponents: number, routing
     alias: body.model,
     stream: body["stream"] === true,
     body,
-    bodyBytes: input.bytes + exponents * longestExpansion,
+    ...(shape.longIntegers ? { spelled: JSON.parse(longIntegersQuoted(input.text)) } : {}),
+    bodyBytes: input.bytes + shape.exponents * longestExpansion,
     requestedOutputTokens: bounds.length === 0 ? null : Math.max(...bounds),
     choices: typeof body["n"] === "number" ? body["n"] : 1,
     wantsUsage: isObject(streamOptions) && streamOptions["include_usage"] === true,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { shapeOfJson } from "./json-depth.ts";
+import { longIntegersQuoted, shapeOfJson } from "./json-depth.ts";
 
 test("depth is counted outside of strings only", () => {
   expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
@@ -19,6 +19,25 @@ test("a body is never longer when it is written anew than its size and its expon
       const text = `[${pairs.map(([key, value]) => `{${JSON.stringify(key)}:${value}}`).join(",")}]`;
       const bound = Buffer.byteLength(text) + 24 * shapeOfJson(text, 64).exponents;
       expect(Buffer.byteLength(JSON.stringify(JSON.parse(text)))).toBeLessThanOrEqual(bound);
+    }),
+  );
+});
+
+test("every integer that a double cannot hold is noticed and quoted, and nothing else is touched", () => {
+  const integer = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String);
+  const other = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    fc.string().map((text) => JSON.stringify(text)),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(integer, other)), (values) => {
+      const text = `[${values.join(", ")}]`;
+      const quoted = values.map((value) => (/^-?\d{16,}$/.test(value) ? `"${value}"` : value));
+      expect(longIntegersQuoted(text)).toBe(`[${quoted.join(", ")}]`);
+      for (const value of values) {
+        if (/^-?\d+$/.test(value) && BigInt(Number(value)) !== BigInt(value))
+          expect(shapeOfJson(text, 64).longIntegers).toBe(true);
+      }
     }),
   );
 });

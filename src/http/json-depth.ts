@@ -7,7 +7,12 @@ export interface JsonShape {
   readonly tooDeep: boolean;
   /** Numbers written with an exponent (`1e20`): the only values that may come out longer when they are written anew. */
   readonly exponents: number;
+  /** Some number has so many digits that a double may not hold it. */
+  readonly longIntegers: boolean;
 }
+
+/** Every integer of fewer digits is a safe one. */
+const longestSafeDigits = 15;
 
 /**
  * Looks at the text, so that a hostile body is refused before anything is built from it; strings are skipped by a native
@@ -16,15 +21,16 @@ export interface JsonShape {
 export function shapeOfJson(text: string, limit: number): JsonShape {
   let depth = 0;
   let exponents = 0;
+  let longIntegers = false;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22 /* " */:
         at = endOfString(text, at);
-        if (at < 0) return { tooDeep: false, exponents };
+        if (at < 0) return { tooDeep: false, exponents, longIntegers };
         break;
       case 0x5b /* [ */:
       case 0x7b /* { */:
-        if (++depth > limit) return { tooDeep: true, exponents };
+        if (++depth > limit) return { tooDeep: true, exponents, longIntegers };
         break;
       case 0x5d /* ] */:
       case 0x7d /* } */:
@@ -34,13 +40,57 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
       case 0x65 /* e */:
         if (isDigit(text.charCodeAt(at - 1))) exponents++;
         break;
+      default:
+        if (isDigit(text.charCodeAt(at))) {
+          const end = endOfDigits(text, at);
+          longIntegers ||= end - at > longestSafeDigits;
+          at = end - 1;
+        }
     }
   }
-  return { tooDeep: false, exponents };
+  return { tooDeep: false, exponents, longIntegers };
 }
 
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
+}
+
+/** Valid JSON text with its long integers in quotes, so that they can be read as they are spelled. */
+export function longIntegersQuoted(text: string): string {
+  let out = "";
+  let from = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22 /* " */) {
+      at = endOfString(text, at);
+      if (at < 0) break;
+    } else if (isDigit(code)) {
+      const start = text.charCodeAt(at - 1) === 0x2d /* - */ ? at - 1 : at;
+      const end = endOfNumber(text, at);
+      const digits = endOfDigits(text, at) - at;
+      // Fractions and exponents are no integers as they are spelled; what a double makes of them is theirs.
+      if (digits > longestSafeDigits && at + digits === end) {
+        out += `${text.slice(from, start)}"${text.slice(start, end)}"`;
+        from = end;
+      }
+      at = end - 1;
+    }
+  }
+  return out + text.slice(from);
+}
+
+const inNumber = new Set("0123456789+-.eE");
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1;
+  while (inNumber.has(text.charAt(end))) end++;
+  return end;
+}
+
+function endOfDigits(text: string, start: number): number {
+  let end = start + 1;
+  while (isDigit(text.charCodeAt(end))) end++;
+  return end;
 }
 
 /** Index of the quote that closes the string opened at `open`; -1 when it is never closed. */

@@ -106,6 +106,22 @@ describe("what is forwarded unchanged", () => {
     expect((await forwarded({ messages })).sent["messages"]).toEqual(messages);
   });
 
+  test("integers that a double cannot hold", async () => {
+    const schema = `{"type":"integer","format":"uint64","minimum":-9223372036854775808,"maximum":18446744073709551615}`;
+    const tools = `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"id":${schema}}}}}]`;
+    const before = gateway.upstream.received();
+    const response = await call(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { ...authorization, "content-type": "application/json" },
+      body: `{"model":"smart-router-flash","messages":[{"role":"user","content":"12345678901234567890"}],"seed":9007199254740993,"tools":${tools}}`,
+    });
+    expect(response.status).toBe(200);
+    const { rawBody } = await gateway.upstream.request(before);
+    expect(rawBody).toContain(`"tools":${tools}`);
+    expect(rawBody).toContain('"seed":9007199254740993');
+    expect(rawBody).toContain('"content":"12345678901234567890"');
+  });
+
   test("keys with meanings of their own in this language stay keys", async () => {
     const raw =
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"number"},"toString":{}}}';

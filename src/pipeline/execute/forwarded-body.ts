@@ -1,4 +1,5 @@
 import { type ChatRequest, gatewayMetadataKeys, type JsonObject } from "#domain/chat.ts";
+import { respelled } from "#domain/long-integers.ts";
 import type { Model } from "#domain/model.ts";
 
 /**
@@ -22,7 +23,7 @@ export function forwardedBody(
     body["stream_options"] = { ...(isObject(options) ? options : {}), include_usage: true };
   }
   if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
-  return body;
+  return request.spelled === undefined ? body : respelled(body, request.spelled);
 }
 
 function withoutGatewayKeys(metadata: unknown): JsonObject | "unchanged" | "empty" {
