@@ -41,7 +41,8 @@ function spawn(core: number, args: readonly string[], env: { [name: string]: str
     cwd: root,
     env: { ...process.env, ...env },
     stdout: "pipe",
-    stderr: "inherit",
+    // Where the gateway prints its greeting; what goes wrong shows in the answers.
+    stderr: "ignore",
   });
   started.push(child);
   return child;
