@@ -277,7 +277,7 @@ describe("time", () => {
 });
 
 test("once comments have gone out, an upstream that fails is an error in the stream, and nobody else is asked", async () => {
-  const timeouts = { first_event: 150, idle: 150, idle_data: 150 };
+  const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
   patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
   const response = await patient.chat({ stream: true });
