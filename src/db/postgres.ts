@@ -134,15 +134,22 @@ export async function migratePostgres(
         await migrateOnce(connection, migrations);
         return;
       } catch (error) {
-        const state = sqlStateOf(error) ?? "";
-        // CREATE TABLE IF NOT EXISTS of two sessions at once can fail in the catalogue; deadlocks and restarts are repeated.
-        if (attempt >= 10 || !["23505", "42710", "42P07", "40001", "40P01"].includes(state)) throw error;
-        await connection.run("ROLLBACK");
+        if (attempt >= 10 || !mayPass(error)) throw error;
+        await connection.run("ROLLBACK").catch(() => connection.drop());
       }
     }
   } finally {
     await connection.close();
   }
+}
+
+/** A connection that was cut, and what sessions that change the schema at once do to each other: worth another try. */
+function mayPass(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state === undefined)
+    return error instanceof Error && "code" in error && error.code === "ERR_POSTGRES_CONNECTION_CLOSED";
+  // CREATE TABLE IF NOT EXISTS of two sessions can fail in the catalogue. 57P01: terminated; 40: deadlock, serialization.
+  return ["23505", "42710", "42P07", "57P01"].includes(state) || state.startsWith("40");
 }
 
 async function migrateOnce(connection: PostgresConnection, migrations: readonly Migration[]): Promise<void> {
