@@ -1,9 +1,9 @@
 import type { Timers } from "#domain/time.ts";
-import type { CallerStream } from "#pipeline/reply.ts";
+import { type CallerStream, keepAlive } from "#pipeline/reply.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
-const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
 const encoder = new TextEncoder();
+const comment = encoder.encode(keepAlive);
 
 export interface SseOptions {
   readonly timers: Timers;
@@ -42,7 +42,7 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
   const stayAlive = () => {
     cancelKeepalive = timers.after(keepaliveMs, () => {
       if (!open) return;
-      sink?.enqueue(keepAlive);
+      sink?.enqueue(comment);
       stayAlive();
     });
   };

@@ -15,13 +15,13 @@ import {
 import { type Execution, execute, type Order, safe } from "#pipeline/execute/execute.ts";
 import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
-import { StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
+import { type Identity, StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { type Route, retryAfterOf } from "./decide-by-the-books.ts";
 import type { Journey } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
 import { callerGone, deniedByBooks, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refuse.ts";
-import type { CallerStream, Head, Refusal, Reply } from "./reply.ts";
+import { type CallerStream, type Head, keepAlive, type Refusal, type Reply } from "./reply.ts";
 import { firstAnswerAttempt } from "./scout-first.ts";
 
 /** Executes a routed request and gives its whole answer, or says why there is none. */
@@ -55,7 +55,7 @@ export async function answerStreamed(journey: Journey, route: Route, head: Head,
     journey.story.attempts.push(...execution.attempts);
     if (execution.kind !== "streaming") return refused(execution, journey, route, head, ports);
     const answered = headOf(head, execution.attempt.model, journey, execution.firstTokenMs, ports);
-    return { kind: "stream", stream: streamOf(execution, journey, ports), ...answered };
+    return { kind: "stream", stream: streamOf(execution, journey, head, ports), ...answered };
   }
   commitment.committed = true;
   return { kind: "stream", stream: new LateStream(pending, journey, route, head, ports), ...head };
@@ -67,17 +67,20 @@ class LateStream implements CallerStream {
   readonly #journey: Journey;
   /** The upstream id of the model that was to answer. */
   readonly #model: string;
+  readonly #identity: Identity;
   #stream: CallerStream | undefined;
+  #greeted = false;
   #failed = false;
 
   constructor(pending: Promise<Execution>, journey: Journey, route: Route, head: Head, ports: Ports) {
     this.#journey = journey;
     this.#model = journey.configuration.registry.models.get(route.decision.model ?? "")?.upstreamId ?? "";
+    this.#identity = identityOf(head, ports);
     this.#begun = pending.then((execution) => {
       journey.story.attempts.push(...execution.attempts);
       if (execution.kind === "streaming") {
         headOf(head, execution.attempt.model, journey, execution.firstTokenMs, ports);
-        return streamOf(execution, journey, ports);
+        return streamOf(execution, journey, head, ports);
       }
       const refusal = refused(execution, journey, route, head, ports);
       if (execution.kind === "failed") return execution.failure;
@@ -87,6 +90,11 @@ class LateStream implements CallerStream {
 
   async next(): Promise<string | undefined> {
     if (this.#failed) return undefined;
+    if (!this.#greeted) {
+      // The runtime sends an answer's head with the first bytes of its body: these are what ends the caller's wait.
+      this.#greeted = true;
+      return keepAlive;
+    }
     const begun = this.#stream ?? (await this.#begun);
     if ("next" in begun) {
       this.#stream = begun;
@@ -105,7 +113,12 @@ class LateStream implements CallerStream {
     if (this.#stream !== undefined) return this.#stream.breakOff(failure);
     if (this.#failed) return "";
     this.#failed = true;
-    const shaper = new StreamShaper({ model: this.#model, wantsUsage: false, maxHeldCharacters: 0 });
+    const shaper = new StreamShaper({
+      model: this.#model,
+      identity: this.#identity,
+      wantsUsage: false,
+      maxHeldCharacters: 0,
+    });
     this.cancel();
     return shaper.shape({ kind: "broken", failure, report: {} });
   }
@@ -147,12 +160,23 @@ function seenCost(model: Model, outputBytesSeen: number, { configuration, assess
   return seen < hold ? seen : hold;
 }
 
-function streamOf(execution: Execution & { kind: "streaming" }, journey: Journey, ports: Ports): CallerStream {
+/** What chunks are called that the upstream has not named. */
+function identityOf({ decisionId }: Head, ports: Ports): Identity {
+  return { id: `chatcmpl-${decisionId}`, created: Math.floor(ports.clock.now() / 1_000) };
+}
+
+function streamOf(
+  execution: Execution & { kind: "streaming" },
+  journey: Journey,
+  head: Head,
+  ports: Ports,
+): CallerStream {
   const { attempt, events, firstTokenMs } = execution;
   const { configuration, request, caller } = journey;
   const restorer = restorerOf(journey);
   const shaper = new StreamShaper({
     model: attempt.model.upstreamId,
+    identity: identityOf(head, ports),
     wantsUsage: request.wantsUsage,
     maxHeldCharacters: configuration.policy.stream.max_event_bytes,
     ...(restorer === undefined ? {} : { restorer }),

@@ -32,6 +32,9 @@ export interface Refusal {
   readonly head?: Head;
 }
 
+/** The comment that shows a waiting caller that the stream is alive. */
+export const keepAlive = ": keep-alive\n\n";
+
 /** The events of one answer as text, pulled by the edge as fast as the caller reads. */
 export interface CallerStream {
   /** The next text, undefined after the last. Not to be called again before it has answered. */

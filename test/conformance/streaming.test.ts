@@ -276,6 +276,16 @@ describe("time", () => {
   });
 });
 
+test("the wait for an answer's head ends with the first silence: a comment goes out at once", async () => {
+  // Were the head to wait for the second silence, the upstream would have failed before, and there would be no comment.
+  const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
+  await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
+  patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+  const read = await readStream(await patient.chat({ stream: true }));
+  expect(read.comments).toEqual([": keep-alive"]);
+  expect(read.chunks).toMatchObject([{ id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number) }]);
+});
+
 test("once comments have gone out, an upstream that fails is an error in the stream, and nobody else is asked", async () => {
   const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });

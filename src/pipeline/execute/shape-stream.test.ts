@@ -5,6 +5,7 @@ import type { UpstreamEvent } from "#upstream/upstream.ts";
 import { type ShapeOptions, StreamShaper } from "./shape-stream.ts";
 
 const model = "vendor/model";
+const identity = { id: "chatcmpl-own", created: 7 };
 
 function chunkOf(choice: JsonObject | undefined, extra: JsonObject = {}): UpstreamEvent {
   const chunk: JsonObject = {
@@ -26,7 +27,7 @@ const broken: UpstreamEvent = {
 };
 
 function shaped(events: UpstreamEvent[], options: Partial<ShapeOptions> = {}): string {
-  const shaper = new StreamShaper({ model, wantsUsage: false, maxHeldCharacters: 1_000, ...options });
+  const shaper = new StreamShaper({ model, identity, wantsUsage: false, maxHeldCharacters: 1_000, ...options });
   return events.map((event) => shaper.shape(event)).join("");
 }
 
@@ -58,6 +59,14 @@ const finishes = (chunks: Chunk[], index = 0) =>
   );
 
 describe("what a caller of a stream may rely on", () => {
+  test("every chunk has an id and a time, ours where the upstream gave none", () => {
+    expect(read(shaped([broken])).chunks).toMatchObject([identity]);
+    const nameless = chunkOf({ delta: { content: "a" } }, { id: null, created: null });
+    expect(read(shaped([nameless, broken])).chunks).toMatchObject([identity, identity]);
+    const named = { id: "gen-1", created: 1 };
+    expect(read(shaped([delta({ content: "a" }), broken])).chunks).toMatchObject([named, named]);
+  });
+
   test("a chunk that needs no change leaves as the very text it came in", () => {
     const first = delta({ role: "assistant", content: "" });
     const odd =

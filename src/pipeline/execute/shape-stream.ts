@@ -8,9 +8,17 @@ export interface TextRestorer {
   flush(): string;
 }
 
+/** What a completion is called, and when it was made, in Unix seconds. */
+export interface Identity {
+  readonly id: string;
+  readonly created: number;
+}
+
 export interface ShapeOptions {
   /** The upstream id of the model that answers; every chunk names it. */
   readonly model: string;
+  /** For chunks of our own making, when the upstream has said nothing of its own. */
+  readonly identity: Identity;
   /** Whether the caller asked for the usage chunk. */
   readonly wantsUsage: boolean;
   /** Reasoning held back for the first content delta is let go as content of its own beyond this many characters. */
@@ -37,9 +45,9 @@ const chunkObject = "chat.completion.chunk";
 export class StreamShaper {
   readonly #options: ShapeOptions;
   readonly #choices: ChoiceState[] = [];
-  /** Identity of the completion, for chunks of our own making. */
-  #id: Json = null;
-  #created: Json = null;
+  /** The upstream's names for the completion, as far as it has said them. */
+  #id: Json | undefined;
+  #created: Json | undefined;
 
   constructor(options: ShapeOptions) {
     this.#options = options;
@@ -60,8 +68,8 @@ export class StreamShaper {
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
-    this.#id ??= chunk.id ?? null;
-    this.#created ??= chunk.created ?? null;
+    this.#id ??= chunk.id;
+    this.#created ??= chunk.created;
     const choices = chunk.choices;
     if (!Array.isArray(choices) || choices.length === 0) {
       // The usage chunk has no choices. One without usage either says nothing; callers trip over it.
@@ -193,7 +201,8 @@ export class StreamShaper {
   }
 
   #frame(): JsonObject {
-    return { id: this.#id, object: chunkObject, created: this.#created, model: this.#options.model };
+    const { identity, model } = this.#options;
+    return { id: this.#id ?? identity.id, object: chunkObject, created: this.#created ?? identity.created, model };
   }
 
   #choice(index: number): ChoiceState {
@@ -220,6 +229,11 @@ export class StreamShaper {
     }
     if (chunk.object !== chunkObject) {
       chunk.object = chunkObject;
+      same = false;
+    }
+    if (chunk.id == null || chunk.created == null) {
+      const { id, created } = this.#frame();
+      Object.assign(chunk, { id, created });
       same = false;
     }
     return `data: ${same && !raw.includes("\n") ? raw : JSON.stringify(chunk)}\n\n`;
