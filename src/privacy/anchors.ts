@@ -22,11 +22,10 @@ const anchors: readonly Anchor[] = [
   { word: "secret", kind: "name", pair: 1 },
   { word: "credential", kind: "name", pair: 6 },
   { word: "auth", kind: "name", pair: 0 },
-  { word: "parol", kind: "name", pair: 2 },
-  { word: "kennwort", kind: "name", pair: 3 },
-  { word: "wachtwoord", kind: "name", pair: 4 },
+  { word: "kennwort", kind: "name", pair: 2 },
+  { word: "wachtwoord", kind: "name", pair: 3 },
   { word: "contrase", kind: "name", pair: 3 },
-  { word: "senha", kind: "name", pair: 2 },
+  { word: "senha", kind: "name", pair: 1 },
   { word: "clave", kind: "name", pair: 0 },
   { word: "has\xb3o", kind: "name", pair: 2 },
   { word: "pw:", kind: "name", pair: 0 },
@@ -34,27 +33,27 @@ const anchors: readonly Anchor[] = [
   { word: "pw ", kind: "name", pair: 0 },
   { word: "creds", kind: "name", pair: 2 },
   { word: "masterauth", kind: "name", pair: 5 },
-  { word: "cookie", kind: "cookie", pair: 2 },
-  { word: "@tcp(", kind: "dsn", pair: 0 },
-  { word: "@unix(", kind: "dsn", pair: 0 },
-  { word: ":5432:", kind: "pgpass", pair: 1 },
-  { word: "sqlplus", kind: "command", pair: 2 },
+  { word: "cookie", kind: "cookie", pair: 3 },
+  { word: "@tcp(", kind: "dsn", pair: 2 },
+  { word: "@unix(", kind: "dsn", pair: 3 },
+  { word: ":5432:", kind: "pgpass", pair: 0 },
+  { word: "sqlplus", kind: "command", pair: 0 },
   { word: "unzip", kind: "command", pair: 1 },
   { word: "://", kind: "url", pair: 0 },
-  { word: "-----begin", kind: "pem", pair: 4 },
-  { word: "putty-user-key-file", kind: "putty", pair: 3 },
-  { word: "identified", kind: "sql", pair: 5 },
+  { word: "-----begin", kind: "pem", pair: 3 },
+  { word: "putty-user-key-file", kind: "putty", pair: 4 },
+  { word: "identified", kind: "sql", pair: 7 },
   { word: "curl", kind: "command", pair: 1 },
   { word: "mysql", kind: "command", pair: 2 },
   { word: "redis-cli", kind: "command", pair: 4 },
-  { word: "login", kind: "name", pair: 1 },
-  { word: "docker login", kind: "command", pair: 5 },
+  { word: "login", kind: "name", pair: 0 },
+  { word: "docker login", kind: "command", pair: 7 },
   { word: "sshpass", kind: "command", pair: 1 },
   { word: "openssl", kind: "command", pair: 4 },
-  { word: "sqlcmd", kind: "command", pair: 3 },
+  { word: "sqlcmd", kind: "command", pair: 0 },
   { word: "ldapsearch", kind: "command", pair: 2 },
   { word: "htpasswd", kind: "command", pair: 0 },
-  { word: "mnemonic", kind: "phrase", pair: 0 },
+  { word: "mnemonic", kind: "phrase", pair: 5 },
   { word: "phrase", kind: "phrase", pair: 0 },
 ];
 
@@ -91,10 +90,8 @@ export function eachAnchor(view: View, visit: (at: number, word: string, kind: A
   const { bytes, pairs, length } = view;
   const steps = (length + 1) >> 1;
   let skipTo = 0;
-  for (let i = 0; i < steps; i++) {
-    const index = table[pairs[i] ?? 0];
-    if (index === 0 || index === undefined) continue;
-    const group = groups[index - 1];
+  for (let i = nextHit(pairs, 0, steps); i < steps; i = nextHit(pairs, i + 1, steps)) {
+    const group = groups[(table[pairs[i] ?? 0] ?? 0) - 1];
     if (group === undefined) continue;
     for (const { anchor, offset } of group) {
       const at = i * 2 - offset;
@@ -104,6 +101,13 @@ export function eachAnchor(view: View, visit: (at: number, word: string, kind: A
       break;
     }
   }
+}
+
+/** A loop of its own, with nothing else in it, so that it stays in registers. */
+function nextHit(pairs: Uint16Array, from: number, to: number): number {
+  let i = from;
+  while (i < to && table[pairs[i] ?? 0] === 0) i++;
+  return i;
 }
 
 function isAt(bytes: Uint8Array, at: number, word: string): boolean {

@@ -1,4 +1,4 @@
-import { classes, inName } from "./characters.ts";
+import { classes, inName, isLower, isUpper } from "./characters.ts";
 import { type KeyName, keyName } from "./key-names.ts";
 import { looksRandom } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
@@ -64,7 +64,7 @@ export class Assignments {
     const name = new Name(view, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
     const inside = from < this.#readTo && from > this.#readFrom;
-    const value = valueBeside(view, name, inside ? shortValue : longValue) ?? passwordOfPair(view, name);
+    const value = valueBeside(view, name, inside ? shortValue : longValue) ?? passwordOfPair(view, name, anchor);
     if (!inside) {
       this.#readFrom = from;
       this.#readTo = wordEndsAt(bytes, to);
@@ -151,6 +151,7 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
   const next = bytes[to] ?? 0;
   let at = assignEnd(view, to);
   if (at >= 0) {
+    if (isProgram(bytes, at)) return undefined;
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
@@ -204,8 +205,10 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
 }
 
 /** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
-function passwordOfPair(view: View, { to, text: name }: Name): Value | undefined {
-  const { text } = view;
+function passwordOfPair(view: View, { to, text: name }: Name, anchor: number): Value | undefined {
+  const { text, bytes } = view;
+  const first = (bytes[anchor] ?? 0) | 0x20;
+  if (first !== 0x61 && first !== 0x63 && first !== 0x6c) return undefined; // auth, cred, login
   let value: Value | undefined;
   if (/auth|cred|login/i.test(name)) {
     value = readMatch(pair, text, to);
@@ -272,6 +275,30 @@ function isPlainlySecret(value: string, key: KeyName): boolean {
     return /[!@#$%^&*?~+]/.test(value) || looksRandom(value);
   }
   return value.length >= 20 && isSecretInAnyCase(value, "bare");
+}
+
+/**
+ * Whether a value is a word or an expression of a program: letters, dots and brackets, nothing that a secret needs. Answers for most
+ * values without reading them.
+ */
+function isProgram(bytes: Uint8Array, from: number): boolean {
+  let at = from;
+  let expression = false;
+  for (; at < from + 64; at++) {
+    const c = bytes[at] ?? 0;
+    const kind = classes[c] ?? 0;
+    if ((kind & (isLower | isUpper)) !== 0 || c === 0x5f) continue;
+    if (c === 0x2e || c === 0x28 || c === 0x5b) expression = true;
+    else break;
+  }
+  const c = bytes[at] ?? 0;
+  if (at === from) return false;
+  // White space, comma, semicolon, closing brackets: the end. Anything else needs a closer look, and so do two words: `Basic dXNlcjpw`.
+  const ends =
+    c === 0x20 || c === 0x0a || c === 0x0d || c === 0x2c || c === 0x3b || c === 0x29 || c === 0x5d || c === 0x7d;
+  if (!ends) return false;
+  if (expression) return bytes[at - 1] !== 0x2e;
+  return at - from < 8 && !(c === 0x20 && ((classes[bytes[at + 1] ?? 0] ?? 0) & inName) !== 0);
 }
 
 function wordEndsAt(bytes: Uint8Array, from: number): number {

@@ -82,9 +82,10 @@ export function proseEnd(view: View, from: number): number {
     }
     at = wordEnd(bytes, word);
     if (at === word) return -1;
-    if (at - word <= 7 && copulas.has(view.text.slice(word, at).toLowerCase())) {
+    if (at - word <= longestCopula && mayBeCopula(c) && copulas.has(view.text.slice(word, at).toLowerCase())) {
       return afterFillers(view, bytes[at] === 0x3a ? at + 1 : at);
     }
+    if (bytes[at - 1] === 0x2e) return -1; // the sentence is over
   }
   return -1;
 }
@@ -107,6 +108,25 @@ const copulas = new Set([
   "\xe9",
   "jest",
 ]);
+const longestCopula = 7;
+
+/** The first letters of the words above. */
+function mayBeCopula(c: number): boolean {
+  switch (c | 0x20) {
+    case 0x61: // a
+    case 0x62: // b
+    case 0x65: // e
+    case 0x69: // i
+    case 0x6a: // j
+    case 0x6c: // l
+    case 0x74: // t
+    case 0x77: // w
+      return true;
+    default:
+      return c >= 0xc0;
+  }
+}
+
 const fillers = new Set([
   "still",
   "now",

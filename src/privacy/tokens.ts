@@ -28,6 +28,8 @@ export class Tokens {
   /** By the first two characters, 7 bits each: 1 + index into `#buckets`; 0 for none. */
   readonly #dispatch = new Uint16Array(16_384);
   readonly #buckets: Candidate[][] = [];
+  /** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
+  readonly #anywhere = new Uint8Array(16_384);
 
   constructor(disabled: ReadonlySet<string>) {
     for (const rule of tokenRules) {
@@ -46,14 +48,13 @@ export class Tokens {
       index = this.#buckets.length;
       this.#dispatch[key] = index;
     }
+    const unmistakable = isUnmistakable(start);
+    if (unmistakable) this.#anywhere[key] = 1;
     this.#buckets[index - 1]?.push({
       rule,
       start,
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
-      unmistakable:
-        start.length >= 4 &&
-        /[-_]$/.test(start) &&
-        !/^(?:live|test|access|secret|key|token|api|sdk|mob|rel|console)/.test(start),
+      unmistakable,
       base64: rule.body.includes("+/"),
     });
   }
@@ -71,10 +72,17 @@ export class Tokens {
     }
     let attempts = 0;
     for (let at = from; at < to - 8; at++) {
-      const bucket = this.#bucketAt(bytes, at);
-      if (bucket === undefined) continue;
+      const first = bytes[at] ?? 0;
+      const second = bytes[at + 1] ?? 0;
+      if (second >= 128) continue;
+      const pair = (first << 7) | second;
+      const index = this.#dispatch[pair] ?? 0;
+      if (index === 0) continue;
       // In the middle of a word only beginnings count that nothing else looks like.
       const place = at === from ? atStart : isBoundary(view, at) ? atBoundary : inside;
+      if (place === inside && this.#anywhere[pair] === 0) continue;
+      const bucket = this.#buckets[index - 1];
+      if (bucket === undefined) continue;
       const end = this.#match(view, at, bucket, place, found);
       if (end >= 0) return Math.max(end, to);
       if (place !== inside && ++attempts > attemptsPerRun) break;
@@ -156,6 +164,15 @@ export class Tokens {
     }
     return -1;
   }
+}
+
+/** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
+function isUnmistakable(start: string): boolean {
+  return (
+    start.length >= 4 &&
+    /[-_]$/.test(start) &&
+    !/^(?:live|test|access|secret|key|token|api|sdk|mob|rel|console)/.test(start)
+  );
 }
 
 /** Where in a run a token is looked for. */

@@ -1,0 +1,143 @@
+/**
+ * How fast the privacy gate reads: `bun bench/privacy.ts`. Every figure is the fastest tenth of its runs, because only that is steady
+ * on a machine with other work, and stands beside a plain loop over the same bytes in the same run.
+ */
+import { Policy } from "#policy/schema.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+
+const engine = privacyEngine(Policy.parse({}).privacy);
+const KB = 1_024;
+
+let state = 7;
+/** The same numbers in every run. */
+function random(): number {
+  state = (state + 0x6d2b79f5) >>> 0;
+  let t = Math.imul(state ^ (state >>> 15), state | 1);
+  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+  return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+}
+const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // never past the end
+/** One flat string, as a parsed request body holds it. */
+const flat = (text: string) => Buffer.from(text).toString();
+const drawn = (alphabet: string, length: number) => Array.from({ length }, () => pick([...alphabet])).join("");
+const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+const nouns =
+  "user order item token value index result config key session cache secret request buffer handler query option password state node event total price region schema field model".split(
+    " ",
+  );
+const words =
+  "the of and to a in that is was for it with as on be at by had not but from they this have which one all their there when we can more will if no out about up some other time password key question service request answer model system water history".split(
+    " ",
+  );
+
+function code(size: number): string {
+  const name = () => `${pick(nouns)}${pick(["_", "", ""])}${pick(nouns)}`;
+  const lines = [
+    () => `export function ${name()}(${name()}: string, ${name()}: number): ${pick(["void", "string", "boolean"])} {`,
+    () => `  const ${name()} = this.${name()}.get(${name()}.${pick(nouns)}) ?? ${Math.floor(random() * 900)};`,
+    () => `  if (!${name()} || ${name()}.length === 0) return ${pick(["null", "[]", "false"])};`,
+    () => `  // ${pick(nouns)} of the ${pick(nouns)} is kept while the ${pick(nouns)} changes`,
+    () => `import { ${name()}, ${name()} } from "../${pick(nouns)}/${name()}.js";`,
+    () => `  throw new Error(\`${pick(nouns)} not found in ${pick(nouns)}\`);`,
+    () => "}",
+  ];
+  let text = "";
+  while (text.length < size) text += `${pick(lines)()}\n`;
+  return text.slice(0, size);
+}
+
+function prose(size: number): string {
+  let text = "";
+  while (text.length < size) {
+    const sentence = Array.from({ length: 6 + Math.floor(random() * 14) }, () => pick(words)).join(" ");
+    text += `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}. `;
+  }
+  return text.slice(0, size);
+}
+
+function withSecrets(text: string): string {
+  return text
+    .split("\n")
+    .map((line, i) => (i % 100 === 50 ? `${line}\nAUTH_VALUE="ghp_${drawn(alphanumeric, 36)}"` : line))
+    .join("\n");
+}
+
+const plainCode = code(200 * KB);
+const texts: Record<string, string> = {
+  "code, 200 KB": plainCode,
+  "prose, 200 KB": prose(200 * KB),
+  "prose, 2 KB": prose(2 * KB),
+  "code, 1 % of lines secret": withSecrets(plainCode),
+  "code, escaped in JSON": JSON.stringify({ content: plainCode }),
+  "code, two-byte string": `→ ${plainCode}`,
+  "base64, 200 KB": drawn(`${alphanumeric}+/`, 200 * KB),
+};
+
+const adversarial: Record<string, (size: number) => string> = {
+  "one letter": (n) => "a".repeat(n),
+  spaces: (n) => " ".repeat(n),
+  backslashes: (n) => "\\".repeat(n),
+  quotes: (n) => '"'.repeat(n),
+  "key=": (n) => "key=".repeat(n / 4),
+  'key="': (n) => 'key="'.repeat(n / 5),
+  "password: ": (n) => "password: ".repeat(n / 10),
+  "password is ": (n) => "password is ".repeat(n / 12),
+  "private key headers": (n) => `-----BEGIN RSA PRIVATE${" KEY-----\n"}`.repeat(n / 32),
+  "://": (n) => "a://".repeat(n / 4),
+  "http://a:b": (n) => "http://a:b".repeat(n / 10),
+  eyJ: (n) => "eyJhbGciOi".repeat(n / 10),
+  "a-eyJ": (n) => "a-eyJ".repeat(n / 5),
+  "beginnings of tokens": (n) => "sk-ghp_xoxb-AKIA".repeat(n / 16),
+  "zero width": (n) => "\u200bab".repeat(n / 3),
+  "percent escapes": (n) => "%3D".repeat(n / 3),
+  "unicode escapes": (n) => "\\u003d".repeat(n / 6),
+  "cookie: a=": (n) => "cookie: a=".repeat(n / 10),
+  "curl -u ": (n) => "curl -u ".repeat(n / 8),
+  "@tcp(": (n) => "a:b@tcp(".repeat(n / 8),
+  "short base64": (n) => `${Buffer.from("hello world this is text").toString("base64")} `.repeat(n / 33),
+  placeholders: (n) => "[REDACTED:a:1]".repeat(n / 14),
+};
+
+/** Seconds a call takes, in the fastest tenth of its runs. */
+function timeOf(call: () => unknown, forMs: number): number {
+  for (const end = performance.now() + forMs / 2; performance.now() < end; ) call();
+  const runs: number[] = [];
+  const end = performance.now() + forMs;
+  do {
+    const start = performance.now();
+    call();
+    runs.push(performance.now() - start);
+  } while (performance.now() < end && runs.length < 5_000);
+  runs.sort((a, b) => a - b);
+  return (runs[Math.floor(runs.length / 10)] ?? 0) / 1_000;
+}
+
+const flags = new Uint8Array(256).fill(1, 48, 123);
+const bytes = new Uint8Array(1_048_576);
+function byteLoop(length: number): number {
+  let sum = 0;
+  for (let i = 0; i < length; i++) sum += flags[bytes[i] ?? 0] ?? 0;
+  return sum;
+}
+
+console.log("text                           MB/s   µs a call   of a byte loop's speed");
+for (const [name, made] of Object.entries(texts)) {
+  const text = flat(made);
+  const seconds = timeOf(() => engine.redactText(text), 700);
+  const loop = timeOf(() => byteLoop(text.length), 200);
+  const rate = text.length / 1e6 / seconds;
+  console.log(
+    `${name.padEnd(28)} ${rate.toFixed(0).padStart(6)} ${(seconds * 1e6).toFixed(1).padStart(11)} ${(loop / seconds).toFixed(2).padStart(10)}`,
+  );
+}
+
+console.log("\nadversarial text            64 KB ms   512 KB ms   times (8 is linear)");
+for (const [name, make] of Object.entries(adversarial)) {
+  const [small, large] = [flat(make(64 * KB)), flat(make(512 * KB))];
+  const short = timeOf(() => engine.redactText(small), 150) * 1_000;
+  const long = timeOf(() => engine.redactText(large), 300) * 1_000;
+  console.log(
+    `${name.padEnd(25)} ${short.toFixed(2).padStart(10)} ${long.toFixed(2).padStart(11)} ${(long / short).toFixed(1).padStart(8)}`,
+  );
+}
