@@ -64,7 +64,7 @@ export async function chatEndpoint(
   const headers = { ...common, ...headHeaders(reply) };
   if (reply.kind === "answer") {
     release();
-    return new Response(JSON.stringify(reply.body), {
+    return new Response(reply.body, {
       headers: { ...headers, "content-type": "application/json" },
     });
   }

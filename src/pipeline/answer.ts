@@ -34,7 +34,7 @@ export async function answerWhole(journey: Journey, route: Route, head: Head, po
   const { attempt, report, firstTokenMs } = execution;
   const empty = isEmptyAnswer(execution.answer);
   close(closeAnswered(attempt, { report, firstTokenMs, empty }, ports.clock.monotonic()), journey, ports);
-  const body = finishAnswer(execution.answer, attempt.model.upstreamId, restorerOf(journey));
+  const body = finishAnswer(execution.answer, execution.raw, attempt.model.upstreamId, restorerOf(journey));
   const answered = headOf(head, attempt.model, journey, firstTokenMs, ports);
   story.end("answered", 200);
   return { kind: "answer", body, ...answered };

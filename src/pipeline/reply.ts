@@ -1,11 +1,11 @@
-import type { JsonObject } from "#domain/chat.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** What a chat request gets: the edge turns it into a response, and nothing else decides a status. */
 export type Reply =
-  | ({ readonly kind: "answer"; readonly body: JsonObject } & Head)
+  /** `body` is JSON text. */
+  | ({ readonly kind: "answer"; readonly body: string } & Head)
   | ({ readonly kind: "stream"; readonly stream: CallerStream } & Head)
   | Refusal;
 

@@ -158,7 +158,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? unusable(answer);
     if (failure !== undefined) return failed(failure, report);
-    if (!attempt.call.stream) return { kind: "answer", answer, report, firstByteMs };
+    if (!attempt.call.stream) return { kind: "answer", answer, raw: body.text, report, firstByteMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
     const chunk = chunkOf(answer);
     const only: UpstreamEvent[] = [

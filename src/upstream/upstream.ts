@@ -23,7 +23,14 @@ export interface UpstreamCall {
 }
 
 export type UpstreamReply =
-  | { readonly kind: "answer"; readonly answer: JsonObject; readonly report: UsageReport; readonly firstByteMs: number }
+  /** `raw` is the answer's text as it came. */
+  | {
+      readonly kind: "answer";
+      readonly answer: JsonObject;
+      readonly raw: string;
+      readonly report: UsageReport;
+      readonly firstByteMs: number;
+    }
   /** `events` yields batches: all that one read from the network completed. Leaving the loop early aborts the call. */
   | {
       readonly kind: "stream";

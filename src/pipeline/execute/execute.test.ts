@@ -19,6 +19,7 @@ type Scripted = UpstreamReply | ((call: UpstreamCall) => UpstreamReply);
 const answer: UpstreamReply = {
   kind: "answer",
   answer: { choices: [{ message: { content: "hi" } }] },
+  raw: '{"choices":[{"message":{"content":"hi"}}]}',
   report: {},
   firstByteMs: 5,
 };

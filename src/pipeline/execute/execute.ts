@@ -35,6 +35,8 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
       readonly kind: "answered";
       readonly attempt: OpenAttempt;
       readonly answer: JsonObject;
+      /** The answer's text as it came. */
+      readonly raw: string;
       readonly report: UsageReport;
       readonly firstTokenMs: number;
     }
@@ -161,6 +163,7 @@ export async function execute(
         kind: "answered",
         attempt,
         answer: answer.answer,
+        raw: answer.raw,
         report: answer.report,
         firstTokenMs: answer.firstByteMs,
         attempts,

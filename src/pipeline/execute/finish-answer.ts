@@ -2,23 +2,35 @@ import type { JsonObject } from "#domain/chat.ts";
 import type { TextRestorer } from "./shape-stream.ts";
 
 /**
- * A whole answer as the caller gets it: the upstream's object under the real upstream model id; where a message has
- * reasoning and no content (null or absent), the reasoning becomes the content. Changes the object it is given.
+ * A whole answer as the caller gets it, as JSON text: the upstream's object under the real upstream model id; where a
+ * message has reasoning and no content (null or absent), the reasoning becomes the content. An answer that needs no change
+ * leaves as the very text it came in (`raw`). Changes the object it is given.
  */
-export function finishAnswer(answer: JsonObject, model: string, restorer?: () => TextRestorer): JsonObject {
-  answer.model = model;
-  if (answer.object !== "chat.completion") answer.object = "chat.completion";
+export function finishAnswer(answer: JsonObject, raw: string, model: string, restorer?: () => TextRestorer): string {
+  let changed = false;
+  if (answer.model !== model) {
+    answer.model = model;
+    changed = true;
+  }
+  if (answer.object !== "chat.completion") {
+    answer.object = "chat.completion";
+    changed = true;
+  }
   for (const message of messagesOf(answer)) {
     if (message.content == null) {
       const reasoning = typeof message.reasoning === "string" ? message.reasoning : message.reasoning_content;
-      if (typeof reasoning === "string" && reasoning !== "") message.content = reasoning;
+      if (typeof reasoning === "string" && reasoning !== "") {
+        message.content = reasoning;
+        changed = true;
+      }
     }
     if (restorer !== undefined && typeof message.content === "string") {
       const restore = restorer();
       message.content = restore.push(message.content) + restore.flush();
+      changed = true;
     }
   }
-  return answer;
+  return changed ? JSON.stringify(answer) : raw;
 }
 
 /** An answer that says nothing and calls nothing, although it claims to have stopped of its own accord. */
