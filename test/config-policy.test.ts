@@ -154,7 +154,7 @@ upstream:
   });
 
   test.each([
-    ["a key twice", "budget:\n  per_goal_hard_usd: 1\n  per_goal_hard_usd: 2\n", 3, "twice"],
+    ["a key twice", "budget:\n  per_goal_hard_usd: 1\n  per_goal_hard_usd: 2\n", 3, "twice: per_goal_hard_usd"],
     ["broken YAML", "budget: [1\n", undefined, "YAML"],
     ["two documents", "budget: {}\n---\nbudget: {}\n", 2, "second document"],
     ["a list instead of a map", "- budget\n", 1, "section"],
@@ -349,7 +349,7 @@ describe("a model registry file", () => {
     const loaded = loadRegistry(file(`models:\n  own: ${ownWorker}\n  own: ${ownWorker}\n`));
     expect(loaded.kind === "invalid" && loaded.problems[0]).toMatchObject({
       line: 3,
-      message: expect.stringContaining("twice"),
+      message: expect.stringContaining("twice: own"),
     });
   });
 

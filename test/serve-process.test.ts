@@ -82,6 +82,19 @@ describe("the process", () => {
     expect(output).toContain("pro_from");
   });
 
+  test("a budget store that cannot be reached is named as such, without its password, with exit code 1", async () => {
+    const password = ["pass", "word", "1234"].join("-");
+    const closed = Bun.serve({ port: 0, fetch: () => new Response() });
+    await closed.stop(true);
+    const { code, output } = await serveToEnd({
+      DATABASE_URL: `postgres://gateway:${password}@127.0.0.1:${closed.port}/x`,
+    });
+    expect(code).toBe(1);
+    expect(output).toContain("budget store");
+    expect(output).toContain("DATABASE_URL");
+    expect(output).not.toContain(password);
+  });
+
   test("a port that is taken is said in one line, with exit code 1", async () => {
     await using gateway = await serve();
     const { code, output } = await serveToEnd({ PORT: new URL(gateway.url).port });

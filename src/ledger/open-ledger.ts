@@ -42,7 +42,18 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
 
 async function openStore(databaseUrl: string, clock: Clock): Promise<Store> {
   if (databaseUrl.startsWith("sqlite:")) return SqliteStore.open(databaseUrl.slice("sqlite:".length), clock);
-  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return PostgresStore.open(databaseUrl);
+  if (/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    try {
+      return await PostgresStore.open(databaseUrl);
+    } catch (error) {
+      throw new Error(
+        `cannot open the budget store at DATABASE_URL: ${error instanceof Error ? error.message : error}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
   throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
 }
 

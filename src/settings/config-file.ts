@@ -47,7 +47,7 @@ export function parseConfig(text: string, file: string): { kind: "ok"; document:
       file,
       path: "",
       line: lines.linePos(pos[0]).line,
-      message: syntaxMessage(code, message, text.slice(pos[0], pos[1])),
+      message: syntaxMessage(code, message, text.slice(pos[0])),
     })),
   );
   if (second !== undefined) {
@@ -330,9 +330,12 @@ function retyped(expected: string, value: unknown): string | undefined {
   return undefined;
 }
 
-function syntaxMessage(code: string, message: string, text: string): string {
-  if (code === "DUPLICATE_KEY")
-    return `a key stands here twice${text.trim() === "" ? "" : ` (${quoted(text.trim())})`}`;
+/** `rest` begins where the problem is. */
+function syntaxMessage(code: string, message: string, rest: string): string {
+  if (code === "DUPLICATE_KEY") {
+    const key = /^[^\s:]+/.exec(rest)?.[0];
+    return `a key stands here twice${key === undefined ? "" : `: ${key}`}`;
+  }
   return `not valid YAML: ${message.replace(/\s+/g, " ")}`;
 }
 
