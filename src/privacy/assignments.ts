@@ -15,7 +15,7 @@ const shortValue = 96;
 const longestName = 80;
 
 // The rarer ways to put a value beside a name. All sticky; all repetitions bounded.
-const tag = /[^<>\n]{0,80}>\s{0,40}/y;
+const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
@@ -28,6 +28,9 @@ const optionBehind = /["']?[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--d
 const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
   /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
+/** "The key fingerprint is …", "the token id is …". */
+const aboutOthers =
+  /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|type|version|count|digest|checksum|commit)\b/i;
 /** Directives that are followed by a name and its value. */
 const directive = /(?:\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
 const netrc =
@@ -201,7 +204,8 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
   if (!blank && next !== 0x2a && next !== 0x60 && !quoted) return undefined;
   // "Pass … to …" is an order.
   at = isPass(name.text) ? -1 : proseEnd(view, to);
-  return at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
+  const said = at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
+  return said !== undefined && aboutOthers.test(text.slice(to, at)) ? undefined : said;
 }
 
 /** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
@@ -311,7 +315,7 @@ function wordEndsAt(bytes: Uint8Array, from: number): number {
 function isTagName(text: string, from: number): boolean {
   for (let i = from - 1; i >= 0 && i > from - 82; i--) {
     const c = text.charCodeAt(i);
-    if (c === 0x3c) return true;
+    if (c === 0x3c) return text.charCodeAt(i + 1) !== 0x2f;
     if (c === 0x3e || c === 0x0a) return false;
   }
   return false;

@@ -120,6 +120,11 @@ export function isRandom(shape: Shape): boolean {
   return changes >= 3 || wordiness < -0.5;
 }
 
+/** Whether a text is made of words alone: a name that happens to begin like a token. */
+export function isWords({ digits, pairs: count, wordiness }: Shape): boolean {
+  return digits === 0 && count >= 6 && wordiness > 0;
+}
+
 const standIns =
   /x{5,}|\*{3,}|\.{3}|\x01|\u2022{2,}|0{9,}|123456789|abcdefgh|01234567|placeholder|example|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])(?:todo|fake|dummy|sample|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])|<[a-z]/i;
 

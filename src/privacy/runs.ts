@@ -7,6 +7,8 @@ import { hasDigit, type Tokens } from "./tokens.ts";
 import { isSecret } from "./values.ts";
 import type { View } from "./view.ts";
 
+/** What a public key of SSH begins with. */
+const publicKey = /^AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh)/;
 const longestBase64Key = 400;
 
 /** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
@@ -60,6 +62,7 @@ export class Runs {
     const [start, end] = base64Around(view, from, to);
     this.#base64From = start;
     this.#base64To = end;
+    if (text.startsWith("AAAA", start) && publicKey.test(text.slice(start, start + 16))) return end;
     if (bytes[start - 1] === 0x2c && text.startsWith("base64,", start - 7)) {
       const header = text.slice(Math.max(0, start - 80), start);
       if (
@@ -210,15 +213,19 @@ function isVendorName(name: string): boolean {
 
 const prefixed =
   /^([a-z][a-z0-9]{1,15})([_-])((?:[a-z0-9]{1,12}\2){0,3})([A-Za-z0-9]{16,}(?:[_-][A-Za-z0-9]{4,}){0,2})$/;
-const tellingWords =
-  /(?:^|[_-])(?:sk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|whsec|signing|rk)(?:$|[_-])|(?:key|pat|token|secret|sk|tok)$/;
+/** Words that say "key" wherever they stand, and those that do so behind a vendor's name. */
+const tellingVendor = /^(?:sk|rk|secret|pat|key|apikey|tok|token|whsec|[a-z0-9]+(?:key|pat|token|secret))$/;
+const tellingMiddle =
+  /^(?:sk|rk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|signing)$/;
 
 /** `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them. */
 function isPrefixedKey(run: string): boolean {
   const match = prefixed.exec(run);
   if (match === null) return false;
   const [, vendor = "", separator = "", middle = "", body = ""] = match;
-  if (!tellingWords.test(`${vendor}${separator}${middle}`.slice(0, -1))) return false;
+  const words = middle.split(separator);
+  if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
+  if (!tellingVendor.test(vendor) && !words.some((word) => tellingMiddle.test(word))) return false;
   const shape = shapeOf(body);
   return shape.digits > 0 && isRandom(shape);
 }

@@ -113,7 +113,7 @@ const dullPasswords =
 /** Whoever writes a password into an address has one: anything but a stand-in or a reference counts. */
 function isUrlPassword(password: string): boolean {
   if (password.length < 3 || dullPasswords.test(password)) return false;
-  if (/^[{<[*(]|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
+  if (/^[{<[(]|^\*+$|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
   if (/^[A-Z][A-Z_]+$/.test(password) && password.includes("_")) return false;
   return !isStandIn(password);
 }

@@ -1,6 +1,6 @@
 import { classes, inChain, inToken, isDigit } from "./characters.ts";
 import { crc32Base62 } from "./checksums.ts";
-import { looksRandom } from "./randomness.ts";
+import { isRandom, isWords, shapeOf } from "./randomness.ts";
 import { type TokenRule, tokenRules } from "./rules/token-rules.ts";
 import type { Span } from "./spans.ts";
 import type { View } from "./view.ts";
@@ -152,6 +152,7 @@ export class Tokens {
     for (const { rule, start, pattern, base64, unmistakable } of bucket) {
       if (place === inside ? !unmistakable : place === atBoundary && start.length < 3) continue;
       if (!view.text.startsWith(start, at)) continue;
+      if (start.length < 3 && at > 0 && (view.bytes[at - 1] === 0x2f || view.bytes[at - 1] === 0x2b)) continue; // amid base64
       pattern.lastIndex = at;
       if (!pattern.test(view.text)) continue;
       let end = pattern.lastIndex;
@@ -192,7 +193,9 @@ function isBoundary(view: View, at: number): boolean {
 /** Whether what has the shape of a rule is a token, and no stand-in or name. */
 function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (rule.checksum !== undefined && crc32Base62(token)) return true;
-  return !isStandInToken(token) && (rule.confidence !== "medium" || looksRandom(token.slice(start.length)));
+  if (isStandInToken(token)) return false;
+  const shape = shapeOf(token.slice(start.length));
+  return rule.confidence === "medium" ? isRandom(shape) : !isWords(shape);
 }
 
 /** No suffix of a token may stay behind, whatever its documented length. */

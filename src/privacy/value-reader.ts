@@ -15,7 +15,7 @@ const longestBare = 2_048;
 
 const opening = /(?:[rbfuRBFU@$]{1,2}|new |String\(|SecretStr\(|Buffer\.from\(|\()?["'`]/y;
 /** In settings strings, where the next setting begins. */
-const nextSetting = /[;,&]\s?[A-Za-z_][A-Za-z_ .-]{0,40}=/y;
+const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */
 const schemes = new Set(
   "bearer token apikey api-key key basic digest bot geniekey ssws negotiate splunk api-token deepl-auth-key oauth accesskey private-token client-id klaviyo-api-key".split(

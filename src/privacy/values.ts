@@ -10,7 +10,7 @@ export type Writing =
   | "prose";
 
 const everydayWords = new Set(
-  "password passwd passphrase pass secret secrets token key apikey api-key api_key none null nil undefined true false yes no on off required optional string str text number boolean bool int integer object array any unknown hidden masked redacted removed empty blank default admin root user username guest test tests testing tester foo bar baz qux example sample dummy placeholder changeme change_me change-me todo tbd fixme n/a na value values basic bearer digest oauth oauth2 jwt sha256 sha512 md5 bcrypt argon2 scrypt env environment file vault auto generated generate random uuid hex base64 utf8 utf-8 ascii localhost 127.0.0.1 0.0.0.0 postgres mysql mongodb redis enabled disabled missing invalid valid wrong correct incorrect expired stored the a an is in not your my this that it".split(
+  "password passwd passphrase pass secret secrets token key apikey api-key api_key none null nil undefined true false yes no on off required optional string str text number boolean bool int integer object array any unknown hidden masked redacted removed empty blank default admin root user username guest test tests testing tester foo bar baz qux abc123 foobar example sample dummy placeholder changeme change_me change-me todo tbd fixme n/a na value values basic bearer digest oauth oauth2 jwt sha256 sha512 md5 bcrypt argon2 scrypt env environment file vault auto generated generate random uuid hex base64 utf8 utf-8 ascii localhost 127.0.0.1 0.0.0.0 postgres mysql mongodb redis enabled disabled missing invalid valid wrong correct incorrect expired stored the a an is in not your my this that it".split(
     " ",
   ),
 );
@@ -80,7 +80,7 @@ export function isPassword(value: string, writing: Writing): boolean {
   // The cheap question first: nearly every value beside such a name is a word of the program.
   if (letters === value.length && (upper === 0 ? wordiness >= -0.9 : wordiness >= 0.2)) return false;
   if (isBenign(value, shape, writing) || /\s/.test(value)) return false;
-  if (letters === 0) return digits >= 6 || (digits > 0 && others >= 2 && value.length >= 6);
+  if (letters === 0) return others === 0 ? digits >= 6 : digits > 0 && strongSymbols(value) > 0 && value.length >= 6;
   const strong = strongSymbols(value);
   const mentions = /pass(?:word|wd|phrase)|secret|token|user|credential/i.test(value);
   if (digits > 0) {
