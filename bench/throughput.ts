@@ -2,7 +2,7 @@
  * Requests a second, p50 and p99 of the gateway beside the barest proxy this runtime allows: same core, same run, rounds in
  * turn, so that a busy machine slows both. The load generator and an upstream without latency share the other core.
  *
- * `bun bench/throughput.ts [--seconds 3] [--rounds 3] [--connections 32] [--gateway URL] [--proxy URL] [--json]`
+ * `bun bench/throughput.ts [--seconds 3] [--rounds 3] [--connections 32] [--warmup 8] [--gateway URL] [--proxy URL] [--json]`
  * With `--gateway` or `--proxy` a running server is measured instead of one started here.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,6 +15,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "32" },
+    warmup: { type: "string", default: "8" },
     gateway: { type: "string" },
     proxy: { type: "string" },
     json: { type: "boolean", default: false },
@@ -108,8 +109,9 @@ async function run(): Promise<void> {
 
   const results = [];
   for (const mode of ["answers", "streams"]) {
-    await measure(proxy, mode, "1");
-    await measure(gateway, mode, "1");
+    // The runtime compiles in the background what it finds hot, on the same core: figures are for a process that has warmed up.
+    await measure(proxy, mode, options.warmup);
+    await measure(gateway, mode, options.warmup);
     const proxyRounds: Measured[] = [];
     const gatewayRounds: Measured[] = [];
     for (let round = 0; round < Number(options.rounds); round++) {

@@ -71,6 +71,7 @@ export async function chatEndpoint(
   const { stream: rules } = ports.config().policy;
   const sse = openSse(reply.stream, {
     timers: ports.timers,
+    now: () => ports.clock.monotonic(),
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
     closed: release,

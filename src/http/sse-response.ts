@@ -7,6 +7,8 @@ const comment = encoder.encode(keepAlive);
 
 export interface SseOptions {
   readonly timers: Timers;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
   /** A comment goes out after so long without an event. */
   readonly keepaliveMs: number;
   /** A caller that takes nothing for so long is cut off. */
@@ -28,30 +30,41 @@ export interface OpenSse {
 export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
   const { timers, keepaliveMs, writeStallMs } = options;
   let open = true;
-  let cancelStall: (() => void) | undefined;
-  let cancelKeepalive: (() => void) | undefined;
+  /** On whom the stream waits, and since when: the upstream has not said more, or the caller has not taken what it said. */
+  let waitsFor: "upstream" | "caller" = "upstream";
+  let sinceMs = options.now();
+  let cancelWatch: (() => void) | undefined;
   let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
 
   const close = () => {
     if (!open) return;
     open = false;
-    cancelStall?.();
-    cancelKeepalive?.();
+    cancelWatch?.();
     options.closed();
   };
-  const stayAlive = () => {
-    cancelKeepalive = timers.after(keepaliveMs, () => {
-      if (!open) return;
-      sink?.enqueue(comment);
-      stayAlive();
-    });
+  // One timer watches the stream and looks at what was noted: setting one at each event would cost more than the event.
+  const watchIn = (ms: number) => {
+    cancelWatch = timers.after(ms, watch);
   };
-  const stalled = () => {
+  const watch = () => {
     if (!open) return;
-    close();
-    stream.cancel();
-    sink?.error(new Error("the caller stopped reading"));
+    const waitedMs = options.now() - sinceMs;
+    const limitMs = waitsFor === "upstream" ? keepaliveMs : writeStallMs;
+    if (waitedMs < limitMs) {
+      watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));
+      return;
+    }
+    if (waitsFor === "caller") {
+      close();
+      stream.cancel();
+      sink?.error(new Error("the caller stopped reading"));
+      return;
+    }
+    sink?.enqueue(comment);
+    sinceMs = options.now();
+    watchIn(Math.min(keepaliveMs, writeStallMs));
   };
+  watchIn(Math.min(keepaliveMs, writeStallMs));
 
   const body = new ReadableStream<Uint8Array>(
     {
@@ -59,9 +72,8 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
         sink = controller;
       },
       async pull(controller) {
-        cancelStall?.();
-        cancelStall = undefined;
-        stayAlive();
+        waitsFor = "upstream";
+        sinceMs = options.now();
         let text: string | undefined;
         try {
           text = await stream.next();
@@ -71,7 +83,6 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
           controller.error(error);
           return;
         }
-        cancelKeepalive?.();
         if (!open) return;
         if (text === undefined) {
           close();
@@ -79,7 +90,8 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
           return;
         }
         controller.enqueue(encoder.encode(text));
-        if ((controller.desiredSize ?? 0) <= 0) cancelStall = timers.after(writeStallMs, stalled);
+        waitsFor = "caller";
+        sinceMs = options.now();
       },
       cancel() {
         close();
