@@ -28,6 +28,8 @@ const anchors: readonly Anchor[] = [
   { word: "senha", kind: "name", pair: 1 },
   { word: "clave", kind: "name", pair: 0 },
   { word: "has\xb3o", kind: "name", pair: 2 },
+  { word: "psk", kind: "name", pair: 0 },
+  { word: "zugangsdaten", kind: "name", pair: 0 },
   { word: "pw:", kind: "name", pair: 0 },
   { word: "pw=", kind: "name", pair: 0 },
   { word: "pw ", kind: "name", pair: 0 },
@@ -53,6 +55,12 @@ const anchors: readonly Anchor[] = [
   { word: "sqlcmd", kind: "command", pair: 0 },
   { word: "ldapsearch", kind: "command", pair: 2 },
   { word: "htpasswd", kind: "command", pair: 0 },
+  { word: "smbclient", kind: "command", pair: 1 },
+  { word: "7z ", kind: "command", pair: 0 },
+  { word: "jdbc:oracle", kind: "command", pair: 2 },
+  { word: "chpasswd", kind: "command", pair: 5 },
+  { word: "convertto-securestring", kind: "command", pair: 8 },
+  { word: "samlresponse", kind: "command", pair: 2 },
   { word: "mnemonic", kind: "phrase", pair: 5 },
   { word: "phrase", kind: "phrase", pair: 0 },
 ];
@@ -63,17 +71,12 @@ const groups: { readonly anchor: Anchor; readonly offset: number }[][] = [];
 
 for (const anchor of anchors) {
   for (const offset of [anchor.pair, anchor.pair + 1]) {
+    // One group for a pair in all its cases: a byte has room for 255.
+    const small = anchor.word.charCodeAt(offset) | (anchor.word.charCodeAt(offset + 1) << 8);
+    const group = table[small] || groups.push([]);
+    groups[group - 1]?.push({ anchor, offset });
     for (const first of cases(anchor.word.charCodeAt(offset))) {
-      for (const second of cases(anchor.word.charCodeAt(offset + 1))) {
-        const pair = first | (second << 8);
-        let index = table[pair] ?? 0;
-        if (index === 0) {
-          groups.push([]);
-          index = groups.length;
-          table[pair] = index;
-        }
-        groups[index - 1]?.push({ anchor, offset });
-      }
+      for (const second of cases(anchor.word.charCodeAt(offset + 1))) table[first | (second << 8)] = group;
     }
   }
 }

@@ -6,7 +6,7 @@ import { afterBlanks, assignEnd, isQuote, proseEnd } from "./separators.ts";
 import type { Span } from "./spans.ts";
 import { match, readMatch, readValue, type Value } from "./value-reader.ts";
 import { isPassword, isSecret, isSecretInAnyCase, mayBeSecret } from "./values.ts";
-import type { View } from "./view.ts";
+import { colour, type View } from "./view.ts";
 
 /** Longest unquoted value, and longest one inside another. */
 const longValue = 2_048;
@@ -19,20 +19,30 @@ const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
-const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,8}/y;
+const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}/y;
 const nameThenValue =
   /["'`]?[ \t]{0,8}(?:,|;|\/?>|(?:\s{1,4}[\w-]{1,24}=["'][^"'<>\n]{0,80}["']){1,4})?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
 const blockDefault = /"\s{0,8}\{[^{}]{0,240}?\bdefault\s{0,8}=\s{0,8}/y;
 const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
+/** `<key>password</key><string>…` of a property list. */
+const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/y;
+/** A label on a line of its own, with the value on the next. */
+const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
+const wholeLine = /([^\s"'`:<>]{8,256})`?[ \t]{0,8}(?:\n|$)/y;
 const optionBehind = /["']?[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
 const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
-  /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
+  /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is|with|as)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
 /** "The key fingerprint is …", "the token id is …". */
 const aboutOthers =
   /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|type|version|count|digest|checksum|commit)\b/i;
 /** Directives that are followed by a name and its value. */
-const directive = /(?:\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
+const directive =
+  /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
+/** `log in with the password …`, `connect using password …`. */
+const given = /\b(?:with|using)(?: (?:the|my|this|a|your|our))?(?: \w{1,16})?[ \t]{1,3}$/i;
+/** `use … as the password`. */
+const asPassword = /(?:^|[\s"'`(])([^\s"'`()]{6,128})["'`]? as (?:the |my |a |your |our |its )?(?:\w{1,16} )?$/;
 const netrc =
   /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}(?:[ \t]{1,4}(?:and|with|,|\/|&))?(?:[ \t]{1,3}(?:the|a))?\s{1,40}$/;
 const weakContext =
@@ -60,7 +70,10 @@ export class Assignments {
     while (to < last && ((classes[bytes[to] ?? 0] ?? 0) & inName) !== 0) to++;
     const end = to;
     while (to > anchor + length && (bytes[to - 1] === 0x2e || bytes[to - 1] === 0x2d)) to--;
-    if (!mayHoldValue(bytes, to)) return end;
+    if (!mayHoldValue(bytes, to)) {
+      if (isGivenBefore(bytes, anchor)) this.#before(view, anchor, to, found);
+      return end;
+    }
     let from = anchor;
     const first = Math.max(0, anchor - longestName);
     while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
@@ -79,6 +92,31 @@ export class Assignments {
     }
     return end;
   }
+
+  #before(view: View, anchor: number, to: number, found: Span[]) {
+    const { text } = view;
+    const from = Math.max(0, anchor - 180);
+    const lead = text.slice(from, anchor);
+    const match = asPassword.exec(lead);
+    const value = match?.[1];
+    if (match === null || value === undefined || !/\d/.test(value) || !isPassword(value, "prose")) return;
+    if (keyName(text.slice(anchor, to)).kind !== "password" || this.#disabled.has("password")) return;
+    const start = from + match.index + match[0].indexOf(value);
+    found.push({ start, end: start + value.length, rule: "password" });
+  }
+}
+
+/** ` as password`, ` as the password`: the value stands before its name. */
+function isGivenBefore(bytes: Uint8Array, anchor: number): boolean {
+  if (bytes[anchor - 1] !== 0x20 || ((bytes[anchor] ?? 0) | 0x20) !== 0x70) return false; // password, passphrase, pwd
+  if (isAs(bytes, anchor - 1)) return true;
+  let at = anchor - 1;
+  while (at > anchor - 7 && ((classes[bytes[at - 1] ?? 0] ?? 0) & isLower) !== 0) at--;
+  return bytes[at - 1] === 0x20 && isAs(bytes, at - 1);
+}
+
+function isAs(bytes: Uint8Array, end: number): boolean {
+  return bytes[end - 1] === 0x73 && bytes[end - 2] === 0x61 && bytes[end - 3] === 0x20;
 }
 
 /** A name in a view. What it means is only asked for once there is a value that might be secret: that is rare. */
@@ -161,10 +199,18 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
       if (name.accepts(value) !== undefined) return value;
       if (value.writing === "quoted") return undefined;
     } else {
-      const line = match(nextLine, text, to);
+      let line = match(nextLine, text, to);
       if (line >= 0) return name.accepts(readValue(text, line, "bare"));
+      line = match(labelLine, text, to);
+      const whole = line >= 0 ? readMatch(wholeLine, text, line) : undefined;
+      if (whole !== undefined && /\d/.test(whole.text) && !/^[\w.-]+=./.test(whole.text))
+        return name.accepts({ ...whole, writing: "prose" });
     }
     if (next === 0x3a || next === 0x3d) return undefined;
+  }
+  if (next === 0x3c) {
+    at = match(propertyList, text, to);
+    return at < 0 ? undefined : name.accepts(readMatch(tagValue, text, at));
   }
   const quoted = next === 0x22 || next === 0x27;
   if (next === 0x3e || next === 0x0a || quoted) {
@@ -198,6 +244,10 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
     if (option !== undefined) return option;
   }
   if (blank) {
+    // `secret 0 …`, `password 7 …` in the settings of network devices.
+    const type = bytes[to + 1] ?? 0;
+    const device = type >= 0x30 && type <= 0x39 && bytes[to + 2] === 0x20 ? readValue(text, to + 3, "bare") : undefined;
+    if (device !== undefined && isPassword(device.text, "quoted") && name.key.kind !== "none") return device;
     const value = valueStraightBehind(view, name, afterBlanks(bytes, to, 8));
     if (value !== undefined) return value;
   }
@@ -212,11 +262,11 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
 function passwordOfPair(view: View, { to, text: name }: Name, anchor: number): Value | undefined {
   const { text, bytes } = view;
   const first = (bytes[anchor] ?? 0) | 0x20;
-  if (first !== 0x61 && first !== 0x63 && first !== 0x6c) return undefined; // auth, cred, login
+  if (first !== 0x61 && first !== 0x63 && first !== 0x6c && first !== 0x7a) return undefined; // auth, cred, login, Zugangsdaten
   let value: Value | undefined;
-  if (/auth|cred|login/i.test(name)) {
+  if (/auth|cred|login|daten/i.test(name)) {
     value = readMatch(pair, text, to);
-    if (value === undefined && /^(?:credentials?|creds|log-?in|auth)$/i.test(name)) {
+    if (value === undefined && /^(?:credentials?|creds|log-?in|auth|zugangsdaten|anmeldedaten)$/i.test(name)) {
       const written = readMatch(userThenPassword, text, to);
       value = written === undefined ? undefined : { ...written, writing: "prose" };
     }
@@ -259,6 +309,8 @@ function valueStraightBehind(view: View, name: Name, at: number): Value | undefi
   // "Pass `x` to …" is an order, not a password.
   if (isPass(name.text)) return undefined;
   if (meant) return name.accepts(value);
+  if (name.key.kind === "password" && given.test(text.slice(Math.max(0, from - 48), from)))
+    return name.accepts({ ...value, writing: "prose" });
   return isPlainlySecret(value.text, name.key) ? value : undefined;
 }
 
@@ -334,6 +386,17 @@ function isCell(bytes: Uint8Array, to: number): boolean {
 function mayHoldValue(bytes: Uint8Array, to: number): boolean {
   const next = bytes[to + 1] ?? 0;
   switch (bytes[to]) {
+    case colour: // a colour ends
+    case 0x5b: // [
+    case 0x3c: // </key>
+      return (
+        next === 0x3a ||
+        next === 0x3d ||
+        next === 0x5d ||
+        next === 0x2f ||
+        next === 0x20 ||
+        (next >= 0x30 && next <= 0x39)
+      );
     case 0x3a: // :
     case 0x3d: // =
     case 0x09:

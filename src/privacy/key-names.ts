@@ -17,11 +17,11 @@ export interface KeyName {
 }
 
 const passwords = words(
-  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo lozinka salasana adgangskode lösenord losenord parol passw userpass dbpass pw passe psk requirepass masterauth rootpw adminpw",
+  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo lozinka salasana adgangskode lösenord losenord parol passw userpass dbpass pw passe psk requirepass haslo masterauth rootpw adminpw",
 );
 const joinedPasswords = /(?:password|passwd|passphrase|passcode|passwort|userpass|dbpass|sqlpass|rootpass|mypass|pwd)$/;
 const joinedSecrets =
-  /(?:secret|token|apikey|accesskey|secretkey|authkey|privatekey|masterkey|licensekey|encryptionkey|signingkey|clientkey|appkey|servicekey|sharedkey|accountkey|hmackey|seckey|subscriptionkey|secretaccesskey)$/;
+  /(?:secret|token|apikey|accesskey|secretkey|authkey|privatekey|masterkey|licensekey|encryptionkey|signingkey|clientkey|appkey|servicekey|sharedkey|accountkey|hmackey|seckey|subscriptionkey|secretaccesskey|skey|fernetkey)$/;
 
 /** Words that make a `key` beside them a credential. */
 const keyQualifiers = words(
@@ -54,7 +54,9 @@ export function keyName(name: string): KeyName {
 }
 
 function read(name: string): KeyName {
-  const parts = (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? []).map((part) => part.toLowerCase());
+  const parts = (name.replaceAll("\xb3", "l").match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? []).map(
+    (part) => part.toLowerCase(),
+  );
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i] ?? "";
     const rule = ruleOf(parts, i, part);
@@ -63,7 +65,11 @@ function read(name: string): KeyName {
     const before = parts.slice(0, i);
     if (rule.kind === "password") return before.some((word) => passwordNotBefore.has(word)) ? none : rule;
     const last = before.at(-1);
-    if (last !== undefined && (notSecretBefore.has(last) || passwordNotBefore.has(last))) return none;
+    if (last !== undefined && (notSecretBefore.has(last) || passwordNotBefore.has(last))) {
+      // What signs the tokens of a form is secret, the tokens are not; an account has a primary key, and so has a table.
+      if ((last === "csrf" || last === "xsrf") && rule.rule === "secret") return rule;
+      return last === "primary" || last === "secondary" ? { kind: "weak", rule: rule.rule } : none;
+    }
     return rule;
   }
   return none;

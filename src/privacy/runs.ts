@@ -101,10 +101,12 @@ export class Runs {
   /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
   #unnamed(view: View, from: number, to: number, found: Span[]) {
     const { text, bytes } = view;
+    // A removed line of a diff, an item of a list: the dash is no part of what follows.
+    const begin = bytes[from] === 0x2d ? from + 1 : from;
     for (const { rule, pattern } of shapes) {
-      pattern.lastIndex = from;
+      pattern.lastIndex = begin;
       if (!pattern.test(text) || this.#disabled.has(rule)) continue;
-      found.push({ start: from, end: Math.max(to, pattern.lastIndex), rule });
+      found.push({ start: begin, end: Math.max(to, pattern.lastIndex), rule });
       return;
     }
     if (this.#marked(view, from, to, found)) return;
@@ -122,7 +124,8 @@ export class Runs {
     if (
       ((classes[bytes[from] ?? 0] ?? 0) & isLower) !== 0 &&
       !this.#disabled.has("prefixed_key") &&
-      isPrefixedKey(text.slice(from, Math.min(to, from + 300)))
+      isPrefixedKey(text.slice(from, Math.min(to, from + 300))) &&
+      !this.#tokens.isSwitchedOff(view, from)
     ) {
       found.push({ start: from, end: to, rule: "prefixed_key" });
     }
@@ -155,6 +158,13 @@ const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
   { rule: "maxmind_key", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y },
   { rule: "ngrok_authtoken", pattern: /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y },
   { rule: "azure_devops_token", pattern: /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y },
+  { rule: "newrelic_license_key", pattern: /[a-f0-9]{30,40}(?:FFFF)?NRAL(?![\w-])/y },
+  { rule: "rapidapi_key", pattern: /[a-f0-9]{10}msh[a-f0-9]{15}p1[a-f0-9]{6}jsn[a-f0-9]{12}(?![\w-])/y },
+  { rule: "ghost_admin_key", pattern: /[a-f0-9]{24}:[a-f0-9]{64}(?![\w-])/y },
+  {
+    rule: "zhipu_key",
+    pattern: /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}\d)(?=[A-Za-z0-9]{0,15}[A-Z])[A-Za-z0-9]{16}(?![\w-])/y,
+  },
 ];
 
 const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
@@ -162,13 +172,13 @@ const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly 
   { rule: "terraform_cloud_token", mark: /\.atlasv1\./, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/ },
   {
     rule: "azure_key",
-    mark: /JQQJ99|AzSe|AzFu|AzCa|AzEG|\+ACR|APIM|ACDb|\+A(?:Ba|MC|St|Sb|Eh|Rm)|AIoT/,
+    mark: /JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|\+ACR|APIM|ACDb|\+A(?:Ba|MC|St|Sb|Eh|Rm)|AIoT/,
     pattern:
-      /[A-Za-z0-9]{30,40}JQQJ99[A-Za-z0-9]{30,50}|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[\w-]{44}AzFu[\w-]{5}[AQgw]==|[A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+A(?:Ba|MC|St))[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{33}(?:AIoT|AzEG|\+A(?:Sb|Eh|Rm))[A-P][A-Za-z0-9+/]{5}=/,
+      /[A-Za-z0-9]{30,40}JQQJ99[A-Za-z0-9]{30,50}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}|[\w-]{44}AzFu[\w-]{6}==|[A-Za-z0-9]{33}AzCa[A-Za-z0-9]{6}=|[A-Za-z0-9+/]{42}\+ACR[A-Za-z0-9+/]{6}|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+A(?:Ba|MC|St))[A-Za-z0-9+/]{6}==|[A-Za-z0-9+/]{33}(?:AIoT|AzEG|\+A(?:Sb|Eh|Rm))[A-Za-z0-9+/]{6}=|[A-Za-z0-9]{76}ACOG[A-Za-z0-9]{4}/,
   },
 ];
 
-const anyMark = /Q~|atlasv1|JQQJ99|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
+const anyMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
 
 function isMarked(c: number): boolean {
   return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;
@@ -218,6 +228,10 @@ const tellingVendor = /^(?:sk|rk|secret|pat|key|apikey|tok|token|whsec|[a-z0-9]+
 const tellingMiddle =
   /^(?:sk|rk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|signing)$/;
 
+/** Beginnings of ids, sums and names that nobody keeps secret, whatever follows. */
+const publicPrefixes =
+  /^(?:sha\d+|md5|h1|nonce|sig|hash|cs|ch|pi|seti|sub|cus|evt|acct|price|prod|req|resp|msg|run|step|call|toolu|chatcmpl|cmpl|gen|file|asst|thread|item|batch|ft|rs|fc|ws|org|proj|user|usr|chunk|index|main|build|css|img|id|uid|obj|doc|page|session|trace|span|task|job|event|video|image|upload|blob|pk|pub|public|phc|ca)$/;
+
 /** `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them. */
 function isPrefixedKey(run: string): boolean {
   const match = prefixed.exec(run);
@@ -225,7 +239,18 @@ function isPrefixedKey(run: string): boolean {
   const [, vendor = "", separator = "", middle = "", body = ""] = match;
   const words = middle.split(separator);
   if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
-  if (!tellingVendor.test(vendor) && !words.some((word) => tellingMiddle.test(word))) return false;
   const shape = shapeOf(body);
-  return shape.digits > 0 && isRandom(shape);
+  if (tellingVendor.test(vendor) || words.some((word) => tellingMiddle.test(word)))
+    return shape.digits > 0 && isRandom(shape);
+  // Without a word that tells, only what no id is: long, and drawn from capitals, small letters and digits alike.
+  if (middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
+  const { length, digits, upper, lower, changes } = shape;
+  return (
+    length >= (separator === "_" ? 32 : 36) &&
+    digits >= 3 &&
+    upper >= 5 &&
+    lower >= 5 &&
+    changes * 3 >= length &&
+    isRandom(shape)
+  );
 }

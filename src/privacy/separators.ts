@@ -1,5 +1,5 @@
 import { classes, inName } from "./characters.ts";
-import type { View } from "./view.ts";
+import { colour, type View } from "./view.ts";
 
 /**
  * What may stand between a name and its value. All functions take the place right behind the name, and give the place where the
@@ -8,6 +8,10 @@ import type { View } from "./view.ts";
 
 const typed =
   /[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=)/y;
+
+/** Declarations that name a type between the name and the value: `Dim x As String =`, `x string =`, `char x[] =`. */
+const declared =
+  /[ \t]{1,4}(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|NVARCHAR\(\w{1,4}\)|VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=)/y;
 
 /** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `??`, `||`, `or`, `: string =`, with what closes the name before and blanks behind. */
 export function assignEnd(view: View, from: number): number {
@@ -23,6 +27,19 @@ export function assignEnd(view: View, from: number): number {
     next = bytes[at + 1];
   }
   switch (c) {
+    case 0x41: // As
+    case 0x61:
+    case 0x53: // String
+    case 0x73:
+    case 0x26: // &str
+    case 0x4e: // NVARCHAR
+    case 0x56: // VARCHAR
+    case 0x5b: // [
+      if (!mayDeclare(next ?? 0, bytes[at + 2] ?? 0) && c !== 0x5b) return -1;
+      declared.lastIndex = from;
+      if (!declared.test(view.text)) return -1;
+      at = declared.lastIndex;
+      break;
     case 0x3a: // :
       if (next === 0x3d || next === 0x3a || next === 0x2d) at += 2;
       else {
@@ -54,7 +71,24 @@ export function assignEnd(view: View, from: number): number {
       return -1;
   }
   while (bytes[at] === 0x2a) at++;
-  return afterBlanks(bytes, at, 40);
+  return afterColour(bytes, afterBlanks(bytes, at, 40));
+}
+
+/** The second and third letter of `As `, `string`, `&str`, `NVARCHAR`, `VARCHAR`: cheaper than the pattern, and nearly always wrong. */
+function mayDeclare(second: number, third: number): boolean {
+  return (
+    (second === 0x73 && (third === 0x20 || third === 0x74)) ||
+    (second === 0x74 && third === 0x72) ||
+    (second === 0x56 && third === 0x41) ||
+    (second === 0x41 && third === 0x52)
+  );
+}
+
+/** Where the value begins behind the colours a terminal gave it. */
+function afterColour(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < from + 3 && bytes[at] === colour) at++;
+  return at === from ? at : afterBlanks(bytes, at, 4);
 }
 
 /** What stands in for a missing setting is only read where it is written out. */
@@ -76,6 +110,8 @@ export function proseEnd(view: View, from: number): number {
       return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0) ? afterFillers(view, word + 1) : -1;
     if (word === at) return -1;
     if (c === 0x28 && words === 0) return word + 1; // `the signing secret (…)`
+    // `the admin password - …`
+    if (c === 0x2d && words === 0 && isBlank(bytes[word + 1] ?? 0)) return afterFillers(view, word + 1);
     if (c === 0x3d || c === 0x2d) {
       const arrow = bytes[word + 1] === 0x3e;
       if (c === 0x3d || arrow) return afterFillers(view, word + (arrow ? 2 : 1));
@@ -188,7 +224,7 @@ export function isQuote(c: number): boolean {
   return c === 0x22 || c === 0x27 || c === 0x60;
 }
 
-/** Quotes, brackets and emphasis that close a name. */
+/** Quotes, brackets, emphasis and colours that close a name. */
 function isClosing(c: number): boolean {
-  return isQuote(c) || c === 0x5d || c === 0x29 || c === 0x2a;
+  return isQuote(c) || c === 0x5d || c === 0x29 || c === 0x2a || c === colour;
 }

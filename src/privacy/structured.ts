@@ -77,7 +77,7 @@ export function scanUrl(view: View, anchor: number, found: Span[]): void {
   if (info === undefined) {
     // A password that was put in without percent-encoding, `/` or `#` and all; the last `@` counts.
     const loose = captures(looseUserInfo, text, at);
-    if (loose !== undefined && !/^\d{1,5}\//.test(loose[2] ?? "")) info = loose;
+    if (loose !== undefined && !/^(?:\d{1,5}|port)\//i.test(loose[2] ?? "")) info = loose;
   }
   if (info !== undefined) {
     const user = info[1] ?? "";
@@ -244,6 +244,20 @@ const options: readonly Option[] = [
     pattern: new RegExp(`ldapsearch\\b${words}[ \\t]-w[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
   {
+    tool: "smbclient",
+    pattern: new RegExp(`smbclient\\b${words}[ \\t]-U[ \\t]{0,2}["']?[^\\s%"']{1,64}%([^\\s"']{3,128})`, "y"),
+  },
+  { tool: "7z ", pattern: new RegExp(`7z\\b${words}[ \\t]-p["']?([^\\s"'-][^\\s"']{2,128})`, "y") },
+  { tool: "jdbc:oracle", pattern: /jdbc:oracle:(?:thin|oci):["']?[^/\s"'@]{1,64}\/["']?([^@\s"']{3,128})(?=["']?@)/y },
+  {
+    tool: "convertto-securestring",
+    pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy,
+  },
+  {
+    tool: "samlresponse",
+    pattern: /samlresponse["']{0,2}[^\w\n]{0,20}?(?:value[^\w\n]{1,6})?([A-Za-z0-9+/=%]{64,60000})/iy,
+  },
+  {
     tool: "htpasswd",
     pattern: new RegExp(`htpasswd\\b${words}[ \\t]-[a-z]*b[a-z]*[ \\t][^\\n]{1,200}[ \\t]([^\\s"']{3,256})`, "y"),
   },
@@ -252,6 +266,7 @@ const options: readonly Option[] = [
 /** Passwords that a command takes as an option: `curl -u user:…`, `mysql -p…`. */
 export function scanCommand(view: View, anchor: number, tool: string, found: Span[]): void {
   const { text } = view;
+  if (tool === "chpasswd") scanPiped(view, anchor, found);
   for (const option of options) {
     if (option.tool !== tool) continue;
     option.pattern.lastIndex = anchor;
@@ -345,7 +360,10 @@ export function scanPiped(view: View, anchor: number, found: Span[]): void {
   const from = Math.max(0, anchor - 300);
   const match = piped.exec(view.text.slice(from, anchor));
   const value = match?.[1];
-  if (match === null || value === undefined || !isPassword(value, "quoted")) return;
-  const start = from + match.index + match[0].indexOf(value);
-  found.push({ start, end: start + value.length, rule: "password" });
+  if (match === null || value === undefined) return;
+  // `user:password`, as `chpasswd` reads it.
+  const user = /^[\w.-]{1,32}:(?=\S{3})/.exec(value)?.[0].length ?? 0;
+  if (!isPassword(value.slice(user), "quoted")) return;
+  const start = from + match.index + match[0].indexOf(value) + user;
+  found.push({ start, end: start + value.length - user, rule: "password" });
 }

@@ -31,13 +31,23 @@ export class Tokens {
   /** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
   readonly #anywhere = new Uint8Array(16_384);
 
+  readonly #switchedOff: string[] = [];
+
   constructor(disabled: ReadonlySet<string>) {
     for (const rule of tokenRules) {
-      if (disabled.has(rule.id)) continue;
+      if (disabled.has(rule.id)) {
+        this.#switchedOff.push(...rule.starts);
+        continue;
+      }
       for (const start of rule.starts) this.#add(rule, start);
     }
     // The longest start first, so that `sk-ant-` is asked before `sk-`.
     for (const bucket of this.#buckets) bucket.sort((a, b) => b.start.length - a.start.length);
+  }
+
+  /** Whether a run begins like the tokens of a rule that is switched off: no general rule may find them either. */
+  isSwitchedOff(view: View, from: number): boolean {
+    return this.#switchedOff.some((start) => view.text.startsWith(start, from));
   }
 
   #add(rule: TokenRule, start: string) {

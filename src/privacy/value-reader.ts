@@ -13,7 +13,8 @@ export type Place = "bare" | "query" | "prose";
 const longestQuoted = 4_096;
 const longestBare = 2_048;
 
-const opening = /(?:[rbfuRBFU@$]{1,2}|new |String\(|SecretStr\(|Buffer\.from\(|\()?["'`]/y;
+const opening =
+  /(?:[rbfuRBFU@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
 /** In settings strings, where the next setting begins. */
 const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */

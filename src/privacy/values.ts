@@ -28,12 +28,31 @@ const uuid = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}
 const hexText = /^(?:0x)?[0-9a-f]+$/i;
 const version = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?$|^\d{4}-\d{2}-\d{2}/;
 
+const algorithmParts = new Set(
+  "scram hmac pbkdf rsa ecdsa ed ecdh aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r".split(
+    " ",
+  ),
+);
+
+/** `scram-sha-256`, `AES_256_GCM`, `ed25519`. */
+function isAlgorithm(value: string): boolean {
+  return (
+    value.length <= 32 &&
+    value
+      .toLowerCase()
+      .split(/[-_]/)
+      .every((part) => part !== "" && (/^\d+$/.test(part) || algorithmParts.has(part.replace(/\d+$/, ""))))
+  );
+}
+
 /** Values that are no secret whatever their key: stand-ins, references to where the secret is, types, expressions. */
 function isBenign(value: string, shape: Shape, writing: Writing): boolean {
   if (everydayWords.has(value.toLowerCase())) return true;
   if (references.test(value) || isStandIn(value)) return true;
   if (isUniform(value)) return true;
-  if (version.test(value) || fileName.test(value)) return true;
+  if (version.test(value) || fileName.test(value) || isAlgorithm(value)) return true;
+  // A regular expression, a fingerprint.
+  if (/^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/.test(value)) return true;
   if (path.test(value) && shape.wordiness > -0.8) return true;
   // `$password`, in contrast to `$Uo4Aessy2`.
   if (/^\$[A-Za-z_]\w*$/.test(value) && (shape.digits === 0 || !isRandom(shape))) return true;

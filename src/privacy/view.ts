@@ -26,6 +26,8 @@ const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
 
 /** Stands for characters that are no part of any token. */
 const boundary = 1;
+/** Stands for a change of a terminal's colours. */
+export const colour = 2;
 
 let bytes = Buffer.alloc(64 * 1_024);
 let pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
@@ -114,7 +116,7 @@ function decoded(text: string): View {
       into[length++] = match === undefined ? c : match.code;
       i += match === undefined ? 1 : match.length;
     } else if (c === 0x1b) {
-      into[length++] = boundary;
+      into[length++] = colour;
       i = afterColour(text, i + 1);
     } else {
       const word = foreignWordAt(text, i, c);
@@ -167,13 +169,13 @@ function backslash(text: string, start: number, size: number): number {
       return escapedCode(text, i, c === 0x75 ? 4 : 2);
     case 0x30: // \033[
       if (text.startsWith("033[", i)) {
-        escaped = boundary;
+        escaped = colour;
         return afterColour(text, i + 3);
       }
       break;
     case 0x65: // \e[
       if (text.startsWith("e[", i)) {
-        escaped = boundary;
+        escaped = colour;
         return afterColour(text, i + 1);
       }
       break;
@@ -191,7 +193,7 @@ function escapedCode(text: string, at: number, digits: number): number {
   }
   const end = at + 1 + digits;
   if (value === 0x1b) {
-    escaped = boundary;
+    escaped = colour;
     return afterColour(text, end);
   }
   escaped = value < 0x80 ? value : unicode(value);
@@ -260,9 +262,10 @@ interface ForeignWord {
 /** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
 const foreignWords = new Map<number, ForeignWord[]>();
 for (const [means, words] of [
+  ["pwd is ", "비밀번호는 비밀번호은 암호는"],
   [
     "pwd",
-    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ парола лозинка κωδικός סיסמה سر كلمة_المرور رمز_عبور รหัสผ่าน mật_khẩu hasło Hasło şifre Şifre",
+    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ парола лозинка κωδικός סיסמה سر كلمة_المرور رمز_عبور รหัสผ่าน mật_khẩu şifre Şifre",
   ],
   ["secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
   ["token", "令牌 トークン 토큰 токен Токен"],
@@ -291,6 +294,9 @@ function unicode(code: number): number {
   if (code >= 0xfe00 && code <= 0xfe0f) return -1;
   if (code >= 0xff01 && code <= 0xff5e) return code - 0xfee0; // full-width forms
   if (code === 0x201c || code === 0x201d || code === 0x201e || code === 0xab || code === 0xbb) return 0x22;
+  if (code >= 0x300a && code <= 0x300f) return 0x22; // 《 》 「 」 『 』
+  if (code === 0x2192 || code === 0x21d2 || code === 0x2794 || code === 0x27a1) return 0x3d; // arrows
+  if (code === 0x142 || code === 0x141) return 0xb3; // ł, where ISO-8859-2 has it
   if (code === 0x2018 || code === 0x2019 || code === 0x201a) return 0x27;
   if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return 0x2d;
   return code >= 0xc0 && code <= 0xff ? code : boundary;
