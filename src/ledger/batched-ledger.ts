@@ -308,7 +308,8 @@ export class BatchedLedger implements Ledger {
 
   private async beat(): Promise<void> {
     await this.store.beat(this.node);
-    if (this.away && this.queue.length === 0 && this.inFlight === undefined) this.succeeded();
+    // While operations wait, theirs is the word that counts.
+    if (this.queue.length === 0 && this.inFlight === undefined) this.succeeded();
   }
 
   /** Repeats an upkeep task for as long as the ledger is open; the pause varies so that nodes do not march in step. */
@@ -416,7 +417,7 @@ export class BatchedLedger implements Ledger {
       const replies = item.operations.flatMap((operation) => replyTo.get(operation) ?? []);
       this.leave(item);
       if (!item.abandoned) item.answer(replies);
-      else this.cancelUnused(item);
+      else if (replies.at(-1)?.kind !== "refused") this.cancelUnused(item);
     }
     this.schedulePump();
     if (this.queue.length === 0) this.whenIdle?.();

@@ -273,7 +273,12 @@ class World {
       if (reply.kind !== "held") return;
       // Acknowledged, so it is in the books, and no crash from here on may lose it.
       if (!this.disk.reservations.has(reservation.id)) this.fail(`${reservation.id} was acknowledged and is not there`);
-      if (this.chance(0.05)) void ledger.reserve(reservation);
+      // The same call again, now or when it may be closed: it must never be taken for leave to send once more.
+      if (this.chance(0.1)) {
+        this.time.after(this.chance(0.5) ? 0 : this.between(0, 90_000), () => {
+          if (alive()) void ledger.reserve(reservation);
+        });
+      }
       if (later) {
         await this.time.sleep(this.between(0, 3_000));
         if (!alive()) return;
