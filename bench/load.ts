@@ -1,11 +1,12 @@
 /**
  * A load generator on raw sockets, cheap enough to share a core with the upstream: each connection sends the next request
  * when the last answer is whole. Prints one line of JSON. Usage:
- * `bun bench/load.ts URL answers|streams CONNECTIONS SECONDS`.
+ * `bun bench/load.ts URL answers|streams CONNECTIONS SECONDS [REQUESTS]`; it ends with the time or the requests, whichever first.
  */
 import { connect } from "node:net";
 
-const [target = "", mode = "answers", connections = "32", seconds = "3"] = process.argv.slice(2);
+const [target = "", mode = "answers", connections = "32", seconds = "3", requests] = process.argv.slice(2);
+let left = requests === undefined ? Number.POSITIVE_INFINITY : Number(requests);
 const url = new URL(`${target}/chat/completions`);
 const body = JSON.stringify({
   model: "smart-router-flash",
@@ -43,6 +44,7 @@ function keepAsking(): Promise<void> {
     let received = 0;
     let sentAt = 0;
     const ask = () => {
+      left -= 1;
       head = "";
       size = undefined;
       received = 0;
@@ -66,7 +68,7 @@ function keepAsking(): Promise<void> {
       const status = head.slice(9, 12);
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status !== "200") firstProblem ??= head.slice(0, 1_000);
-      if (now < endsAt) ask();
+      if (now < endsAt && left > 0) ask();
       else socket.end();
     });
     socket.on("error", (error) => {

@@ -102,7 +102,7 @@ async function run(): Promise<void> {
       PORT: "0",
       UPSTREAM_BASE_URL: upstream,
       UPSTREAM_API_KEY: "bench-upstream-key",
-      DATABASE_URL: `sqlite:${join(scratch, "gateway.db")}`,
+      DATABASE_URL: `sqlite:${join(scratch, "data", "gateway.db")}`,
       ROUTING_POLICY_PATH: policy,
       LOG_FORMAT: "json",
     }));
