@@ -30,6 +30,7 @@ const anchors: readonly Anchor[] = [
   { word: "has\xb3o", kind: "name", pair: 2 },
   { word: "psk", kind: "name", pair: 0 },
   { word: "zugangsdaten", kind: "name", pair: 0 },
+  { word: "haslo", kind: "name", pair: 2 },
   { word: "pw:", kind: "name", pair: 0 },
   { word: "pw=", kind: "name", pair: 0 },
   { word: "pw ", kind: "name", pair: 0 },

@@ -19,7 +19,7 @@ const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
-const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}/y;
+const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}|["'][ \t]{1,4}(?=["'])/y;
 const nameThenValue =
   /["'`]?[ \t]{0,8}(?:,|;|\/?>|(?:\s{1,4}[\w-]{1,24}=["'][^"'<>\n]{0,80}["']){1,4})?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
 const blockDefault = /"\s{0,8}\{[^{}]{0,240}?\bdefault\s{0,8}=\s{0,8}/y;
@@ -213,7 +213,7 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
     return at < 0 ? undefined : name.accepts(readMatch(tagValue, text, at));
   }
   const quoted = next === 0x22 || next === 0x27;
-  if (next === 0x3e || next === 0x0a || quoted) {
+  if (next === 0x3e || next === 0x0a || next === 0x2c || quoted) {
     const value = valueInMarkup(view, name);
     if (value !== undefined) return value;
   }
@@ -427,7 +427,7 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
     case 0x5d: // ]
       return next === 0x20 || next === 0x3a || next === 0x3d || isQuote(next);
     case 0x2c: // ,
-      return next > 0x20 || isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
+      return next >= 0x20 || isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
     case 0x2d: // ->
     case 0x21: // !=
     case 0x3f: // ?:

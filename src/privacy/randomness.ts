@@ -115,7 +115,8 @@ export function isRandom(shape: Shape): boolean {
     if (count < 5) return changes >= 5;
     return wordiness < (upper > 0 && lower > 0 && changes >= length / 4 ? -0.3 : -0.7);
   }
-  if (digits * 5 >= length) return changes >= 3 || length >= 32 || letterCount * 8 < length;
+  if (digits * 5 >= length)
+    return changes >= 3 || length >= 32 || letterCount * 8 < length || (count >= 4 && wordiness < -0.5);
   if (count >= 4 && wordiness > -0.2 && changes * 4 < length) return false;
   return changes >= 3 || wordiness < -0.5;
 }

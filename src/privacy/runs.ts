@@ -9,6 +9,9 @@ import type { View } from "./view.ts";
 
 /** What a public key of SSH begins with. */
 const publicKey = /^AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh)/;
+const awsSecretLength = 40;
+/** A secret of AWS right behind its id, as in the file its console offers. */
+const awsIdBefore = /A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9]{1,24}(?:[A-Za-z_ ]{0,32}[^A-Za-z0-9]{1,8})?$/;
 const longestBase64Key = 400;
 
 /** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
@@ -101,6 +104,16 @@ export class Runs {
   /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
   #unnamed(view: View, from: number, to: number, found: Span[]) {
     const { text, bytes } = view;
+    const [start, end] = [this.#base64From, this.#base64To];
+    if (
+      end - start === awsSecretLength &&
+      end >= to &&
+      !this.#disabled.has("aws_secret_access_key") &&
+      awsIdBefore.test(text.slice(Math.max(0, start - 90), start))
+    ) {
+      found.push({ start, end, rule: "aws_secret_access_key" });
+      return;
+    }
     // A removed line of a diff, an item of a list: the dash is no part of what follows.
     const begin = bytes[from] === 0x2d ? from + 1 : from;
     for (const { rule, pattern } of shapes) {
@@ -115,8 +128,13 @@ export class Runs {
       const [start, end] =
         isBase64(bytes[to] ?? 0) || isBase64(bytes[from - 1] ?? 0) ? base64Around(view, from, to) : [from, to];
       const value = text.slice(start, end);
-      const rule = isSignature(name) && value.length >= 32 ? "url_signature" : vendorRule(name, value);
-      if (rule !== undefined && !this.#disabled.has(rule) && isVendorName(name) && isSecret(value, "quoted")) {
+      const rule = ruleOf(name, value, text, from);
+      if (
+        rule !== undefined &&
+        !this.#disabled.has(rule) &&
+        (isVendorName(name) || rule === "session_cookie") &&
+        isSecret(value, "quoted")
+      ) {
         found.push({ start, end, rule });
         return;
       }
@@ -209,6 +227,18 @@ function nameBefore(view: View, from: number): string {
 function isQuoteOrSpace(c: number): boolean {
   return c === 0x20 || c === 0x22 || c === 0x27 || c === 0x60;
 }
+
+/** The rule of a value that stands behind a name which is no word for a secret. */
+function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
+  if (isSignature(name) && value.length >= 32) return "url_signature";
+  if (sessionNames.test(name)) return "session_cookie";
+  if (name === "d" && value.length >= 40 && text.slice(Math.max(0, at - 600), at + 600).includes('"kty"'))
+    return "jwk_private_key";
+  return vendorRule(name, value);
+}
+
+const sessionNames =
+  /^(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|sessionid|laravel_session|_gitlab_session|_session_id)$/i;
 
 function isSignature(name: string): boolean {
   return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);

@@ -109,7 +109,12 @@ export function proseEnd(view: View, from: number): number {
     if (c === 0x3a)
       return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0) ? afterFillers(view, word + 1) : -1;
     if (word === at) return -1;
-    if (c === 0x28 && words === 0) return word + 1; // `the signing secret (…)`
+    if (c === 0x28 && words === 0) {
+      // `api_key (prod): …`, or else `the signing secret (…)`
+      const close = view.text.slice(word, word + 32).indexOf("):");
+      if (close < 0) return word + 1;
+      return afterFillers(view, word + close + 2);
+    }
     // `the admin password - …`
     if (c === 0x2d && words === 0 && isBlank(bytes[word + 1] ?? 0)) return afterFillers(view, word + 1);
     if (c === 0x3d || c === 0x2d) {

@@ -273,8 +273,8 @@ export function scanCommand(view: View, anchor: number, tool: string, found: Spa
     const match = option.pattern.exec(text);
     const value = match?.[1];
     if (value === undefined || match === null || !isCommandPassword(value)) continue;
-    const end = match.index + match[0].length;
-    found.push({ start: end - value.length, end, rule: "password" });
+    const start = match.index + match[0].lastIndexOf(value);
+    found.push({ start, end: start + value.length, rule: "password" });
   }
 }
 

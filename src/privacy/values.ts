@@ -138,7 +138,10 @@ export function isSecret(value: string, writing: Writing): boolean {
   // The cheap questions first: nearly every value beside such a name is a word of the program.
   const random = isRandom(shape);
   if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value)) return false;
-  if (isBenign(value, shape, writing) || /\s/.test(value)) return false;
+  if (isBenign(value, shape, writing)) return false;
+  // WordPress draws its salts from all printable characters, blanks too.
+  if (/\s/.test(value))
+    return writing === "quoted" && value.length >= 48 && strongSymbols(value) >= 6 && shape.digits >= 3;
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));

@@ -160,6 +160,8 @@ function backslash(text: string, start: number, size: number): number {
       return i + 1;
     case 0x22:
     case 0x27:
+    case 0x3a: // properties files
+    case 0x3d:
     case 0x2f:
     case 0x60:
       escaped = c;
@@ -264,13 +266,13 @@ const foreignWords = new Map<number, ForeignWord[]>();
 for (const [means, words] of [
   ["pwd is ", "비밀번호는 비밀번호은 암호는"],
   [
-    "pwd",
+    "_pwd",
     "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ парола лозинка κωδικός סיסמה سر كلمة_المرور رمز_عبور รหัสผ่าน mật_khẩu şifre Şifre",
   ],
-  ["secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
-  ["token", "令牌 トークン 토큰 токен Токен"],
-  ["api key", "API密钥 APIキー 接口密钥"],
-  [" is ", "是 为 為 は"],
+  ["_secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
+  ["_token", "令牌 トークン 토큰 токен Токен"],
+  ["_key", "キー"],
+  [" is ", "是 为 為 は 는 은"],
 ] as const) {
   for (const word of words.split(" ")) {
     const spelled = word.replaceAll("_", " ");
