@@ -309,9 +309,19 @@ describe("with everything down", () => {
   });
   test("never calls earlier than a Retry-After says", () => {
     const { health, say, routable } = setUp();
-    for (const key of [flash, emergency, pro]) say(key, { kind: "limited" });
+    for (const key of [flash, emergency, pro]) say(key, { kind: "limited", retryAfterMs: 30_000 });
     expect(routable(pro)).toBe(false);
     expect(health.admit(pro)).toBeUndefined();
+  });
+  test("asks a model all the same that only our own guess after a bare 429 keeps out", () => {
+    const { health, say, routable } = setUp();
+    say(flash, { kind: "limited" });
+    expect([routable(flash), health.admit(flash)]).toEqual([false, undefined]);
+    say(emergency, { kind: "limited", retryAfterMs: 30_000 });
+    say(pro, { kind: "limited" });
+    expect([routable(flash), routable(emergency), routable(pro)]).toEqual([true, false, true]);
+    expect(health.admit(flash)).toBeDefined();
+    expect(health.admit(emergency)).toBeUndefined();
   });
 });
 

@@ -93,6 +93,8 @@ interface Entry {
   health: Health;
   readonly firstTokens: FirstTokenTimes;
   disabledByOperator: boolean;
+  /** Whether the pause it is under was told to us (Retry-After), or is our own guess after a bare 429. */
+  pauseIsTold: boolean;
 }
 
 /** Model health in this process: applies the table to what the pipeline reports, and keeps the cheap view it reads. */
@@ -140,6 +142,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
           health: newcomer(ms),
           firstTokens: new FirstTokenTimes(),
           disabledByOperator: false,
+          pauseIsTold: true,
         });
       }
     }
@@ -211,6 +214,19 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     return candidate;
   }
 
+  /**
+   * A bare 429 makes us leave the model alone for a while. That is our guess, and no reason to refuse everybody when there is
+   * no other model: then those that only a guess keeps out are asked after all.
+   */
+  function servesInNeed(entry: Entry, ms: number): boolean {
+    const { health, pauseIsTold } = entry;
+    if (pauseIsTold || !isServing(health) || health.limitedUntilMs <= ms) return false;
+    return !options.rules().senior_fallback_chain.some((key) => {
+      const other = entries.get(key);
+      return other !== undefined && isRoutable(other.health, ms);
+    });
+  }
+
   function build(ms: number): HealthView {
     const rules = options.rules();
     const open = lets(breaker, ms);
@@ -218,9 +234,10 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     const urgentAtMs = lastUrgentMs + rules.urgent_probe_every_ms;
     const view: { [key: ModelKey]: ModelHealth } = {};
     let untilMs = open ? Number.POSITIVE_INFINITY : (breakerRetryAt(breaker) ?? ms);
-    for (const [key, { health }] of entries) {
+    for (const [key, entry] of entries) {
+      const { health } = entry;
       const turn = key === urgent;
-      const routable = open && (isRoutable(health, ms) || (turn && urgentAtMs <= ms));
+      const routable = open && (isRoutable(health, ms) || servesInNeed(entry, ms) || (turn && urgentAtMs <= ms));
       const own = ownRetryAt(health, ms);
       let retryAtMs = turn && own !== undefined ? Math.min(own, urgentAtMs) : own;
       if (!open && health.state !== "DISABLED") retryAtMs = Math.max(retryAtMs ?? 0, breakerRetryAt(breaker) ?? ms);
@@ -254,7 +271,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     if (entry === undefined || !lets(breaker, ms)) return undefined;
     apply(model, entry, { kind: "time_passed" }, ms);
     const before = entry.health;
-    if (before.limitedUntilMs > ms) return undefined;
+    if (before.limitedUntilMs > ms && !servesInNeed(entry, ms)) return undefined;
     const serving = isServing(before);
     if (!serving) {
       const urgent =
@@ -346,6 +363,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       case "limited": {
         // The pause holds for everybody; the lease of a probe is given back only by the probe itself.
         say({ kind: "lease_returned", epoch });
+        entry.pauseIsTold = verdict.retryAfterMs !== undefined;
         say({ kind: "limited", untilMs: ms + (verdict.retryAfterMs ?? options.rules().limited_default_ms) });
         break;
       }
