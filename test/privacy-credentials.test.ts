@@ -156,6 +156,13 @@ describe("a password is found", () => {
     "in a curl command": (s) => `curl -u admin:${s} https://x.test`,
     "in .netrc": (s) => `machine api.test login bob password ${s}`,
     "as the fallback of a variable": (s) => `process.env.DB_PASSWORD || "${s}"`,
+    "in front of its name": (s) => `use ${s} as the password for now`,
+    "behind a name in another script": (s) => `パスワードは「${s}」です`,
+    "in Polish": (s) => `Hasło: ${s}`,
+    "behind an arrow": (s) => `Password → ${s}`,
+    "behind a dash": (s) => `the admin password - ${s}`,
+    "in the settings of a router": (s) => `username admin privilege 15 secret 0 ${s}`,
+    "for a wireless network": (s) => `  psk="${s}"`,
     "in basic authentication": (s) => `Authorization: Basic ${Buffer.from(`bob:${s}`).toString("base64")}`,
   };
   for (const [place, put] of Object.entries(places)) {
@@ -179,6 +186,15 @@ describe("a key is found", () => {
     `--client-secret ${key}`,
     `{"access_token":"${key}"}`,
     `My API key is ${key}, why do I get a 403?`,
+    `Dim ServiceApiKey As String = "${key}"`,
+    `const char api_key[] = "${key}";`,
+    `\x1b[36mAPI_KEY\x1b[0m=\x1b[33m${key}\x1b[0m`,
+    `<key>apiKey</key>\n<string>${key}</string>`,
+    `let api_key = String::from("${key}");`,
+    `git config --global app.apiKey ${key}`,
+    `API key:\n${key}`,
+    `define('AUTH_KEY',          '${key}');`,
+    `csrf_secret: ${key}`,
   ]) {
     test(text.replace(key, "…"), () => expect(redact(text)).not.toContain(key));
   }

@@ -28,7 +28,7 @@ const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{
 const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/y;
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
-const wholeLine = /([^\s"'`:<>]{8,256})`?[ \t]{0,8}(?:\n|$)/y;
+const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
 const optionBehind = /["']?[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
 const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
@@ -85,6 +85,7 @@ export class Assignments {
       this.#readFrom = from;
       this.#readTo = wordEndsAt(bytes, to);
     }
+    if (value === undefined && isGivenBefore(bytes, anchor)) this.#before(view, anchor, to, found);
     if (value !== undefined) {
       const { kind, rule: general } = name.key;
       const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
@@ -169,6 +170,7 @@ class Name {
           ? value
           : undefined;
       case "weak": {
+        if (rule === "credential" && isUserAndPassword(text)) return value;
         if (!isSecret(text, writing) || text.length < 20) return undefined;
         const before = this.view.text.slice(Math.max(0, this.from - 60), this.from);
         return isSecretInAnyCase(text, writing) || weakContext.test(before) ? value : undefined;
@@ -177,6 +179,12 @@ class Name {
         return undefined;
     }
   }
+}
+
+/** `auth` in Docker's and npm's settings: user and password in base64. */
+function isUserAndPassword(value: string): boolean {
+  if (value.length < 12 || value.length > 400 || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
+  return /^[\w.@$-]{1,64}:[\x21-\x7e]{4,256}$/.test(Buffer.from(value, "base64").toString("latin1"));
 }
 
 const notCredentials = /^(?:public|primary|foreign|cache|partition|sort)$/i;
@@ -253,7 +261,7 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
   }
   if (!blank && next !== 0x2a && next !== 0x60 && !quoted) return undefined;
   // "Pass … to …" is an order.
-  at = isPass(name.text) ? -1 : proseEnd(view, to);
+  at = isPass(name.text) && !text.startsWith(" is ", to) ? -1 : proseEnd(view, to);
   const said = at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
   return said !== undefined && aboutOthers.test(text.slice(to, at)) ? undefined : said;
 }

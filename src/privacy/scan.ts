@@ -44,6 +44,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
         switch (kind) {
           case "name":
             if (word === "pass" && view.text.startsWith("password-stdin", at)) scanPiped(view, at, found);
+            if (word === "pass" && view.text.startsWith("chpasswd", at - 2)) scanPiped(view, at - 2, found);
             return assignments.scanAt(view, at, nameLength(word), found);
           case "url":
             scanUrl(view, at, found);

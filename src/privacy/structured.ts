@@ -266,7 +266,6 @@ const options: readonly Option[] = [
 /** Passwords that a command takes as an option: `curl -u user:…`, `mysql -p…`. */
 export function scanCommand(view: View, anchor: number, tool: string, found: Span[]): void {
   const { text } = view;
-  if (tool === "chpasswd") scanPiped(view, anchor, found);
   for (const option of options) {
     if (option.tool !== tool) continue;
     option.pattern.lastIndex = anchor;

@@ -139,7 +139,7 @@ export class Tokens {
       if ((kind & inToken) !== 0 && run - at > shortestRun && piece - at >= shortestRun) break; // a run of its own
       if ((kind & inToken) === 0) piece = at;
       const previous = at > 0 ? (classes[bytes[at - 1] ?? 0] ?? 0) : 0;
-      if ((previous & inToken) !== 0 && (kind & inToken) !== 0) continue;
+      if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isRemoved(bytes, at - 1)) continue;
       const bucket = this.#bucketAt(bytes, at);
       if (bucket === undefined) continue;
       const end = this.#match(view, at, bucket, atStart, found);
@@ -162,7 +162,7 @@ export class Tokens {
     for (const { rule, start, pattern, base64, unmistakable } of bucket) {
       if (place === inside ? !unmistakable : place === atBoundary && start.length < 3) continue;
       if (!view.text.startsWith(start, at)) continue;
-      if (start.length < 3 && at > 0 && (view.bytes[at - 1] === 0x2f || view.bytes[at - 1] === 0x2b)) continue; // amid base64
+      if (start.length < 3 && isAmidBase64(view.bytes, at)) continue;
       pattern.lastIndex = at;
       if (!pattern.test(view.text)) continue;
       let end = pattern.lastIndex;
@@ -194,6 +194,17 @@ const inside = 2;
 
 /** Longest token that is read behind what looks like an escape sequence. */
 const longestEscaped = 512;
+
+/** `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. */
+function isAmidBase64(bytes: Uint8Array, at: number): boolean {
+  if (at < 2 || (bytes[at - 1] !== 0x2f && bytes[at - 1] !== 0x2b)) return false;
+  return ((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) !== 0;
+}
+
+/** The dash before a removed line of a diff, or an item of a list. */
+function isRemoved(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0x2d && (at === 0 || (bytes[at - 1] ?? 0) <= 0x20);
+}
 
 function isBoundary(view: View, at: number): boolean {
   const before = view.bytes[at - 1];

@@ -20,7 +20,7 @@ const references =
 
 /** `foo(`, `a.b.c`, `a.b()`, `x[0]`: an expression, where the value is not quoted. */
 const expression = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*$/;
-const opens = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*[([]/;
+const opens = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\?\.|!)?[([]/;
 const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ -]*$/i;
 const fileName =
   /\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|md|ts|js|py|go|rs|java|php|rb|sh|html|css|conf|cfg|ini|xml|csv|log|p12|pfx|jks)$/i;
@@ -110,6 +110,7 @@ export function isPassword(value: string, writing: Writing): boolean {
     if (writing === "prose")
       return (
         isRandom(shape) ||
+        (upper > 0 && lower > 0 && others > 0 && value.length >= 8 && !value.includes("/")) ||
         (digits >= 2 && value.length >= 8 && !/^\d+(?:st|nd|rd|th|px|ms|kb|mb|gb|s|m|h|d|x|%)?$/i.test(value)) ||
         /^[a-z]{4,}\d$/i.test(value)
       );

@@ -264,7 +264,7 @@ interface ForeignWord {
 /** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
 const foreignWords = new Map<number, ForeignWord[]>();
 for (const [means, words] of [
-  ["pwd is ", "비밀번호는 비밀번호은 암호는"],
+  ["pwd is ", "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_"],
   [
     "_pwd",
     "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ парола лозинка κωδικός סיסמה سر كلمة_المرور رمز_عبور รหัสผ่าน mật_khẩu şifre Şifre",

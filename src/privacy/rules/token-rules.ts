@@ -369,4 +369,5 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "rootly_key", starts: ["rootly_"], body: "[a-f0-9]{64}", docs: "https://docs.rootly.com/api-reference/overview" },
   { id: "rollbar_project_token", starts: ["post_server_item_", "post_client_item_"], body: "[a-f0-9]{32}", docs: "https://docs.rollbar.com/docs/access-tokens" },
   { id: "keygen_token", starts: ["prod-", "admin-", "env-"], body: "[a-f0-9]{64}v\\d", docs: "https://keygen.sh/docs/api/authentication/" },
+  { id: "close_key", starts: ["api_"], body: "[A-Za-z0-9]{22}\\.[A-Za-z0-9]{22}", exact: true, docs: "https://developer.close.com/topics/authentication/" },
 ];
