@@ -23,11 +23,11 @@ const drawn = (alphabet: string, length: number) => Array.from({ length }, () =>
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 const nouns =
-  "user order item token value index result config key session cache secret request buffer handler query option password state node event total price region schema field model".split(
+  "user order item token value index result config key session cache render update parse merge secret request response buffer handler route query option password state node child parent event listener count total price region schema field model column worker batch stream".split(
     " ",
   );
 const words =
-  "the of and to a in that is was for it with as on be at by had not but from they this have which one all their there when we can more will if no out about up some other time password key question service request answer model system water history".split(
+  "the of and to a in that is was for it with as on be at by had not but from they this have an which one all their there when we can more will if no said out about up into do any your what has them some could other than then now only its over also back after use two how our work first well way even new want because give these most us service request model answer time person year company number group problem fact house water history question important key password secret".split(
     " ",
   );
 
@@ -47,10 +47,13 @@ function code(size: number): string {
   return text.slice(0, size);
 }
 
+/** A word; the first of the list come up most, as in any language. */
+const usual = () => words[Math.floor(random() * random() * words.length)] ?? "the";
+
 function prose(size: number): string {
   let text = "";
   while (text.length < size) {
-    const sentence = Array.from({ length: 6 + Math.floor(random() * 14) }, () => pick(words)).join(" ");
+    const sentence = Array.from({ length: 6 + Math.floor(random() * 14) }, usual).join(" ");
     text += `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}. `;
   }
   return text.slice(0, size);

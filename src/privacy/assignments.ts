@@ -74,6 +74,9 @@ export class Assignments {
       if (isGivenBefore(bytes, anchor)) this.#before(view, anchor, to, found);
       return end;
     }
+    // The value of a program's name is passed over before anything else is done.
+    const valueAt = assignEnd(view, to);
+    if (valueAt >= 0 && !namesPair(bytes, anchor) && isProgram(bytes, valueAt)) return end;
     let from = anchor;
     const first = Math.max(0, anchor - longestName);
     while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
@@ -200,7 +203,6 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
   const next = bytes[to] ?? 0;
   let at = assignEnd(view, to);
   if (at >= 0) {
-    if (isProgram(bytes, at)) return undefined;
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
@@ -269,8 +271,7 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
 /** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
 function passwordOfPair(view: View, { to, text: name }: Name, anchor: number): Value | undefined {
   const { text, bytes } = view;
-  const first = (bytes[anchor] ?? 0) | 0x20;
-  if (first !== 0x61 && first !== 0x63 && first !== 0x6c && first !== 0x7a) return undefined; // auth, cred, login, Zugangsdaten
+  if (!namesPair(bytes, anchor)) return undefined;
   let value: Value | undefined;
   if (/auth|cred|login|daten/i.test(name)) {
     value = readMatch(pair, text, to);
@@ -306,6 +307,7 @@ function valueInMarkup(view: View, name: Name): Value | undefined {
 function valueStraightBehind(view: View, name: Name, at: number): Value | undefined {
   const { text, bytes } = view;
   const { from } = name;
+  if (isShortWord(bytes, at)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined || !mayBeSecret(value.text)) return undefined;
   const meant =
@@ -365,10 +367,23 @@ function isProgram(bytes: Uint8Array, from: number): boolean {
   return at - from < 8 && !(c === 0x20 && ((classes[bytes[at + 1] ?? 0] ?? 0) & inName) !== 0);
 }
 
+/** Fewer than eight letters and a blank: what stands behind most names in a sentence. */
+function isShortWord(bytes: Uint8Array, from: number): boolean {
+  let at = from;
+  while (at < from + 8 && ((classes[bytes[at] ?? 0] ?? 0) & (isLower | isUpper)) !== 0) at++;
+  return at > from && at < from + 8 && bytes[at] === 0x20;
+}
+
 function wordEndsAt(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < from + longValue && (bytes[at] ?? 0) > 0x20) at++;
   return at;
+}
+
+/** Whether a key word can name user and password together: auth, credentials, login, Zugangsdaten. */
+function namesPair(bytes: Uint8Array, anchor: number): boolean {
+  const first = (bytes[anchor] ?? 0) | 0x20;
+  return first === 0x61 || first === 0x63 || first === 0x6c || first === 0x7a;
 }
 
 /** Whether a name stands inside a tag. */

@@ -44,8 +44,10 @@ export function assignEnd(view: View, from: number): number {
       if (next === 0x3d || next === 0x3a || next === 0x2d) at += 2;
       else {
         at++;
-        typed.lastIndex = at;
-        if (typed.test(view.text)) at = typed.lastIndex;
+        if (mayBeType(bytes[afterBlanks(bytes, at, 4)] ?? 0)) {
+          typed.lastIndex = at;
+          if (typed.test(view.text)) at = typed.lastIndex;
+        }
       }
       break;
     case 0x3d: // =
@@ -89,6 +91,11 @@ function afterColour(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < from + 3 && bytes[at] === colour) at++;
   return at === from ? at : afterBlanks(bytes, at, 4);
+}
+
+/** The first characters of the types above. */
+function mayBeType(c: number): boolean {
+  return c === 0x26 || (c !== 0 && "sStTvcaO".includes(String.fromCharCode(c)));
 }
 
 /** What stands in for a missing setting is only read where it is written out. */
