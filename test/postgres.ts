@@ -93,8 +93,15 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     child.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
     await gone;
   };
-  // The server must not outlive a test run that is cut short.
-  process.once("exit", () => server?.kill("SIGQUIT"));
+  // Neither the server nor its data must outlive a test run that is cut short.
+  process.once("exit", () => {
+    server?.kill("SIGKILL");
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Its last writes came in between: an empty directory stays in /tmp.
+    }
+  });
   await start();
   let databases = 0;
   const base = `postgres://postgres@127.0.0.1:${port}`;
