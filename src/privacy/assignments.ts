@@ -246,7 +246,11 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
   if (next === 0x2c && (from === 0 || bytes[from - 1] === 0x0a)) {
     // A line of a table in CSV: the name, a comma, the value, nothing else.
     const value = readValue(text, to + 1, "bare");
-    if (value !== undefined && (bytes[value.end] === 0x0a || value.end === view.length)) return name.accepts(value);
+    if (
+      value !== undefined &&
+      (bytes[value.end] === 0x0a || isQuote(bytes[value.end] ?? 0) || value.end === view.length)
+    )
+      return name.accepts(value);
   }
   if (blank || quoted) {
     at = match(optionBehind, text, to);
@@ -263,7 +267,7 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
   }
   if (!blank && next !== 0x2a && next !== 0x60 && !quoted) return undefined;
   // "Pass … to …" is an order.
-  at = isPass(name.text) && !text.startsWith(" is ", to) ? -1 : proseEnd(view, to);
+  at = isPass(name.text) && !isSaidToBe(text, to) ? -1 : proseEnd(view, to);
   const said = at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
   return said !== undefined && aboutOthers.test(text.slice(to, at)) ? undefined : said;
 }
@@ -322,6 +326,10 @@ function valueStraightBehind(view: View, name: Name, at: number): Value | undefi
   if (name.key.kind === "password" && given.test(text.slice(Math.max(0, from - 48), from)))
     return name.accepts({ ...value, writing: "prose" });
   return isPlainlySecret(value.text, name.key) ? value : undefined;
+}
+
+function isSaidToBe(text: string, at: number): boolean {
+  return text.startsWith(" is ", at) || text.startsWith(" ist ", at) || text.startsWith(" lautet ", at);
 }
 
 function isPass(name: string): boolean {

@@ -181,7 +181,7 @@ const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
   { rule: "ghost_admin_key", pattern: /[a-f0-9]{24}:[a-f0-9]{64}(?![\w-])/y },
   {
     rule: "zhipu_key",
-    pattern: /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}\d)(?=[A-Za-z0-9]{0,15}[A-Z])[A-Za-z0-9]{16}(?![\w-])/y,
+    pattern: /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}[A-Z])(?=[A-Za-z0-9]{0,15}[a-z])[A-Za-z0-9]{16}(?![\w-])/y,
   },
 ];
 

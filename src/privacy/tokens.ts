@@ -203,7 +203,7 @@ function isAmidBase64(bytes: Uint8Array, at: number): boolean {
 
 /** The dash before a removed line of a diff, or an item of a list. */
 function isRemoved(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === 0x2d && (at === 0 || (bytes[at - 1] ?? 0) <= 0x20);
+  return bytes[at] === 0x2d && (at === 0 || (bytes[at - 1] ?? 0) <= 0x22);
 }
 
 function isBoundary(view: View, at: number): boolean {

@@ -145,7 +145,7 @@ export const vendorWords: ReadonlySet<string> = new Set([
   ...tokenRules
     .map(({ id }) => id.slice(0, id.indexOf("_")))
     .filter((word) => word.length > 3 && !["https", "bearer"].includes(word)),
-  ..."maps gmaps recaptcha captcha weather stripe openai anthropic gemini vertex bedrock llm gpt smtp mail email sms geo geocoding places translate speech tts search crm erp fcm apns vapid blockchain exchange trading".split(
+  ..."maps gmaps recaptcha captcha weather stripe openai anthropic gemini vertex bedrock llm gpt smtp mail email sms geo geocoding places translate speech tts search crm erp abuseipdb greynoise urlscan securitytrails hunter ipinfo ipstack ipdata ipgeolocation maxmind apilayer fixer currencylayer exchangerate openexchange tmdb omdb nasa giphy tenor unsplash pexels pixabay lastfm musixmatch genius yelp foursquare strava fitbit tomtom mapquest opencage locationiq positionstack geoapify maptiler thunderforest stadia clearbit apollo lemlist klaviyo iterable braze customerio rudderstack heap optimizely kickbox neverbounce zerobounce coingecko coinmarketcap cryptocompare polygon finnhub alphavantage alpaca quandl twelvedata tradier bybit okx bitfinex moralis covalent quicknode ankr blockfrost helius agora duo huawei fcm apns vapid blockchain exchange trading".split(
     " ",
   ),
 ]);
