@@ -1,7 +1,18 @@
 import type { View } from "./view.ts";
 
 /** What a short word in the text is the beginning of. */
-export type AnchorKind = "name" | "url" | "pem" | "putty" | "sql" | "command" | "phrase" | "cookie" | "dsn" | "pgpass";
+export type AnchorKind =
+  | "name"
+  | "url"
+  | "pem"
+  | "putty"
+  | "sql"
+  | "command"
+  | "phrase"
+  | "cookie"
+  | "dsn"
+  | "pgpass"
+  | "saml";
 
 interface Anchor {
   readonly word: string;
@@ -64,7 +75,7 @@ const anchors: readonly Anchor[] = [
   { word: "7z ", kind: "command", pair: 0 },
   { word: "jdbc:oracle", kind: "command", pair: 2 },
   { word: "convertto-securestring", kind: "command", pair: 8 },
-  { word: "samlresponse", kind: "command", pair: 2 },
+  { word: "samlresponse", kind: "saml", pair: 2 },
   { word: "mnemonic", kind: "phrase", pair: 5 },
   { word: "phrase", kind: "phrase", pair: 0 },
 ];

@@ -12,6 +12,7 @@ import {
   scanPhrase,
   scanPiped,
   scanPutty,
+  scanSaml,
   scanSql,
   scanUrl,
 } from "./structured.ts";
@@ -60,6 +61,8 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
           case "command":
             scanCommand(view, at, word, found);
             return at + 1;
+          case "saml":
+            return scanSaml(view, at, found);
           case "cookie":
             scanCookie(view, at + word.length, found);
             return at + word.length;

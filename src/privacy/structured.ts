@@ -254,10 +254,6 @@ const options: readonly Option[] = [
     pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy,
   },
   {
-    tool: "samlresponse",
-    pattern: /samlresponse["']{0,2}[^\w\n]{0,20}?(?:value[^\w\n]{1,6})?([A-Za-z0-9+/=%]{64,60000})/iy,
-  },
-  {
     tool: "htpasswd",
     pattern: new RegExp(`htpasswd\\b${words}[ \\t]-[a-z]*b[a-z]*[ \\t][^\\n]{1,200}[ \\t]([^\\s"']{3,256})`, "y"),
   },
@@ -365,4 +361,17 @@ export function scanPiped(view: View, anchor: number, found: Span[]): void {
   if (!isPassword(value.slice(user), "quoted")) return;
   const start = from + match.index + match[0].indexOf(value) + user;
   found.push({ start, end: start + value.length - user, rule: "password" });
+}
+
+const saml = /samlresponse["']{0,2}(?:[ \t]{0,4}[=:]|[ \t]{1,4}value=)[ \t]{0,4}["']{0,2}([A-Za-z0-9+/=%]{64,60000})/iy;
+
+/** The answer of an identity provider: whoever has it is logged in. Returns where reading goes on. */
+export function scanSaml(view: View, anchor: number, found: Span[]): number {
+  const match = captures(saml, view.text, anchor);
+  const value = match?.[1];
+  if (match === undefined || value === undefined) return anchor + 1;
+  const end = anchor + match[0].length;
+  if (!isStandIn(value.slice(0, 200)) && /\d/.test(value))
+    found.push({ start: end - value.length, end, rule: "saml_response" });
+  return end;
 }
