@@ -203,7 +203,7 @@ upstream:
         if (loaded.kind === "ok") expect(Policy.safeParse(loaded.policy).success).toBe(true);
         else expect(loaded.problems.length).toBeGreaterThan(0);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });
