@@ -225,7 +225,7 @@ describe("smart-gateway init and doctor", () => {
       env: { PORT: "0", DATABASE_URL: `postgres://gw:${password}@127.0.0.1:1/gw` },
     });
     expect(code).toBe(1);
-    expect(out).toContain("PostgreSQL does not answer: ECONNREFUSED");
+    expect(out).toContain("PostgreSQL does not answer: ERR_POSTGRES_CONNECTION_REFUSED");
     expect(out).not.toContain(password);
   });
 });

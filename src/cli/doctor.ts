@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
+import { PostgresConnection } from "#db/postgres.ts";
 import { maxStreams } from "#http/resource-limits.ts";
 import { readText } from "#http/shedding.ts";
 import { loadConfig } from "#policy/load-config.ts";
@@ -159,23 +160,28 @@ function sqlite(path: string): Check {
 }
 
 async function postgresql(url: string): Promise<Check[]> {
-  const { default: postgres } = await import("postgres");
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => undefined });
+  const connection = new PostgresConnection(url, 5_000);
   try {
     const before = Date.now();
-    const [row] = await sql<{ version: string; ms: string }[]>`
-      SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS ms`;
+    const [rows] = await connection.run(
+      "SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS ms",
+    );
     const after = Date.now();
+    const row = rows?.[0];
     if (row === undefined) throw new Error("no answer");
     return [
-      { name: "database", status: "ok", detail: `PostgreSQL ${row.version}, answered in ${after - before} ms` },
-      clock(Number(row.ms) - (before + after) / 2, "the database's"),
+      {
+        name: "database",
+        status: "ok",
+        detail: `PostgreSQL ${String(row["version"])}, answered in ${after - before} ms`,
+      },
+      clock(Number(row["ms"]) - (before + after) / 2, "the database's"),
     ];
   } catch (error) {
     const advice = "check DATABASE_URL, that the server runs, and that this machine may reach it";
     return [{ name: "database", status: "fail", detail: `PostgreSQL does not answer: ${codeOf(error)}`, advice }];
   } finally {
-    await sql.end({ timeout: 1 });
+    await connection.close();
   }
 }
 
