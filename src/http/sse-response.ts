@@ -2,9 +2,6 @@ import type { Timers } from "#domain/time.ts";
 import { type CallerStream, keepAlive } from "#pipeline/reply.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
-const encoder = new TextEncoder();
-const comment = encoder.encode(keepAlive);
-
 export interface SseOptions {
   readonly timers: Timers;
   /** Monotonic milliseconds. */
@@ -18,7 +15,8 @@ export interface SseOptions {
 
 /** A stream under way to its caller. */
 export interface OpenSse {
-  readonly body: ReadableStream<Uint8Array>;
+  /** Text; the runtime writes it as UTF-8, without a buffer for each event that the collector would have to count. */
+  readonly body: ReadableStream<string>;
   /** Ends it from our side, telling the caller why. */
   breakOff(failure: UpstreamFailure): void;
 }
@@ -34,7 +32,7 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
   let waitsFor: "upstream" | "caller" = "upstream";
   let sinceMs = options.now();
   let cancelWatch: (() => void) | undefined;
-  let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let sink: ReadableStreamDefaultController<string> | undefined;
 
   const close = () => {
     if (!open) return;
@@ -60,13 +58,13 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
       sink?.error(new Error("the caller stopped reading"));
       return;
     }
-    sink?.enqueue(comment);
+    sink?.enqueue(keepAlive);
     sinceMs = options.now();
     watchIn(Math.min(keepaliveMs, writeStallMs));
   };
   watchIn(Math.min(keepaliveMs, writeStallMs));
 
-  const body = new ReadableStream<Uint8Array>(
+  const body = new ReadableStream<string>(
     {
       start(controller) {
         sink = controller;
@@ -89,7 +87,7 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
           controller.close();
           return;
         }
-        controller.enqueue(encoder.encode(text));
+        controller.enqueue(text);
         waitsFor = "caller";
         sinceMs = options.now();
       },
@@ -106,7 +104,7 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
       if (!open) return;
       const text = stream.breakOff(failure);
       close();
-      if (text !== "") sink?.enqueue(encoder.encode(text));
+      if (text !== "") sink?.enqueue(text);
       sink?.close();
     },
   };
