@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -39,10 +41,11 @@ export function postgresMissing(): string | undefined {
 }
 
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
-  const home = nativeFolder();
-  if (home === undefined) throw new Error("there is no embedded PostgreSQL for this platform");
+  const installed = nativeFolder();
+  if (installed === undefined) throw new Error("there is no embedded PostgreSQL for this platform");
   // PostgreSQL refuses to run as root: there it runs as somebody harmless who owns nothing but its data directory.
   const user = process.getuid?.() === 0 ? unprivileged() : undefined;
+  const home = user === undefined ? installed : reachable(installed, user);
   const libraries = librariesOf(home);
   const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-"));
   const data = join(folder, "data");
@@ -121,6 +124,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     async remove() {
       await stop("immediate");
       rmSync(folder, { recursive: true, force: true });
+      if (home !== installed) rmSync(dirname(home), { recursive: true, force: true });
     },
   };
 }
@@ -134,6 +138,17 @@ function nativeFolder(): string | undefined {
   } catch {
     return undefined; // Not installed for this platform: the tests that need it say so and are skipped.
   }
+}
+
+/** The folder itself, or a copy of it where the clone stands in a directory that only root may enter (`/root`). */
+function reachable(home: string, user: { uid: number; gid: number }): string {
+  const asked = spawnSync(join(home, "bin", "postgres"), ["--version"], { cwd: "/", ...user });
+  if (asked.error === undefined) return home;
+  const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-bin-"));
+  chmodSync(folder, 0o755);
+  cpSync(home, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "native");
 }
 
 function unprivileged(): { uid: number; gid: number } | undefined {
