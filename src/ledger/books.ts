@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money.ts";
 import type { UtcDay } from "#domain/time.ts";
 import {
   type AccountSpend,
@@ -187,10 +187,6 @@ export function isOpen(state: ReservationState): boolean {
 export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">): number {
   if (row.state === "SETTLED" || row.state === "CORRECTED") return row.actual ?? row.hold;
   return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
-}
-
-export function overrunOf(row: Pick<ReservationRow, "state" | "actual" | "hold">): number {
-  return Math.max(0, chargedOf(row) - row.hold);
 }
 
 export function accountSpendOf(row: AccountRow): AccountSpend {
@@ -582,6 +578,3 @@ function repeats(row: ReservationRow, event: CloseEvent): boolean {
 function describe(event: CloseEvent): string {
   return event.to === "settled" ? `settled at ${event.actual}` : event.to;
 }
-
-/** The spend of an account nobody has touched. */
-export const emptySpend: AccountSpend = { spent: zeroUsd, held: zeroUsd };

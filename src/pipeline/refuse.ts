@@ -88,7 +88,7 @@ export function failedUpstream(head: Head, failure: UpstreamFailure): Refusal {
     kind: "refusal",
     status,
     code: `upstream_${failure.kind}`,
-    detail: detailOf(failure, failure.message),
+    detail: detailOf(failure),
     // We have retried already; an SDK that repeats what cannot work only costs time.
     shouldRetry: mended,
     head,

@@ -103,9 +103,6 @@ const rules: readonly PersonalRule[] = [
   },
 ];
 
-/** The rule ids of personal data, for `privacy.disabled_rules`. */
-export const personalRuleIds: readonly string[] = rules.map(({ id }) => id);
-
 /** Finds personal data. Slower than the search for credentials, and only done where the policy asks for it. */
 export function personalRules(disabled: ReadonlySet<string>): (view: View, found: Span[]) => void {
   const active = rules.filter(({ id }) => !disabled.has(id));

@@ -186,15 +186,6 @@ export function scanPutty(view: View, anchor: number, found: Span[]): void {
   if (start > 0 && start < end) keyBody(view, start, end, "putty_private_key", found);
 }
 
-const scheme =
-  /(?:\b(?:Bearer|bearer|BEARER|Token|token|ApiKey|apikey|Basic|basic|BASIC|Digest|Bot|GenieKey|SSWS|Negotiate|Splunk|Key|Api-Token|DeepL-Auth-Key|PRIVATE-TOKEN:?|X-[A-Za-z-]{2,32}:)[ \t"':=]{1,3})$/;
-
-/** A long value right behind the name of an authentication scheme. */
-export function isBehindScheme(view: View, from: number): string | undefined {
-  const lead = view.text.slice(Math.max(0, from - 40), from);
-  return scheme.test(lead) ? lead : undefined;
-}
-
 const identified =
   /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?(["'`]?)([^"'`\s;]{3,256})\1/iy;
 

@@ -20,9 +20,9 @@ export function statusOf(failure: UpstreamFailure): (typeof statuses)[FailureKin
   return statuses[failure.kind];
 }
 
-/** One sentence for `detail`: what failed, and the upstream's own words where it had any. `message` is redacted already. */
-export function detailOf(failure: UpstreamFailure, message: string): string {
-  const words = message === "" ? "" : `: ${message}`;
+/** One sentence for `detail`: what failed, and the upstream's own words where it had any. its message is redacted already. */
+export function detailOf(failure: UpstreamFailure): string {
+  const words = failure.message === "" ? "" : `: ${failure.message}`;
   switch (failure.kind) {
     case "unreachable":
       return `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`;
@@ -55,7 +55,7 @@ export function inBandErrorOf(failure: UpstreamFailure): {
 } {
   return {
     code: failure.status ?? (statusOf(failure) === 499 ? 502 : statusOf(failure)),
-    message: detailOf(failure, failure.message),
+    message: detailOf(failure),
     metadata: { error_type: failure.kind },
   };
 }
