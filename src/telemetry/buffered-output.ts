@@ -42,6 +42,8 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
   let lost = 0;
   let underWay: Buffer | undefined;
   let underWaySinceMs = 0;
+  /** The kernel has it at this moment, as opposed to: it was refused by a full pipe, and is to be offered again. */
+  let inKernel = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** The reader is gone for good: there is nobody to write to. */
   let gone = false;
@@ -90,7 +92,9 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
 
   function send(): void {
     if (underWay === undefined) return;
+    inKernel = true;
     write(fd, underWay, (error, written) => {
+      inKernel = false;
       if (underWay === undefined) return;
       if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") {
         gone = true;
@@ -115,12 +119,13 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
     if (underWay !== undefined) {
       // Nobody reads: a write that waits for the reader would keep the process from ending.
       if (performance.now() - underWaySinceMs > flushPatienceMs) return;
-      // The kernel has it already, and a moment is enough; what follows must not overtake it.
-      Bun.sleepSync(fullPipeMs);
-      underWay = undefined;
+      // A moment is enough for what the kernel has already; what follows must not overtake it.
+      if (inKernel) Bun.sleepSync(fullPipeMs);
     }
     let waitedMs = 0;
-    for (let rest = take(); rest.length > 0 && !gone && waitedMs < flushPatienceMs; ) {
+    let rest = underWay === undefined || inKernel ? take() : underWay;
+    underWay = undefined;
+    while (rest.length > 0 && !gone && waitedMs < flushPatienceMs) {
       try {
         rest = rest.subarray(writeSync(fd, rest));
         if (rest.length === 0) rest = take();
