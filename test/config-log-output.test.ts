@@ -73,17 +73,22 @@ describe("buffered log output", () => {
       output.write(`line ${i} ${"x".repeat(100)}\n`);
       if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    // The event loop came here, although nobody has read a byte yet.
-    let text = "";
-    while (!/^dropped \d+\n/m.test(text)) {
+    // The event loop came here, although nobody has read a byte yet. Now somebody does, until every line is accounted for.
+    let [text, dropped, next] = ["", 0, 0];
+    while (next < 20_000) {
       const { buffer, bytesRead } = await pipe.read();
-      text += buffer.toString("utf8", 0, bytesRead);
+      const lines = (text + buffer.toString("utf8", 0, bytesRead)).split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines) {
+        const [what, count] = line.split(" ");
+        // What is missing is counted where it is missing.
+        if (what === "line") expect(Number(count)).toBe(next);
+        else dropped += Number(count);
+        next += what === "line" ? 1 : Number(count);
+      }
     }
-    const lines = text.split("\n").slice(0, -1);
-    const counted = Number(lines.pop()?.replace("dropped ", ""));
-    expect(lines.every((line, i) => line === `line ${i} ${"x".repeat(100)}`)).toBe(true);
-    expect(counted).toBeGreaterThan(15_000);
-    expect(lines.length + counted).toBe(20_000);
+    expect(next).toBe(20_000);
+    expect(dropped).toBeGreaterThan(10_000);
     await pipe.close();
     await rm(directory, { recursive: true });
   });

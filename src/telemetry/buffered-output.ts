@@ -57,6 +57,15 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
     timer.unref();
   }
 
+  /** Said where the lines are missing: after all that waited, before all that comes. */
+  function sayWhatIsLost(): void {
+    if (lost === 0) return;
+    const line = dropped(lost);
+    lines.push(line);
+    waiting += line.length;
+    lost = 0;
+  }
+
   /** The next piece of what waits. */
   function take(): Buffer {
     let [text, size] = ["", 0];
@@ -71,10 +80,7 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
     if (next === lines.length) {
       lines = [];
       next = 0;
-      // Said where the lines are missing: after all that waited, before all that comes.
-      if (lost > 0) lines.push(dropped(lost));
-      waiting += lines[0]?.length ?? 0;
-      lost = 0;
+      sayWhatIsLost();
     }
     if (next >= forgetAfterLines) {
       lines = lines.slice(next);
@@ -144,6 +150,7 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
         lost += 1;
         return;
       }
+      sayWhatIsLost();
       lines.push(line);
       waiting += line.length;
       if (waiting >= batchSize) begin();
