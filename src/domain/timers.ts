@@ -57,6 +57,9 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     timer.callback = undefined;
     timer.before.after = timer.after;
     timer.after.before = timer.before;
+    // A timer that is over must not hold on to those that were set after it: one that the collector takes for long-lived
+    // would keep the whole chain of them until the next full collection.
+    timer.before = timer.after = timer;
     pending -= 1;
     if (pending === 0) rest();
   }

@@ -49,21 +49,21 @@ export async function chatEndpoint(
   const caller = new AbortController();
   if (request.signal.aborted) caller.abort();
   else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
-  const release = endpoint.streams.enter(caller);
+  const open = endpoint.streams.enter(caller);
   let reply: Reply;
   try {
     reply = await handleChat(parsed.request, ports, caller);
   } catch (error) {
-    release();
+    open.close();
     throw error;
   }
   if (reply.kind === "refusal") {
-    release();
+    open.close();
     return refuse(errorOf(reply));
   }
   const headers = { ...common, ...headHeaders(reply) };
   if (reply.kind === "answer") {
-    release();
+    open.close();
     return new Response(reply.body, {
       headers: { ...headers, "content-type": "application/json" },
     });
@@ -74,9 +74,9 @@ export async function chatEndpoint(
     now: () => ports.clock.monotonic(),
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
-    closed: release,
+    closed: () => open.close(),
   });
-  endpoint.streams.opened(caller, sse);
+  open.streams(sse);
   return new Response(sse.body, {
     headers: {
       ...headers,
