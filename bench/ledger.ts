@@ -3,12 +3,13 @@
  * on SQLite and PostgreSQL (1 and 4 nodes), beside one transaction for each operation, in the same run.
  *
  *   bun bench/ledger.ts [--seconds 5] [--only sqlite|postgres] [--json]
+ *   bun bench/ledger.ts --cpu [--callers 16]    processor time per pair by thread, on one core, on SQLite (Linux only)
  *
  * Every pair writes what a live one does: admission and settlement with their entries on two accounts, durable before the
  * answer. All pairs share one day account and eight goals: the hottest rows there can be.
  */
 import { Database } from "bun:sqlite";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -16,7 +17,7 @@ import { parseArgs } from "node:util";
 import { PostgresConnection } from "#db/postgres.ts";
 import { nanoUsd } from "#domain/money.ts";
 import { audit } from "#ledger/audit.ts";
-import type { Ledger, Reservation } from "#ledger/ledger.ts";
+import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { SqliteBooks } from "#ledger/sqlite-books.ts";
 import { postgresMissing, startPostgres } from "../test/postgres.ts";
@@ -26,6 +27,7 @@ const { values: flags } = parseArgs({
     seconds: { type: "string", default: "5" },
     only: { type: "string" },
     json: { type: "boolean", default: false },
+    cpu: { type: "boolean", default: false },
     // What the benchmark starts itself as.
     node: { type: "string" },
     url: { type: "string" },
@@ -49,10 +51,10 @@ interface Figures {
 let made = 0;
 function nextReservation(): Reservation {
   made += 1;
-  const id = Bun.randomUUIDv7();
+  const requestId = Bun.randomUUIDv7();
   return {
-    id,
-    requestId: id,
+    id: reservationIdOf(requestId, 1),
+    requestId,
     attempt: 1,
     goal: `bench/${made % 8}`,
     modelKey: "vendor_v4_flash",
@@ -256,13 +258,75 @@ async function postgresOneEach(url: string, connections: number): Promise<Figure
   return { what, pairsPerSecond: waits.length / took, ...shares(waits), loopP99Ms: Number.NaN, failed };
 }
 
+/**
+ * Processor time per pair as a gateway spends it: callers on one core that wait for their hold, let the event loop turn
+ * once for the call upstream, and do not wait for the settlement.
+ */
+async function processorTime(callers: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
+  try {
+    const ledger = await openLedger(`sqlite:${join(folder, "gateway.db")}`, { nodeId: "bench", clock });
+    const pairs = async (count: number) => {
+      let left = count;
+      const caller = async () => {
+        while (left-- > 0) {
+          const reservation = nextReservation();
+          const reply = await ledger.reserve(reservation);
+          if (reply.kind !== "held") throw new Error(reply.kind);
+          await new Promise((resolve) => setImmediate(resolve));
+          void ledger.resolve([
+            { id: reservation.id, kind: "settled", actual: nanoUsd(400_000), source: "upstream_cost" },
+          ]);
+        }
+      };
+      await Promise.all(Array.from({ length: callers }, caller));
+    };
+    await pairs(40_000);
+    const rounds: Map<string, number>[] = [];
+    for (let round = 0; round < 10; round++) {
+      const before = threadTimes();
+      await pairs(5_000);
+      const spent = new Map([["total", 0]]);
+      for (const [id, { name, ns }] of threadTimes()) {
+        const us = (ns - (before.get(id)?.ns ?? 0)) / 1_000 / 5_000;
+        spent.set(name, (spent.get(name) ?? 0) + us);
+        spent.set("total", (spent.get("total") ?? 0) + us);
+      }
+      rounds.push(spent);
+    }
+    await ledger.close(5_000);
+    const threads = [...new Set(rounds.flatMap((spent) => [...spent.keys()]))].map((name) => {
+      const sorted = rounds.map((spent) => spent.get(name) ?? 0).sort((a, b) => a - b);
+      return { name, median: sorted[5] ?? 0, quartile: sorted[2] ?? 0 };
+    });
+    console.log(`microseconds of processor time per pair, ${callers} callers: median (lower quartile)`);
+    for (const { name, median, quartile } of threads) {
+      if (median >= 0.5) console.log(`  ${name.padEnd(16)} ${median.toFixed(1)} (${quartile.toFixed(1)})`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Nanoseconds that each thread of this process has run. */
+function threadTimes(): Map<string, { readonly name: string; readonly ns: number }> {
+  const threads = new Map<string, { name: string; ns: number }>();
+  for (const id of readdirSync("/proc/self/task")) {
+    const name = readFileSync(`/proc/self/task/${id}/comm`, "utf8").trim();
+    threads.set(id, { name, ns: Number(readFileSync(`/proc/self/task/${id}/schedstat`, "utf8").split(" ")[0]) });
+  }
+  return threads;
+}
+
 async function balanced(query: (sql: string) => Promise<readonly Record<string, unknown>[]>): Promise<void> {
   const { findings, reservations } = await audit(query, Date.now());
   if (findings.length > 0) throw new Error(`the books do not balance: ${JSON.stringify(findings.slice(0, 3))}`);
   if (!flags.json) console.log(`${"".padEnd(4)}audit clean over ${reservations} reservations`);
 }
 
-if (flags.node !== undefined && flags.url !== undefined) {
+if (flags.cpu) {
+  await processorTime(Number(flags.callers ?? 16));
+} else if (flags.node !== undefined && flags.url !== undefined) {
   const ledger = await openLedger(flags.url, { nodeId: flags.node, clock });
   const load = flags.rate === undefined ? { callers: Number(flags.callers) } : { rate: Number(flags.rate) };
   const result = await run(flags.node, ledger, load);

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money.ts";
+import { reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
@@ -16,16 +17,16 @@ describe("smart-gateway budgets", () => {
     folder = mkdtempSync(join(tmpdir(), "smart-gateway-budgets-"));
     url = `sqlite:${join(folder, "gateway.db")}`;
     const ledger = await openLedger(url, { nodeId: "test", clock });
-    for (const [id, goal, attempt] of [
-      ["a", "s/one", 1],
-      ["b", "s/two", 1],
-      ["c", "s/two", 2],
+    for (const [requestId, goal] of [
+      ["a", "s/one"],
+      ["b", "s/two"],
+      ["c", "s/two"],
     ] as const) {
       const amount = nanoUsd(1_000_000_000);
       await ledger.reserve({
-        id,
-        requestId: goal,
-        attempt,
+        id: reservationIdOf(requestId, 1),
+        requestId,
+        attempt: 1,
         goal,
         modelKey: "m",
         amount,
@@ -34,7 +35,7 @@ describe("smart-gateway budgets", () => {
         deadlineMs: 60_000,
       });
     }
-    await ledger.resolve([{ id: "a", kind: "settled", actual: nanoUsd(250_000_000), source: "usage" }]);
+    await ledger.resolve([{ id: "a.1", kind: "settled", actual: nanoUsd(250_000_000), source: "usage" }]);
     await ledger.close(1_000);
   });
   afterEach(() => rmSync(folder, { recursive: true }));
@@ -71,7 +72,7 @@ describe("smart-gateway budgets", () => {
     const db = new Database(join(folder, "gateway.db"));
     db.run("UPDATE account SET spent = spent + 1 WHERE id = 'goal/s/one'");
     db.run("UPDATE account SET held = held - 1 WHERE id = 'goal/s/two'");
-    db.run("DELETE FROM ledger_entry WHERE reservation_id = 'c'");
+    db.run("DELETE FROM ledger_entry WHERE reservation_id = 'c.1'");
     db.close();
     const { code, out } = await budgets("audit", "--json");
     expect(code).toBe(1);
@@ -79,14 +80,14 @@ describe("smart-gateway budgets", () => {
     expect(found).toContain("spent_differs_from_reservations goal/s/one");
     expect(found).toContain("held_differs_from_reservations goal/s/two");
     expect(found).toContain("counters_differ_from_entries goal/s/one");
-    expect(found).toContain("reservation_differs_from_entries c");
+    expect(found).toContain("reservation_differs_from_entries c.1");
   });
 
   test("set stores a cap that a running gateway obeys, and clear gives it back", async () => {
     const ledger = await openLedger(url, { nodeId: "test", clock });
     const ask = (requestId: string) =>
       ledger.reserve({
-        id: requestId,
+        id: reservationIdOf(requestId, 1),
         requestId,
         attempt: 1,
         goal: "s/one",

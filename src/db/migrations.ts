@@ -1,6 +1,8 @@
 import postgres0001 from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
+import postgres0002 from "./migrations/postgres/0002-ledger-rows.sql" with { type: "text" };
 import postgres0010 from "./migrations/postgres/0010-health.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
+import sqlite0002 from "./migrations/sqlite/0002-ledger-rows.sql" with { type: "text" };
 import sqlite0010 from "./migrations/sqlite/0010-health.sql" with { type: "text" };
 
 /** One step of the schema. Once released, it does not change. */
@@ -13,10 +15,12 @@ export interface Migration {
 
 export const sqliteMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: sqlite0001 },
+  { version: 2, name: "ledger-rows", sql: sqlite0002 },
   { version: 10, name: "health", sql: sqlite0010 },
 ];
 export const postgresMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: postgres0001 },
+  { version: 2, name: "ledger-rows", sql: postgres0002 },
   { version: 10, name: "health", sql: postgres0010 },
 ];
 

@@ -74,6 +74,11 @@ const auditChecks = [
       FROM ledger_entry e LEFT JOIN reservation r ON r.id = e.reservation_id WHERE r.id IS NULL`,
   },
   {
+    check: "entry_repeated",
+    sql: `SELECT e.reservation_id AS id, e.event || ' stands ' || count(*) || ' times' AS detail
+      FROM ledger_entry e GROUP BY e.reservation_id, e.event HAVING count(*) > 1`,
+  },
+  {
     check: "reservation_without_account",
     sql: `SELECT r.id, r.goal_account || ' ' || r.day_account AS detail FROM reservation r
       LEFT JOIN account g ON g.id = r.goal_account LEFT JOIN account d ON d.id = r.day_account

@@ -10,6 +10,7 @@ import {
   type ReservationId,
   type ReserveReply,
   type Resolution,
+  reservationIdOf,
   type Spend,
 } from "./ledger.ts";
 
@@ -271,6 +272,10 @@ class WorkingBooks {
   }
 
   private reserve(reservation: Reservation): OperationReply {
+    // So an attempt can never be held twice, under two ids.
+    if (reservation.id !== reservationIdOf(reservation.requestId, reservation.attempt)) {
+      return { kind: "unavailable", reason: "the id of a reservation must be that of its request and attempt" };
+    }
     const goalAccount = goalAccountOf(reservation.goal, this.moment.day);
     const dayAccount = dayAccountOf(this.moment.day);
     const existing = this.row(reservation.id);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type NanoUsd, nanoUsd } from "#domain/money.ts";
 import { type Clock, utcDayOf } from "#domain/time.ts";
 import type { BatchedLedger, LedgerEvent } from "./batched-ledger.ts";
-import { adhocGoal, type Reservation, type ReserveReply } from "./ledger.ts";
+import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "./ledger.ts";
 
 /** What every form of the ledger must do; run by each form's own test file. */
 
@@ -42,10 +42,12 @@ let made = 0;
 
 export function reservationOf(fields: Partial<Reservation> & { amount: NanoUsd }): Reservation {
   made += 1;
+  const requestId = fields.requestId ?? `req-${made}-${Math.random().toString(36).slice(2)}`;
+  const attempt = fields.attempt ?? 1;
   return {
-    id: `res-${made}-${Math.random().toString(36).slice(2)}`,
-    requestId: `req-${made}-${Math.random().toString(36).slice(2)}`,
-    attempt: 1,
+    id: reservationIdOf(requestId, attempt),
+    requestId,
+    attempt,
     goal: "session/goal",
     modelKey: "vendor_v4_flash",
     perGoalHard: nanoUsd(1_000),
@@ -152,9 +154,17 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect(await counters()).toEqual(both(20, 0));
       });
 
+      test("an id whose reservation is closed is not admitted again where nothing is left either", async () => {
+        const reservation = reservationOf({ amount: usd(1_000) });
+        await ledger.reserve(reservation);
+        await ledger.resolve([cost(reservation.id, 1_000)]);
+        expect((await ledger.reserve(reservation)).kind).toBe("unavailable");
+        expect(await counters()).toEqual(both(1_000, 0));
+      });
+
       test("one attempt of a request cannot be held under two ids, and its neighbours are not harmed", async () => {
         const first = reservationOf({ amount: usd(10) });
-        const twin = reservationOf({ amount: usd(10), requestId: first.requestId });
+        const twin = { ...first, id: `${first.id}0` };
         const others = [reservationOf({ amount: usd(10) }), reservationOf({ amount: usd(10) })];
         await ledger.reserve(first);
         const replies = await Promise.all([others[0]!, twin, others[1]!].map((one) => ledger.reserve(one)));
@@ -303,6 +313,16 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         const other = await open("node-b");
         await other.resolve([cost(id, 120)]);
         expect(await counters()).toEqual(both(120, 0));
+      });
+
+      test("what another node has said first stands", async () => {
+        const ids = [await held(), await held()] as const;
+        const other = await open("node-b");
+        await other.resolve([cost(ids[0], 120), { id: ids[1], kind: "unknown", reason: "timed out" }]);
+        await ledger.resolve([cost(ids[0], 90), cost(ids[1], 30)]);
+        await other.resolve([cost(ids[1], 40)]);
+        expect(await counters()).toEqual(both(150, 0));
+        expect(events.filter(({ kind }) => kind === "ignored")).toHaveLength(2);
       });
 
       test("more resolutions than fit in a batch are all written", async () => {
@@ -569,6 +589,29 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       await ledger.resolve([cost(open.id, 20)]);
       expect(await counters()).toEqual({ goal: [220, 0], day: [20, 0] });
       expect(events).toContainEqual({ kind: "pruned", reservations: 1 });
+    });
+
+    test("retention leaves what is open, what is young, and what a clock that was ahead has made", async () => {
+      const reserved = async (fields: Partial<Reservation> = {}) => {
+        const reservation = reservationOf({ amount: usd(10), ...fields });
+        expect((await ledger.reserve(reservation)).kind).toBe("held");
+        return reservation.id;
+      };
+      await reserved({ deadlineMs: 90 * 86_400_000 });
+      bench.clock.offsetMs += 90 * 86_400_000;
+      await ledger.resolve([cost(await reserved(), 1)]);
+      bench.clock.offsetMs -= 90 * 86_400_000;
+      await ledger.resolve([cost(await reserved(), 2)]);
+      const late = await reserved();
+      await ledger.resolve([{ id: late, kind: "charged", reason: "caller gone" }]);
+      bench.clock.offsetMs += 31 * 86_400_000;
+      await ledger.resolve([cost(await reserved({ amount: usd(20) }), 3)]);
+      await ledger.resolve([cost(late, 4)]);
+      await ledger.prune();
+      expect(events.filter(({ kind }) => kind === "pruned")).toEqual([{ kind: "pruned", reservations: 1 }]);
+      bench.clock.offsetMs += 32 * 86_400_000;
+      await ledger.prune();
+      expect((await spendOf()).goalAccount).toEqual({ spent: usd(10), held: usd(10) });
     });
 
     test("after closing it answers unavailable", async () => {

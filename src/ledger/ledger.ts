@@ -45,10 +45,16 @@ export const adhocGoal: GoalId = "adhoc";
  */
 export type ReservationId = string;
 
+/** The id that a reservation must have: one attempt, one reservation. */
+export function reservationIdOf(requestId: string, attempt: number): ReservationId {
+  return `${requestId}.${attempt}`;
+}
+
 export interface Reservation {
+  /** `reservationIdOf(requestId, attempt)`; any other is answered `unavailable`. */
   readonly id: ReservationId;
   readonly requestId: string;
-  /** 1 for the first upstream call of a request, 2 for the next … `requestId` and `attempt` together are unique. */
+  /** 1 for the first upstream call of a request, 2 for the next … */
   readonly attempt: number;
   readonly goal: GoalId;
   readonly modelKey: string;

@@ -14,7 +14,7 @@ import {
   type ReservationRow,
 } from "./books.ts";
 import type { ReservationId } from "./ledger.ts";
-import { type Due, type Store, StoreFailure } from "./store.ts";
+import type { Due, Store } from "./store.ts";
 
 /** The books in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
 export class MemoryStore implements Store {
@@ -25,7 +25,6 @@ export class MemoryStore implements Store {
   /** What retention has removed from `spent`, by account. */
   readonly carried = new Map<AccountId, number>();
   readonly nodes = new Map<string, { epoch: number; heartbeatMs: number }>();
-  private readonly attempts = new Set<string>();
   private day: UtcDay = "";
   private readonly clock: Clock;
 
@@ -50,13 +49,7 @@ export class MemoryStore implements Store {
       reservation: (id: ReservationId) => this.reservations.get(id),
     };
     const { reply, changes } = decideBatch(batch, view, { nowMs: this.clock.now(), day: this.today() });
-    for (const row of changes.inserted) {
-      if (this.attempts.has(attemptOf(row))) throw new StoreFailure("conflict", "this attempt is reserved already");
-    }
-    for (const row of changes.inserted) {
-      this.attempts.add(attemptOf(row));
-      this.reservations.set(row.id, row);
-    }
+    for (const row of changes.inserted) this.reservations.set(row.id, row);
     for (const { after } of changes.updated) this.reservations.set(after.id, after);
     for (const { after } of changes.accounts) this.accounts.set(after.id, after);
     this.entries.push(...changes.entries);
@@ -98,7 +91,6 @@ export class MemoryStore implements Store {
       if (removed >= limit) break;
       if (row.closedMs === null || row.closedMs >= before) continue;
       this.reservations.delete(row.id);
-      this.attempts.delete(attemptOf(row));
       for (const id of [row.goalAccount, row.dayAccount]) {
         this.carried.set(id, (this.carried.get(id) ?? 0) + chargedOf(row));
       }
@@ -123,10 +115,6 @@ export class MemoryStore implements Store {
     if (row.nodeId === self.id) return row.nodeEpoch < self.epoch;
     return owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeSilentMs;
   }
-}
-
-function attemptOf(row: ReservationRow): string {
-  return `${row.attempt} ${row.requestId}`;
 }
 
 /** What is wrong with books that must balance; empty when they do. */

@@ -6,21 +6,47 @@ import {
   type AccountRow,
   type Batch,
   type BatchReply,
+  type Changes,
   decideBatch,
   type EntryRow,
   emptyAccount,
   expiryGraceMs,
+  isOpen,
   type NodeIdentity,
   nodeSilentMs,
+  type Operation,
   type ReservationRow,
 } from "./books.ts";
 import type { ReservationId } from "./ledger.ts";
 import { type Due, StoreFailure } from "./store.ts";
 
-/** The books in an SQLite file. Synchronous: runs in a worker thread, so that a slow disk never holds up the gateway. */
+/** Rows kept in memory; beyond this many all are let go, and read again as they are needed. */
+const maxKnown = 50_000;
+/** Rows that retention looks at before it looks whether it has enough. */
+const pruneLook = 500;
+
+/** A reservation with its place in the file. */
+interface Known {
+  row: ReservationRow;
+  readonly seq: number;
+  lastEntry: number;
+}
+
+/**
+ * The books in an SQLite file. Synchronous: runs in a worker thread, so that a slow disk never holds up the gateway.
+ * What this connection has read or written it keeps in memory for as long as no other connection has changed the file
+ * (`PRAGMA data_version`, looked at under the write lock), so a batch mostly only writes.
+ */
 export class SqliteBooks {
   private readonly db: Database;
   private readonly statements: ReturnType<typeof prepare>;
+  /** The file as this connection knows it; undefined: not at all. */
+  private version: number | undefined;
+  private day: UtcDay | undefined;
+  private readonly accounts = new Map<AccountId, AccountRow>();
+  private readonly reservations = new Map<ReservationId, Known>();
+  private lastReservation = 0;
+  private lastEntry = 0;
 
   constructor(path: string) {
     this.db = openSqlite(path);
@@ -36,35 +62,114 @@ export class SqliteBooks {
   }
 
   commit(batch: Batch, nowMs: number): BatchReply {
-    return this.transaction(() => {
-      const { statements } = this;
-      const view = {
-        account: (id: AccountId) => statements.account.get(id) ?? emptyAccount(id),
-        reservation: (id: ReservationId) => {
-          const row = statements.reservation.get(id);
-          return row === null ? undefined : { ...row, dispatched: row.dispatched === 1 };
-        },
-      };
-      const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.today(nowMs) });
-      for (const row of changes.inserted) insertReservation(statements, row);
-      for (const { before, after } of changes.updated) {
-        const { changes: count } = statements.updateReservation.run(
-          after.state,
-          after.actual,
-          after.source,
-          after.dispatched ? 1 : 0,
-          after.closedMs,
-          after.id,
-          before.state,
-        );
-        if (count !== 1) throw new StoreFailure("conflict", `reservation ${after.id} is not ${before.state}`);
-      }
-      for (const entry of changes.entries) insertEntry(statements, entry);
-      for (const { after } of changes.accounts) {
-        statements.writeAccount.run(after.id, after.held, after.spent, after.overrun, after.hard);
-      }
-      return reply;
-    });
+    // Nearly every id that is reserved is new. That is taken for granted first: its insert fails if it is not so, and
+    // a refusal, which inserts nothing, is believed only after a look.
+    const fresh = new Set<ReservationId>();
+    for (const operation of batch.operations) if (operation.kind === "reserve") fresh.add(operation.reservation.id);
+    for (const operation of batch.operations) if (operation.kind !== "reserve") fresh.delete(idOf(operation));
+    try {
+      const reply = this.transaction(() => this.write(batch, nowMs, fresh));
+      if (reply !== undefined) return reply;
+    } catch (error) {
+      if (!(error instanceof StoreFailure) || error.kind !== "conflict" || fresh.size === 0) throw error;
+    }
+    const reply = this.transaction(() => this.write(batch, nowMs, new Set()));
+    if (reply === undefined) throw new Error("nothing was taken for granted");
+    return reply;
+  }
+
+  /** Undefined, with nothing written, when an id in `fresh` is in the books after all. */
+  private write(batch: Batch, nowMs: number, fresh: ReadonlySet<ReservationId>): BatchReply | undefined {
+    this.refresh();
+    const view = {
+      account: (id: AccountId) => this.account(id),
+      reservation: (id: ReservationId) =>
+        (this.reservations.get(id) ?? (fresh.has(id) ? undefined : this.lookUp(id)))?.row,
+    };
+    const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.today(nowMs) });
+    for (const [index, operation] of batch.operations.entries()) {
+      if (reply.replies[index]?.kind !== "refused" || operation.kind !== "reserve") continue;
+      const { id } = operation.reservation;
+      if (fresh.has(id) && this.lookUp(id) !== undefined) return undefined;
+    }
+    this.apply(changes);
+    return reply;
+  }
+
+  private apply({ inserted, updated, entries, accounts }: Changes): void {
+    const { statements } = this;
+    for (const row of inserted) {
+      this.lastReservation += 1;
+      this.reservations.set(row.id, { row, seq: this.lastReservation, lastEntry: 0 });
+    }
+    for (const entry of entries) {
+      const known = this.known(entry.reservationId);
+      this.lastEntry += 1;
+      insertEntry(statements, entry, this.lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
+      known.lastEntry = this.lastEntry;
+    }
+    for (const row of inserted) insertReservation(statements, row, this.known(row.id));
+    for (const { before, after } of updated) {
+      const known = this.known(after.id);
+      const { changes: count } = statements.updateReservation.run(
+        after.state,
+        after.actual,
+        after.source,
+        after.dispatched ? 1 : 0,
+        after.closedMs,
+        known.lastEntry,
+        known.seq,
+        before.state,
+      );
+      if (count !== 1) throw new StoreFailure("conflict", `reservation ${after.id} is not ${before.state}`);
+      if (isOpen(after.state)) known.row = after;
+      else this.reservations.delete(after.id);
+    }
+    for (const { after } of accounts) {
+      statements.writeAccount.run(after.id, after.held, after.spent, after.overrun, after.hard);
+      this.accounts.set(after.id, after);
+    }
+  }
+
+  /** Forgets what another connection may have changed. Under the write lock, so nothing changes from here on. */
+  private refresh(): void {
+    const version = this.statements.version.get()?.data_version;
+    const full = this.accounts.size > maxKnown || this.reservations.size > maxKnown;
+    if (version !== undefined && version === this.version && !full) return;
+    this.forget();
+    this.version = version;
+    this.lastReservation = this.statements.lastReservation.get()?.seq ?? 0;
+    this.lastEntry = this.statements.lastEntry.get()?.seq ?? 0;
+  }
+
+  private forget(): void {
+    this.version = undefined;
+    this.day = undefined;
+    this.accounts.clear();
+    this.reservations.clear();
+  }
+
+  private account(id: AccountId): AccountRow {
+    const known = this.accounts.get(id);
+    if (known !== undefined) return known;
+    const row = this.statements.account.get(id) ?? emptyAccount(id);
+    this.accounts.set(id, row);
+    return row;
+  }
+
+  private lookUp(id: ReservationId): Known | undefined {
+    const stored = this.statements.reservation.get(id);
+    if (stored === null) return undefined;
+    const { seq, lastEntry, dispatched, ...rest } = stored;
+    const known = { row: { ...rest, dispatched: dispatched === 1 }, seq, lastEntry };
+    this.reservations.set(id, known);
+    return known;
+  }
+
+  private known(id: ReservationId): Known {
+    const known = this.reservations.get(id);
+    if (known === undefined) throw new Error(`reservation ${id} written before it was read`);
+    return known;
   }
 
   beat(node: NodeIdentity, nowMs: number): void {
@@ -94,18 +199,31 @@ export class SqliteBooks {
     return this.transaction(() => {
       const { statements } = this;
       const before = nowMs - Math.max(retentionMs, expiryGraceMs);
-      const ids = statements.prunable.all(before, limit).map(({ id }) => id);
-      if (ids.length > 0) {
-        const list = JSON.stringify(ids);
-        statements.carry.run(list);
-        statements.pruneEntries.run(list);
-        statements.pruneReservations.run(list);
-      }
-      const day = utcDayOf(before);
-      statements.pruneAccounts.run({ day });
+      const old = JSON.stringify(this.prunable(before, limit, nowMs));
+      statements.carry.run(old);
+      statements.pruneEntries.run(old);
+      const { changes } = statements.pruneReservations.run(old);
+      statements.pruneAccounts.run({ day: utcDayOf(before) });
       statements.pruneNodes.run({ before });
-      return ids.length;
+      this.forget();
+      return changes;
     });
+  }
+
+  /** Reservations lie in the order of their making: the old ones come first, and the search ends at the first young one. */
+  private prunable(before: number, limit: number, nowMs: number): number[] {
+    const found: number[] = [];
+    for (let after = 0; ; ) {
+      const rows = this.statements.oldest.all(after, pruneLook);
+      for (const { seq, createdMs, closedMs } of rows) {
+        after = seq;
+        if (closedMs !== null && closedMs < before) found.push(seq);
+        // Made in the future by a clock that was ahead: says nothing of those behind it.
+        else if (createdMs >= before && createdMs <= nowMs) return found;
+        if (found.length === limit) return found;
+      }
+      if (rows.length < pruneLook) return found;
+    }
   }
 
   close(): void {
@@ -114,20 +232,25 @@ export class SqliteBooks {
 
   /** Today, or the newest day seen where the clock was set back; a new day is written down. */
   private today(nowMs: number): UtcDay {
-    const latest = this.statements.day.get()?.day;
-    const day = this.latestDay(nowMs);
-    if (latest !== day) this.statements.setDay.run(day);
-    return day;
+    this.day ??= this.statements.day.get()?.day ?? "";
+    const today = utcDayOf(nowMs);
+    if (this.day < today) {
+      this.statements.setDay.run(today);
+      this.day = today;
+    }
+    return this.day;
   }
 
   private transaction<T>(work: () => T): T {
     return this.guarded(() => {
-      this.db.run("BEGIN IMMEDIATE");
+      const { begin, commit } = this.statements;
+      begin.run();
       try {
         const result = work();
-        this.db.run("COMMIT");
+        commit.run();
         return result;
       } catch (error) {
+        this.forget();
         if (this.db.inTransaction) this.db.run("ROLLBACK");
         throw error;
       }
@@ -154,35 +277,51 @@ function failureOf(error: unknown): unknown {
   return new StoreFailure("again", `${code}: ${error.message}`);
 }
 
-type Stored<T> = Omit<T, "dispatched"> & { readonly dispatched: number };
+interface StoredReservation extends Omit<ReservationRow, "dispatched"> {
+  readonly seq: number;
+  readonly lastEntry: number;
+  readonly dispatched: number;
+}
 
 const accountColumns = `id, held, spent, overrun, hard, own_hard AS "ownHard"`;
 const isDayAccount = `(id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')`;
 
+/** Every entry of the reservations whose places are given as a JSON array. */
+const oldEntries = `WITH RECURSIVE old (reservation, entry) AS (
+  SELECT r.seq, r.last_entry FROM reservation r WHERE r.seq IN (SELECT value FROM json_each(?1))
+  UNION ALL
+  SELECT old.reservation, e.previous FROM old JOIN ledger_entry e ON e.seq = old.entry WHERE e.previous IS NOT NULL)`;
+
 function prepare(db: Database) {
   return {
+    begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
+    commit: db.query<unknown, []>("COMMIT"),
+    version: db.query<{ data_version: number }, []>("PRAGMA data_version"),
+    lastReservation: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM reservation"),
+    lastEntry: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_entry"),
     account: db.query<AccountRow, [string]>(`SELECT ${accountColumns} FROM account WHERE id = ?`),
     writeAccount: db.query<unknown, [string, number, number, number, number | null]>(
       `INSERT INTO account (id, held, spent, overrun, hard) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET held = excluded.held, spent = excluded.spent, overrun = excluded.overrun, hard = excluded.hard`,
     ),
-    reservation: db.query<Stored<ReservationRow>, [string]>(
-      `SELECT id, request_id AS requestId, attempt, goal_account AS goalAccount, day_account AS dayAccount, hold, actual,
+    reservation: db.query<StoredReservation, [string]>(
+      `SELECT seq, last_entry AS lastEntry, id, request_id AS requestId, attempt, goal_account AS goalAccount, day_account AS dayAccount, hold, actual,
          source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch, dispatched, created_ms AS createdMs,
          expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),
     insertReservation: db.query<unknown, (string | number | null)[]>(
-      `INSERT INTO reservation (id, request_id, attempt, goal_account, day_account, hold, actual, source, state, model,
-         node_id, node_epoch, dispatched, created_ms, expires_ms, closed_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO reservation (seq, last_entry, id, request_id, attempt, goal_account, day_account, hold, actual, source,
+         state, model, node_id, node_epoch, dispatched, created_ms, expires_ms, closed_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     updateReservation: db.query<unknown, (string | number | null)[]>(
-      `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ? WHERE id = ? AND state = ?`,
+      `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ?, last_entry = ?
+       WHERE seq = ? AND state = ?`,
     ),
-    insertEntry: db.query<unknown, (string | number)[]>(
-      `INSERT INTO ledger_entry (reservation_id, event, held, spent, overrun, reason, node_id, at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    insertEntry: db.query<unknown, (string | number | null)[]>(
+      `INSERT INTO ledger_entry (seq, previous, reservation_id, event, held, spent, overrun, reason, node_id, at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
     setDay: db.query<unknown, [string]>(
@@ -202,27 +341,25 @@ function prepare(db: Database) {
                ELSE n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= $silent END))
        ORDER BY r.expires_ms LIMIT $limit`,
     ),
-    prunable: db.query<{ id: string }, [number, number]>(
-      "SELECT id FROM reservation WHERE closed_ms IS NOT NULL AND closed_ms < ? ORDER BY closed_ms LIMIT ?",
+    oldest: db.query<{ seq: number; createdMs: number; closedMs: number | null }, [number, number]>(
+      `SELECT seq, created_ms AS createdMs, closed_ms AS closedMs FROM reservation WHERE seq > ? ORDER BY seq LIMIT ?`,
     ),
     carry: db.query<unknown, [string]>(
-      `UPDATE account SET carried_spent = carried_spent + gone.spent, carried_overrun = carried_overrun + gone.overrun
+      `${oldEntries} UPDATE account SET carried_spent = carried_spent + gone.spent, carried_overrun = carried_overrun + gone.overrun
        FROM (SELECT account, sum(spent) AS spent, sum(overrun) AS overrun FROM (
                SELECT r.goal_account AS account, e.spent, e.overrun
-               FROM ledger_entry e JOIN reservation r ON r.id = e.reservation_id
-               WHERE r.id IN (SELECT value FROM json_each(?1))
+               FROM old JOIN ledger_entry e ON e.seq = old.entry JOIN reservation r ON r.seq = old.reservation
                UNION ALL
                SELECT r.day_account, e.spent, e.overrun
-               FROM ledger_entry e JOIN reservation r ON r.id = e.reservation_id
-               WHERE r.id IN (SELECT value FROM json_each(?1)))
+               FROM old JOIN ledger_entry e ON e.seq = old.entry JOIN reservation r ON r.seq = old.reservation)
              GROUP BY account) AS gone
        WHERE account.id = gone.account`,
     ),
     pruneEntries: db.query<unknown, [string]>(
-      "DELETE FROM ledger_entry WHERE reservation_id IN (SELECT value FROM json_each(?))",
+      `${oldEntries} DELETE FROM ledger_entry WHERE seq IN (SELECT entry FROM old)`,
     ),
     pruneReservations: db.query<unknown, [string]>(
-      "DELETE FROM reservation WHERE id IN (SELECT value FROM json_each(?))",
+      "DELETE FROM reservation WHERE seq IN (SELECT value FROM json_each(?))",
     ),
     pruneAccounts: db.query<unknown, { day: string }>(
       `DELETE FROM account WHERE ${isDayAccount} AND substr(id, -10) < $day AND held = 0
@@ -235,8 +372,18 @@ function prepare(db: Database) {
   };
 }
 
-function insertReservation(statements: ReturnType<typeof prepare>, row: ReservationRow): void {
+function idOf(operation: Exclude<Operation, { kind: "reserve" }>): ReservationId {
+  return operation.kind === "resolve" ? operation.resolution.id : operation.id;
+}
+
+function insertReservation(
+  statements: ReturnType<typeof prepare>,
+  row: ReservationRow,
+  { seq, lastEntry }: Known,
+): void {
   statements.insertReservation.run(
+    seq,
+    lastEntry,
     row.id,
     row.requestId,
     row.attempt,
@@ -256,8 +403,15 @@ function insertReservation(statements: ReturnType<typeof prepare>, row: Reservat
   );
 }
 
-function insertEntry(statements: ReturnType<typeof prepare>, entry: EntryRow): void {
+function insertEntry(
+  statements: ReturnType<typeof prepare>,
+  entry: EntryRow,
+  seq: number,
+  previous: number | null,
+): void {
   statements.insertEntry.run(
+    seq,
+    previous,
     entry.reservationId,
     entry.event,
     entry.held,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
-import type { GoalId, ReserveReply, Resolution } from "#ledger/ledger.ts";
+import { type GoalId, type ReserveReply, type Resolution, reservationIdOf } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -102,7 +102,7 @@ export async function execute(
     }
     const startedMs = ports.clock.monotonic();
     const attempt: OpenAttempt = {
-      id: `${order.decisionId}.${order.firstAttempt + sent}`,
+      id: reservationIdOf(order.decisionId, order.firstAttempt + sent),
       model,
       purpose: order.purpose,
       hold: order.holdFor(model),

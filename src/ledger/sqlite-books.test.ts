@@ -1,0 +1,131 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sqliteMigrations } from "#db/migrations.ts";
+import { openSqlite } from "#db/sqlite.ts";
+import { nanoUsd } from "#domain/money.ts";
+import { audit } from "./audit.ts";
+import type { Operation, OperationReply } from "./books.ts";
+import { reservationOf } from "./ledger.contract.ts";
+import { SqliteBooks } from "./sqlite-books.ts";
+
+const now = Date.UTC(2026, 0, 15, 12);
+const dayMs = 86_400_000;
+
+describe("the books in an SQLite file", () => {
+  let folder: string;
+  let path: string;
+  const opened: SqliteBooks[] = [];
+  const open = () => {
+    const books = new SqliteBooks(path);
+    opened.push(books);
+    const node = books.join(`node-${opened.length}`, now);
+    return {
+      books,
+      say: (...operations: Operation[]): OperationReply["kind"][] =>
+        books.commit({ node, operations }, now).replies.map(({ kind }) => kind),
+    };
+  };
+  const inspect = async () => {
+    const db = new Database(path, { readonly: true });
+    const report = await audit(async (sql) => db.query<Record<string, unknown>, []>(sql).all(), now);
+    db.close();
+    return report;
+  };
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "smart-gateway-books-"));
+    path = join(folder, "gateway.db");
+  });
+  afterEach(() => {
+    for (const books of opened.splice(0)) books.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const reserve = (amount: number): Extract<Operation, { kind: "reserve" }> => ({
+    kind: "reserve",
+    reservation: reservationOf({ amount: nanoUsd(amount) }),
+  });
+  const settle = (id: string, actual: number): Operation => ({
+    kind: "resolve",
+    resolution: { id, kind: "settled", actual: nanoUsd(actual), source: "usage" },
+  });
+
+  test("are never decided from what another connection has changed meanwhile", async () => {
+    const one = open();
+    const two = open();
+    const first = reserve(600);
+    expect(one.say(first)).toEqual(["held"]);
+    expect(two.say(reserve(600))).toEqual(["refused"]);
+    expect(two.say(reserve(400))).toEqual(["held"]);
+    // To the first connection, 400 were still left when it last looked.
+    expect(one.say(reserve(1))).toEqual(["refused"]);
+    expect(two.say(settle(first.reservation.id, 100))).toEqual(["done"]);
+    expect(one.say(settle(first.reservation.id, 600), reserve(500))).toEqual(["done", "held"]);
+    expect((await inspect()).findings).toEqual([]);
+  });
+
+  test("are never decided from a batch that could not be written", async () => {
+    const { say } = open();
+    const first = reserve(600);
+    expect(say(first)).toEqual(["held"]);
+    const db = new Database(path);
+    db.run("CREATE TRIGGER full BEFORE INSERT ON ledger_entry BEGIN SELECT RAISE(ABORT, 'no more'); END");
+    expect(() => say(settle(first.reservation.id, 5), reserve(900))).toThrow("no more");
+    db.run("DROP TRIGGER full");
+    db.close();
+    expect(say(reserve(900))).toEqual(["refused"]);
+    expect(say(settle(first.reservation.id, 100), reserve(900))).toEqual(["done", "held"]);
+    expect((await inspect()).findings).toEqual([]);
+  });
+
+  test("tell an id that is used already from a new one, also in a batch with new ones", async () => {
+    const { say } = open();
+    const held = reserve(10);
+    const closed = reserve(20);
+    expect(say(held, closed)).toEqual(["held", "held"]);
+    say(settle(closed.reservation.id, 20));
+    // A connection that knows neither of them.
+    const other = open();
+    expect(other.say(reserve(1), held, reserve(1), closed)).toEqual(["held", "unavailable", "held", "unavailable"]);
+    expect(say(held, reserve(900), reserve(900))).toEqual(["held", "held", "refused"]);
+    expect((await inspect()).findings).toEqual([]);
+  });
+
+  test("of an earlier release go on: every row, every entry, and retention", async () => {
+    const before = openSqlite(
+      path,
+      sqliteMigrations.filter(({ version }) => version !== 2),
+    );
+    before.run(`INSERT INTO account (id, held, spent) VALUES ('goal/session/goal', 7, 45), ('day/2026-01-14', 7, 45);
+      INSERT INTO ledger_day VALUES (1, '2026-01-14');
+      INSERT INTO reservation VALUES
+        ('b.1', 'b', 1, 'goal/session/goal', 'day/2026-01-14', 50, 45, 'usage', 'CORRECTED', 'm', 'n', 1, 1, 5, 500, 700),
+        ('a.1', 'a', 1, 'goal/session/goal', 'day/2026-01-14', 7, NULL, NULL, 'UNRESOLVED', 'm', 'n', 1, 1, 6, 9000000000000, NULL);
+      INSERT INTO ledger_entry VALUES
+        ('b.1', 'admitted', 50, 0, 0, 'dispatched', 'n', 5), ('b.1', 'unresolved', 0, 0, 0, 'reset', 'n', 5),
+        ('b.1', 'expired_charged', -50, 50, 0, 'deadline', 'n', 600), ('b.1', 'corrected', 0, -5, 0, 'usage', 'n', 700),
+        ('a.1', 'admitted', 7, 0, 0, 'dispatched', 'n', 6), ('a.1', 'unresolved', 0, 0, 0, 'reset', 'n', 8);`);
+    before.close();
+    const { books, say } = open();
+    expect(await inspect()).toMatchObject({ reservations: 2, open: 1, entries: 6, findings: [] });
+    expect(say(settle("a.1", 6), settle("b.1", 45))).toEqual(["done", "done"]);
+    expect(books.prune(30 * dayMs, 500, now)).toBe(1);
+    expect(await inspect()).toMatchObject({ reservations: 1, open: 0, entries: 3, findings: [] });
+    expect(books.prune(30 * dayMs, 500, now + 31 * dayMs)).toBe(1);
+    expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
+  });
+
+  test("let go of as many as are asked for at a time, the oldest first", () => {
+    const { books, say } = open();
+    const made = Array.from({ length: 1_300 }, () => reserve(0));
+    say(...made);
+    // The first half stays open.
+    say(...made.slice(650).map(({ reservation }) => settle(reservation.id, 0)));
+    const later = now + 31 * dayMs;
+    expect(books.prune(30 * dayMs, 400, later)).toBe(400);
+    expect(books.prune(30 * dayMs, 400, later)).toBe(250);
+    expect(books.prune(30 * dayMs, 400, later)).toBe(0);
+  });
+});
