@@ -3,7 +3,7 @@ import { PostgresConnection } from "#db/postgres.ts";
 import { nanoUsd } from "#domain/money.ts";
 import { audit } from "#ledger/audit.ts";
 import type { LedgerEvent } from "#ledger/batched-ledger.ts";
-import type { Ledger, Reservation } from "#ledger/ledger.ts";
+import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
@@ -46,10 +46,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   let made = 0;
   function reservationOf(fields: Partial<Reservation> = {}): Reservation {
     made += 1;
-    const id = Bun.randomUUIDv7();
+    const requestId = Bun.randomUUIDv7();
     return {
-      id,
-      requestId: id,
+      id: reservationIdOf(requestId, 1),
+      requestId,
       attempt: 1,
       goal: `g${made % 3}`,
       modelKey: "m",
