@@ -1,6 +1,7 @@
 import { systemClock } from "#domain/system-clock.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { timerWheel } from "#domain/timers.ts";
+import { eachTurn } from "#domain/turn.ts";
 import { healthKeeper } from "#health/keeper.ts";
 import { openHealthStore } from "#health/open-health-store.ts";
 import { healthRegistry } from "#health/registry.ts";
@@ -162,10 +163,12 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       retryBudget: retryBudget(clock, () => current().policy.upstream),
       newId: () => Bun.randomUUIDv7(),
       config: current,
-      record: (record) => {
-        metrics.requestFinished(record);
-        log("request_finished", requestFields(record));
-      },
+      record: eachTurn((records) => {
+        for (const record of records) {
+          metrics.requestFinished(record);
+          log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
+        }
+      }),
     };
 
     const maxStreams = maxStreamsOf(readText);

@@ -1,3 +1,4 @@
+import { LightAborter } from "#domain/abort.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { Head, Refusal, Reply } from "#pipeline/reply.ts";
@@ -12,6 +13,8 @@ export interface ChatEndpoint {
   readonly ports: Ports;
   readonly maxRequestBytes: number;
   readonly streams: OpenStreams;
+  /** Resolves at the end of this turn of the event loop, for all requests that wait for it together. */
+  readonly turnEnds: () => Promise<void>;
   /** Lifts the time limit that a slow request body is under, once the body is in. */
   readonly bodyIsIn: (request: Request) => void;
 }
@@ -30,6 +33,8 @@ export async function chatEndpoint(
   if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
   if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
   endpoint.bodyIsIn(request);
+  // Requests that came in together go through the pipeline together; one that is alone does not wait.
+  if (endpoint.streams.count > 0) await endpoint.turnEnds();
   if (!saysJson(request.headers)) {
     return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
   }
@@ -46,7 +51,7 @@ export async function chatEndpoint(
     return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });
   }
 
-  const caller = new AbortController();
+  const caller = new LightAborter();
   if (request.signal.aborted) caller.abort();
   else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
   const open = endpoint.streams.enter(caller);
@@ -61,12 +66,11 @@ export async function chatEndpoint(
     open.close();
     return refuse(errorOf(reply));
   }
-  const headers = { ...common, ...headHeaders(reply) };
+  const headers = Object.assign(common, headHeaders(reply));
   if (reply.kind === "answer") {
     open.close();
-    return new Response(reply.body, {
-      headers: { ...headers, "content-type": "application/json" },
-    });
+    headers["content-type"] = "application/json";
+    return new Response(reply.body, { headers });
   }
   const { stream: rules } = ports.config().policy;
   const sse = openSse(reply.stream, {

@@ -131,7 +131,6 @@ type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 const longestExpansion = 24;
 
 function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing: GatewayFields): ChatRequest {
-  const bounds = [body["max_completion_tokens"], body["max_tokens"]].filter((bound) => typeof bound === "number");
   const streamOptions = body["stream_options"];
   return {
     requestId: input.requestId,
@@ -140,12 +139,18 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     body,
     ...(shape.longIntegers ? { spelled: JSON.parse(longIntegersQuoted(input.text)) } : {}),
     bodyBytes: input.bytes + shape.exponents * longestExpansion,
-    requestedOutputTokens: bounds.length === 0 ? null : Math.max(...bounds),
+    requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]),
     choices: typeof body["n"] === "number" ? body["n"] : 1,
     wantsUsage: isObject(streamOptions) && streamOptions["include_usage"] === true,
     routing,
     receivedAtMs: input.receivedAtMs,
   };
+}
+
+/** The larger of those that are numbers; null when none is. */
+function largerOf(a: Json | undefined, b: Json | undefined): number | null {
+  if (typeof a !== "number") return typeof b === "number" ? b : null;
+  return typeof b === "number" ? Math.max(a, b) : a;
 }
 
 type Problem = Extract<ParsedChat, { kind: "refused" }>;
@@ -318,21 +323,25 @@ function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Headers): Ga
   const sessionId = ids.session ?? metadata.session_id;
   const goalId = ids.ownGoal ?? ids.goal ?? metadata.goal_id;
   const taskId = ids.task ?? metadata.task_id;
-  return {
-    ...(sessionId != null && { sessionId }),
-    ...(goalId != null && { goalId }),
-    ...(taskId != null && { taskId }),
-    ...(metadata.repo_id != null && { repoId: metadata.repo_id }),
-    ...(metadata.sensitive != null && { sensitive: metadata.sensitive }),
-    ...(metadata.reasoning != null && { reasoning: isHigh(metadata.reasoning) ? "high" : "auto" }),
-    ...(metadata.routing != null && { routingHint: metadata.routing }),
+  // Field by field: spreading nothing for each absent one costs more than all of the checks.
+  const fields: { -readonly [name in keyof GatewayFields]: GatewayFields[name] } = {
     forcePro,
     scoutFirst,
-    ...(knownClass !== undefined && { failureClass: knownClass }),
-    ...(sameErrorCount !== undefined && { sameErrorCount: Number(sameErrorCount) }),
-    taskFields: metadata === noMetadata ? {} : taskFieldsIn(metadata),
+    taskFields: metadata === noMetadata ? noTaskFields : taskFieldsIn(metadata),
   };
+  if (sessionId != null) fields.sessionId = sessionId;
+  if (goalId != null) fields.goalId = goalId;
+  if (taskId != null) fields.taskId = taskId;
+  if (metadata.repo_id != null) fields.repoId = metadata.repo_id;
+  if (metadata.sensitive != null) fields.sensitive = metadata.sensitive;
+  if (metadata.reasoning != null) fields.reasoning = isHigh(metadata.reasoning) ? "high" : "auto";
+  if (metadata.routing != null) fields.routingHint = metadata.routing;
+  if (knownClass !== undefined) fields.failureClass = knownClass;
+  if (sameErrorCount !== undefined) fields.sameErrorCount = Number(sameErrorCount);
+  return fields;
 }
+
+const noTaskFields: GatewayFields["taskFields"] = {};
 
 function taskFieldsIn(metadata: z.infer<typeof Metadata>): GatewayFields["taskFields"] {
   return Object.fromEntries(metadataTaskFields.flatMap((key) => (metadata[key] == null ? [] : [[key, metadata[key]]])));

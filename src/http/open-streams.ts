@@ -1,3 +1,4 @@
+import type { Aborter } from "#domain/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { OpenSse } from "./sse-response.ts";
 
@@ -10,7 +11,7 @@ export interface OpenRequest {
 }
 
 interface Entry {
-  readonly caller: AbortController;
+  readonly caller: Aborter;
   sse: OpenSse | undefined;
   /** Where it stands in the list; -1 once it has left. */
   index: number;
@@ -39,7 +40,7 @@ export class OpenStreams {
   }
 
   /** A request begins; `caller` is what ends it before its time. */
-  enter(caller: AbortController): OpenRequest {
+  enter(caller: Aborter): OpenRequest {
     const entry: Entry = { caller, sse: undefined, index: this.#open.length };
     this.#open.push(entry);
     return {

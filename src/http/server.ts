@@ -1,4 +1,5 @@
 import { aliases, type RoutingDecision } from "#domain/routing.ts";
+import { eachTurn } from "#domain/turn.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
@@ -60,10 +61,14 @@ export function startServer(options: ServerOptions): HttpServer {
   const json = (body: unknown, common: Record<string, string>, status = 200): Response =>
     new Response(JSON.stringify(body), { status, headers: { ...common, "content-type": "application/json" } });
 
+  const goOn = eachTurn<() => void>((waiting) => {
+    for (const resolve of waiting) resolve();
+  });
   const endpoint = {
     ports,
     maxRequestBytes: options.maxRequestBytes,
     streams,
+    turnEnds: () => new Promise<void>(goOn),
     bodyIsIn: (request: Request) => server.timeout(request, 0),
   };
 

@@ -1,3 +1,4 @@
+import type { Aborter } from "#domain/abort.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { RedactedBody } from "#privacy/redaction.ts";
@@ -18,7 +19,7 @@ export interface Journey {
   readonly assessment: Assessment;
   readonly story: Story;
   /** Aborted when the caller leaves; whatever runs for the request then stops. */
-  readonly caller: AbortController;
+  readonly caller: Aborter;
   /** Monotonic milliseconds at which the request must be over. */
   readonly deadlineMs: number;
 }
@@ -27,7 +28,7 @@ export interface Journey {
  * The way of one chat request. Assess, decide, perhaps ask the scout, execute, settle: each is a file or folder beside
  * this one. Never throws for anything a caller or an upstream can do.
  */
-export async function handleChat(request: ChatRequest, ports: Ports, caller: AbortController): Promise<Reply> {
+export async function handleChat(request: ChatRequest, ports: Ports, caller: Aborter): Promise<Reply> {
   const configuration = ports.config();
   ports.retryBudget.countRequest();
   const story = new Story(request, ports.newId(), ports.clock, ports.record);

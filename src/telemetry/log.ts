@@ -119,7 +119,8 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   task_failed: "error",
 };
 
-export type Log = <E extends LogEvent>(event: E, fields: LogEvents[E]) => void;
+/** `atMs` (milliseconds since the epoch) is for what is logged later than it happened. */
+export type Log = <E extends LogEvent>(event: E, fields: LogEvents[E], atMs?: number) => void;
 
 export interface ClosableLog extends Log {
   /** Writes out what is buffered. */
@@ -144,19 +145,19 @@ export function createLog(options: LogOptions): ClosableLog {
   const { write, flush } = output(options);
   const threshold = logLevels.indexOf(options.level);
   const line = options.format === "pretty" ? prettyLines(options) : jsonLines(options);
-  const log: Log = (event, fields) => {
-    if (logLevels.indexOf(levels[event]) >= threshold) write(line(event, fields));
+  const log: Log = (event, fields, atMs = Date.now()) => {
+    if (logLevels.indexOf(levels[event]) >= threshold) write(line(event, fields, atMs));
   };
   return Object.assign(log, { flush });
 }
 
-type Line = (event: LogEvent, fields: object) => string;
+type Line = (event: LogEvent, fields: object, atMs: number) => string;
 
 /** What precedes the time is the same on every line of an event; `fields` are flat, so one `stringify` makes the rest. */
 function jsonLines({ nodeId }: LogOptions): Line {
   const node = nodeId === undefined ? "" : `"node":${JSON.stringify(logId(nodeId))},`;
-  return (event, fields) => {
-    const head = `{"level":"${levels[event]}",${node}"event":"${event}","time":"${new Date().toISOString()}"`;
+  return (event, fields, atMs) => {
+    const head = `{"level":"${levels[event]}",${node}"event":"${event}","time":"${new Date(atMs).toISOString()}"`;
     const rest = JSON.stringify(fields);
     return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
   };
@@ -164,8 +165,8 @@ function jsonLines({ nodeId }: LogOptions): Line {
 
 function prettyLines({ destination }: LogOptions): Line {
   const color = destination === undefined && !process.env["NO_COLOR"];
-  return (event, fields) =>
-    prettyLine({ time: new Date(), level: levels[event], event, fields: Object.entries(fields), color });
+  return (event, fields, atMs) =>
+    prettyLine({ time: new Date(atMs), level: levels[event], event, fields: Object.entries(fields), color });
 }
 
 /** The log fields of an error: its name, code and where in our code it arose; never its message. */

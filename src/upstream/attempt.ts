@@ -1,3 +1,4 @@
+import type { Aborted } from "#domain/abort.ts";
 import type { Clock, Timers } from "#domain/time.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";
 import { transportFailure } from "./failures.ts";
@@ -12,14 +13,14 @@ export class Attempt {
   readonly startedAt: number;
   readonly deadlines: Deadlines;
   readonly #controller = new AbortController();
-  readonly #signal: AbortSignal;
+  readonly #signal: Aborted;
   readonly #timers: Timers;
   readonly #onAbort = () => this.stop({ kind: "aborted" });
   #stopped: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase } | undefined;
   /** Headers of an answer have come. */
   answered = false;
 
-  constructor(call: UpstreamCall, signal: AbortSignal, clock: Clock, timers: Timers) {
+  constructor(call: UpstreamCall, signal: Aborted, clock: Clock, timers: Timers) {
     this.call = call;
     this.#signal = signal;
     this.#timers = timers;

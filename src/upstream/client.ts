@@ -1,3 +1,4 @@
+import type { Aborted } from "#domain/abort.ts";
 import type { Json, JsonObject } from "#domain/chat.ts";
 import { retryAfterMs } from "#domain/retry-after.ts";
 import type { Clock, Timers } from "#domain/time.ts";
@@ -57,7 +58,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
   const now = () => clock.monotonic();
   const reach = options.reach ?? (behindProxy(url) ? undefined : tcpReach(url, timers));
 
-  async function send(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamReply> {
+  async function send(call: UpstreamCall, signal: Aborted): Promise<UpstreamReply> {
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
     }

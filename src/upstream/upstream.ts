@@ -1,3 +1,4 @@
+import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/tokens.ts";
@@ -8,7 +9,7 @@ export interface Upstream {
    * Posts one chat completion. Resolves when the answer is known to be good so far: a whole JSON answer, or a stream whose
    * first meaningful event has come; otherwise a failure. Never rejects. `signal` aborts the call in any phase, at once.
    */
-  send(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamReply>;
+  send(call: UpstreamCall, signal: Aborted): Promise<UpstreamReply>;
 }
 
 export interface UpstreamCall {

@@ -68,13 +68,17 @@ export function assess(
     estimated_tool_depth: 0,
     ...fieldsSaid,
     kind,
-    metadata: {
-      ...(said.routingHint !== undefined && { routing: said.routingHint }),
-      ...(said.scoutFirst && { scout: true }),
-      ...(said.repoId !== undefined && { repo_id: said.repoId }),
-    },
+    metadata: metadataOf(said),
   };
   return { task, runtime, size: sizeOf(request, redactions) };
+}
+
+function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"]): RoutingTask["metadata"] {
+  const metadata: RoutingTask["metadata"] = {};
+  if (routingHint !== undefined) metadata["routing"] = routingHint;
+  if (scoutFirst) metadata["scout"] = true;
+  if (repoId !== undefined) metadata["repo_id"] = repoId;
+  return metadata;
 }
 
 /** A goal is `session/goal`; requests without a goal share `adhoc`, also within a session, so that caps keep biting. */

@@ -68,6 +68,11 @@ function shapeOf(text: string) {
   let lastInk = 0;
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 10;
+    // Most of most texts: a small letter inside a line.
+    if (code >= 97 && code <= 122 && !atLineStart) {
+      last = lastInk = code;
+      continue;
+    }
     if (code === 10) {
       if (!atLineStart) {
         if ((brackets >= 2 && codeEnd.has(lastInk)) || (indent >= 2 && brackets >= 2)) codeLines++;

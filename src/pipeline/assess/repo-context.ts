@@ -20,7 +20,8 @@ export function repoContextIn(conversation: Conversation, messages: readonly Cha
   const { tools, calls, system, ask } = conversation;
   if (tools.some(worksInRepository) || calls.some(({ name }) => worksInRepository(name))) return true;
   if (agentPrompt.test(system)) return true;
-  if (pathOfCode.test(ask.slice(0, 2_000))) return true;
+  const beginning = ask.slice(0, 2_000);
+  if (beginning.includes("/") && pathOfCode.test(beginning)) return true;
   return messages
     .slice(-messagesSearched)
     .some((message) => hasDiff(textOf(message["content"]).slice(0, charactersSearched)));

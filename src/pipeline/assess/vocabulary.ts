@@ -201,6 +201,13 @@ function packed(root: Node) {
 /** 0: between words, 1: part of a word, 2: a character that counts as a word by itself. */
 const classOf = new Uint8Array(0x10000);
 for (let code = 0; code < classOf.length; code++) classOf[code] = isDense(code) ? 2 : isWordCode(code) ? 1 : 0;
+// Capitals are read as their small letters, so that no text need be copied to be read.
+for (let code = 0; code < classOf.length; code++) {
+  const small = String.fromCharCode(code).toLowerCase();
+  if (small.length > 1 || small.charCodeAt(0) === code) continue;
+  symbolOf[code] = symbolOf[small.charCodeAt(0)] ?? 0;
+  classOf[code] = classOf[small.charCodeAt(0)] ?? 0;
+}
 
 /** What topics a text speaks of, how often, and where it first does. */
 export interface TopicCounts {
@@ -212,21 +219,23 @@ export interface TopicCounts {
   first(topic: Topic): number;
 }
 
-/** Bits by which words already seen are known; a power of two. */
+/** Bits by which words already seen are known; a power of two. Scratch, clean between two texts. */
 const seenBits = 4_096;
+const seen = new Uint32Array(seenBits / 32);
+/** What stands for a topic that does not occur; no text that is read has so many words. */
+const nowhere = 0xffff;
 
 /** Counts the vocabulary's terms in one pass over a text, which the caller keeps short. Longest term wins at each word. */
 export function topicCountsOf(text: string): TopicCounts {
-  const lower = text.toLowerCase();
   const counts = new Uint16Array(topics.length);
-  const firsts = new Float64Array(topics.length).fill(Number.POSITIVE_INFINITY);
-  const seen = new Uint32Array(seenBits / 32);
+  const firsts = new Uint16Array(topics.length).fill(nowhere);
+  seen.fill(0);
   let words = 0;
   let distinctWords = 0;
   let before = 0;
   let hash = 0;
-  for (let at = 0; at <= lower.length; at++) {
-    const code = at < lower.length ? lower.charCodeAt(at) : 32;
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 32;
     const kind = classOf[code] ?? 0;
     if (before !== 0 && (kind !== 1 || before === 2)) {
       // A word has ended: is it new? Two words in one bit are rare enough at the lengths that are read.
@@ -239,13 +248,16 @@ export function topicCountsOf(text: string): TopicCounts {
       }
       hash = 0;
     }
-    if (kind !== 0) hash = Math.imul(hash ^ code, 0x01000193) + code;
+    if (kind !== 0) {
+      const letter = code >= 65 && code <= 90 ? code + 32 : code;
+      hash = Math.imul(hash ^ letter, 0x01000193) + letter;
+    }
     if (kind !== 0 && (kind === 2 || before !== 1)) {
-      const found = longestTerm(lower, at);
+      const found = longestTerm(text, at);
       if (found !== undefined) {
         for (const number of found) {
           counts[number] = (counts[number] ?? 0) + 1;
-          if (firsts[number] === Number.POSITIVE_INFINITY) firsts[number] = words;
+          if (firsts[number] === nowhere) firsts[number] = Math.min(words, nowhere - 1);
         }
       }
       words++;
@@ -256,7 +268,10 @@ export function topicCountsOf(text: string): TopicCounts {
     words,
     distinctWords,
     count: (topic) => counts[placeOf.get(topic) ?? 0] ?? 0,
-    first: (topic) => firsts[placeOf.get(topic) ?? 0] ?? Number.POSITIVE_INFINITY,
+    first: (topic) => {
+      const first = firsts[placeOf.get(topic) ?? 0] ?? nowhere;
+      return first === nowhere ? Number.POSITIVE_INFINITY : first;
+    },
   };
 }
 

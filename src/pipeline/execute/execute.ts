@@ -1,3 +1,4 @@
+import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
@@ -64,12 +65,7 @@ export interface Commitment {
  * The one retry loop: reserves, calls, and on failure repeats or moves down the chain, until an answer begins, nothing
  * more may be tried, or the caller leaves. A failed attempt is closed in the same ledger entry that opens the next one.
  */
-export async function execute(
-  order: Order,
-  ports: Ports,
-  signal: AbortSignal,
-  commitment: Commitment,
-): Promise<Execution> {
+export async function execute(order: Order, ports: Ports, signal: Aborted, commitment: Commitment): Promise<Execution> {
   const { policy } = order.configuration;
   const rules = policy.upstream;
   const attempts: AttemptRecord[] = [];
@@ -230,7 +226,7 @@ function repeatAfterMs(failure: UpstreamFailure, sent: number, order: Order, por
 }
 
 /** Waits; false when the caller left meanwhile. */
-function pause(waitMs: number, ports: Ports, signal: AbortSignal): Promise<boolean> {
+function pause(waitMs: number, ports: Ports, signal: Aborted): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(false);
     const onAbort = () => {

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "bun:test";
+import { LightAborter } from "./abort.ts";
+
+describe("a light aborter", () => {
+  test("calls each listener once, in order, however often it is aborted", () => {
+    const aborter = new LightAborter();
+    const called: string[] = [];
+    aborter.signal.addEventListener("abort", () => called.push("first"));
+    aborter.signal.addEventListener("abort", () => called.push("second"));
+    expect(aborter.signal.aborted).toBe(false);
+    aborter.abort();
+    aborter.abort();
+    expect(aborter.signal.aborted).toBe(true);
+    expect(called).toEqual(["first", "second"]);
+  });
+
+  test("forgets a listener that is removed, also while it is aborting, and takes none afterwards", () => {
+    const aborter = new LightAborter();
+    const called: string[] = [];
+    const removed = () => called.push("removed");
+    aborter.signal.addEventListener("abort", removed);
+    aborter.signal.removeEventListener("abort", removed);
+    aborter.signal.removeEventListener("abort", removed);
+    aborter.signal.addEventListener("abort", () => {
+      called.push("kept");
+      aborter.signal.addEventListener("abort", () => called.push("late"));
+    });
+    aborter.abort();
+    aborter.abort();
+    expect(called).toEqual(["kept"]);
+  });
+});

@@ -1,0 +1,42 @@
+/** What is used of `AbortSignal` here; the runtime's own signals fit, too. */
+export interface Aborted {
+  readonly aborted: boolean;
+  addEventListener(type: "abort", listener: () => void, options?: { once: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/** What is used of `AbortController` here. */
+export interface Aborter {
+  readonly signal: Aborted;
+  abort(): void;
+}
+
+/**
+ * An `AbortController` in a few words of memory. One stands behind every request, and the runtime's own, with its signal
+ * and event listeners outside of the JavaScript heap, costs several times as much. Listeners are called once.
+ */
+export class LightAborter implements Aborter, Aborted {
+  aborted = false;
+  #listeners: (() => void)[] = [];
+
+  get signal(): Aborted {
+    return this;
+  }
+
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener();
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    if (!this.aborted) this.#listeners.push(listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
+}
