@@ -99,6 +99,16 @@ const adversarial: Record<string, (size: number) => string> = {
   "curl -u ": (n) => "curl -u ".repeat(n / 8),
   "@tcp(": (n) => "a:b@tcp(".repeat(n / 8),
   "short base64": (n) => `${Buffer.from("hello world this is text").toString("base64")} `.repeat(n / 33),
+  samlresponse: (n) => "samlresponse=".repeat(n / 13),
+  "saml messages": (n) => `${Buffer.from("<samlp:Response xmlns:samlp=").toString("base64")} `.repeat(n / 39),
+  "wrapped saml message": (n) =>
+    `${Buffer.from(`<samlp:Response a="urn:oasis:names:tc:SAML">`).toString("base64").slice(0, 56)}\n`.repeat(n / 57),
+  "heads of tables": (n) => "| password | token |\n".repeat(n / 21),
+  "columns of a table": (n) => "password,token\n1,2\n".repeat(n / 19),
+  "literals joined": (n) => '"ghp_abcdefgh" + '.repeat(n / 17),
+  "soft line breaks": (n) => "ghp_abcdefghijklm=\n".repeat(n / 19),
+  "hex of text": (n) => `${Buffer.from("password=correct-horse").toString("hex")} `.repeat(n / 45),
+  "/user:": (n) => "net use /user:a ".repeat(n / 16),
   placeholders: (n) => "[REDACTED:a:1]".repeat(n / 14),
 };
 

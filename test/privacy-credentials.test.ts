@@ -115,6 +115,8 @@ describe("the rules", () => {
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const password = `Velvet${"&"}8997`;
+/** Letters and digits in turn. */
+const drawnKey = (length: number) => Array.from({ length }, (_, i) => "q7kz3mW9pX2v"[(i * i + i * 5) % 12]).join("");
 const key = `d96ehmwwc620t9${"hzhkn7ph8o"}`;
 
 describe("a token is found", () => {
@@ -128,6 +130,13 @@ describe("a token is found", () => {
     "in JSON in JSON": (s) => JSON.stringify({ a: JSON.stringify({ b: s }) }),
     "in base64": (s) => `see ${Buffer.from(`GITHUB_TOKEN=${s}\n`).toString("base64")}`,
     "glued to a word": (s) => `prefix${s}`,
+    "in the path of an address": (s) => `https://api.test/bot${s}/getMe`,
+    "cut into two literals": (s) => `const t = "${s.slice(0, 12)}" + "${s.slice(12)}";`,
+    "cut into three literals in three lines": (s) =>
+      `t = ("${s.slice(0, 4)}"\n     "${s.slice(4, 22)}"\n     "${s.slice(22)}")`,
+    "cut by a soft line break of a mail": (s) => `value:\n${s.slice(0, 24)}=\n${s.slice(24)}\n`,
+    "cut by a continued line of a shell": (s) => `export T=${s.slice(0, 24)}\\\n${s.slice(24)}`,
+    "in hex": (s) => `0x${Buffer.from(s).toString("hex")}`,
   };
   for (const [place, put] of Object.entries(places)) {
     test(place, () => {
@@ -157,6 +166,19 @@ describe("a password is found", () => {
     "in .netrc": (s) => `machine api.test login bob password ${s}`,
     "as the fallback of a variable": (s) => `process.env.DB_PASSWORD || "${s}"`,
     "in front of its name": (s) => `use ${s} as the password for now`,
+    "below its name in a Markdown table": (s) => `| user | password |\n|---|---|\n| bob | ${s} |\n| eve | none |`,
+    "below its name in a table of a database": (s) => ` user | password\n------+----------\n bob  | ${s}\n(1 row)`,
+    "below its name in CSV": (s) => `username,password\nbob,${s}\n`,
+    "typed by a test": (s) => `await page.fill('input[name="password"]', '${s}');`,
+    "typed by another test": (s) => `cy.get('#password').type('${s}')`,
+    "sent to a prompt": (s) => `expect "Password:"\nsend "${s}\\r"`,
+    "for a share of a network": (s) => `net use Z: \\\\nas\\x /user:bob ${s}`,
+    "piped to sudo": (s) => `echo '${s}' | sudo -S apt update`,
+    "handed to sudo": (s) => `sudo -S <<< '${s}'`,
+    "in Swedish": (s) => `lösenordet är ${s}`,
+    "in Ukrainian, with words between": (s) => `пароль до сервера: ${s}`,
+    "in Vietnamese": (s) => `mật khẩu: ${s}`,
+    "cut into two literals": (s) => `const password = "${s.slice(0, 8)}" + "${s.slice(8)}";`,
     "behind a name in another script": (s) => `パスワードは「${s}」です`,
     "in Polish": (s) => `Hasło: ${s}`,
     "behind an arrow": (s) => `Password → ${s}`,
@@ -195,9 +217,30 @@ describe("a key is found", () => {
     `API key:\n${key}`,
     `define('AUTH_KEY',          '${key}');`,
     `csrf_secret: ${key}`,
+    `API_KEY ?= ${key}`,
+    `{"minio_sk":"${key}"}`,
+    `the API token you gave me (${key}) expired?`,
+    `aws ssm put-parameter --name /app/token --type SecureString --value "${key}"`,
+    `id,api_token\n7,${key}\n8,none`,
   ]) {
     test(text.replace(key, "…"), () => expect(redact(text)).not.toContain(key));
   }
+
+  test("in a long value of a second text, whatever stood in the first", () => {
+    const long = `a${drawnKey(160)}`;
+    redact(`${"x".repeat(20)} password=${"y".repeat(2_000)}`);
+    expect(redact(`${"x".repeat(40)} x.token=${long}`)).not.toContain(long.slice(-20));
+  });
+
+  test("in groups of four, as authenticators and mail accounts show them", () => {
+    for (const groups of [
+      "dfxx jopx ugys ksmn",
+      "7T3V JYXO MBFX Z7GU KLSP AOE5 LRR3 7ZHX",
+      "5jG0 SjBv LP2y TaGi qvVU PFpl",
+    ])
+      for (const text of [`const gmailAppPassword = '${groups}';`, `my app password is ${groups}, what now?`])
+        expect(redact(text)).not.toContain(groups.slice(5));
+  });
 
   test("in a private key, whole or cut off, with real or escaped line ends", () => {
     const lines = [1, 2, 3, 4].map((i) => `MIIEvQIBADANBgkqhkiG9w0BAQzlCMOpVTpnWlW9B9RB1F4kg/nsyovEF8047j${i}W`);
@@ -228,6 +271,12 @@ describe("left as it is:", () => {
     'API_TOKEN="your_api_token_goes_here"',
     "gsk_render_node_serialize_to_bytes_async",
     "max_tokens: 4096, temperature: 0.2",
+    "git log -p -S password --since=2024-01-01",
+    "| field | password |\n|---|---|\n| type | string |\n| length | 12 |",
+    "name,token,count\nfoo,identifier,3\nbar,keyword,7",
+    "Enter the password, then press return. Is the password field empty?",
+    `const t = "a long piece of text " + "and the rest of it";`,
+    "Der Abschnitt password (siehe oben) fehlt",
     "msg_01GSjNXDyPcmUEuKQM4SAprj and toolu_011JgDUrACjkDBWJNO1i56sQ",
     "postgres://app:***@db.internal:5432/orders",
     "What is the difference between an access token and a refresh token?",

@@ -1,12 +1,13 @@
 import { classes, inName, isLower, isUpper } from "./characters.ts";
 import { type KeyName, keyName } from "./key-names.ts";
-import { looksRandom } from "./randomness.ts";
+import { isStandIn, looksRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
 import { afterBlanks, assignEnd, isQuote, proseEnd } from "./separators.ts";
 import type { Span } from "./spans.ts";
+import { Tables } from "./tables.ts";
 import { match, readMatch, readValue, type Value } from "./value-reader.ts";
 import { isPassword, isSecret, isSecretInAnyCase, mayBeSecret } from "./values.ts";
-import { colour, type View } from "./view.ts";
+import { boundary, colour, type View } from "./view.ts";
 
 /** Longest unquoted value, and longest one inside another. */
 const longValue = 2_048;
@@ -29,13 +30,25 @@ const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
-const optionBehind = /["']?[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
+const optionBehind =
+  /["']?(?:[ \t]{1,3}(?!--(?:body|value|data|string|secret-string|plaintext)\b)--[\w-]{1,30}[ =][\w.-]{1,40}){0,3}[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
 const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
   /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is|with|as)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
+/** `login=user:password`, `creds: "user:password"`. */
+const userColonPassword = /["'`]?[ \t]{0,2}[:=][ \t]{0,2}["'`]?[\w.@+-]{2,64}:([^\s"'`:/]{6,128})/y;
+/** What a test types into a field that it looked up by this name. */
+const typedIn =
+  /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input)\()(?=["'`])/y;
+/** What a script answers to a prompt that ends with this name. */
+const answered =
+  /:?[ \t]{0,2}["'}\]]{1,2}\)?;?(?:[ \t]{0,4}[\n;][ \t]{0,16}|[ \t]{1,4}\{?[ \t]{0,4})(?:[\w.]{1,24}\.)?(?:exp_)?send(?:line)?[ \t(]{1,3}(?:-- )?(?=["'])/y;
+/** Groups of four, as Google, WordPress and authenticators show them. */
+const grouped =
+  /(?:[a-z]{4}(?:[ -][a-z]{4}){3}|[A-Za-z0-9]{4}(?: [A-Za-z0-9]{4}){5}|[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?: [a-z2-7]{4}){5,15})(?![A-Za-z0-9-])/y;
 /** "The key fingerprint is …", "the token id is …". */
 const aboutOthers =
-  /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|type|version|count|digest|checksum|commit)\b/i;
+  /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|(?<!\b(?:I|you|we|to) )type|version|count|digest|checksum|commit)\b/i;
 /** Directives that are followed by a name and its value. */
 const directive =
   /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
@@ -55,8 +68,18 @@ export class Assignments {
   #readFrom = 0;
   #readTo = 0;
 
+  readonly #tables: Tables;
+
   constructor(disabled: ReadonlySet<string>) {
     this.#disabled = disabled;
+    this.#tables = new Tables(disabled);
+  }
+
+  /** To be called before each text: what was read of the last one says nothing about this one. */
+  begin(): void {
+    this.#readFrom = 0;
+    this.#readTo = 0;
+    this.#tables.begin();
   }
 
   /**
@@ -70,6 +93,7 @@ export class Assignments {
     while (to < last && ((classes[bytes[to] ?? 0] ?? 0) & inName) !== 0) to++;
     const end = to;
     while (to > anchor + length && (bytes[to - 1] === 0x2e || bytes[to - 1] === 0x2d)) to--;
+    if (mayEndCell(bytes[to] ?? 0)) this.#tables.scanAt(view, wordStart(bytes, anchor), to, found);
     if (!mayHoldValue(bytes, to)) {
       if (isGivenBefore(bytes, anchor)) this.#before(view, anchor, to, found);
       return end;
@@ -77,13 +101,12 @@ export class Assignments {
     // The value of a program's name is passed over before anything else is done.
     const valueAt = assignEnd(view, to);
     if (valueAt >= 0 && !namesPair(bytes, anchor) && isProgram(bytes, valueAt)) return end;
-    let from = anchor;
-    const first = Math.max(0, anchor - longestName);
-    while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
+    const from = wordStart(bytes, anchor);
     const name = new Name(view, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
     const inside = from < this.#readTo && from > this.#readFrom;
-    const value = valueBeside(view, name, inside ? shortValue : longValue) ?? passwordOfPair(view, name, anchor);
+    const value =
+      valueBeside(view, name, valueAt, inside ? shortValue : longValue) ?? passwordOfPair(view, name, anchor);
     if (!inside) {
       this.#readFrom = from;
       this.#readTo = wordEndsAt(bytes, to);
@@ -108,6 +131,29 @@ export class Assignments {
     const start = from + match.index + match[0].indexOf(value);
     found.push({ start, end: start + value.length, rule: "password" });
   }
+}
+
+/** Where the name around a place begins. */
+function wordStart(bytes: Uint8Array, anchor: number): number {
+  let from = anchor;
+  const first = Math.max(0, anchor - longestName);
+  while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
+  return from;
+}
+
+/** What can stand behind the name of a column: a separator, the end of the line, a blank before one of them, a quote, a star. */
+function mayEndCell(c: number): boolean {
+  return (
+    c === 0x0a ||
+    c === 0x2c ||
+    c === 0x7c ||
+    c === 0x09 ||
+    c === 0x3b ||
+    c === 0x20 ||
+    c === boundary ||
+    c === 0x2a ||
+    c === 0x22
+  );
 }
 
 /** ` as password`, ` as the password`: the value stands before its name. */
@@ -159,6 +205,19 @@ class Name {
     return notCredentials.test(lead) ? wider : key;
   }
 
+  /** Groups of four characters that begin at a place, if they are a secret under this name. */
+  acceptsGroups(at: number): Value | undefined {
+    const { text, bytes } = this.view;
+    if (bytes[at + 4] !== bytes[at + 9] || (bytes[at + 4] !== 0x20 && bytes[at + 4] !== 0x2d)) return undefined;
+    const end = match(grouped, text, at);
+    if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret" && !isSetupKey(text, this.to)))
+      return undefined;
+    const value = text.slice(at, end);
+    const shape = shapeOf(value.replace(/[ -]/g, ""));
+    if (shape.wordiness > -0.3 && shape.changes < 4) return undefined;
+    return { start: at, end, text: value, writing: "quoted" };
+  }
+
   /** The value, if it is a secret under this name. */
   accepts(value: Value | undefined): Value | undefined {
     if (value === undefined || !mayBeSecret(value.text)) return undefined;
@@ -166,7 +225,9 @@ class Name {
     const { kind, rule } = this.key;
     switch (kind) {
       case "password":
-        return isPassword(text, writing) ? value : undefined;
+        return isPassword(text, writing) || (isSetting(this.view.bytes, this.from) && isWrittenOut(text))
+          ? value
+          : undefined;
       case "secret":
         if (isSecret(text, writing)) return value;
         return rule === "secret" && writing !== "prose" && isChosenSecret(text) && isPassword(text, writing)
@@ -184,6 +245,28 @@ class Name {
   }
 }
 
+/** `setup key`, of an authenticator. */
+function isSetupKey(text: string, to: number): boolean {
+  return /(?:setup|totp|2fa|otp|authenticator|manual|backup)[ _-]{0,2}key$/i.test(text.slice(Math.max(0, to - 24), to));
+}
+
+/** Behind `;`, `&` or `?`, as in a connection string. */
+function isSetting(bytes: Uint8Array, from: number): boolean {
+  const before = bytes[from - 1] ?? 0;
+  return before === 0x3b || before === 0x26 || before === 0x3f;
+}
+
+/** In a connection string nobody writes a variable without marking it. */
+function isWrittenOut(value: string): boolean {
+  return (
+    value.length >= 6 &&
+    /[A-Z0-9_!#%^-]/.test(value) &&
+    !/^[$%{<[(@]|[()[\]{}<>$]|pass|pwd|secret|user|token|require/i.test(value) &&
+    !/^[A-Z_]+$/.test(value) &&
+    !isStandIn(value)
+  );
+}
+
 /** `auth` in Docker's and npm's settings: user and password in base64. */
 function isUserAndPassword(value: string): boolean {
   if (value.length < 12 || value.length > 400 || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
@@ -197,21 +280,30 @@ function isChosenSecret(text: string): boolean {
   return text.length >= 8 && /[!@#$%^&*]|\d.*[A-Z]|[A-Z].*\d|\d.*[a-z].*\d/.test(text);
 }
 
-function valueBeside(view: View, name: Name, most: number): Value | undefined {
+/**
+ * The patterns below are tried only where a byte or two say that they can match: nearly all names stand in a program or a sentence,
+ * with no value beside them.
+ * @param valueAt where a value behind an assignment begins, or -1
+ */
+function valueBeside(view: View, name: Name, valueAt: number, most: number): Value | undefined {
   const { text, bytes } = view;
   const { from, to } = name;
   const next = bytes[to] ?? 0;
-  let at = assignEnd(view, to);
+  let at = valueAt;
   if (at >= 0) {
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
       if (name.accepts(value) !== undefined) return value;
+      const groups = name.acceptsGroups(value.start);
+      if (groups !== undefined) return groups;
       if (value.writing === "quoted") return undefined;
-    } else {
+    } else if (mayEndLine(bytes[at] ?? 0)) {
       let line = match(nextLine, text, to);
       if (line >= 0) return name.accepts(readValue(text, line, "bare"));
       line = match(labelLine, text, to);
+      const answer = line < 0 ? match(answered, text, to) : -1;
+      if (answer >= 0) return name.accepts(readValue(text, answer, "bare"));
       const whole = line >= 0 ? readMatch(wholeLine, text, line) : undefined;
       if (whole !== undefined && /\d/.test(whole.text) && !/^[\w.-]+=./.test(whole.text))
         return name.accepts({ ...whole, writing: "prose" });
@@ -223,12 +315,21 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
     return at < 0 ? undefined : name.accepts(readMatch(tagValue, text, at));
   }
   const quoted = next === 0x22 || next === 0x27;
+  const blank = next === 0x20 || next === 0x09;
+  // What stands behind the quote and the blanks.
+  const lead = blank || quoted ? (bytes[afterBlanks(bytes, to + 1, 40)] ?? 0) : 0;
+  if (next === 0x5d || (quoted && mayBeTypedIn(bytes[to + 1] ?? 0))) {
+    at = match(typedIn, text, to);
+    const value = at < 0 ? undefined : name.accepts(readValue(text, at, "bare"));
+    if (value !== undefined && (next === 0x5d || text.charCodeAt(at - 1) === 0x28 || /\d/.test(value.text)))
+      return value;
+  }
   if (next === 0x3e || next === 0x0a || next === 0x2c || quoted) {
     const value = valueInMarkup(view, name);
     if (value !== undefined) return value;
   }
-  if (next === 0x28 || next === 0x2c || quoted) {
-    at = match(call, text, to);
+  if (next === 0x28 || next === 0x2c || (quoted && mayBeCall(lead))) {
+    at = quoted ? match(call, text, to) : afterBlanks(bytes, to + 1, 40);
     // In a list of strings the next one may be anything.
     const read = at >= 0 && isQuote(bytes[at] ?? 0) ? readValue(text, at, "bare") : undefined;
     const value =
@@ -237,8 +338,14 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
         : undefined;
     if (value !== undefined) return value;
   }
-  const blank = next === 0x20 || next === 0x09;
-  if (next === 0x09 || next === 0x7c || next === 0x60 || next === 0x2a || quoted || (blank && isCell(bytes, to))) {
+  if (
+    next === 0x09 ||
+    next === 0x7c ||
+    next === 0x60 ||
+    next === 0x2a ||
+    lead === 0x7c ||
+    (quoted && bytes[to + 1] === 0x09)
+  ) {
     at = match(cell, text, to);
     const value = at >= 0 ? name.accepts(readMatch(cellValue, text, at)) : undefined;
     if (value !== undefined) return value;
@@ -252,7 +359,7 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
     )
       return name.accepts(value);
   }
-  if (blank || quoted) {
+  if (lead === 0x2d) {
     at = match(optionBehind, text, to);
     const option = at >= 0 ? name.accepts(readValue(text, at, "bare")) : undefined;
     if (option !== undefined) return option;
@@ -265,20 +372,27 @@ function valueBeside(view: View, name: Name, most: number): Value | undefined {
     const value = valueStraightBehind(view, name, afterBlanks(bytes, to, 8));
     if (value !== undefined) return value;
   }
-  if (!blank && next !== 0x2a && next !== 0x60 && !quoted) return undefined;
+  if (!blank && next !== 0x2a && next !== 0x60 && next !== 0x3f && !quoted) return undefined;
   // "Pass … to …" is an order.
-  at = isPass(name.text) && !isSaidToBe(text, to) ? -1 : proseEnd(view, to);
-  const said = at < 0 ? undefined : name.accepts(readValue(text, at, "prose"));
+  at = bytes[to - 1] === 0x73 && isPass(name.text) && !isSaidToBe(text, to) ? -1 : proseEnd(view, to);
+  if (at < 0) return undefined;
+  const word = isShortWord(bytes, at) ? undefined : name.accepts(readValue(text, at, "prose"));
+  const said = word ?? name.acceptsGroups(at);
   return said !== undefined && aboutOthers.test(text.slice(to, at)) ? undefined : said;
 }
 
 /** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
-function passwordOfPair(view: View, { to, text: name }: Name, anchor: number): Value | undefined {
-  const { text, bytes } = view;
-  if (!namesPair(bytes, anchor)) return undefined;
+function passwordOfPair(view: View, key: Name, anchor: number): Value | undefined {
+  if (!namesPair(view.bytes, anchor)) return undefined;
+  const { text } = view;
+  const { to, text: name } = key;
   let value: Value | undefined;
   if (/auth|cred|login|daten/i.test(name)) {
     value = readMatch(pair, text, to);
+    if (value === undefined && /(?:^|[_.-])(?:credentials?|creds|log-?in|auth|userpwd)$/i.test(name)) {
+      value = readMatch(userColonPassword, text, to);
+      if (value !== undefined && !isMixed(value.text)) value = undefined;
+    }
     if (value === undefined && /^(?:credentials?|creds|log-?in|auth|zugangsdaten|anmeldedaten)$/i.test(name)) {
       const written = readMatch(userThenPassword, text, to);
       value = written === undefined ? undefined : { ...written, writing: "prose" };
@@ -291,27 +405,58 @@ function passwordOfPair(view: View, { to, text: name }: Name, anchor: number): V
 function valueInMarkup(view: View, name: Name): Value | undefined {
   const { text, bytes } = view;
   const { from, to } = name;
-  let at = match(nameThenValue, text, to);
+  let at = mayNameThenValue(bytes, to) ? match(nameThenValue, text, to) : -1;
   if (at >= 0) {
     const bare = bytes[at] === 0x22 || bytes[at] === 0x27 || bytes[to] === 0x0a;
     const value = name.accepts(bare ? readValue(text, at, "bare") : readMatch(tagValue, text, at));
     if (value !== undefined) return value;
   }
-  if (bytes[to] === 0x0a) return undefined;
-  at = match(tag, text, to);
-  if (at >= 0 && isTagName(text, from)) {
+  if (bytes[to] === 0x0a || bytes[to] === 0x2c) return undefined;
+  at = isTagName(text, from) ? match(tag, text, to) : -1;
+  if (at >= 0) {
     const value = name.accepts(readMatch(tagValue, text, at));
     if (value !== undefined) return value;
   }
-  at = match(blockDefault, text, to);
+  at = bytes[to] === 0x22 ? match(blockDefault, text, to) : -1;
   return at < 0 ? undefined : name.accepts(readValue(text, at, "bare"));
+}
+
+/** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
+function mayEndLine(c: number): boolean {
+  return c <= 0x0d || c === 0x7c || c === 0x3e || c === 0x7d || c === 0x5d || c === 0x2a || isQuote(c);
+}
+
+/** Quotes and brackets that close what a field was looked up by, or what calls the function that types. */
+function mayBeTypedIn(c: number): boolean {
+  return c === 0x5d || c === 0x29 || c === 0x2c || c === 0x2e || c === 0x20 || isQuote(c);
+}
+
+function mayBeCall(c: number): boolean {
+  return c === 0x29 || c === 0x28 || c === 0x2c || isQuote(c);
+}
+
+/** Whether `value`, `val`, `content` or `string` can stand behind a name, with what `nameThenValue` allows between them. */
+function mayNameThenValue(bytes: Uint8Array, to: number): boolean {
+  let at = to;
+  if (isQuote(bytes[at] ?? 0)) at++;
+  const separator = afterBlanks(bytes, at, 8);
+  let c = bytes[separator] ?? 0;
+  if (c === 0x2c || c === 0x3b || c === 0x2f || c === 0x3e) at = separator + (c === 0x2f ? 2 : 1);
+  else if (separator > at && ((classes[c] ?? 0) & isLower) !== 0) return true; // another attribute
+  while (at < to + 100 && (bytes[at] ?? 0) <= 0x20 && bytes[at] !== 0) at++;
+  c = bytes[at] ?? 0;
+  if (c === 0x22 || c === 0x27 || c === 0x3c) c = bytes[at + 1] ?? 0;
+  return (
+    c === 0x76 || c === 0x56 || c === 0x63 || c === 0x73 || (bytes[to] === 0x0a && ((classes[c] ?? 0) & isLower) !== 0)
+  );
 }
 
 /** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
 function valueStraightBehind(view: View, name: Name, at: number): Value | undefined {
   const { text, bytes } = view;
   const { from } = name;
-  if (isShortWord(bytes, at)) return undefined;
+  // A word, or `${…}` in a template.
+  if (isShortWord(bytes, at) || (bytes[at] === 0x24 && bytes[at + 1] === 0x7b)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined || !mayBeSecret(value.text)) return undefined;
   const meant =
@@ -320,12 +465,27 @@ function valueStraightBehind(view: View, name: Name, at: number): Value | undefi
     isDirective(name.text) ||
     directive.test(text.slice(Math.max(0, from - 24), from)) ||
     netrc.test(text.slice(Math.max(0, from - 120), from));
-  // "Pass `x` to …" is an order, not a password.
-  if (isPass(name.text)) return undefined;
+  // "Pass `x` to …" is an order, not a password; `user root, pass …` is none.
+  if (isPass(name.text))
+    return meant && bytes[from] !== 0x2d && isMixed(value.text) && netrc.test(text.slice(Math.max(0, from - 120), from))
+      ? name.accepts(value)
+      : undefined;
   if (meant) return name.accepts(value);
   if (name.key.kind === "password" && given.test(text.slice(Math.max(0, from - 48), from)))
     return name.accepts({ ...value, writing: "prose" });
-  return isPlainlySecret(value.text, name.key) ? value : undefined;
+  if (isPlainlySecret(value.text, name.key)) return value;
+  // The last word of a command: `nmcli dev wifi connect home password …`.
+  const last =
+    (bytes[value.end] ?? 0) <= 0x0a &&
+    name.key.kind === "password" &&
+    /^[^-=]{2}[^=]*$/.test(value.text) &&
+    isMixed(value.text);
+  return last && value.text.length >= 8 ? name.accepts({ ...value, writing: "prose" }) : undefined;
+}
+
+/** Letters and at least two digits. */
+function isMixed(value: string): boolean {
+  return /\d.*\d/.test(value) && /[A-Za-z]/.test(value);
 }
 
 function isSaidToBe(text: string, at: number): boolean {
@@ -404,12 +564,6 @@ function isTagName(text: string, from: number): boolean {
   return false;
 }
 
-/** A `|` or a tab is near: the name stands in a table. */
-function isCell(bytes: Uint8Array, to: number): boolean {
-  const c = bytes[afterBlanks(bytes, to, 40)];
-  return c === 0x7c;
-}
-
 /**
  * Whether what stands right behind a name can lead to a value. A byte or two decide for most of the names in a program, which are
  * called, passed on or looked up rather than set.
@@ -443,8 +597,10 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
         isQuote(c) ||
         c === 0x3a ||
         c === 0x3d ||
+        c === 0x3f ||
         c === 0x7c ||
         c === 0x28 ||
+        c === boundary ||
         c > 0x7f ||
         isStrong(c)
       );
@@ -456,13 +612,13 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
       return isQuote(next) || next === 0x20;
     case 0x29: // )
     case 0x5d: // ]
-      return next === 0x20 || next === 0x3a || next === 0x3d || isQuote(next);
+      return next === 0x20 || next === 0x3a || next === 0x3d || next === 0x29 || isQuote(next);
     case 0x2c: // ,
       return next >= 0x20 || isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
     case 0x2d: // ->
     case 0x21: // !=
     case 0x3f: // ?:
-      return next === 0x3e || next === 0x3d || next === 0x3a || next === 0x3f;
+      return next === 0x3e || next === 0x3d || next === 0x3a || next === 0x3f || next === 0x20;
     case 0x0a: {
       const c = bytes[afterBlanks(bytes, to + 1, 40)] ?? 0;
       return c === 0x76 || c === 0x56 || c === 0x63 || c === 0x73; // value, Value, content, stringValue

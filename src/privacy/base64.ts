@@ -11,11 +11,13 @@ for (const [i, c] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 values[0x2d] = 62; // the URL-safe alphabet
 values[0x5f] = 63;
 
-/** A stretch of base64 and the printable text it stands for. */
+/** A stretch of base64 or hex and the printable text it stands for. */
 export interface Encoded {
   readonly start: number;
   readonly end: number;
   readonly text: string;
+  /** What it is called when its text holds a secret. */
+  readonly rule: "base64_secret" | "hex_secret";
 }
 
 /** The start and end of the base64 characters around a run, `=` included. */
@@ -27,6 +29,23 @@ export function base64Around(view: View, from: number, to: number): readonly [nu
   while (end < length && (values[bytes[end] ?? 0] ?? -1) >= 0) end++;
   while (end < length && bytes[end] === 0x3d && end - start < 1_048_576) end++;
   return [start, end];
+}
+
+export function isBase64Byte(c: number): boolean {
+  return (values[c] ?? -1) >= 0;
+}
+
+/** The end of the base64 characters from a place on, `=` included. */
+export function base64End(view: View, from: number): number {
+  const { bytes, length } = view;
+  let end = from;
+  while (end < length && (isBase64Byte(bytes[end] ?? 0) || bytes[end] === 0x3d)) end++;
+  return end;
+}
+
+/** What the first `most` characters of base64 stand for, as ISO-8859-1; line ends between them do not count. */
+export function decodedHead(view: View, start: number, most: number): string {
+  return Buffer.from(view.text.slice(start, start + most).replace(/[\s>]+/g, ""), "base64").toString("latin1");
 }
 
 /** Decodes a stretch if its beginning and its whole are printable ASCII. */
@@ -50,4 +69,14 @@ function isPrintableQuad(bytes: Uint8Array, at: number): boolean {
 
 function isPrintable(code: number): boolean {
   return (code >= 0x20 && code <= 0x7e) || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+const hexDigits = /^(?:0x)?((?:[2-7][0-9a-f]|0[9ad]){20,})$/i;
+
+/** Decodes hex if all of it is printable ASCII, which of a hash it never is. */
+export function printableHex(run: string): string | undefined {
+  const digits = run.length > longest ? undefined : hexDigits.exec(run)?.[1];
+  if (digits === undefined) return undefined;
+  const text = Buffer.from(digits, "hex").toString("latin1");
+  return text.includes("\x7f") ? undefined : text;
 }

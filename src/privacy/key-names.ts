@@ -17,9 +17,10 @@ export interface KeyName {
 }
 
 const passwords = words(
-  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo lozinka salasana adgangskode lösenord losenord parol passw userpass dbpass pw passe psk requirepass haslo masterauth rootpw adminpw",
+  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo hesla lozinka salasana adgangskode adgangskoden lösenord lösenordet losenord passord passordet jelszó jelszava parola parol passw userpass dbpass pw passe psk requirepass haslo masterauth rootpw adminpw",
 );
-const joinedPasswords = /(?:password|passwd|passphrase|passcode|passwort|userpass|dbpass|sqlpass|rootpass|mypass|pwd)$/;
+const joinedPasswords =
+  /(?:password|passwd|passphrase|passcode|passwort|pwd|(?:store|key|user|db|sql|root|my|admin|ftp|mail|smtp|imap|ssh|ldap|wifi|wlan|login|auth|proxy|http|web|redis|bind|become|sudo|cert|trust|svc|service|app|vpn|rdp|vnc|mqtt|rabbit|pg|postgres|mongo|ora|oracle|sys|src|dst|dest|new|old|group|master|cluster|enable|backup|zip|pdf|archive|jks|p12|pfx)pass)$/;
 const joinedSecrets =
   /(?:secret|token|apikey|accesskey|secretkey|authkey|privatekey|masterkey|licensekey|encryptionkey|signingkey|clientkey|appkey|servicekey|sharedkey|accountkey|hmackey|seckey|subscriptionkey|secretaccesskey|skey|fernetkey)$/;
 

@@ -1,9 +1,11 @@
-import { base64Around, type Encoded, printable } from "./base64.ts";
+import { base64Around, type Encoded, printable, printableHex } from "./base64.ts";
 import { classes, inName, isLower } from "./characters.ts";
+import { encodedDocument, headLength, mayBeDocument } from "./encoded-documents.ts";
+import { piecesAround } from "./pieces.ts";
 import { isRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
 import type { Span } from "./spans.ts";
-import { hasDigit, type Tokens } from "./tokens.ts";
+import { hasDigit, restOf, type Tokens } from "./tokens.ts";
 import { isSecret } from "./values.ts";
 import type { View } from "./view.ts";
 
@@ -34,22 +36,41 @@ export class Runs {
   /** @returns where reading goes on, at least `to` */
   visit(view: View, from: number, to: number, found: Span[]): number {
     if (from >= this.#base64To) {
-      const blob = this.#blob(view, from, to);
-      if (blob > to) return blob;
+      const before = found.length;
+      const blob = this.#blob(view, from, to, found);
+      if (blob > to || found.length > before) return blob;
     }
     const count = found.length;
     const end = this.#tokens.scanRun(view, from, to, found);
-    if (found.length > count) return end;
+    const token = found.length > count ? found.at(-1) : undefined;
+    const pieces = this.#pieces(view, token?.start ?? from, token?.end ?? to, found);
+    if (token !== undefined || pieces >= 0) return Math.max(end, pieces);
     if (!this.#disabled.has("auth_header") && this.#bearer(view, from, to, found)) return to;
     // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
     if (to <= this.#base64To && this.#base64To - this.#base64From > longestBase64Key) return to;
     if (!hasDigit(view.bytes, from, to)) return to;
     this.#unnamed(view, from, to, found);
+    const hex = to - from >= 40 && this.#budget > 0 ? printableHex(view.text.slice(from, to)) : undefined;
+    if (hex !== undefined) {
+      this.#budget -= hex.length;
+      this.encoded.push({ start: from, end: to, text: hex, rule: "hex_secret" });
+    }
     return to;
   }
 
+  /** A token that goes on in the next literal or line, or began in the one before. Returns its end, or -1. */
+  #pieces(view: View, from: number, to: number, found: Span[]): number {
+    const pieces = piecesAround(view, from, to);
+    const token = pieces === undefined ? undefined : this.#tokens.matchAlone(pieces.text);
+    if (pieces === undefined || token === undefined) return -1;
+    const end = restOf(view.bytes, pieces.at(token.length - 1) + 1, false);
+    if (end <= to && pieces.start >= from) return -1;
+    found.push({ start: pieces.start, end, rule: token.rule });
+    return end;
+  }
+
   /** Data that no one reads as text, and text that was encoded. Returns where the data ends. */
-  #blob(view: View, from: number, to: number): number {
+  #blob(view: View, from: number, to: number, found: Span[]): number {
     const { bytes, text } = view;
     const before = bytes[from - 1];
     // Identifiers are short, have no neighbours of base64 and are not asked.
@@ -76,10 +97,20 @@ export class Runs {
         return end;
     }
     if (this.#budget <= 0 || end - start < 24) return to;
+    // The dash of a removed line and the plus of an added one are letters of base64 too.
+    const first = mayBeDocument(bytes, start) ? start : start + 1;
+    if (mayBeDocument(bytes, first)) {
+      this.#budget -= headLength;
+      const document = encodedDocument(view, first, end);
+      if (document !== undefined && document.end >= to) {
+        found.push(document);
+        return document.end;
+      }
+    }
     const decoded = printable(view, start, end);
     if (decoded === undefined) return to;
     this.#budget -= decoded.length;
-    this.encoded.push({ start, end, text: decoded });
+    this.encoded.push({ start, end, text: decoded, rule: "base64_secret" });
     return to;
   }
 
@@ -88,8 +119,8 @@ export class Runs {
     let start = from;
     while (start > 0 && from - start < 24 && view.bytes[start - 1] !== 0x20 && isMarked(view.bytes[start - 1] ?? 0))
       start--;
-    if (view.bytes[start - 1] !== 0x20 || view.text.slice(start - 7, start - 1).toLowerCase() !== "bearer")
-      return false;
+    if (view.bytes[start - 1] !== 0x20 || ((view.bytes[start - 2] ?? 0) | 0x20) !== 0x72) return false; // bearer
+    if (view.text.slice(start - 7, start - 1).toLowerCase() !== "bearer") return false;
     let end = to;
     while (
       end < view.length &&
@@ -114,6 +145,13 @@ export class Runs {
       found.push({ start, end, rule: "aws_secret_access_key" });
       return;
     }
+    // `T…/B…/…`, the path of a webhook of Slack without its host.
+    const path =
+      bytes[from - 1] === 0x2f && to - from >= 20 ? slackPath.exec(text.slice(Math.max(0, from - 30), from)) : null;
+    if (path !== null && !this.#disabled.has("slack_webhook")) {
+      found.push({ start: from - path[0].length, end: to, rule: "slack_webhook" });
+      return;
+    }
     // A removed line of a diff, an item of a list: the dash is no part of what follows.
     const begin = bytes[from] === 0x2d ? from + 1 : from;
     for (const { rule, pattern } of shapes) {
@@ -123,6 +161,10 @@ export class Runs {
       return;
     }
     if (this.#marked(view, from, to, found)) return;
+    if (isWalletKey(text, begin, to)) {
+      found.push({ start: begin, end: to, rule: "wallet_private_key" });
+      return;
+    }
     const name = nameBefore(view, from);
     if (name !== "") {
       const [start, end] =
@@ -132,7 +174,7 @@ export class Runs {
       if (
         rule !== undefined &&
         !this.#disabled.has(rule) &&
-        (isVendorName(name) || rule === "session_cookie") &&
+        (isVendorName(name) || rule === "session_cookie" || rule === "secret_key" || rule === "auth_header") &&
         isSecret(value, "quoted")
       ) {
         found.push({ start, end, rule });
@@ -170,9 +212,17 @@ export class Runs {
   }
 }
 
+const slackPath = /\bT[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/$/;
+
 const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
   { rule: "mailchimp_key", pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
   { rule: "mailgun_key", pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
+  { rule: "deepl_api_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:fx(?![\w-])/y },
+  { rule: "fal_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:[a-f0-9]{32}(?![\w-])/y },
+  {
+    rule: "infobip_key",
+    pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}(?![\w-])/y,
+  },
   { rule: "maxmind_key", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y },
   { rule: "ngrok_authtoken", pattern: /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y },
   { rule: "azure_devops_token", pattern: /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y },
@@ -232,9 +282,36 @@ function isQuoteOrSpace(c: number): boolean {
 function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
   if (isSignature(name) && value.length >= 32) return "url_signature";
   if (sessionNames.test(name)) return "session_cookie";
-  if (name === "d" && value.length >= 40 && text.slice(Math.max(0, at - 600), at + 600).includes('"kty"'))
+  if (
+    /^(?:d|p|q|dp|dq|qi|k)$/.test(name) &&
+    value.length >= 20 &&
+    text.slice(Math.max(0, at - 600), at + 600).includes('"kty"')
+  )
     return "jwk_private_key";
-  return vendorRule(name, value);
+  // What answers a challenge says who has the password, and can be tried against it.
+  if (
+    name === "response" &&
+    /^[a-f0-9]{32,64}$/.test(value) &&
+    /\bdigest\b/i.test(text.slice(Math.max(0, at - 600), at))
+  )
+    return "auth_header";
+  return vendorRule(name, value) ?? (shortKeyNames.test(name) ? "secret_key" : undefined);
+}
+
+/** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
+const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$/;
+
+/** What stands before the private key of a wallet. */
+const walletBefore =
+  /(?:[Ww]allet|[Pp]riv(?:ate)?[_ -]?[Kk]ey(?:ToAccount|_to_account)?|PRIVATE_KEY|importprivkey|fromPrivateKey|from_key|fromSecretKey|from_base58_string|Keypair|Account)["'`]?(?:[ \t]{0,2}[(=:]|[ \t]|\.\w{1,24}\()[ \t]{0,2}["'`]?(?:bs58\.decode\(["'`])?(?:0x)?$/;
+const walletKey = /(?:0x)?[0-9a-fA-F]{64}(?![\w-])|[1-9A-HJ-NP-Za-km-z]{85,88}(?![\w-])/y;
+
+/** 32 bytes in hex, or 64 in base58, behind a word for a wallet or a private key. */
+function isWalletKey(text: string, from: number, to: number): boolean {
+  if (to - from < 64 || to - from > 88) return false;
+  walletKey.lastIndex = from;
+  if (!walletKey.test(text)) return false;
+  return walletBefore.test(text.slice(Math.max(0, from - 64), from));
 }
 
 const sessionNames =

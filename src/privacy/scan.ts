@@ -1,6 +1,7 @@
 import { eachAnchor } from "./anchors.ts";
 import { Assignments } from "./assignments.ts";
 import { classes, inToken } from "./characters.ts";
+import { scanSaml } from "./encoded-documents.ts";
 import { Runs } from "./runs.ts";
 import { merged, type Scan, type Span } from "./spans.ts";
 import {
@@ -12,7 +13,6 @@ import {
   scanPhrase,
   scanPiped,
   scanPutty,
-  scanSaml,
   scanSql,
   scanUrl,
 } from "./structured.ts";
@@ -39,6 +39,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
     const view = viewOf(text);
     const found: Span[] = [];
     const runs = new Runs(tokens, disabled);
+    assignments.begin();
     if (credentials) eachRun(view, (from, to) => runs.visit(view, from, to, found));
     if (credentials)
       eachAnchor(view, (at, word, kind) => {
@@ -63,6 +64,9 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
             return at + 1;
           case "saml":
             return scanSaml(view, at, found);
+          case "piped":
+            scanPiped(view, at, found);
+            return at + word.length;
           case "cookie":
             scanCookie(view, at + word.length, found);
             return at + word.length;
@@ -84,13 +88,14 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
     // The view is gone from here on: decoded text is scanned with the same buffers.
     if (depth === 0 && runs.encoded.length > 0) {
       const { origin } = view;
-      const places = runs.encoded.map(({ start, end, text: decoded }) => ({
+      const places = runs.encoded.map(({ start, end, text: decoded, rule }) => ({
+        rule,
         start: origin?.[start] ?? start,
         end: origin?.[end] ?? end,
         decoded,
       }));
-      for (const { start, end, decoded } of places) {
-        if (scan(decoded, 1).length > 0) spans.push({ start, end, rule: "base64_secret" });
+      for (const { start, end, decoded, rule } of places) {
+        if (scan(decoded, 1).length > 0) spans.push({ start, end, rule });
       }
     }
     spans = merged(spans);

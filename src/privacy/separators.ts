@@ -1,5 +1,5 @@
 import { classes, inName } from "./characters.ts";
-import { colour, type View } from "./view.ts";
+import { boundary, colour, type View } from "./view.ts";
 
 /**
  * What may stand between a name and its value. All functions take the place right behind the name, and give the place where the
@@ -115,10 +115,12 @@ export function proseEnd(view: View, from: number): number {
     const c = bytes[word] ?? 0;
     if (c === 0x3a)
       return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0) ? afterFillers(view, word + 1) : -1;
+    // `Its password? …`
+    if (c === 0x3f) return words === 0 && isBlank(bytes[word + 1] ?? 0) ? afterBlanks(bytes, word + 1, 3) : -1;
     if (word === at) return -1;
-    if (c === 0x28 && words === 0) {
-      // `api_key (prod): …`, or else `the signing secret (…)`
-      const close = view.text.slice(word, word + 32).indexOf("):");
+    if (c === 0x28) {
+      // `api_key (prod): …`, or else `the signing secret (…)`, `the token you gave me (…)`
+      const close = words === 0 ? view.text.slice(word, word + 32).indexOf("):") : -1;
       if (close < 0) return word + 1;
       return afterFillers(view, word + close + 2);
     }
@@ -130,7 +132,7 @@ export function proseEnd(view: View, from: number): number {
     }
     at = wordEnd(bytes, word);
     if (at === word) return -1;
-    if (at - word <= longestCopula && mayBeCopula(c) && copulas.has(view.text.slice(word, at).toLowerCase())) {
+    if (mayBeCopula(bytes, word, at) && copulas.has(view.text.slice(word, at).toLowerCase())) {
       return afterFillers(view, bytes[at] === 0x3a ? at + 1 : at);
     }
     if (bytes[at - 1] === 0x2e) return -1; // the sentence is over
@@ -154,25 +156,33 @@ const copulas = new Set([
   "lautet",
   "\xe8",
   "\xe9",
+  "\xe4r",
+  "\xe4r:",
+  "er",
+  "je",
+  "este",
   "jest",
+  "reads",
+  "type",
+  "typed",
+  "typing",
+  "enter",
+  "entered",
+  "tried",
 ]);
 const longestCopula = 7;
 
-/** The first letters of the words above. */
-function mayBeCopula(c: number): boolean {
-  switch (c | 0x20) {
-    case 0x61: // a
-    case 0x62: // b
-    case 0x65: // e
-    case 0x69: // i
-    case 0x6a: // j
-    case 0x6c: // l
-    case 0x74: // t
-    case 0x77: // w
-      return true;
-    default:
-      return c >= 0xc0;
-  }
+/** Length, first and last letter of the words above: few other words share all three. */
+const copulaKeys = new Set(
+  [...copulas].map((word) => copulaKey(word.length, word.charCodeAt(0), word.charCodeAt(word.length - 1))),
+);
+
+function copulaKey(length: number, first: number, last: number): number {
+  return (length << 16) | ((first | 0x20) << 8) | (last | 0x20);
+}
+
+function mayBeCopula(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from <= longestCopula && copulaKeys.has(copulaKey(to - from, bytes[from] ?? 0, bytes[to - 1] ?? 0));
 }
 
 const fillers = new Set([
@@ -193,6 +203,14 @@ const fillers = new Set([
 function afterFillers(view: View, from: number): number {
   const { bytes } = view;
   let at = afterBlanks(bytes, from, 4);
+  // Words in letters that the view cannot hold: `пароль от базы: …`.
+  for (let i = 0; i < 6 && bytes[at] === boundary; i++) {
+    while (bytes[at] === boundary) at++;
+    if (bytes[at] === 0x3a) at++;
+    const next = afterBlanks(bytes, at, 4);
+    if (next === at) break;
+    at = next;
+  }
   for (let i = 0; i < 3; i++) {
     const end = wordEnd(bytes, at);
     if (end === at || end - at > 9 || bytes[end] !== 0x20 || !fillers.has(view.text.slice(at, end))) break;
@@ -214,6 +232,7 @@ function wordEnd(bytes: Uint8Array, from: number): number {
       c !== 0x28 &&
       c !== 0x29 &&
       c !== 0x23 &&
+      c !== boundary &&
       c < 0xc0
     )
       break;

@@ -61,13 +61,26 @@ const webhooks: readonly Webhook[] = [
   ],
   ["splunk_or_tines_webhook", "tines", /[\w-]{1,64}\.tines\.(?:com|io)\/webhook\/([\w/-]{32,140})/y],
   ["gitter_or_matrix_webhook", "webhooks.gitter", /webhooks\.gitter\.im\/e\/([a-f0-9]{20,40})/y],
+  [
+    "sumologic_collector_url",
+    "sumologic",
+    /[\w.-]{4,80}\.sumologic\.com\/receiver\/v1\/http\/([A-Za-z0-9+/=_-]{40,160})/y,
+  ],
+  ["chime_webhook", "hooks.chime", /hooks\.chime\.aws\/incomingwebhooks\/([\w-]{30,40}\?token=[\w%=-]{20,100})/y],
+  ["webex_webhook", "webexapis", /webexapis\.com\/v1\/webhooks\/incoming\/([\w-]{60,120})/y],
+  ["pagerduty_integration_url", "pagerduty", /events\.(?:eu\.)?pagerduty\.com\/integration\/([a-f0-9]{32})/y],
+  ["victorops_url", "victorops", /alert\.victorops\.com\/integrations\/generic\/\d{6,10}\/alert\/([\w-]{30,40})/y],
+  ["rocketchat_webhook", "/hooks/", /[\w.-]{4,128}(?::\d{1,5})?\/hooks\/([A-Za-z0-9]{15,26}\/[A-Za-z0-9]{40,70})/y],
+  ["glip_webhook", "hooks.", /hooks\.(?:glip|ringcentral)\.com\/webhook\/(?:v2\/)?([\w-]{36,80})/y],
+  ["bark_or_serverchan_url", "ftqq", /sctapi\.ftqq\.com\/(SCT\w{20,60})/y],
+  ["heartbeat_url", "betterstack", /uptime\.betterstack\.com\/api\/v1\/heartbeat\/([A-Za-z0-9]{20,40})/y],
   ["uptime_push_url", "hc-ping", /hc-ping\.com\/([a-f0-9-]{36})/y],
   ["rapidapi_or_infura_url", "infura", /[\w-]{1,40}\.infura\.io\/(?:ws\/)?v3\/([a-f0-9]{32})/y],
   ["alchemy_url", "alchemy", /[\w-]{1,40}\.(?:g\.alchemy|alchemyapi)\.(?:com|io)\/v2\/([\w-]{32})/y],
 ].map(([rule, host, pattern]) => ({ rule, host, pattern }) as Webhook); // a table of triples, read as records
 
 const webhookHosts =
-  /slack|discord|telegram|office|zapier|hook\.|maker\.|googleapis|feishu|larksuite|weixin|dingtalk|\/hooks\/|pipedream|logic\.|tines|gitter|hc-ping|infura|alchemy/;
+  /slack|discord|telegram|office|zapier|hook\.|maker\.|googleapis|feishu|larksuite|weixin|dingtalk|\/hooks\/|pipedream|logic\.|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
 
 /** Reads what stands behind a `://` at `anchor`: user and password, a token in their place, the address of a webhook. */
 export function scanUrl(view: View, anchor: number, found: Span[]): void {
@@ -119,17 +132,20 @@ function isUrlPassword(password: string): boolean {
 }
 
 const begin = /-----BEGIN ((?:[A-Z0-9][A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?)-----/y;
+/** The way of SSH Communications Security (RFC 4716), with blanks. */
+const beginSsh2 = /BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----/y;
 const keyText = /[A-Za-z0-9+/=\s"',:;\\().*_|>+-]{0,400}/y;
 
 /** Reads a private key from its `-----BEGIN`; a key that is cut off is taken as far as it goes. */
 export function scanPem(view: View, anchor: number, found: Span[]): number {
   const { text } = view;
-  const label = captures(begin, text, anchor)?.[1];
-  if (label === undefined) return anchor + 11;
-  const start = anchor + "-----BEGIN -----".length + label.length;
-  let end = text.slice(start, start + longestKey).search(/-----(?:END|BEGIN)/);
-  if (end >= 0) end += start;
-  if (end < 0 || text.charCodeAt(end + 5) === 0x42) {
+  const head = captures(begin, text, anchor) ?? captures(beginSsh2, text, anchor);
+  if (head === undefined) return anchor + 10;
+  const label = head[1] ?? "";
+  const start = anchor + head[0].length;
+  const mark = /----(?:-| )(END|BEGIN)/.exec(text.slice(start, start + longestKey));
+  let end = mark === null ? -1 : start + mark.index;
+  if (mark === null || mark[1] === "BEGIN") {
     const limit = end < 0 ? start + longestKey : end;
     end = start;
     while (end < limit) {
@@ -245,10 +261,25 @@ const options: readonly Option[] = [
     pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy,
   },
   {
+    tool: "lftp",
+    pattern: new RegExp(`lftp\\b${words}[ \\t]-u[ \\t]{0,2}["']?[^\\s,"']{1,64},([^\\s"']{3,128})`, "y"),
+  },
+  { tool: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y },
+  { tool: "/user:", pattern: /\/user:["']?[\w.@\\-]{1,64}["']?[ \t]{1,3}["']?([^\s"'/*-][^\s"']{4,127})/iy },
+  { tool: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y },
+  {
     tool: "htpasswd",
     pattern: new RegExp(`htpasswd\\b${words}[ \\t]-[a-z]*b[a-z]*[ \\t][^\\n]{1,200}[ \\t]([^\\s"']{3,256})`, "y"),
   },
 ];
+
+/** What has to stand in the line before, where the mark itself may mean anything. */
+const inLine: Readonly<Record<string, RegExp>> = {
+  "/p:": /\/u(?:ser)?:\S[^\n]{0,120}$/i,
+  "/user:": /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i,
+  "<<<":
+    /\b(?:sudo[ \t]{1,3}(?:-\w[ \t]{1,3}){0,3}-S|su|passwd|cryptsetup|kinit|gpg|ssh-add|openssl|docker login|--password-stdin|--passphrase-fd)\b[^\n]{0,100}$/,
+};
 
 /** Passwords that a command takes as an option: `curl -u user:…`, `mysql -p…`. */
 export function scanCommand(view: View, anchor: number, tool: string, found: Span[]): void {
@@ -259,6 +290,12 @@ export function scanCommand(view: View, anchor: number, tool: string, found: Spa
     const match = option.pattern.exec(text);
     const value = match?.[1];
     if (value === undefined || match === null || !isCommandPassword(value)) continue;
+    const asked = inLine[tool];
+    if (
+      asked !== undefined &&
+      !(asked.test(text.slice(Math.max(0, anchor - 160), anchor)) && isPassword(value, "quoted"))
+    )
+      continue;
     const start = match.index + match[0].lastIndexOf(value);
     found.push({ start, end: start + value.length, rule: "password" });
   }
@@ -352,17 +389,4 @@ export function scanPiped(view: View, anchor: number, found: Span[]): void {
   if (!isPassword(value.slice(user), "quoted")) return;
   const start = from + match.index + match[0].indexOf(value) + user;
   found.push({ start, end: start + value.length - user, rule: "password" });
-}
-
-const saml = /samlresponse["']{0,2}(?:[ \t]{0,4}[=:]|[ \t]{1,4}value=)[ \t]{0,4}["']{0,2}([A-Za-z0-9+/=%]{64,60000})/iy;
-
-/** The answer of an identity provider: whoever has it is logged in. Returns where reading goes on. */
-export function scanSaml(view: View, anchor: number, found: Span[]): number {
-  const match = captures(saml, view.text, anchor);
-  const value = match?.[1];
-  if (match === undefined || value === undefined) return anchor + 1;
-  const end = anchor + match[0].length;
-  if (!isStandIn(value.slice(0, 200)) && /\d/.test(value))
-    found.push({ start: end - value.length, end, rule: "saml_response" });
-  return end;
 }

@@ -110,19 +110,24 @@ export class Tokens {
     const at = (origin[from] ?? 0) - 1;
     if (at === origin[from - 1]) return -1;
     const letter = source.charCodeAt(at);
-    const bucket = this.#bucketOf(letter, bytes[from] ?? 0);
-    if (bucket === undefined) return -1;
-    const text = String.fromCharCode(letter) + view.text.slice(from, from + longestEscaped);
-    for (const { rule, start, pattern } of bucket) {
+    if (this.#bucketOf(letter, bytes[from] ?? 0) === undefined) return -1;
+    const token = this.matchAlone(String.fromCharCode(letter) + view.text.slice(from, from + longestEscaped));
+    if (token === undefined) return -1;
+    const end = restOf(bytes, from + token.length - 1, false);
+    found.push({ start: from, end, rule: token.rule });
+    return end;
+  }
+
+  /** The token that a text of its own begins with. */
+  matchAlone(text: string): { readonly rule: string; readonly length: number } | undefined {
+    for (const { rule, start, pattern } of this.#bucketOf(text.charCodeAt(0), text.charCodeAt(1)) ?? []) {
       if (!text.startsWith(start)) continue;
       pattern.lastIndex = 0;
       if (!pattern.test(text)) continue;
-      const end = restOf(bytes, from + pattern.lastIndex - 1, false);
-      if (!isToken(rule, text.slice(0, pattern.lastIndex), start)) continue;
-      found.push({ start: from, end, rule: rule.id });
-      return end;
+      const length = pattern.lastIndex;
+      if (isToken(rule, text.slice(0, length), start)) return { rule: rule.id, length };
     }
-    return -1;
+    return undefined;
   }
 
   /** The pieces that lead up to a run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
@@ -162,10 +167,15 @@ export class Tokens {
     for (const { rule, start, pattern, base64, unmistakable } of bucket) {
       if (place === inside ? !unmistakable : place === atBoundary && start.length < 3) continue;
       if (!view.text.startsWith(start, at)) continue;
-      if (start.length < 3 && isAmidBase64(view.bytes, at)) continue;
       pattern.lastIndex = at;
-      if (!pattern.test(view.text)) continue;
+      if (!pattern.test(view.text)) {
+        const end = unmistakable && place !== inside ? unknownShapeEnd(view, at, start) : -1;
+        if (end < 0) continue;
+        found.push({ start: at, end, rule: rule.id });
+        return end;
+      }
       let end = pattern.lastIndex;
+      if (start.length < 3 && isAmidBase64(view, at, end)) continue;
       const next = view.bytes[end] ?? 0;
       if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isJoint(view, end)) continue;
       end = restOf(view.bytes, end, base64);
@@ -175,6 +185,23 @@ export class Tokens {
     }
     return -1;
   }
+}
+
+/** Beginnings that are words: what follows them may be an id. */
+const wordStart =
+  /^(?:web|app|auto|ext|prod|admin|env|perm|key|dev|preview|post|dataset|default|standard|dynamic|data|ion|an|sc)[-_]/;
+
+/**
+ * Vendors change the shape of what follows a beginning that is theirs alone. Where it is long and drawn, it counts all the same.
+ * @returns its end, or -1
+ */
+function unknownShapeEnd(view: View, at: number, start: string): number {
+  if (wordStart.test(start)) return -1;
+  const end = restOf(view.bytes, at + start.length, false);
+  if (end - at - start.length < 20) return -1;
+  const body = view.text.slice(at + start.length, Math.min(end, at + 400));
+  const shape = shapeOf(body);
+  return shape.digits >= 3 && isRandom(shape) && !isStandInToken(body) ? end : -1;
 }
 
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
@@ -196,7 +223,8 @@ const inside = 2;
 const longestEscaped = 512;
 
 /** `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. */
-function isAmidBase64(bytes: Uint8Array, at: number): boolean {
+function isAmidBase64({ bytes, text }: View, at: number, end: number): boolean {
+  if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
   if (at < 2 || (bytes[at - 1] !== 0x2f && bytes[at - 1] !== 0x2b)) return false;
   return ((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) !== 0;
 }
@@ -206,21 +234,27 @@ function isRemoved(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x2d && (at === 0 || (bytes[at - 1] ?? 0) <= 0x22);
 }
 
+/** `/bot`, as in addresses that hold a token. */
+function isBotPath(bytes: Uint8Array, at: number): boolean {
+  return bytes[at - 2] === 0x6f && bytes[at - 3] === 0x62 && bytes[at - 4] === 0x2f;
+}
+
 function isBoundary(view: View, at: number): boolean {
   const before = view.bytes[at - 1];
-  return before === 0x5f || before === 0x2d || isJoint(view, at);
+  return before === 0x5f || before === 0x2d || isJoint(view, at) || (before === 0x74 && isBotPath(view.bytes, at));
 }
 
 /** Whether what has the shape of a rule is a token, and no stand-in or name. */
 function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (rule.checksum !== undefined && crc32Base62(token)) return true;
-  if (isStandInToken(token)) return false;
-  const shape = shapeOf(token.slice(start.length));
+  const body = token.slice(start.length);
+  if (isStandInToken(body)) return false;
+  const shape = shapeOf(body);
   return rule.confidence === "medium" ? isRandom(shape) : !isWords(shape);
 }
 
 /** No suffix of a token may stay behind, whatever its documented length. */
-function restOf(bytes: Uint8Array, from: number, base64: boolean): number {
+export function restOf(bytes: Uint8Array, from: number, base64: boolean): number {
   let end = from;
   for (;;) {
     const c = bytes[end] ?? 0;
@@ -230,7 +264,7 @@ function restOf(bytes: Uint8Array, from: number, base64: boolean): number {
 }
 
 function isJoint(view: View, at: number): boolean {
-  return view.joints.size > 0 && view.joints.has(at);
+  return view.joints?.[at] === 1;
 }
 
 /** `$`, `^`, `#` and `*` stand in the beginnings of a few tokens, never in their bodies. */

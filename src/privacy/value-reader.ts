@@ -1,3 +1,5 @@
+import { classes, inName } from "./characters.ts";
+import { isQuote } from "./separators.ts";
 import type { Writing } from "./values.ts";
 
 export interface Value {
@@ -14,7 +16,7 @@ const longestQuoted = 4_096;
 const longestBare = 2_048;
 
 const opening =
-  /(?:[rbfuRBFU@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
+  /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
 /** In settings strings, where the next setting begins. */
 const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */
@@ -30,7 +32,7 @@ const longestScheme = 16;
  * @param most longest unquoted value that is read
  */
 export function readValue(text: string, from: number, place: Place, most: number = longestBare): Value | undefined {
-  const open = match(opening, text, from);
+  const open = mayOpen(text, from) ? match(opening, text, from) : -1;
   if (open >= 0) {
     const value = readQuoted(text, open);
     const space = value?.text.indexOf(" ") ?? -1;
@@ -50,6 +52,17 @@ export function readValue(text: string, from: number, place: Place, most: number
   return next === value.end ? value : (readValue(text, next, place === "prose" ? "prose" : "bare") ?? value);
 }
 
+/** Whether a quote comes first, behind a letter or two, or behind a name and a bracket: `String::from("…")`. */
+function mayOpen(text: string, from: number): boolean {
+  let at = from;
+  let c = text.charCodeAt(at);
+  while (at < from + 64 && (((classes[c] ?? 0) & inName) !== 0 || c === 0x3a || c === 0x40 || c === 0x24))
+    c = text.charCodeAt(++at);
+  if (isQuote(c)) return at - from <= 2;
+  if (c === 0x28) return true;
+  return c === 0x20 && text.startsWith("new ", from);
+}
+
 /** @param start right behind the opening quote */
 function readQuoted(text: string, start: number): Value | undefined {
   const quote = text.charCodeAt(start - 1);
@@ -65,7 +78,34 @@ function readQuoted(text: string, start: number): Value | undefined {
     end = start;
     while (end < limit && text.charCodeAt(end) > 0x20) end++;
   }
-  return end - start < 3 ? undefined : { start, end, text: text.slice(start, end), writing: "quoted" };
+  const written = text.slice(start, end);
+  const whole = text.charCodeAt(end) === quote ? goesOn(text, end, written) : undefined;
+  if (whole !== undefined) return { start, ...whole, writing: "quoted" };
+  return end - start < 3 ? undefined : { start, end, text: written, writing: "quoted" };
+}
+
+/** `"` and what joins a literal with the next one. */
+const joint = /["'`][ \t]{0,8}(?:[+.&~]|\.\.)[ \t]{0,8}(?:\\?\n[ \t]{0,32})?[rbfuL@]?(["'`])([^"'`\n]{1,512})(?=\1)/y;
+
+/** A value that was cut into several literals: `"abc" + "def"`. */
+function goesOn(text: string, close: number, first: string): { end: number; text: string } | undefined {
+  if (!mayJoin(text, close + 1)) return undefined;
+  let end = close;
+  let whole = first;
+  for (let i = 0; i < 8; i++) {
+    joint.lastIndex = end;
+    const next = joint.exec(text)?.[2];
+    if (next === undefined) break;
+    whole += next;
+    end = joint.lastIndex;
+  }
+  return end === close ? undefined : { end, text: whole };
+}
+
+function mayJoin(text: string, from: number): boolean {
+  let at = from;
+  while (text.charCodeAt(at) === 0x20) at++;
+  return isOneOf(text.charCodeAt(at), "+.&~");
 }
 
 function readBare(text: string, from: number, place: Place, most: number): Value | undefined {

@@ -112,7 +112,8 @@ export function isPassword(value: string, writing: Writing): boolean {
         isRandom(shape) ||
         (upper > 0 && lower > 0 && others > 0 && value.length >= 8 && !value.includes("/")) ||
         (digits >= 2 && value.length >= 8 && !/^\d+(?:st|nd|rd|th|px|ms|kb|mb|gb|s|m|h|d|x|%)?$/i.test(value)) ||
-        /^[a-z]{4,}\d$/i.test(value)
+        /^[a-z]{4,}\d$/i.test(value) ||
+        (value.length >= 10 && value.split(/[_.-]/).some(isDrawn))
       );
     return true;
   }
@@ -122,6 +123,11 @@ export function isPassword(value: string, writing: Writing): boolean {
   if (upper > 0 && lower > 0)
     return value.length >= 8 && (wordiness < -0.4 || (shape.changes * 3 >= value.length && wordiness < 0.2));
   return value.length >= 8 && wordiness < -0.9;
+}
+
+/** `e8hbyh` in `velvet_e8hbyh`. */
+function isDrawn(part: string): boolean {
+  return part.length >= 6 && /[a-z]\d+[a-z]{2}/i.test(part) && shapeOf(part).wordiness < -0.3;
 }
 
 /** Characters that occur in passwords but hardly in names, paths or sentences. */

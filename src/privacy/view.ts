@@ -1,3 +1,5 @@
+import { classes, inToken } from "./characters.ts";
+
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
  * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; zero-width characters are gone;
@@ -17,15 +19,17 @@ export interface View {
   readonly length: number;
   /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when view and text are the same. */
   readonly origin: Int32Array | undefined;
-  /** Indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
-  readonly joints: ReadonlySet<number>;
+  /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
+  readonly joints: Uint8Array | undefined;
 }
 
 const placeholderStart = "[REDACTED:";
 const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
 
 /** Stands for characters that are no part of any token. */
-const boundary = 1;
+export const boundary = 1;
+/** Stands for a placeholder that is in the text already: nothing is read across it. */
+const redacted = 3;
 /** Stands for a change of a terminal's colours. */
 export const colour = 2;
 
@@ -35,13 +39,22 @@ let origins = new Int32Array(0);
 /** Buffers above this size are given back after use. */
 const keep = 8 * 1_048_576;
 
+let jointMarks = new Uint8Array(0);
+
+/** Marks for a text of a length, none set. */
+function jointsOf(length: number): Uint8Array {
+  if (jointMarks.length < length + 1 || jointMarks.length > keep) jointMarks = new Uint8Array(length + 16_384);
+  else jointMarks.fill(0, 0, length + 1);
+  return jointMarks;
+}
+
 export function viewOf(text: string): View {
   if (isPlain(text)) {
     reserve(text.length);
     const length = bytes.write(text, "latin1");
     bytes[length] = 0;
     bytes[length + 1] = 0;
-    return { source: text, text, bytes, pairs, length, origin: undefined, joints: noJoints };
+    return { source: text, text, bytes, pairs, length, origin: undefined, joints: undefined };
   }
   return decoded(text);
 }
@@ -74,7 +87,11 @@ function decoded(text: string): View {
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
   const into = bytes;
   const origin = origins;
-  const joints = new Set<number>();
+  let joints: Uint8Array | undefined;
+  const join = (at: number) => {
+    joints ??= jointsOf(room);
+    joints[at] = 1;
+  };
   let length = 0;
   let i = 0;
   // Between `://` and the next `/` an escaped `@` or `:` is part of a password.
@@ -88,7 +105,7 @@ function decoded(text: string): View {
       else if (c === 0x5b && placeholders) {
         placeholder.lastIndex = i;
         if (placeholder.test(text)) {
-          into[length++] = boundary;
+          into[length++] = redacted;
           i = placeholder.lastIndex;
           continue;
         }
@@ -98,9 +115,14 @@ function decoded(text: string): View {
       continue;
     }
     if (c === 0x5c) {
+      if (isContinued(text, i) && length > 0) {
+        join(length);
+        i += 2;
+        continue;
+      }
       const end = backslash(text, i, size);
       if (escaped >= 0) into[length++] = escaped;
-      else joints.add(length);
+      else join(length);
       i = end;
     } else if (c === 0x25) {
       const value = hex(text, i + 1, 2);
@@ -130,7 +152,7 @@ function decoded(text: string): View {
       }
       const plain = unicode(c);
       if (plain >= 0) into[length++] = plain;
-      else joints.add(length);
+      else join(length);
       i++;
     }
   }
@@ -140,7 +162,14 @@ function decoded(text: string): View {
   return { source: text, text: into.toString("latin1", 0, length), bytes, pairs, length, origin, joints };
 }
 
-const noJoints: ReadonlySet<number> = new Set();
+/** A word of a shell that goes on in the next line. */
+function isContinued(text: string, at: number): boolean {
+  return (
+    text.charCodeAt(at + 1) === 0x0a &&
+    ((classes[text.charCodeAt(at - 1)] ?? 0) & inToken) !== 0 &&
+    ((classes[text.charCodeAt(at + 2)] ?? 0) & inToken) !== 0
+  );
+}
 
 /** What the last escape sequence stood for; -1 for nothing visible. */
 let escaped = -1;
@@ -230,7 +259,7 @@ function hex(text: string, at: number, digits: number): number {
 
 /** Percent escapes are undone where they separate things: `=` `:` `/` and their like. All others stay as they are. */
 function isPunctuation(code: number): boolean {
-  return code > 0 && "=:/{}[]+,\n".includes(String.fromCharCode(code));
+  return code > 0 && "=:/{}[]+,\r\n".includes(String.fromCharCode(code));
 }
 
 const entities: readonly (readonly [string, number])[] = [
@@ -264,15 +293,18 @@ interface ForeignWord {
 /** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
 const foreignWords = new Map<number, ForeignWord[]>();
 for (const [means, words] of [
-  ["pwd is ", "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_"],
+  [
+    "pwd is ",
+    "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_ паролем_ पासवर्ड_ रหัสผ่านคือ_ รหัสผ่านคือ",
+  ],
   [
     "_pwd",
-    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ парола лозинка κωδικός סיסמה سر كلمة_المرور رمز_عبور รหัสผ่าน mật_khẩu şifre Şifre",
+    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ пароля парола Парола лозинка Лозинка κωδικός Κωδικός κωδικό_πρόσβασης סיסמה הסיסמה سر كلمة_المرور كلمة_السر رمز_عبور رمز_العبور رمز_ورود گذرواژه पासवर्ड कूटशब्द รหัสผ่าน ật_khẩu ẬT_KHẨU şifre Şifre şifresi Şifresi ŞİFRE",
   ],
   ["_secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
   ["_token", "令牌 トークン 토큰 токен Токен"],
   ["_key", "キー"],
-  [" is ", "是 为 為 は 는 은"],
+  [" is ", "是 为 為 は 는 은 είναι היא הוא هي هو это является คือ là है"],
 ] as const) {
   for (const word of words.split(" ")) {
     const spelled = word.replaceAll("_", " ");
