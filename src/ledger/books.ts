@@ -190,11 +190,13 @@ export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">
   return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
 }
 
-export function accountSpendOf(row: AccountRow): AccountSpend {
+type Balance = Pick<AccountRow, "held" | "spent" | "ownHard">;
+
+export function accountSpendOf(row: Balance): AccountSpend {
   return { spent: nanoUsd(row.spent), held: nanoUsd(row.held) };
 }
 
-export function spendOf(day: UtcDay, goalRow: AccountRow, dayRow: AccountRow): Spend {
+export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
   return {
     day,
     goalAccount: accountSpendOf(goalRow),
@@ -220,9 +222,41 @@ export function decideBatch(batch: Batch, view: BooksView, moment: Moment): { re
 
 const done: OperationReply = { kind: "done" };
 
+/** An account while the batch runs: hot ones move with every operation, so they move in place. */
+class WorkingAccount {
+  readonly before: AccountRow;
+  readonly ownHard: number | null;
+  held: number;
+  spent: number;
+  overrun: number;
+  hard: number | null;
+
+  constructor(before: AccountRow) {
+    this.before = before;
+    this.ownHard = before.ownHard;
+    this.held = before.held;
+    this.spent = before.spent;
+    this.overrun = before.overrun;
+    this.hard = before.hard;
+  }
+
+  move(held: number, spent: number, overrun: number): void {
+    this.held += held;
+    this.spent += spent;
+    this.overrun += overrun;
+  }
+}
+
+/** The row as it stands now; the very same object as before where nothing has changed. */
+function rowOf({ before, held, spent, overrun, hard }: WorkingAccount): AccountRow {
+  if (held === before.held && spent === before.spent && overrun === before.overrun && hard === before.hard)
+    return before;
+  return { id: before.id, held, spent, overrun, hard, ownHard: before.ownHard };
+}
+
 class WorkingBooks {
   readonly notices: LedgerNotice[] = [];
-  private readonly accounts = new Map<AccountId, { before: AccountRow; after: AccountRow }>();
+  private readonly accounts = new Map<AccountId, WorkingAccount>();
   private readonly rows = new Map<
     ReservationId,
     { before: ReservationRow | undefined; after: ReservationRow | undefined }
@@ -256,7 +290,7 @@ class WorkingBooks {
   }
 
   touchedAccounts(): AccountRow[] {
-    return [...this.accounts.values()].map(({ after }) => after);
+    return [...this.accounts.values()].map(rowOf);
   }
 
   changes(): Changes {
@@ -267,7 +301,11 @@ class WorkingBooks {
       if (before === undefined) inserted.push(after);
       else updated.push({ before, after });
     }
-    const accounts = [...this.accounts.values()].filter(({ before, after }) => before !== after);
+    const accounts: Changes["accounts"][number][] = [];
+    for (const account of this.accounts.values()) {
+      const after = rowOf(account);
+      if (after !== account.before) accounts.push({ before: account.before, after });
+    }
     return { accounts, inserted, updated, entries: this.entries };
   }
 
@@ -319,13 +357,9 @@ class WorkingBooks {
     };
     this.put(row);
     this.enter(row, "admitted", row.hold, 0, 0, row.dispatched ? "dispatched" : "not_dispatched");
-    this.setAccount({ ...this.account(goalAccount), hard: goalHard });
-    this.setAccount({ ...this.account(dayAccount), hard: dayHard });
-    return {
-      kind: "held",
-      day: this.moment.day,
-      spend: spendOf(this.moment.day, this.account(goalAccount), this.account(dayAccount)),
-    };
+    goalRow.hard = goalHard;
+    dayRow.hard = dayHard;
+    return { kind: "held", day: this.moment.day, spend: spendOf(this.moment.day, goalRow, dayRow) };
   }
 
   /** The same id again: a repeat after a lost reply, or a defect of the caller. */
@@ -476,15 +510,8 @@ class WorkingBooks {
       atMs: this.moment.nowMs,
     });
     if (held !== 0 || spent !== 0 || overrun !== 0) {
-      for (const id of [row.goalAccount, row.dayAccount]) {
-        const account = this.account(id);
-        this.setAccount({
-          ...account,
-          held: account.held + held,
-          spent: account.spent + spent,
-          overrun: account.overrun + overrun,
-        });
-      }
+      this.account(row.goalAccount).move(held, spent, overrun);
+      this.account(row.dayAccount).move(held, spent, overrun);
     }
     if (event !== "admitted") {
       this.notices.push({
@@ -505,28 +532,13 @@ class WorkingBooks {
     this.notices.push({ kind: "ignored", id, state, why });
   }
 
-  private account(id: AccountId): AccountRow {
-    let entry = this.accounts.get(id);
-    if (entry === undefined) {
-      const row = this.view.account(id);
-      entry = { before: row, after: row };
-      this.accounts.set(id, entry);
+  private account(id: AccountId): WorkingAccount {
+    let account = this.accounts.get(id);
+    if (account === undefined) {
+      account = new WorkingAccount(this.view.account(id));
+      this.accounts.set(id, account);
     }
-    return entry.after;
-  }
-
-  private setAccount(row: AccountRow): void {
-    const entry = this.accounts.get(row.id);
-    if (entry === undefined) throw new Error(`account ${row.id} written before it was read`);
-    const { after } = entry;
-    if (
-      after.held === row.held &&
-      after.spent === row.spent &&
-      after.overrun === row.overrun &&
-      after.hard === row.hard
-    )
-      return;
-    entry.after = row;
+    return account;
   }
 
   private row(id: ReservationId): ReservationRow | undefined {

@@ -102,13 +102,17 @@ export class SqliteBooks {
       this.lastReservation += 1;
       this.reservations.set(row.id, { row, seq: this.lastReservation, lastEntry: 0 });
     }
+    const entryValues: Value[] = [];
     for (const entry of entries) {
       const known = this.known(entry.reservationId);
       this.lastEntry += 1;
-      insertEntry(statements, entry, this.lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
+      pushEntry(entryValues, entry, this.lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
       known.lastEntry = this.lastEntry;
     }
-    for (const row of inserted) insertReservation(statements, row, this.known(row.id));
+    const reservationValues: Value[] = [];
+    for (const row of inserted) pushReservation(reservationValues, row, this.known(row.id));
+    statements.insertReservations(reservationValues);
+    statements.insertEntries(entryValues);
     for (const { before, after } of updated) {
       const known = this.known(after.id);
       const { changes: count } = statements.updateReservation.run(
@@ -286,6 +290,8 @@ interface StoredReservation extends Omit<ReservationRow, "dispatched"> {
 const accountColumns = `id, held, spent, overrun, hard, own_hard AS "ownHard"`;
 const isDayAccount = `(id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')`;
 
+type Value = string | number | null;
+
 /** Every entry of the reservations whose places are given as a JSON array. */
 const oldEntries = `WITH RECURSIVE old (reservation, entry) AS (
   SELECT r.seq, r.last_entry FROM reservation r WHERE r.seq IN (SELECT value FROM json_each(?1))
@@ -310,19 +316,42 @@ function prepare(db: Database) {
          expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),
-    insertReservation: db.query<unknown, (string | number | null)[]>(
-      `INSERT INTO reservation (seq, last_entry, id, request_id, attempt, goal_account, day_account, hold, actual, source,
-         state, model, node_id, node_epoch, dispatched, created_ms, expires_ms, closed_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    updateReservation: db.query<unknown, (string | number | null)[]>(
+    insertReservations: inserter(db, "reservation", [
+      "seq",
+      "last_entry",
+      "id",
+      "request_id",
+      "attempt",
+      "goal_account",
+      "day_account",
+      "hold",
+      "actual",
+      "source",
+      "state",
+      "model",
+      "node_id",
+      "node_epoch",
+      "dispatched",
+      "created_ms",
+      "expires_ms",
+      "closed_ms",
+    ]),
+    updateReservation: db.query<unknown, Value[]>(
       `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ?, last_entry = ?
        WHERE seq = ? AND state = ?`,
     ),
-    insertEntry: db.query<unknown, (string | number | null)[]>(
-      `INSERT INTO ledger_entry (seq, previous, reservation_id, event, held, spent, overrun, reason, node_id, at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    insertEntries: inserter(db, "ledger_entry", [
+      "seq",
+      "previous",
+      "reservation_id",
+      "event",
+      "held",
+      "spent",
+      "overrun",
+      "reason",
+      "node_id",
+      "at_ms",
+    ]),
     day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
     setDay: db.query<unknown, [string]>(
       "INSERT INTO ledger_day (only, day) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET day = excluded.day",
@@ -376,12 +405,25 @@ function idOf(operation: Exclude<Operation, { kind: "reserve" }>): ReservationId
   return operation.kind === "resolve" ? operation.resolution.id : operation.id;
 }
 
-function insertReservation(
-  statements: ReturnType<typeof prepare>,
-  row: ReservationRow,
-  { seq, lastEntry }: Known,
-): void {
-  statements.insertReservation.run(
+/** Writes rows, given as their values one after the other: several in one statement cost half as much each. */
+function inserter(db: Database, table: string, columns: readonly string[]): (values: readonly Value[]) => void {
+  const row = `(${columns.map(() => "?").join(", ")})`;
+  const statements = [8, 1].map((rows) => ({
+    values: rows * columns.length,
+    statement: db.query<unknown, Value[]>(
+      `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array(rows).fill(row).join(", ")}`,
+    ),
+  }));
+  return (values) => {
+    let from = 0;
+    for (const { values: count, statement } of statements) {
+      for (; values.length - from >= count; from += count) statement.run(...values.slice(from, from + count));
+    }
+  };
+}
+
+function pushReservation(values: Value[], row: ReservationRow, { seq, lastEntry }: Known): void {
+  values.push(
     seq,
     lastEntry,
     row.id,
@@ -403,13 +445,8 @@ function insertReservation(
   );
 }
 
-function insertEntry(
-  statements: ReturnType<typeof prepare>,
-  entry: EntryRow,
-  seq: number,
-  previous: number | null,
-): void {
-  statements.insertEntry.run(
+function pushEntry(values: Value[], entry: EntryRow, seq: number, previous: number | null): void {
+  values.push(
     seq,
     previous,
     entry.reservationId,
