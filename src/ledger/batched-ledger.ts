@@ -43,7 +43,10 @@ export interface BatchedLedgerOptions {
   readonly log: (event: LedgerEvent) => void;
   /** How long closed reservations and their entries are kept. */
   readonly retentionMs: () => number;
-  /** Begins a batch a little later, so that it holds more: by default after what runs now (as a microtask). */
+  /**
+   * Goes on a little later, so that a batch holds more: by default after what runs now (as a microtask). Asked again for as
+   * long as each turn brings more, some milliseconds at most.
+   */
   readonly gather?: (begin: () => void) => void;
 }
 
@@ -51,6 +54,8 @@ export interface BatchedLedgerOptions {
 const maxBatch = 256;
 /** A caller waits no longer than this. */
 const answerLimitMs = 1_000;
+/** A batch begins at the first turn that brings nothing new, and no later than this. */
+const maxGatherMs = 3;
 const maxQueuedReserves = 4_096;
 /** Resolutions that wait for the store in memory, some 20 MB. */
 const maxWaitingResolutions = 100_000;
@@ -72,7 +77,8 @@ const writeAttempts = 3;
 /** What waits in the queue: operations that must be written together, and who wants to know. */
 interface Item {
   readonly operations: readonly Operation[];
-  readonly answer: (replies: readonly OperationReply[] | undefined) => void;
+  /** Told the reply to the last of the operations; undefined when there is none. */
+  readonly answer: (reply: OperationReply | undefined) => void;
   readonly sinceMs: number;
   /** Reserves and dispatch marks are answered within the limit; all else waits as long as it takes. */
   readonly impatient: boolean;
@@ -152,9 +158,8 @@ export class BatchedLedger implements Ledger {
     operations.push({ kind: "reserve", reservation });
     this.waitingResolutions += closing.length;
     const answer = new Promise<ReserveReply>((resolve) => {
-      this.enqueue(operations, true, (replies) => {
+      this.enqueue(operations, true, (reply) => {
         this.pending.delete(reservation.id);
-        const reply = replies?.at(-1);
         switch (reply?.kind) {
           case "held":
             this.track(reservation.id);
@@ -194,7 +199,7 @@ export class BatchedLedger implements Ledger {
   markDispatched(id: ReservationId): Promise<boolean> {
     if (this.refusalToQueue() !== undefined) return Promise.resolve(false);
     return new Promise((resolve) => {
-      this.enqueue([{ kind: "dispatch", id }], true, (replies) => resolve(replies?.[0]?.kind === "done"));
+      this.enqueue([{ kind: "dispatch", id }], true, (reply) => resolve(reply?.kind === "done"));
     });
   }
 
@@ -356,11 +361,20 @@ export class BatchedLedger implements Ledger {
   private schedulePump(): void {
     if (this.pumpScheduled || this.inFlight !== undefined || this.backingOff || this.stopped) return;
     this.pumpScheduled = true;
-    // What arrives until then shares the batch.
-    (this.options.gather ?? queueMicrotask)(() => {
+    const gather = this.options.gather ?? queueMicrotask;
+    const { clock } = this.options;
+    const untilMs = clock.monotonic() + maxGatherMs;
+    let queued = this.queue.length;
+    const look = () => {
+      if (this.queue.length > queued && this.queue.length < maxBatch && clock.monotonic() < untilMs) {
+        queued = this.queue.length;
+        gather(look);
+        return;
+      }
       this.pumpScheduled = false;
       this.pump();
-    });
+    };
+    gather(look);
   }
 
   private pump(): void {
@@ -381,7 +395,7 @@ export class BatchedLedger implements Ledger {
     }
     for (const item of items) item.sent = true;
     this.store.commit({ node: this.node, operations }).then(
-      (reply) => this.committed(items, operations, reply),
+      (reply) => this.committed(items, reply),
       (error: unknown) => this.notCommitted(items, asStoreFailure(error)),
     );
   }
@@ -399,25 +413,25 @@ export class BatchedLedger implements Ledger {
     return this.queue.splice(0, count);
   }
 
-  private committed(items: readonly Item[], operations: readonly Operation[], reply: BatchReply): void {
+  private committed(items: readonly Item[], { replies, accounts, day, notices }: BatchReply): void {
     this.inFlight = undefined;
     if (this.stopped) return;
-    this.remember(reply.day, reply.accounts);
-    const replyTo = new Map<Operation, OperationReply>();
-    operations.forEach((operation, index) => {
-      const own = reply.replies[index];
-      if (own !== undefined) replyTo.set(operation, own);
-    });
+    this.remember(day, accounts);
     this.succeeded();
-    for (const notice of reply.notices) {
+    for (const notice of notices) {
       if (notice.kind === "resolved") this.learnHoldTime(notice.id);
       this.options.log(notice);
     }
+    // In the order of the batch: all reserves stand behind all others.
+    let other = 0;
+    let reserve = 0;
+    for (const item of items) for (const { kind } of item.operations) if (kind !== "reserve") reserve += 1;
     for (const item of items) {
-      const replies = item.operations.flatMap((operation) => replyTo.get(operation) ?? []);
+      let last: OperationReply | undefined;
+      for (const { kind } of item.operations) last = kind === "reserve" ? replies[reserve++] : replies[other++];
       this.leave(item);
-      if (!item.abandoned) item.answer(replies);
-      else if (replies.at(-1)?.kind !== "refused") this.cancelUnused(item);
+      if (!item.abandoned) item.answer(last);
+      else if (last?.kind !== "refused") this.cancelUnused(item);
     }
     this.schedulePump();
     if (this.queue.length === 0) this.whenIdle?.();
@@ -458,7 +472,7 @@ export class BatchedLedger implements Ledger {
       let waiting = parts.length;
       const partDone = () => {
         waiting -= 1;
-        if (waiting === 0 && answered === undefined && !item.abandoned) item.answer([]);
+        if (waiting === 0 && answered === undefined && !item.abandoned) item.answer({ kind: "done" });
       };
       const single = { ...item, solo: true, impatient: false, abandoned: false, failures: 0 };
       const items: Item[] = parts.map((operation) => ({ ...single, operations: [operation], answer: partDone }));
@@ -470,7 +484,7 @@ export class BatchedLedger implements Ledger {
     const [operation] = item.operations;
     this.leave(item);
     if (operation?.kind === "resolve") this.dropped(1, failure.message);
-    if (!item.abandoned) item.answer([{ kind: "unavailable", reason: "the reservation cannot be written" }]);
+    if (!item.abandoned) item.answer({ kind: "unavailable", reason: "the reservation cannot be written" });
     return [];
   }
 
