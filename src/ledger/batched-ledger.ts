@@ -44,8 +44,8 @@ export interface BatchedLedgerOptions {
   /** How long closed reservations and their entries are kept. */
   readonly retentionMs: () => number;
   /**
-   * Goes on a little later, so that a batch holds more: by default after what runs now (as a microtask). Asked again for as
-   * long as each turn brings more, some milliseconds at most.
+   * Goes on after a turn, so that a batch holds more; asked again for as long as each turn brings more, some milliseconds
+   * at most. Without it a batch begins after what runs now (as a microtask).
    */
   readonly gather?: (begin: () => void) => void;
 }
@@ -361,18 +361,21 @@ export class BatchedLedger implements Ledger {
   private schedulePump(): void {
     if (this.pumpScheduled || this.inFlight !== undefined || this.backingOff || this.stopped) return;
     this.pumpScheduled = true;
-    const gather = this.options.gather ?? queueMicrotask;
-    const { clock } = this.options;
+    const { clock, gather } = this.options;
+    const begin = () => {
+      this.pumpScheduled = false;
+      this.pump();
+    };
+    if (gather === undefined) return queueMicrotask(begin);
     const untilMs = clock.monotonic() + maxGatherMs;
     let queued = this.queue.length;
     const look = () => {
       if (this.queue.length > queued && this.queue.length < maxBatch && clock.monotonic() < untilMs) {
         queued = this.queue.length;
         gather(look);
-        return;
+      } else {
+        begin();
       }
-      this.pumpScheduled = false;
-      this.pump();
     };
     gather(look);
   }
