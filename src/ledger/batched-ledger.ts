@@ -366,7 +366,10 @@ export class BatchedLedger implements Ledger {
       this.pumpScheduled = false;
       this.pump();
     };
-    if (gather === undefined) return queueMicrotask(begin);
+    if (gather === undefined) {
+      queueMicrotask(begin);
+      return;
+    }
     const untilMs = clock.monotonic() + maxGatherMs;
     let queued = this.queue.length;
     const look = () => {
