@@ -33,14 +33,16 @@ const readers: { [name: string]: Read } = {
   "ours, data only": (pieces) => {
     let seen = 0;
     const reader = new SseReader(1_048_576);
-    for (const piece of pieces) reader.push(piece, () => seen++);
+    const decoder = new TextDecoder();
+    for (const piece of pieces) reader.push(decoder.decode(piece, { stream: true }), () => seen++);
     return seen;
   },
   "ours, parsed": (pieces) => {
     let seen = 0;
     const reader = new SseReader(1_048_576);
+    const decoder = new TextDecoder();
     for (const piece of pieces) {
-      reader.push(piece, (data) => {
+      reader.push(decoder.decode(piece, { stream: true }), (data) => {
         if (typeof JSON.parse(data) === "object") seen++;
       });
     }
@@ -50,8 +52,9 @@ const readers: { [name: string]: Read } = {
     let seen = 0;
     const reader = new SseReader(1_048_576);
     const judge = new StreamJudge();
+    const decoder = new TextDecoder();
     for (const piece of pieces) {
-      reader.push(piece, (data, name) => {
+      reader.push(decoder.decode(piece, { stream: true }), (data, name) => {
         if (judge.judge(data, name).kind === "chunk") seen++;
       });
     }

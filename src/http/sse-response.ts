@@ -15,97 +15,130 @@ export interface SseOptions {
 
 /** A stream under way to its caller. */
 export interface OpenSse {
-  /** Text; the runtime writes it as UTF-8, without a buffer for each event that the collector would have to count. */
-  readonly body: ReadableStream<string>;
+  /** To be given to the server as it is: it is of the runtime's direct kind, which writes without a queue in between. */
+  readonly body: ReadableStream;
   /** Ends it from our side, telling the caller why. */
   breakOff(failure: UpstreamFailure): void;
 }
 
-/**
- * The body of a streamed answer. Pulled by the runtime as fast as the caller reads, so a slow caller slows the upstream and
- * nothing piles up here; leaving cancels everything behind.
- */
+/** Opens the body of a streamed answer. */
 export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
-  const { timers, keepaliveMs, writeStallMs } = options;
-  let open = true;
+  return new SseBody(stream, options);
+}
+
+/**
+ * The body of a streamed answer. Text is asked for only when the caller has taken what went before, so a slow caller slows
+ * the upstream and nothing piles up here; leaving cancels everything behind.
+ */
+class SseBody implements OpenSse {
+  readonly body: ReadableStream;
+  readonly #stream: CallerStream;
+  readonly #options: SseOptions;
+  #open = true;
   /** On whom the stream waits, and since when: the upstream has not said more, or the caller has not taken what it said. */
-  let waitsFor: "upstream" | "caller" = "upstream";
-  let sinceMs = options.now();
-  let cancelWatch: (() => void) | undefined;
-  let sink: ReadableStreamDefaultController<string> | undefined;
+  #waitsFor: "upstream" | "caller" = "upstream";
+  #sinceMs: number;
+  #cancelWatch: () => void;
+  /** Where to write; the server gives it as soon as it sends the answer. */
+  #sink: ReadableStreamDirectController | undefined;
+  /** What `breakOff` had to say before there was anywhere to write it. */
+  #lastWords = "";
 
-  const close = () => {
-    if (!open) return;
-    open = false;
-    cancelWatch?.();
-    options.closed();
-  };
-  // One timer watches the stream and looks at what was noted: setting one at each event would cost more than the event.
-  const watchIn = (ms: number) => {
-    cancelWatch = timers.after(ms, watch);
-  };
-  const watch = () => {
-    if (!open) return;
-    const waitedMs = options.now() - sinceMs;
-    const limitMs = waitsFor === "upstream" ? keepaliveMs : writeStallMs;
-    if (waitedMs < limitMs) {
-      watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));
-      return;
-    }
-    if (waitsFor === "caller") {
-      close();
-      stream.cancel();
-      sink?.error(new Error("the caller stopped reading"));
-      return;
-    }
-    sink?.enqueue(keepAlive);
-    sinceMs = options.now();
-    watchIn(Math.min(keepaliveMs, writeStallMs));
-  };
-  watchIn(Math.min(keepaliveMs, writeStallMs));
-
-  const body = new ReadableStream<string>(
-    {
-      start(controller) {
-        sink = controller;
+  constructor(stream: CallerStream, options: SseOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#sinceMs = options.now();
+    // One timer watches the stream and looks at what was noted: setting one at each event would cost more than the event.
+    this.#cancelWatch = this.#watchIn(Math.min(options.keepaliveMs, options.writeStallMs));
+    this.body = new ReadableStream({
+      type: "direct",
+      pull: (sink) => {
+        this.#sink = sink;
+        if (this.#open) void this.#pump(sink);
+        else this.#finish(sink, this.#lastWords);
       },
-      async pull(controller) {
-        waitsFor = "upstream";
-        sinceMs = options.now();
-        let text: string | undefined;
-        try {
-          text = await stream.next();
-        } catch (error) {
-          close();
-          stream.cancel();
-          controller.error(error);
-          return;
-        }
-        if (!open) return;
+      cancel: () => this.#leave(),
+    });
+  }
+
+  breakOff(failure: UpstreamFailure): void {
+    if (!this.#open) return;
+    const text = this.#stream.breakOff(failure);
+    this.#close();
+    if (this.#sink === undefined) this.#lastWords = text;
+    else this.#finish(this.#sink, text);
+  }
+
+  async #pump(sink: ReadableStreamDirectController): Promise<void> {
+    try {
+      for (;;) {
+        const text = await this.#stream.next();
+        if (!this.#open) return;
         if (text === undefined) {
-          close();
-          controller.close();
+          this.#close();
+          sink.close();
           return;
         }
-        controller.enqueue(text);
-        waitsFor = "caller";
-        sinceMs = options.now();
-      },
-      cancel() {
-        close();
-        stream.cancel();
-      },
-    },
-    { highWaterMark: 1 },
-  );
-  return {
-    body,
-    breakOff(failure) {
-      if (!open) return;
-      const text = stream.breakOff(failure);
-      close();
-      if (text !== "") sink?.enqueue(text);
-      sink?.close();
-    },
-  };
+        const taken = this.#write(sink, text);
+        if (taken !== undefined) await taken;
+      }
+    } catch (error) {
+      if (!this.#open) return;
+      this.#leave();
+      sink.close(error instanceof Error ? error : new Error("the stream failed"));
+    }
+  }
+
+  /** Writes at once. What is given back, if anything, resolves when a caller that lags behind has taken it. */
+  #write(sink: ReadableStreamDirectController, text: string): Promise<void> | undefined {
+    const taken = sink.write(text);
+    void sink.flush();
+    this.#sinceMs = this.#options.now();
+    if (typeof taken === "number") return undefined;
+    this.#waitsFor = "caller";
+    return taken.then(() => {
+      this.#waitsFor = "upstream";
+      this.#sinceMs = this.#options.now();
+    });
+  }
+
+  #finish(sink: ReadableStreamDirectController, text: string): void {
+    if (text !== "") void sink.write(text);
+    sink.close();
+  }
+
+  #watchIn(ms: number): () => void {
+    return this.#options.timers.after(ms, () => this.#watch());
+  }
+
+  #watch(): void {
+    const { keepaliveMs, writeStallMs, now } = this.#options;
+    const sink = this.#sink;
+    if (!this.#open) return;
+    const waitedMs = now() - this.#sinceMs;
+    const limitMs = this.#waitsFor === "upstream" ? keepaliveMs : writeStallMs;
+    if (waitedMs < limitMs) {
+      this.#cancelWatch = this.#watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));
+      return;
+    }
+    if (this.#waitsFor === "caller") {
+      this.#leave();
+      sink?.close(new Error("the caller stopped reading"));
+      return;
+    }
+    if (sink !== undefined) void this.#write(sink, keepAlive);
+    this.#cancelWatch = this.#watchIn(Math.min(keepaliveMs, writeStallMs));
+  }
+
+  #leave(): void {
+    this.#close();
+    this.#stream.cancel();
+  }
+
+  #close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#cancelWatch();
+    this.#options.closed();
+  }
 }

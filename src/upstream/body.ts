@@ -6,6 +6,13 @@ export interface ByteReader {
   read(): Promise<{ done: true; value?: Uint8Array | undefined } | { done: false; value: Uint8Array }>;
 }
 
+/** What one read of decoded text gives, as far as it is used here. */
+export type TextRead = { done: true; value?: string | undefined } | { done: false; value: string };
+export interface TextReader {
+  read(): Promise<TextRead>;
+}
+export type TextBody = ReturnType<Response["textStream"]>;
+
 /** A body read whole; `too_large` when it passed the bound, with what had come so far. */
 export interface WholeBody {
   readonly kind: "whole" | "too_large";

@@ -174,7 +174,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       release(attempt, response.headers, true);
       return failed(garbage("the upstream's stream is empty"));
     }
-    const events = new StreamEvents(response.body, attempt, {
+    const events = new StreamEvents(response.textStream(), attempt, {
       maxEventBytes,
       now,
       reusable: () => noteIdle(attempt, response.headers),

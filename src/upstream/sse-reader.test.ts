@@ -8,9 +8,13 @@ function read(pieces: (string | Uint8Array)[], maxEventBytes = 1_000_000) {
   const reader = new SseReader(maxEventBytes);
   const seen: Seen = [];
   const sink = (data: string, name: string) => void seen.push([data, name]);
+  const decoder = new TextDecoder();
   let pushed = "read";
   for (const piece of pieces) {
-    pushed = reader.push(typeof piece === "string" ? Buffer.from(piece) : piece, sink);
+    pushed = reader.push(
+      decoder.decode(typeof piece === "string" ? Buffer.from(piece) : piece, { stream: true }),
+      sink,
+    );
     if (pushed === "too_large") break;
   }
   if (pushed === "read") reader.finish(sink);

@@ -8,14 +8,13 @@ export type SsePush = "read" | "too_large";
 export type SseSink = (data: string, name: string) => void;
 
 /**
- * Reads server-sent events from bytes that may be split anywhere, also inside a UTF-8 sequence or between CR and LF.
- * Lines end in LF, CRLF or CR; a byte order mark at the start is skipped; comments are counted and dropped; `id` and
- * `retry` are ignored, since nothing here reconnects. An event is given out as soon as its last byte is in, also when
- * that is a CR that an LF may follow.
+ * Reads server-sent events from decoded text that may be split anywhere, also between CR and LF. Lines end in LF, CRLF
+ * or CR; comments are counted and dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is given
+ * out as soon as its last character is in, also when that is a CR that an LF may follow. Decoding, with UTF-8 sequences
+ * that are split and a byte order mark at the start, is the runtime's.
  */
 export class SseReader {
   readonly #maxEventChars: number;
-  readonly #decoder = new TextDecoder();
   /** Pieces of a line whose end has not come yet, in order, and how long they are together; joined once it has. */
   #held: string[] = [];
   #heldLength = 0;
@@ -36,8 +35,8 @@ export class SseReader {
     return this.#comments;
   }
 
-  push(bytes: Uint8Array, sink: SseSink): SsePush {
-    let text = this.#decoder.decode(bytes, { stream: true });
+  push(input: string, sink: SseSink): SsePush {
+    let text = input;
     if (text === "") return "read";
     if (this.#afterCr) {
       this.#afterCr = false;
@@ -62,7 +61,7 @@ export class SseReader {
    * blank line; a receiver must expect it to be cut short.
    */
   finish(sink: SseSink): void {
-    const last = this.#released() + this.#decoder.decode();
+    const last = this.#released();
     if (last !== "") this.#lines(`${last}\n`, 0, sink);
     this.#dispatch(sink);
   }

@@ -1,5 +1,5 @@
 import type { Attempt } from "./attempt.ts";
-import type { Body, ByteReader } from "./body.ts";
+import type { TextBody, TextRead, TextReader } from "./body.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamJudge } from "./stream-judge.ts";
 import type { UpstreamEvent, UpstreamFailure } from "./upstream.ts";
@@ -18,7 +18,7 @@ const over: IteratorResult<Batch> = { done: true, value: undefined };
  */
 export class StreamEvents implements AsyncIterableIterator<Batch> {
   readonly #attempt: Attempt;
-  readonly #bytes: ByteReader;
+  readonly #text: TextReader;
   readonly #now: () => number;
   readonly #sse: SseReader;
   readonly #judge = new StreamJudge();
@@ -37,11 +37,11 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   #pausedAt: number | undefined;
 
   constructor(
-    body: Body,
+    body: TextBody,
     attempt: Attempt,
     options: { maxEventBytes: number; now: () => number; reusable: () => void },
   ) {
-    this.#bytes = body.getReader();
+    this.#text = body.getReader();
     this.#attempt = attempt;
     this.#now = options.now;
     this.#reusable = options.reusable;
@@ -95,26 +95,29 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     }
   }
 
-  async next(): Promise<IteratorResult<Batch>> {
+  next(): Promise<IteratorResult<Batch>> {
     const opening = this.#opening;
     if (opening !== undefined) {
       this.#opening = undefined;
-      return { done: false, value: opening };
+      return Promise.resolve({ done: false, value: opening });
     }
-    if (this.#over) return over;
+    if (this.#over) return Promise.resolve(over);
     this.#resume();
-    for (;;) {
-      const batch = await this.#read();
-      if (batch.length > 0) {
-        if (!this.#over) {
-          this.#pausedAt = this.#now();
-          this.#attempt.deadlines.pause();
-        }
-        return { done: false, value: batch };
-      }
-      this.#await();
-    }
+    return this.#read().then(this.#step);
   }
+
+  /** Hands out what a read brought, or reads on if that was nothing. No async function: it would cost more than the event. */
+  readonly #step = (batch: UpstreamEvent[]): IteratorResult<Batch> | Promise<IteratorResult<Batch>> => {
+    if (batch.length === 0) {
+      this.#await();
+      return this.#read().then(this.#step);
+    }
+    if (!this.#over) {
+      this.#pausedAt = this.#idleFrom;
+      this.#attempt.deadlines.pause();
+    }
+    return { done: false, value: batch };
+  };
 
   /** Leaving early aborts the call. */
   return(): Promise<IteratorResult<Batch>> {
@@ -150,16 +153,14 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   /** One read from the network and what it brought; the last batch ends in `end` or `broken`. */
-  async #read(): Promise<UpstreamEvent[]> {
+  #read(): Promise<UpstreamEvent[]> {
+    return this.#text.read().then(this.#took, this.#lost);
+  }
+
+  readonly #took = (read: TextRead): UpstreamEvent[] => {
     this.#batch = [];
-    const comments = this.#sse.comments;
-    let read: Awaited<ReturnType<ByteReader["read"]>>;
-    try {
-      read = await this.#bytes.read();
-    } catch (error) {
-      return this.#lost(error);
-    }
     if (read.done) return this.#closed();
+    const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
     if (this.#sse.push(read.value, this.#sink) === "too_large" && !this.#over) {
       this.#break({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
@@ -167,7 +168,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
     else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
     return this.#batch;
-  }
+  };
 
   readonly #sink = (data: string, name: string): void => {
     if (this.#over) return;
@@ -216,12 +217,13 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   /** The read failed: reset, aborted, timed out. After the last finish reason only the caller's abort is still bad news. */
-  #lost(error: unknown): UpstreamEvent[] {
+  readonly #lost = (error: unknown): UpstreamEvent[] => {
+    this.#batch = [];
     const failure = this.#attempt.failureFrom(error);
     if (failure.kind === "aborted") this.#break(failure);
     else this.#endOr(failure);
     return this.#batch;
-  }
+  };
 
   #endOr(failure: UpstreamFailure): void {
     if (!this.#judge.complete) {
@@ -246,7 +248,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   async #drain(): Promise<void> {
     const keep = this.#attempt.closeAfter(drainMs);
     try {
-      const { done } = await this.#bytes.read();
+      const { done } = await this.#text.read();
       if (done) this.#reusable();
       else this.#attempt.end(true);
     } catch {

@@ -7,6 +7,11 @@ export type StreamEnd =
   | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport }
   | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number };
 
+/** What events amount to that stop without having ended. */
+const endless: readonly UpstreamEvent[] = [
+  { kind: "broken", failure: { kind: "cut_off", message: "", dispatched: true }, report: {} },
+];
+
 /**
  * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
  * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
@@ -40,24 +45,24 @@ export class AnswerStream {
   }
 
   /** The next text for the caller, undefined after the last. Not to be called again before it has answered. */
-  async next(): Promise<string | undefined> {
-    while (!this.#done) {
-      this.#reading = true;
-      let step: IteratorResult<readonly UpstreamEvent[]>;
-      try {
-        step = await this.#events.next();
-      } finally {
-        this.#reading = false;
-      }
-      if (step.done === true) {
-        const failure: UpstreamFailure = { kind: "cut_off", message: "", dispatched: true };
-        return this.#take([{ kind: "broken", failure, report: {} }]);
-      }
-      const text = this.#take(step.value);
-      if (text !== "") return text;
-    }
-    return undefined;
+  next(): Promise<string | undefined> {
+    if (this.#done) return Promise.resolve(undefined);
+    this.#reading = true;
+    return this.#events.next().then(this.#took, this.#failed);
   }
+
+  readonly #took = (
+    step: IteratorResult<readonly UpstreamEvent[]>,
+  ): string | undefined | Promise<string | undefined> => {
+    this.#reading = false;
+    const text = this.#take(step.done === true ? endless : step.value);
+    return text === "" ? this.next() : text;
+  };
+
+  readonly #failed = (error: unknown): never => {
+    this.#reading = false;
+    throw error;
+  };
 
   /** The caller has gone. */
   cancel(): void {
