@@ -8,6 +8,12 @@ export type SsePush = "read" | "too_large";
 export type SseSink = (data: string, name: string) => void;
 
 /**
+ * Asked first about an event that is one line of data from `from` to `to` in `text`, with `data: ` before and a blank line
+ * after it; true when that was enough, and the event need not be cut out.
+ */
+export type SseShortcut = (text: string, from: number, to: number) => boolean;
+
+/**
  * Reads server-sent events from decoded text that may be split anywhere, also between CR and LF. Lines end in LF, CRLF
  * or CR; comments are counted and dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is given
  * out as soon as its last character is in, also when that is a CR that an LF may follow. Decoding, with UTF-8 sequences
@@ -15,6 +21,7 @@ export type SseSink = (data: string, name: string) => void;
  */
 export class SseReader {
   readonly #maxEventChars: number;
+  readonly #shortcut: SseShortcut | undefined;
   /** Pieces of a line whose end has not come yet, in order, and how long they are together; joined once it has. */
   #held: string[] = [];
   #heldLength = 0;
@@ -26,8 +33,9 @@ export class SseReader {
   #comments = 0;
 
   /** `maxEventChars` bounds what is held of one event, in UTF-16 units (never more than its bytes). */
-  constructor(maxEventChars: number) {
+  constructor(maxEventChars: number, shortcut?: SseShortcut) {
     this.#maxEventChars = maxEventChars;
+    this.#shortcut = shortcut;
   }
 
   /** Comment lines so far. */
@@ -82,14 +90,13 @@ export class SseReader {
       if (to === from) {
         this.#dispatch(sink);
       } else if (text.startsWith("data: ", from)) {
-        const value = text.slice(from + 6, to);
         if (this.#data === undefined && this.#name === "" && to + 1 < until && text.charCodeAt(to + 1) === lf) {
           // One data line and the blank line after it: nearly every event there is.
-          sink(value, "");
+          if (this.#shortcut?.(text, from + 6, to) !== true) sink(text.slice(from + 6, to), "");
           from = to + 2;
           continue;
         }
-        this.#addData(value);
+        this.#addData(text.slice(from + 6, to));
       } else {
         this.#otherLine(text.slice(from, to));
       }

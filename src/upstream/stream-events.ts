@@ -46,7 +46,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     this.#now = options.now;
     this.#reusable = options.reusable;
     this.#maxHeld = options.maxEventBytes;
-    this.#sse = new SseReader(options.maxEventBytes);
+    this.#sse = new SseReader(options.maxEventBytes, this.#shortcut);
     const n = attempt.call.body["n"];
     this.#choices = typeof n === "number" && n > 1 ? n : 1;
     this.#idleFrom = this.#now();
@@ -168,6 +168,13 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
     else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
     return this.#batch;
+  };
+
+  readonly #shortcut = (text: string, from: number, to: number): boolean => {
+    const chunk = this.#over ? undefined : this.#judge.known(text, from, to);
+    if (chunk === undefined) return false;
+    this.#batch.push(chunk);
+    return true;
   };
 
   readonly #sink = (data: string, name: string): void => {

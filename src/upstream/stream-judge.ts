@@ -1,6 +1,7 @@
-import type { Json } from "#domain/chat.ts";
+import type { Json, JsonObject } from "#domain/chat.ts";
+import { ChunkPattern } from "./chunk-pattern.ts";
 import { errorIn, statusFailure } from "./failures.ts";
-import type { UpstreamEvent, UpstreamFailure, UsageReport } from "./upstream.ts";
+import type { ChunkEvent, UpstreamFailure, UsageReport } from "./upstream.ts";
 import { isObject, usageReport } from "./usage.ts";
 
 /** More choices than anyone asks for; a bound on what an upstream can make us remember. */
@@ -8,11 +9,14 @@ const maxChoices = 128;
 
 /** What one event came to. */
 export type Judged =
-  | (UpstreamEvent & { readonly kind: "chunk" })
+  | ChunkEvent
   /** Nothing to pass on: an empty event or one that is no chunk. */
   | { readonly kind: "nothing" }
   | { readonly kind: "done" }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
+
+/** Chunks are a few hundred characters long; one that is far longer is no pattern of others. */
+const maxPatternLength = 4_096;
 
 const nothing: Judged = { kind: "nothing" };
 const done: Judged = { kind: "done" };
@@ -31,6 +35,10 @@ export class StreamJudge {
   #finishedChoices = 0;
   #real = false;
   #report: UsageReport = {};
+  /** What the chunks look like that carry the answer's text, and how many chunks it has spared reading. */
+  #pattern: ChunkPattern | undefined;
+  #patterns = 0;
+  #spared = 0;
 
   get report(): UsageReport {
     return this.#report;
@@ -48,6 +56,16 @@ export class StreamJudge {
   /** Whether a chunk came that carries something: more than a role, which only opens the stream. */
   get real(): boolean {
     return this.#real;
+  }
+
+  /**
+   * The chunk whose data is all of an event and stands from `from` to `to` in `text`, if it says nothing that an earlier
+   * one has not said but for its text. It needs no judging: it changes nothing about how the stream stands.
+   */
+  known(text: string, from: number, to: number): ChunkEvent | undefined {
+    const chunk = this.#pattern?.match(text, from, to);
+    if (chunk !== undefined) this.#spared++;
+    return chunk;
   }
 
   judge(data: string, name: string): Judged {
@@ -82,7 +100,19 @@ export class StreamJudge {
       if (failure !== undefined) return { kind: "failed", failure };
     }
     if (hasUsage) this.#real = true;
+    else if (choices.length === 1) this.#learn(data, chunk);
     return { kind: "chunk", raw: data, chunk };
+  }
+
+  /** Takes a chunk as the pattern of those to come, unless that has paid badly so far. */
+  #learn(data: string, chunk: JsonObject): void {
+    const [choice] = chunk["choices"] as Json[]; // the caller has looked
+    if (!isObject(choice) || typeof choice["finish_reason"] === "string" || data.length > maxPatternLength) return;
+    if (this.#patterns > 2 && this.#spared < 16 * this.#patterns) return;
+    const pattern = ChunkPattern.of(data, chunk);
+    if (pattern === undefined) return;
+    this.#patterns++;
+    this.#pattern = pattern;
   }
 
   /** Takes note of one choice; gives a failure when it is one. */

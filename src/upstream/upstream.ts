@@ -53,12 +53,36 @@ export interface UsageReport {
  * for every choice seen), never a clean close; `[DONE]` and a missing `[DONE]` after a finish reason are both `end`.
  */
 export type UpstreamEvent =
-  /** A `chat.completion.chunk`. `raw` is the event's data text as it came. */
-  | { readonly kind: "chunk"; readonly raw: string; readonly chunk: JsonObject }
+  | ChunkEvent
   /** Comments came and nothing else: the upstream lives. */
   | { readonly kind: "alive" }
   | { readonly kind: "end"; readonly report: UsageReport }
   | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport };
+
+/** A `chat.completion.chunk`. */
+export interface ChunkEvent {
+  readonly kind: "chunk";
+  /** The event's data text as it came. */
+  readonly raw: string;
+  readonly chunk: JsonObject;
+  /** Present on a chunk that is like others before it, which spares reading it. */
+  readonly likeness?: Likeness;
+}
+
+export interface Likeness {
+  /**
+   * One object for all chunks of a stream that differ in nothing but the text of their content. They have one choice,
+   * which goes on, and content that is not empty; no usage.
+   */
+  readonly pattern: object;
+  /** The event as it came: one data line and the blank line after it. */
+  readonly event: string;
+  readonly rawLength: number;
+  /** The content as JSON text, without the quotes. */
+  readonly contentJson: string;
+  /** The chunk's text with other content, which is JSON text without quotes. */
+  withContent(contentJson: string): string;
+}
 
 export const failureKinds = [
   /** Connect, DNS or TLS failed: no request byte went out. */

@@ -1,5 +1,6 @@
-import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import type { StreamShaper } from "./shape-stream.ts";
+import type { Json } from "#domain/chat.ts";
+import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { isObject, type StreamShaper } from "./shape-stream.ts";
 
 /** How an answer stream came to its end, told exactly once to whoever keeps the books. */
 export type StreamEnd =
@@ -96,7 +97,7 @@ export class AnswerStream {
     for (const event of batch) {
       if (this.#done) break;
       if (event.kind === "chunk") {
-        this.#note(event.raw, event.chunk.choices);
+        this.#note(event);
         text += this.#shaper.shape(event);
       } else if (event.kind === "end") {
         text += this.#shaper.shape(event);
@@ -115,13 +116,15 @@ export class AnswerStream {
     return text;
   }
 
-  #note(raw: string, choices: unknown): void {
+  #note(event: ChunkEvent): void {
     // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
-    this.#outputBytes += raw.length;
-    if (this.#contentSeen || !Array.isArray(choices)) return;
+    this.#outputBytes += event.likeness?.rawLength ?? event.raw.length;
+    if (this.#contentSeen) return;
+    const { choices } = event.chunk;
+    if (!Array.isArray(choices)) return;
     for (const choice of choices) {
-      const delta = choice?.delta;
-      if (delta == null) continue;
+      const delta: Json | undefined = isObject(choice) ? choice.delta : undefined;
+      if (!isObject(delta)) continue;
       if (delta.content || delta.tool_calls || delta.reasoning || delta.reasoning_content || delta.refusal) {
         this.#contentSeen = true;
       }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
-import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { ChunkEvent, Likeness, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { inBandErrorOf } from "./failure-answer.ts";
 
 /** Puts redacted values back into answer text; one per choice, because each choice is a text of its own. */
@@ -35,6 +35,19 @@ interface ChoiceState {
   readonly restorer: TextRestorer | undefined;
 }
 
+/** What chunks of one pattern become on their way to the caller: this text around their content. */
+interface Frame {
+  readonly pattern: object;
+  readonly choice: ChoiceState;
+  /** They leave as they came. */
+  readonly unchanged: boolean;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Stands for the content while a frame is made. JSON leaves it alone; should it stand elsewhere too, there is no frame. */
+const marker = "content-of-the-chunk";
+
 const chunkObject = "chat.completion.chunk";
 
 /**
@@ -48,6 +61,7 @@ export class StreamShaper {
   /** The upstream's names for the completion, as far as it has said them. */
   #id: Json | undefined;
   #created: Json | undefined;
+  #frame: Frame | undefined;
 
   constructor(options: ShapeOptions) {
     this.#options = options;
@@ -59,12 +73,47 @@ export class StreamShaper {
       case "alive":
         return "";
       case "chunk":
-        return this.#shapeChunk(event.raw, event.chunk);
+        return event.likeness === undefined
+          ? this.#shapeChunk(event.raw, event.chunk)
+          : this.#shapeLike(event, event.likeness);
       case "end":
         return `${this.#releaseHeld()}data: [DONE]\n\n`;
       case "broken":
         return this.#breakOff(event.failure);
     }
+  }
+
+  /** Shapes a chunk as the last one of its pattern was, without reading it, as long as that comes to the same. */
+  #shapeLike(event: ChunkEvent, likeness: Likeness): string {
+    const frame = this.#frame;
+    if (frame === undefined || frame.pattern !== likeness.pattern) {
+      const text = this.#shapeChunk(event.raw, event.chunk);
+      this.#frame = this.#frameOf(likeness);
+      return text;
+    }
+    const { restorer, finished, held } = frame.choice;
+    if (finished || held !== "") return this.#shapeChunk(event.raw, event.chunk);
+    if (restorer !== undefined) {
+      const content: string = JSON.parse(`"${likeness.contentJson}"`);
+      return frame.before + JSON.stringify(restorer.push(content)).slice(1, -1) + frame.after;
+    }
+    return frame.unchanged ? likeness.event : frame.before + likeness.contentJson + frame.after;
+  }
+
+  /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
+  #frameOf(likeness: Likeness): Frame | undefined {
+    const raw = likeness.withContent(marker);
+    const chunk: JsonObject = JSON.parse(raw);
+    const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
+    if (!isObject(only)) return undefined;
+    const choice = this.#choice(typeof only.index === "number" ? only.index : 0);
+    const delta = only.delta;
+    // Reasoning beside content leaves as it came only while nothing is held back.
+    if (choice.finished || choice.held !== "" || !choice.contentSent || !isObject(delta)) return undefined;
+    const sent = this.#send(raw, chunk, choice.restorer !== undefined);
+    const [before, after, ...more] = sent.split(marker);
+    if (before === undefined || after === undefined || more.length > 0) return undefined;
+    return { pattern: likeness.pattern, choice, unchanged: sent === `data: ${raw}\n\n`, before, after };
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
@@ -186,7 +235,7 @@ export class StreamShaper {
     if (open.length === 0 && this.#choices.length > 0) return `${released}data: [DONE]\n\n`;
     const indices = open.length === 0 ? [0] : open;
     const chunk = {
-      ...this.#frame(),
+      ...this.#names(),
       error: inBandErrorOf(failure),
       choices: indices.map((index) => ({ index, delta: { content: "" }, finish_reason: "error" })),
     };
@@ -196,11 +245,11 @@ export class StreamShaper {
   #ownChunk(index: number, state: ChoiceState, delta: JsonObject): string {
     const role: JsonObject = state.roleSent ? {} : { role: "assistant" };
     state.roleSent = true;
-    const chunk = { ...this.#frame(), choices: [{ index, delta: { ...role, ...delta }, finish_reason: null }] };
+    const chunk = { ...this.#names(), choices: [{ index, delta: { ...role, ...delta }, finish_reason: null }] };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 
-  #frame(): JsonObject {
+  #names(): JsonObject {
     const { identity, model } = this.#options;
     return { id: this.#id ?? identity.id, object: chunkObject, created: this.#created ?? identity.created, model };
   }
@@ -232,7 +281,7 @@ export class StreamShaper {
       same = false;
     }
     if (chunk.id == null || chunk.created == null) {
-      const { id, created } = this.#frame();
+      const { id, created } = this.#names();
       Object.assign(chunk, { id, created });
       same = false;
     }
@@ -253,6 +302,6 @@ function dropReasoning(delta: JsonObject): void {
   delete delta.reasoning_details;
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
+export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

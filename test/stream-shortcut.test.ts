@@ -1,0 +1,125 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type ShapeOptions, StreamShaper } from "#pipeline/execute/shape-stream.ts";
+import { SseReader } from "#upstream/sse-reader.ts";
+import { StreamJudge } from "#upstream/stream-judge.ts";
+import type { ChunkEvent } from "#upstream/upstream.ts";
+
+/** Doubles each letter and keeps the last one back, as a restorer keeps back what may be half of a placeholder. */
+function doubling() {
+  let kept = "";
+  return {
+    push(text: string) {
+      const all = kept + text;
+      kept = all.slice(-1);
+      return all.slice(0, -1).replace(/./gsu, "$&$&");
+    },
+    flush: () => kept,
+  };
+}
+
+/** What a caller reads of a stream, with or without the shortcut, and how many chunks it has spared reading. */
+function answer(pieces: readonly string[], shortcut: boolean, options: Partial<ShapeOptions>) {
+  const judge = new StreamJudge();
+  const shaper = new StreamShaper({
+    model: "vendor/model",
+    identity: { id: "chatcmpl-own", created: 7 },
+    wantsUsage: false,
+    maxHeldCharacters: 20,
+    ...options,
+  });
+  let out = "";
+  let spared = 0;
+  let failed = false;
+  const take = (chunk: ChunkEvent) => {
+    out += shaper.shape(chunk);
+  };
+  const known = (text: string, from: number, to: number) => {
+    const chunk = failed ? undefined : judge.known(text, from, to);
+    if (chunk === undefined) return false;
+    spared += 1;
+    take(chunk);
+    return true;
+  };
+  const reader = new SseReader(100_000, shortcut ? known : undefined);
+  for (const piece of pieces) {
+    reader.push(piece, (data, name) => {
+      if (failed) return;
+      const judged = judge.judge(data, name);
+      if (judged.kind === "chunk") take(judged);
+      if (judged.kind !== "failed") return;
+      failed = true;
+      out += shaper.shape({ kind: "broken", failure: judged.failure, report: judge.report });
+    });
+  }
+  if (!failed) out += shaper.shape({ kind: "end", report: judge.report });
+  const { complete, real, finishedChoices, report } = judge;
+  const events = out.split("\n\n").map((event) => (event.startsWith("data: {") ? JSON.parse(event.slice(6)) : event));
+  return { out, events, spared, standing: { complete, real, finishedChoices, report } };
+}
+
+const event = (delta: object, more: object = {}, choice: object = {}) =>
+  `data: ${JSON.stringify({ id: "gen-1", object: "chat.completion.chunk", created: 1, model: "vendor/model", choices: [{ index: 0, delta, finish_reason: null, ...choice }], ...more })}\n\n`;
+const words = (count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, at) => event({ content: `word ${at} ` }, more));
+
+describe("a chunk that is like those before it", () => {
+  const content = fc.string({ unit: "binary", maxLength: 6 });
+  const anyEvent = fc.oneof(
+    { weight: 8, arbitrary: content.map((text) => event({ content: text })) },
+    { weight: 4, arbitrary: content.map((text) => event({ role: "assistant", content: text })) },
+    { weight: 3, arbitrary: content.map((text) => event({ content: text }, { model: "vendor/model-2025" })) },
+    content.map((text) => event({ content: text }, { id: null })),
+    content.map((text) => event({ content: text, reasoning: "hm " })),
+    content.map((text) => event({ content: "", reasoning: text })),
+    content.map((text) => event({ content: text }, {}, { index: 1 })),
+    content.map((text) => event({ content: text }, { usage: { prompt_tokens: 1, completion_tokens: 2 } })),
+    fc.constantFrom(
+      event({}, {}, { finish_reason: "stop" }),
+      event({ content: "end" }, {}, { finish_reason: "stop" }),
+      event({ tool_calls: [{ index: 0, function: { arguments: "{" } }] }),
+      event({ content: "x" }, { error: { message: "no", code: 502 } }),
+      ": comment\n\n",
+      "data: {\n\n",
+    ),
+  );
+
+  test("leaves as it would if it had been read", () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyEvent, { maxLength: 30 }),
+        fc.array(fc.nat(), { maxLength: 6 }),
+        fc.boolean(),
+        fc.constantFrom(0, 20),
+        (events, cuts, restoring, maxHeldCharacters) => {
+          const text = events.join("");
+          const at = [0, ...cuts.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
+          const pieces = at.slice(1).map((to, index) => text.slice(at[index], to));
+          const options = { maxHeldCharacters, ...(restoring ? { restorer: doubling } : {}) };
+          const quick = answer(pieces, true, options);
+          const plain = answer(pieces, false, options);
+          expect(quick.events).toEqual(plain.events);
+          expect(quick.standing).toEqual(plain.standing);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("is not read at all, once the stream is under way", () => {
+    const { out, spared } = answer([event({ role: "assistant", content: "" }), ...words(50)], true, {});
+    expect(spared).toBeGreaterThan(45);
+    expect(out).toBe(`${event({ role: "assistant", content: "" })}${words(50).join("")}data: [DONE]\n\n`);
+  });
+
+  test("is not read either when it must change the same way as those before it", () => {
+    const { out, spared } = answer(words(50, { model: "vendor/model-2025" }), true, {});
+    expect(spared).toBeGreaterThan(45);
+    expect(out.split("\n\n").slice(1)).toEqual(`${words(50).join("")}data: [DONE]\n\n`.split("\n\n").slice(1));
+  });
+
+  test("is soon no longer looked for where each chunk differs in more than its text", () => {
+    const padded = Array.from({ length: 50 }, (_, at) => event({ content: "word " }, { padding: "x".repeat(at) }));
+    expect(answer(padded, true, {})).toMatchObject({ spared: 0, events: answer(padded, false, {}).events });
+  });
+});
