@@ -35,9 +35,9 @@ export class StreamJudge {
   #finishedChoices = 0;
   #real = false;
   #report: UsageReport = {};
-  /** What the chunks look like that carry the answer's text, and how many chunks it has spared reading. */
+  /** What the chunks look like that carry the answer's text, how often it was looked for, and the chunks that it spared. */
   #pattern: ChunkPattern | undefined;
-  #patterns = 0;
+  #tries = 0;
   #spared = 0;
 
   get report(): UsageReport {
@@ -108,11 +108,9 @@ export class StreamJudge {
   #learn(data: string, chunk: JsonObject): void {
     const [choice] = chunk["choices"] as Json[]; // the caller has looked
     if (!isObject(choice) || typeof choice["finish_reason"] === "string" || data.length > maxPatternLength) return;
-    if (this.#patterns > 2 && this.#spared < 16 * this.#patterns) return;
-    const pattern = ChunkPattern.of(data, chunk);
-    if (pattern === undefined) return;
-    this.#patterns++;
-    this.#pattern = pattern;
+    if (this.#tries >= 4 && this.#spared < 16 * this.#tries) return;
+    this.#tries++;
+    this.#pattern = ChunkPattern.of(data, chunk) ?? this.#pattern;
   }
 
   /** Takes note of one choice; gives a failure when it is one. */
