@@ -59,12 +59,13 @@ export function announceHealth(change: HealthChange, log: Log, metrics: Metrics)
 /** The ledger, with every answer to a reservation counted. */
 export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
   return {
-    async reserve(reservation, closing) {
-      const reply = await ledger.reserve(reservation, closing);
-      if (reply.kind === "held") metrics.reservationAnswered("held", reservation.amount);
-      else if (reply.kind === "refused") metrics.reservationAnswered(`refused_${reply.binding}`);
-      else metrics.reservationAnswered("unavailable");
-      return reply;
+    reserve(reservation, closing) {
+      return ledger.reserve(reservation, closing).then((reply) => {
+        if (reply.kind === "held") metrics.reservationAnswered("held", reservation.amount);
+        else if (reply.kind === "refused") metrics.reservationAnswered(`refused_${reply.binding}`);
+        else metrics.reservationAnswered("unavailable");
+        return reply;
+      });
     },
     resolve: (resolutions) => ledger.resolve(resolutions),
     markDispatched: (id) => ledger.markDispatched(id),

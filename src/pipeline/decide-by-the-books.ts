@@ -23,11 +23,11 @@ export type Decided = Route & {
  * Decides with what the books say was spent and is held. What this node saw last is asked first, because it costs nothing;
  * a refusal for want of budget is only believed after the store itself was asked, so that nobody is refused by a stale view.
  */
-export async function decideByTheBooks(
+export function decideByTheBooks(
   journey: Journey,
   ports: Ports,
   verdict?: NonNullable<Snapshot["verdict"]>,
-): Promise<Decided> {
+): Decided | Promise<Decided> {
   const { assessment, configuration } = journey;
   const goal = assessment.task.goal_id;
   const decideWith = (spend: Spend | undefined): Route => {
@@ -37,23 +37,22 @@ export async function decideByTheBooks(
   };
 
   const seen = ports.ledger.peek(goal);
-  const spend = seen ?? (await ports.ledger.read(goal));
-  const route = decideWith(spend);
-  if (spend === undefined) {
-    // Refusals that have nothing to do with money stand; anything else would spend what nobody can count.
-    return { kind: route.decision.model === null ? "decided" : "store_unavailable", ...route };
+  if (seen !== undefined) {
+    const route = decideWith(seen);
+    if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
   }
-  if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
-  const denied = (refused: Route, known: Spend): Decided => {
+  return ports.ledger.read(goal).then((spend) => {
+    const route = decideWith(spend);
+    // Refusals that have nothing to do with money stand; anything else would spend what nobody can count.
+    if (spend === undefined) {
+      const stands = seen === undefined && route.decision.model === null;
+      return { kind: stands ? "decided" : "store_unavailable", ...route };
+    }
+    if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
     // Waiting mends it if it would fit once nothing is held any more; otherwise only a higher cap can.
-    const waits = decideWith(withoutHolds(known)).decision.cause !== "budget_hard_cap_exceeded";
-    return { kind: "decided", ...refused, ...(waits ? { retryAfterS: 2 } : {}) };
-  };
-  if (seen === undefined) return denied(route, spend);
-  const fresh = await ports.ledger.read(goal);
-  if (fresh === undefined) return { kind: "store_unavailable", ...route };
-  const again = decideWith(fresh);
-  return again.decision.cause === "budget_hard_cap_exceeded" ? denied(again, fresh) : decided(again, ports);
+    const waits = decideWith(withoutHolds(spend)).decision.cause !== "budget_hard_cap_exceeded";
+    return { kind: "decided", ...route, ...(waits ? { retryAfterS: 2 } : {}) };
+  });
 }
 
 function decided(route: Route, ports: Ports): Decided {

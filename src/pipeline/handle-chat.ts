@@ -34,7 +34,9 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   const story = new Story(request, ports.newId(), ports.clock, ports.record);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
 
-  const redacted = await examine(request, configuration);
+  // Large bodies are examined in slices, so that other requests are not held up.
+  const redacted =
+    request.bodyBytes > largeBytes ? await examineSliced(request, configuration) : examine(request, configuration);
   if (redacted === undefined) return gateFailed();
   const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
@@ -72,15 +74,22 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   return request.stream ? answerStreamed(journey, route, head, ports) : answerWhole(journey, route, head, ports);
 }
 
+const largeBytes = 1_000_000;
+
 /** Takes every credential out of what the upstream would read; undefined when that failed, and then nothing may be sent. */
-async function examine(request: ChatRequest, { privacy }: Configuration): Promise<RedactedBody | undefined> {
+function examine({ body }: ChatRequest, { privacy }: Configuration): RedactedBody | undefined {
   try {
-    // Large bodies are examined in slices, so that other requests are not held up.
-    return request.bodyBytes > 1_000_000
-      ? await privacy.redactBodyAsync(request.body)
-      : privacy.redactBody(request.body);
+    return privacy.redactBody(body);
   } catch {
     // The error might quote the text; that it failed is all that may be known.
+    return undefined;
+  }
+}
+
+async function examineSliced({ body }: ChatRequest, { privacy }: Configuration): Promise<RedactedBody | undefined> {
+  try {
+    return await privacy.redactBodyAsync(body);
+  } catch {
     return undefined;
   }
 }

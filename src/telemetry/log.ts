@@ -16,7 +16,11 @@ export type LogId = string & { readonly [logged]: "id" };
 /** Text from the operator's files or of our own making: problems of a file, reasons of a state change. Never a caller's. */
 export type OperatorText = string & { readonly [logged]: "operator" };
 
+const harmless = /^[\w.:@/+=-]*$/;
+
 export function logId(value: string): LogId {
+  // Nearly all are harmless as they are.
+  if (value.length <= 128 && harmless.test(value)) return value as LogId;
   return value.replace(/[^\w.:@/+=-]/g, "_").slice(0, 128) as LogId; // reduced just now
 }
 

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import type { Model, ModelKey, Role } from "#domain/model.ts";
 import { type Cause, policyVersion, type RoutingDecision } from "#domain/routing.ts";
 import type { RequestRecord } from "#records/record.ts";
+import { Histogram } from "./histogram.ts";
 
 /**
  * Every metric, declared once. Labels come from closed unions, or from the operator's files (model keys, rule ids), and then
@@ -245,9 +246,11 @@ export function createMetrics(): Metrics {
     },
   });
 
-  function histogram<L extends string>(name: string, help: string, labelNames: L[], buckets: number[]): Histogram<L> {
+  function histogram(name: string, help: string, labelNames: string[], buckets: number[]): Histogram {
     declared.push({ name, type: "histogram", help, labelNames });
-    return new Histogram({ name, help, labelNames, buckets, registers });
+    const made = new Histogram({ name, help, labelNames, buckets });
+    registry.registerMetric(made as unknown as Metric); // a registry only reads its name and what `get` tells
+    return made;
   }
 
   /**
@@ -322,17 +325,17 @@ export function createMetrics(): Metrics {
     const stream = record.stream ? "true" : "false";
     requests(1, alias, tier, decision.cause, String(record.status));
     outcomes(1, record.outcome, stream);
-    decisionSeconds.labels("chat_completions").observe(inSeconds(timings.decisionMs));
-    requestSeconds.labels(stream).observe(inSeconds(timings.totalMs));
+    decisionSeconds.observe(inSeconds(timings.decisionMs), "chat_completions");
+    requestSeconds.observe(inSeconds(timings.totalMs), stream);
     if (decision.sensitive_block_applied) sensitiveBlocks(1);
     if (timings.firstTokenMs !== undefined && record.answeredBy !== null) {
-      firstTokenSeconds.labels(modelLabel(record.answeredBy)).observe(inSeconds(timings.firstTokenMs));
+      firstTokenSeconds.observe(inSeconds(timings.firstTokenMs), modelLabel(record.answeredBy));
     }
     let before: ModelKey | undefined;
     for (const attempt of record.attempts) {
       const model = modelLabel(attempt.model);
       attempts(1, model, attempt.purpose, attempt.outcome);
-      upstreamSeconds.labels(model).observe(inSeconds(attempt.durationMs));
+      upstreamSeconds.observe(inSeconds(attempt.durationMs), model);
       if (attempt.costNanoUsd !== undefined) cost(inUsd(attempt.costNanoUsd), model);
       if (attempt.usage !== undefined) {
         tokens(attempt.usage.input, model, "input");
@@ -357,7 +360,7 @@ export function createMetrics(): Metrics {
     },
     dryRunFinished({ cause }: { cause: Cause }, durationMs) {
       dryRuns(1, cause);
-      decisionSeconds.labels("route_decision").observe(inSeconds(durationMs));
+      decisionSeconds.observe(inSeconds(durationMs), "route_decision");
     },
     reservationAnswered(answer, heldNanoUsd = 0) {
       reservations(1, answer);

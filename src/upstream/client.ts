@@ -97,7 +97,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     if (reached === "silence" && !attempt.answered) attempt.stop({ kind: "timed_out", phase: "connect" });
   }
 
-  async function answer(response: Response, attempt: Attempt): Promise<UpstreamReply> {
+  function answer(response: Response, attempt: Attempt): UpstreamReply | Promise<UpstreamReply> {
     const { status, headers } = response;
     const wait = () => waitAsked(headers, clock.now());
     if (status >= 300 && status < 400) {
@@ -105,7 +105,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
     }
     if (status < 200 || status >= 400) {
-      return failed(statusFailure(status, await messageOf(response, attempt), wait()));
+      return refused(response, attempt, wait);
     }
     const type = headers.get("content-type") ?? "";
     if (attempt.call.stream && /^\s*text\/html/i.test(type)) {
@@ -115,6 +115,10 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     // Servers are careless about the type of a stream, but not about JSON.
     if (attempt.call.stream && !/\bjson\b/i.test(type)) return stream(response, attempt, wait);
     return whole(response, attempt, wait);
+  }
+
+  async function refused(response: Response, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
+    return failed(statusFailure(response.status, await messageOf(response, attempt), wait()));
   }
 
   /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */
