@@ -16,6 +16,7 @@ import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { Config } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
+import type { RequestRecord } from "#records/record.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import type { Problem } from "#settings/problem.ts";
 import type { Settings } from "#settings/settings.ts";
@@ -152,6 +153,13 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       maxEventBytes: current().policy.stream.max_event_bytes,
     });
 
+    const tell = (record: RequestRecord) => {
+      metrics.requestFinished(record);
+      log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
+    };
+    const tellTogether = eachTurn<RequestRecord>((records) => {
+      for (const record of records) tell(record);
+    });
     const ports: Ports = {
       clock,
       random,
@@ -163,12 +171,8 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       retryBudget: retryBudget(clock, () => current().policy.upstream),
       newId: () => Bun.randomUUIDv7(),
       config: current,
-      record: eachTurn((records) => {
-        for (const record of records) {
-          metrics.requestFinished(record);
-          log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
-        }
-      }),
+      // Told before the answer goes out, unless the process is busy: then together with what else ends in this turn.
+      record: (record) => (http.streams.count > 1 ? tellTogether(record) : tell(record)),
     };
 
     const maxStreams = maxStreamsOf(readText);

@@ -163,7 +163,7 @@ function trieOf(): Node {
  * between two requests; as plain rows of all symbols it was megabytes, and walking it cost a cache miss a letter.
  */
 const rootSlot = 1;
-const { base, parentOf, wholes, prefixes } = packed(trieOf());
+const { table, wholes, prefixes } = packed(trieOf());
 
 function packed(root: Node) {
   const base: number[] = [0, 0];
@@ -195,7 +195,12 @@ function packed(root: Node) {
       waiting.push({ node: child, slot: at + symbol });
     }
   }
-  return { base: Uint16Array.from(base), parentOf: Uint16Array.from(parentOf), wholes, prefixes };
+  // Both numbers of a slot side by side, as they are read one after the other.
+  const table = Uint16Array.from(
+    { length: 2 * base.length },
+    (_, at) => (at % 2 === 0 ? base : parentOf)[at >> 1] ?? 0,
+  );
+  return { table, wholes, prefixes };
 }
 
 /** 0: between words, 1: part of a word, 2: a character that counts as a word by itself. */
@@ -281,8 +286,8 @@ function longestTerm(text: string, start: number): readonly number[] | undefined
   let found: readonly number[] | undefined;
   for (let at = start; at < text.length; ) {
     const symbol = symbolOf[text.charCodeAt(at)] ?? 0;
-    const child = (base[slot] ?? 0) + symbol;
-    if (symbol === 0 || parentOf[child] !== slot) break;
+    const child = (table[2 * slot] ?? 0) + symbol;
+    if (symbol === 0 || table[2 * child + 1] !== slot) break;
     slot = child;
     at++;
     const whole = wholes[slot];

@@ -49,10 +49,12 @@ export function isEmptyAnswer(answer: JsonObject): boolean {
 }
 
 function messagesOf(answer: JsonObject): JsonObject[] {
-  const choices = Array.isArray(answer.choices) ? answer.choices : [];
-  return choices.flatMap((choice) => {
+  const messages: JsonObject[] = [];
+  if (!Array.isArray(answer.choices)) return messages;
+  for (const choice of answer.choices) {
     const message =
       typeof choice === "object" && choice !== null && !Array.isArray(choice) ? choice.message : undefined;
-    return typeof message === "object" && message !== null && !Array.isArray(message) ? [message] : [];
-  });
+    if (typeof message === "object" && message !== null && !Array.isArray(message)) messages.push(message);
+  }
+  return messages;
 }
