@@ -124,6 +124,8 @@ describe("whatever the text", () => {
     );
     fc.assert(
       fc.property(json, surroundings, planted, surroundings, fc.boolean(), (rest, before, secret, after, indented) => {
+        // A name drawn at random may be a secret too: `pw:!#?A0`.
+        fc.pre(engine.redactText(JSON.stringify(rest)).findings.length === 0);
         const args = { ...rest, planted: before + secret + after };
         const sent = JSON.stringify(args, null, indented ? 2 : 0);
         const body: ChatBody = {

@@ -214,13 +214,17 @@ class Name {
       return undefined;
     const value = text.slice(at, end);
     const shape = shapeOf(value.replace(/[ -]/g, ""));
-    if (shape.wordiness > -0.3 && shape.changes < 4) return undefined;
+    if (shape.wordiness > 0.3 && shape.changes < 4) return undefined;
     return { start: at, end, text: value, writing: "quoted" };
   }
 
   /** The value, if it is a secret under this name. */
   accepts(value: Value | undefined): Value | undefined {
-    if (value === undefined || !mayBeSecret(value.text)) return undefined;
+    return value === undefined ? undefined : (this.#acceptsOne(value) ?? this.acceptsGroups(value.start));
+  }
+
+  #acceptsOne(value: Value): Value | undefined {
+    if (!mayBeSecret(value.text)) return undefined;
     const { text, writing } = value;
     const { kind, rule } = this.key;
     switch (kind) {
@@ -290,13 +294,14 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   const { from, to } = name;
   const next = bytes[to] ?? 0;
   let at = valueAt;
+  // `arn:aws:secretsmanager:…:secret:prod/db`
+  if (next === 0x3a && bytes[from - 1] === 0x3a && name.key.kind === "secret") return undefined;
   if (at >= 0) {
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
-      if (name.accepts(value) !== undefined) return value;
-      const groups = name.acceptsGroups(value.start);
-      if (groups !== undefined) return groups;
+      const accepted = name.accepts(value);
+      if (accepted !== undefined) return accepted;
       if (value.writing === "quoted") return undefined;
     } else if (mayEndLine(bytes[at] ?? 0)) {
       let line = match(nextLine, text, to);
@@ -321,7 +326,11 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   if (next === 0x5d || (quoted && mayBeTypedIn(bytes[to + 1] ?? 0))) {
     at = match(typedIn, text, to);
     const value = at < 0 ? undefined : name.accepts(readValue(text, at, "bare"));
-    if (value !== undefined && (next === 0x5d || text.charCodeAt(at - 1) === 0x28 || /\d/.test(value.text)))
+    if (
+      value !== undefined &&
+      !isNameOfNext(bytes, value.end) &&
+      (next === 0x5d || text.charCodeAt(at - 1) === 0x28 || /\d/.test(value.text))
+    )
       return value;
   }
   if (next === 0x3e || next === 0x0a || next === 0x2c || quoted) {
@@ -333,7 +342,9 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     // In a list of strings the next one may be anything.
     const read = at >= 0 && isQuote(bytes[at] ?? 0) ? readValue(text, at, "bare") : undefined;
     const value =
-      read !== undefined && (/\d.*\d|[!@#$%^&*]/.test(read.text) || looksRandom(read.text))
+      read !== undefined &&
+      !isNameOfNext(bytes, read.end) &&
+      (/\d.*\d|[!@#$%^&*]/.test(read.text) || looksRandom(read.text))
         ? name.accepts(read)
         : undefined;
     if (value !== undefined) return value;
@@ -424,6 +435,11 @@ function valueInMarkup(view: View, name: Name): Value | undefined {
 /** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
 function mayEndLine(c: number): boolean {
   return c <= 0x0d || c === 0x7c || c === 0x3e || c === 0x7d || c === 0x5d || c === 0x2a || isQuote(c);
+}
+
+/** Whether what ends at a place is the name of the next member of an object, not a value. */
+function isNameOfNext(bytes: Uint8Array, end: number): boolean {
+  return isQuote(bytes[end] ?? 0) && bytes[afterBlanks(bytes, end + 1, 4)] === 0x3a;
 }
 
 /** Quotes and brackets that close what a field was looked up by, or what calls the function that types. */

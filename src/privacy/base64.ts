@@ -48,6 +48,9 @@ export function decodedHead(view: View, start: number, most: number): string {
   return Buffer.from(view.text.slice(start, start + most).replace(/[\s>]+/g, ""), "base64").toString("latin1");
 }
 
+/** Sentences without a number, and without anything set to anything, need no second look. */
+const mayHoldSecret = /[0-9:=]/;
+
 /** Decodes a stretch if its beginning and its whole are printable ASCII. */
 export function printable(view: View, start: number, end: number): string | undefined {
   const size = end - start;
@@ -55,7 +58,7 @@ export function printable(view: View, start: number, end: number): string | unde
   // 12 characters, 9 bytes: drawn text passes once in ten thousand.
   for (let i = start; i < start + 12; i += 4) if (!isPrintableQuad(view.bytes, i)) return undefined;
   const text = Buffer.from(view.text.slice(start, end), "base64").toString("latin1");
-  return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) ? text : undefined;
+  return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) && mayHoldSecret.test(text) ? text : undefined;
 }
 
 function isPrintableQuad(bytes: Uint8Array, at: number): boolean {
@@ -78,5 +81,5 @@ export function printableHex(run: string): string | undefined {
   const digits = run.length > longest ? undefined : hexDigits.exec(run)?.[1];
   if (digits === undefined) return undefined;
   const text = Buffer.from(digits, "hex").toString("latin1");
-  return text.includes("\x7f") ? undefined : text;
+  return text.includes("\x7f") || !mayHoldSecret.test(text) ? undefined : text;
 }

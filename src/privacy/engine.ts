@@ -62,13 +62,14 @@ function redactText(text: string, spans: readonly Span[]): RedactedText {
   if (spans.length === 0) return { text, findings: [] };
   const placeholders = new Placeholders();
   const counts = new Map<string, number>();
-  let out = "";
+  const pieces: string[] = [];
   let at = 0;
   for (const { start, end, rule } of spans) {
-    out += text.slice(at, start) + placeholders.of(rule, text.slice(start, end));
+    pieces.push(text.slice(at, start), placeholders.of(rule, text.slice(start, end)));
     at = end;
     counts.set(rule, (counts.get(rule) ?? 0) + 1);
   }
   const findings = [...counts].map(([rule, count]) => ({ rule, count, messageIndex: -1 }));
-  return { text: out + text.slice(at), findings };
+  pieces.push(text.slice(at));
+  return { text: pieces.join(""), findings };
 }

@@ -66,7 +66,10 @@ function read(name: string): KeyName {
     const before = parts.slice(0, i);
     if (rule.kind === "password") return before.some((word) => passwordNotBefore.has(word)) ? none : rule;
     const last = before.at(-1);
-    if (last !== undefined && (notSecretBefore.has(last) || passwordNotBefore.has(last))) {
+    if (
+      last !== undefined &&
+      ((rule.rule !== "credential" && notSecretBefore.has(last)) || passwordNotBefore.has(last))
+    ) {
       // What signs the tokens of a form is secret, the tokens are not; an account has a primary key, and so has a table.
       if ((last === "csrf" || last === "xsrf") && rule.rule === "secret") return rule;
       return last === "primary" || last === "secondary" ? { kind: "weak", rule: rule.rule } : none;

@@ -299,7 +299,7 @@ function ruleOf(name: string, value: string, text: string, at: number): string |
 }
 
 /** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
-const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$/;
+const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
 
 /** What stands before the private key of a wallet. */
 const walletBefore =
@@ -339,10 +339,20 @@ const tellingMiddle =
 const publicPrefixes =
   /^(?:sha\d+|md5|h1|nonce|sig|hash|cs|ch|pi|seti|sub|cus|evt|acct|price|prod|req|resp|msg|run|step|call|toolu|chatcmpl|cmpl|gen|file|asst|thread|item|batch|ft|rs|fc|ws|org|proj|user|usr|chunk|index|main|build|css|img|id|uid|obj|doc|page|session|trace|span|task|job|event|video|image|upload|blob|pk|pub|public|phc|ca)$/;
 
+const longKey = /^(?:[a-z]{2,12}_)?(?:sk|pat|tok|token|key|secret)[_-]([\w-]{32,300})$/;
+
+/** `pat_…`, `xyz_sk_…` with dashes and underscores in what follows. */
+function isLongKey(run: string): boolean {
+  const body = longKey.exec(run)?.[1];
+  if (body === undefined) return false;
+  const { length, digits, upper, lower, changes } = shapeOf(body);
+  return digits >= 4 && upper >= 4 && lower >= 4 && changes * 3 >= length;
+}
+
 /** `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them. */
 function isPrefixedKey(run: string): boolean {
   const match = prefixed.exec(run);
-  if (match === null) return false;
+  if (match === null) return isLongKey(run);
   const [, vendor = "", separator = "", middle = "", body = ""] = match;
   const words = middle.split(separator);
   if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen

@@ -40,6 +40,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
     const found: Span[] = [];
     const runs = new Runs(tokens, disabled);
     assignments.begin();
+    let cookieTo = 0;
     if (credentials) eachRun(view, (from, to) => runs.visit(view, from, to, found));
     if (credentials)
       eachAnchor(view, (at, word, kind) => {
@@ -68,7 +69,8 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
             scanPiped(view, at, found);
             return at + word.length;
           case "cookie":
-            scanCookie(view, at + word.length, found);
+            // A header inside one that was read already is one of its values.
+            if (at >= cookieTo) cookieTo = scanCookie(view, at + word.length, found);
             return at + word.length;
           case "dsn":
             scanDsn(view, at, found);
@@ -109,23 +111,24 @@ function nameLength(word: string): number {
   return word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
 }
 
-/** Looks at every 16th byte and widens only where a token character stands there, so that short words cost next to nothing. */
+/**
+ * Looks back from the byte where a run long enough would end. Where something else stands in between, the next such byte is as far
+ * behind that, so that most bytes are never looked at.
+ */
 export function eachRun(view: View, visit: (from: number, to: number) => number): void {
   const { bytes, length } = view;
-  let done = 0;
-  let at = shortestRun - 1;
-  while (at < length) {
-    if (((classes[bytes[at] ?? 0] ?? 0) & inToken) === 0) {
-      at += shortestRun;
+  /** Where the next run can begin. */
+  let from = 0;
+  for (let last = shortestRun - 1; last < length; last = from + shortestRun - 1) {
+    let at = last;
+    while (at >= from && ((classes[bytes[at] ?? 0] ?? 0) & inToken) !== 0) at--;
+    if (at >= from) {
+      from = at + 1;
       continue;
     }
-    let from = at;
-    while (from > done && ((classes[bytes[from - 1] ?? 0] ?? 0) & inToken) !== 0) from--;
-    let to = at + 1;
+    let to = last + 1;
     while (to < length && ((classes[bytes[to] ?? 0] ?? 0) & inToken) !== 0) to++;
-    if (to - from >= shortestRun) done = Math.max(to, visit(from, to));
-    else done = to;
-    at = done + shortestRun;
+    from = Math.max(to, visit(from, to));
   }
 }
 

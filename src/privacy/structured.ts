@@ -333,14 +333,14 @@ const cookiePair = /[ \t]{0,2}([\w.%-]{1,64})=([^;\s"'`,]{1,4096})["'`]?;?/y;
 /** Attributes of `Set-Cookie`, and cookies that hold nothing secret. */
 const dullCookies = /^(?:path|domain|expires|max-age|samesite|_ga\w*|_gid|_fbp|theme|lang|locale|consent\w*)$/i;
 
-/** The values of a `Cookie` or `Set-Cookie` header. */
-export function scanCookie(view: View, from: number, found: Span[]): void {
+/** The values of a `Cookie` or `Set-Cookie` header. Returns the end of what was read. */
+export function scanCookie(view: View, from: number, found: Span[]): number {
   const { text } = view;
-  if (captures(cookieHead, text, from) === undefined) return;
+  if (captures(cookieHead, text, from) === undefined) return from;
   let at = cookieHead.lastIndex;
   for (let i = 0; i < 40; i++) {
     const pair = captures(cookiePair, text, at);
-    if (pair === undefined) return;
+    if (pair === undefined) return at;
     const [whole, name = "", value = ""] = pair;
     if (value.length >= 16 && !dullCookies.test(name) && isSecret(value, "quoted")) {
       const start = at + whole.indexOf(value, whole.indexOf("=") + 1);
@@ -348,6 +348,7 @@ export function scanCookie(view: View, from: number, found: Span[]): void {
     }
     at += whole.length;
   }
+  return at;
 }
 
 /** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it. */
@@ -355,10 +356,15 @@ export function scanDsn(view: View, anchor: number, found: Span[]): void {
   const { bytes, text } = view;
   const limit = Math.max(0, anchor - 200);
   let from = anchor;
-  while (from > limit && !endsDsn(bytes[from - 1] ?? 0)) from--;
+  while (from > limit && !endsDsn(bytes[from - 1] ?? 0) && !isHostBracket(bytes, from - 1)) from--;
   const colon = text.indexOf(":", from);
   if (colon < 0 || colon >= anchor || !isUrlPassword(text.slice(colon + 1, anchor))) return;
   found.push({ start: colon + 1, end: anchor, rule: "url_password" });
+}
+
+/** The bracket of another `tcp(` or `unix(`. */
+function isHostBracket(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0x28 && (bytes[at - 1] === 0x70 || bytes[at - 1] === 0x78);
 }
 
 function endsDsn(c: number): boolean {

@@ -15,6 +15,8 @@ const attemptsPerRun = 48;
 interface Candidate {
   readonly rule: TokenRule;
   readonly start: string;
+  /** The third character of the start, 0 where it has none: the first thing that is compared. */
+  readonly third: number;
   /** Sticky, start and body. */
   readonly pattern: RegExp;
   /** The start can be nothing else, even in the middle of a word: `ghp_`, `sk-ant-`. */
@@ -63,6 +65,7 @@ export class Tokens {
     this.#buckets[index - 1]?.push({
       rule,
       start,
+      third: start.length > 2 ? start.charCodeAt(2) : 0,
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
       unmistakable,
       base64: rule.body.includes("+/"),
@@ -164,7 +167,9 @@ export class Tokens {
   }
 
   #match(view: View, at: number, bucket: readonly Candidate[], place: Place, found: Span[]): number {
-    for (const { rule, start, pattern, base64, unmistakable } of bucket) {
+    const third = view.bytes[at + 2];
+    for (const { rule, start, third: wanted, pattern, base64, unmistakable } of bucket) {
+      if (wanted !== 0 && wanted !== third) continue;
       if (place === inside ? !unmistakable : place === atBoundary && start.length < 3) continue;
       if (!view.text.startsWith(start, at)) continue;
       pattern.lastIndex = at;
