@@ -22,6 +22,7 @@ import type {
   Resolution,
   Spend,
 } from "./ledger.ts";
+import { RecentMap } from "./recent-map.ts";
 import { asStoreFailure, type Store, type StoreFailure } from "./store.ts";
 
 /** What the ledger has to say beside its replies; for the log, metrics and records. */
@@ -61,8 +62,8 @@ const maxQueuedReserves = 4_096;
 const maxWaitingResolutions = 100_000;
 /** Resolutions in one item of the queue, so that one call cannot make a batch of unbounded size. */
 const maxPerItem = 64;
-const maxCachedAccounts = 20_000;
-const maxAcknowledged = 50_000;
+const maxCachedAccounts = 10_000;
+const maxAcknowledged = 25_000;
 const beatEveryMs = 5_000;
 const sweepEveryMs = 5_000;
 const pruneEveryMs = 600_000;
@@ -113,12 +114,12 @@ export class BatchedLedger implements Ledger {
   private whenIdle: (() => void) | undefined;
   private cancelLimitTimer: (() => void) | undefined;
   private readonly upkeepTimers = new Map<string, () => void>();
-  private readonly accounts = new Map<AccountId, AccountRow>();
+  private readonly accounts = new RecentMap<AccountId, AccountRow>(maxCachedAccounts);
   private day: UtcDay | undefined;
   /** Reserves that wait for their answer. */
   private readonly pending = new Map<ReservationId, Promise<ReserveReply>>();
   /** The latest ids that were answered `held`, and when. */
-  private readonly acknowledged = new Map<ReservationId, number>();
+  private readonly acknowledged = new RecentMap<ReservationId, number>(maxAcknowledged);
   private wantedReads: { readonly goal: GoalId; readonly answer: (spend: Spend | undefined) => void }[] = [];
   private reading = false;
   private typicalHoldMs = 5_000;
@@ -558,22 +559,11 @@ export class BatchedLedger implements Ledger {
 
   private remember(day: UtcDay, rows: readonly AccountRow[]): void {
     if (this.day === undefined || day > this.day) this.day = day;
-    for (const row of rows) {
-      this.accounts.delete(row.id);
-      this.accounts.set(row.id, row);
-    }
-    for (const id of this.accounts.keys()) {
-      if (this.accounts.size <= maxCachedAccounts) break;
-      this.accounts.delete(id);
-    }
+    for (const row of rows) this.accounts.set(row.id, row);
   }
 
   private track(id: ReservationId): void {
     if (!this.acknowledged.has(id)) this.acknowledged.set(id, this.options.clock.monotonic());
-    for (const oldest of this.acknowledged.keys()) {
-      if (this.acknowledged.size <= maxAcknowledged) break;
-      this.acknowledged.delete(oldest);
-    }
   }
 
   private learnHoldTime(id: ReservationId): void {

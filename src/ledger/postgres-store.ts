@@ -25,13 +25,14 @@ import {
   type ReservationState,
 } from "./books.ts";
 import type { ActualSource, ReservationId } from "./ledger.ts";
+import { RecentMap } from "./recent-map.ts";
 import { type Due, type Store, StoreFailure } from "./store.ts";
 
 /** A message that has no answer by then is taken for lost. The server gives up earlier, by the limits set in each batch. */
 const answerLimitMs = 2_500;
 const batchLimits = `SET LOCAL lock_timeout = '400ms'; SET LOCAL statement_timeout = '900ms';
 SET LOCAL idle_in_transaction_session_timeout = '2s'`;
-const maxRemembered = 200_000;
+const maxRemembered = 100_000;
 /** How often a batch may start over because it needs a lock that it did not foresee (a new day, a row of another node). */
 const maxWidenings = 4;
 /**
@@ -62,7 +63,7 @@ export class PostgresStore implements Store {
   /** Accounts whose rows are known to exist. */
   private readonly existing = new Set<AccountId>();
   /** The accounts of reservations that this node has written or tried to write: what a later batch has to lock for them. */
-  private readonly accountsOf = new Map<ReservationId, readonly AccountId[]>();
+  private readonly accountsOf = new RecentMap<ReservationId, readonly AccountId[]>(maxRemembered);
   /** Every reservation that expires before this is closed: where the search for open ones begins. */
   private sweptMs = 0;
   /** Lives of nodes whose held reservations have been looked for. */
@@ -304,22 +305,16 @@ export class PostgresStore implements Store {
       if (this.existing.size > maxRemembered) this.existing.clear();
     }
     for (const { after } of changes.updated) if (!isOpen(after.state)) this.accountsOf.delete(after.id);
-    for (const operation of batch.operations) {
+    for (const [index, operation] of batch.operations.entries()) {
       // Refused: there is no row whose accounts would have to be known.
-      if (operation.kind === "reserve" && !reservations.has(operation.reservation.id)) {
-        const { id } = operation.reservation;
-        if (!changes.inserted.some((row) => row.id === id)) this.accountsOf.delete(id);
-      }
+      if (operation.kind !== "reserve" || reply.replies[index]?.kind === "held") continue;
+      if (!reservations.has(operation.reservation.id)) this.accountsOf.delete(operation.reservation.id);
     }
     return reply;
   }
 
   private rememberAccounts(id: ReservationId, accounts: readonly AccountId[]): void {
     this.accountsOf.set(id, [...new Set(accounts)]);
-    for (const oldest of this.accountsOf.keys()) {
-      if (this.accountsOf.size <= maxRemembered) break;
-      this.accountsOf.delete(oldest);
-    }
   }
 
   /** Leaves no transaction open behind, and says what the error means for the batch. */
