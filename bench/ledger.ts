@@ -58,7 +58,7 @@ function nextReservation(): Reservation {
     attempt: 1,
     goal: `bench/${made % 8}`,
     modelKey: "vendor_v4_flash",
-    amount: nanoUsd(1_000_000),
+    amount: nanoUsd(1_000_000 + (made % 1_009)),
     perGoalHard: cap,
     perDayHard: cap,
     deadlineMs: 600_000,
@@ -69,7 +69,9 @@ async function pair(ledger: Ledger): Promise<boolean> {
   const reservation = nextReservation();
   const reply = await ledger.reserve(reservation);
   if (reply.kind !== "held") return false;
-  await ledger.resolve([{ id: reservation.id, kind: "settled", actual: nanoUsd(400_000), source: "upstream_cost" }]);
+  await ledger.resolve([
+    { id: reservation.id, kind: "settled", actual: nanoUsd(400_000 + (made % 1_013)), source: "upstream_cost" },
+  ]);
   return true;
 }
 
@@ -161,7 +163,12 @@ function sqliteOneEach(path: string): Figures {
     const from = performance.now();
     const reservation = nextReservation();
     books.commit({ node, operations: [{ kind: "reserve", reservation }] }, Date.now());
-    const resolution = { id: reservation.id, kind: "settled", actual: nanoUsd(400_000), source: "usage" } as const;
+    const resolution = {
+      id: reservation.id,
+      kind: "settled",
+      actual: nanoUsd(400_000 + (made % 1_013)),
+      source: "usage",
+    } as const;
     books.commit({ node, operations: [{ kind: "resolve", resolution }] }, Date.now());
     waits.push(performance.now() - from);
   }
@@ -275,7 +282,7 @@ async function processorTime(callers: number): Promise<void> {
           if (reply.kind !== "held") throw new Error(reply.kind);
           await new Promise((resolve) => setImmediate(resolve));
           void ledger.resolve([
-            { id: reservation.id, kind: "settled", actual: nanoUsd(400_000), source: "upstream_cost" },
+            { id: reservation.id, kind: "settled", actual: nanoUsd(400_000 + (made % 1_013)), source: "upstream_cost" },
           ]);
         }
       };

@@ -429,6 +429,8 @@ export class BatchedLedger implements Ledger {
       if (notice.kind === "resolved") this.learnHoldTime(notice.id);
       this.options.log(notice);
     }
+    // A batch that is full already goes out before the callers of this one are answered: the store need not wait for that.
+    if (this.queue.length >= maxBatch) this.pump();
     // In the order of the batch: all reserves stand behind all others.
     let other = 0;
     let reserve = 0;
