@@ -83,6 +83,7 @@ const anchors: readonly Anchor[] = [
   { word: "samlre", kind: "saml", pair: 2 },
   { word: "begin ssh2", kind: "pem", pair: 1 },
   { word: "lftp", kind: "command", pair: 0 },
+  { word: " -p ", kind: "command", pair: 1 },
   { word: "/p:", kind: "command", pair: 0 },
   { word: "/user:", kind: "command", pair: 0 },
   { word: "sudo -s", kind: "piped", pair: 4 },

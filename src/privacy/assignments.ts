@@ -31,15 +31,17 @@ const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
 const optionBehind =
-  /["']?(?:[ \t]{1,3}(?!--(?:body|value|data|string|secret-string|plaintext)\b)--[\w-]{1,30}[ =][\w.-]{1,40}){0,3}[ \t]{1,3}(?:--body|-b|--value|-v|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
-const pair = /["']?\s{0,3}=?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
+  /["']?(?:[ \t]{1,3}(?!--(?:body|value|data|string|secret-string|plaintext)\b)--[\w-]{1,30}[ =][\w.-]{1,40}){0,3}[ \t]{1,3}(?:--body|-b|--value|-v|-Value|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
+const pair = /["']?\s{0,3}[=:]?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
   /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is|with|as)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
+/** Tags that close around a label: `</b>`, `</td><td>`. */
+const closedTags = /(?:<\/?[A-Za-z]{1,10}>\s{0,8}){1,4}/y;
 /** `login=user:password`, `creds: "user:password"`. */
-const userColonPassword = /["'`]?[ \t]{0,2}[:=][ \t]{0,2}["'`]?[\w.@+-]{2,64}:([^\s"'`:/]{6,128})/y;
+const userColonPassword = /["'`]?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t])["'`]?[\w.@+-]{2,64}:([^\s"'`:/]{6,128})/y;
 /** What a test types into a field that it looked up by this name. */
 const typedIn =
-  /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input)\()(?=["'`])/y;
+  /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input|toBe|toEqual|toStrictEqual|unwrap_or|orElse|getOrElse|default)\()(?=["'`])/y;
 /** What a script answers to a prompt that ends with this name. */
 const answered =
   /:?[ \t]{0,2}["'}\]]{1,2}\)?;?(?:[ \t]{0,4}[\n;][ \t]{0,16}|[ \t]{1,4}\{?[ \t]{0,4})(?:[\w.]{1,24}\.)?(?:exp_)?send(?:line)?[ \t(]{1,3}(?:-- )?(?=["'])/y;
@@ -297,6 +299,11 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   // `arn:aws:secretsmanager:…:secret:prod/db`
   if (next === 0x3a && bytes[from - 1] === 0x3a && name.key.kind === "secret") return undefined;
   if (at >= 0) {
+    // `<b>Password:</b> …`, `passwords = ["…", …]`
+    const inTags = bytes[at] === 0x3c ? match(closedTags, text, at) : -1;
+    if (inTags >= 0) at = inTags;
+    else if (bytes[at] === 0x5b && isQuote(bytes[afterBlanks(bytes, at + 1, 8)] ?? 0))
+      at = afterBlanks(bytes, at + 1, 8);
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
@@ -323,7 +330,7 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   const blank = next === 0x20 || next === 0x09;
   // What stands behind the quote and the blanks.
   const lead = blank || quoted ? (bytes[afterBlanks(bytes, to + 1, 40)] ?? 0) : 0;
-  if (next === 0x5d || (quoted && mayBeTypedIn(bytes[to + 1] ?? 0))) {
+  if (next === 0x5d || next === 0x29 || (quoted && mayBeTypedIn(bytes[to + 1] ?? 0))) {
     at = match(typedIn, text, to);
     const value = at < 0 ? undefined : name.accepts(readValue(text, at, "bare"));
     if (
@@ -378,7 +385,9 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   if (blank) {
     // `secret 0 …`, `password 7 …` in the settings of network devices.
     const type = bytes[to + 1] ?? 0;
-    const device = type >= 0x30 && type <= 0x39 && bytes[to + 2] === 0x20 ? readValue(text, to + 3, "bare") : undefined;
+    const typed = type >= 0x30 && type <= 0x39 && bytes[to + 2] === 0x20;
+    const enabled = bytes[from - 1] === 0x20 && text.startsWith("enable ", from - 7);
+    const device = typed || enabled ? readValue(text, typed ? to + 3 : to + 1, "bare") : undefined;
     if (device !== undefined && isPassword(device.text, "quoted") && name.key.kind !== "none") return device;
     const value = valueStraightBehind(view, name, afterBlanks(bytes, to, 8));
     if (value !== undefined) return value;
@@ -524,7 +533,10 @@ function isPlainlySecret(value: string, key: KeyName): boolean {
     if (!isPassword(value, "prose") || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
     return /[!@#$%^&*?~+]/.test(value) || looksRandom(value);
   }
-  return value.length >= 20 && isSecretInAnyCase(value, "bare");
+  if (isSecretInAnyCase(value, "bare")) return value.length >= 20;
+  return (
+    value.length >= 32 && /^[0-9a-f]+$|^[0-9a-f-]{36}$/i.test(value) && key.rule !== "token" && isSecret(value, "bare")
+  );
 }
 
 /**
@@ -614,6 +626,7 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
         c === 0x3a ||
         c === 0x3d ||
         c === 0x3f ||
+        c === 0x3c ||
         c === 0x7c ||
         c === 0x28 ||
         c === boundary ||
@@ -628,7 +641,7 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
       return isQuote(next) || next === 0x20;
     case 0x29: // )
     case 0x5d: // ]
-      return next === 0x20 || next === 0x3a || next === 0x3d || next === 0x29 || isQuote(next);
+      return next === 0x20 || next === 0x3a || next === 0x3d || next === 0x29 || next === 0x2e || isQuote(next);
     case 0x2c: // ,
       return next >= 0x20 || isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
     case 0x2d: // ->

@@ -17,7 +17,7 @@ export interface KeyName {
 }
 
 const passwords = words(
-  "password passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo hesla lozinka salasana adgangskode adgangskoden lösenord lösenordet losenord passord passordet jelszó jelszava parola parol passw userpass dbpass pw passe psk requirepass haslo masterauth rootpw adminpw",
+  "password passwords passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo hesla lozinka salasana adgangskode adgangskoden lösenord lösenordet losenord passord passordet jelszó jelszava parola parol passw userpass dbpass pw passe psk requirepass haslo masterauth rootpw adminpw",
 );
 const joinedPasswords =
   /(?:password|passwd|passphrase|passcode|passwort|pwd|(?:store|key|user|db|sql|root|my|admin|ftp|mail|smtp|imap|ssh|ldap|wifi|wlan|login|auth|proxy|http|web|redis|bind|become|sudo|cert|trust|svc|service|app|vpn|rdp|vnc|mqtt|rabbit|pg|postgres|mongo|ora|oracle|sys|src|dst|dest|new|old|group|master|cluster|enable|backup|zip|pdf|archive|jks|p12|pfx)pass)$/;

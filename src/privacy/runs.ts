@@ -119,8 +119,11 @@ export class Runs {
     let start = from;
     while (start > 0 && from - start < 24 && view.bytes[start - 1] !== 0x20 && isMarked(view.bytes[start - 1] ?? 0))
       start--;
-    if (view.bytes[start - 1] !== 0x20 || ((view.bytes[start - 2] ?? 0) | 0x20) !== 0x72) return false; // bearer
-    if (view.text.slice(start - 7, start - 1).toLowerCase() !== "bearer") return false;
+    // `Bearer …`, `bearer: …`
+    let word = start;
+    while (word > start - 3 && isBetween(view.bytes[word - 1] ?? 0)) word--;
+    if (word === start || ((view.bytes[word - 1] ?? 0) | 0x20) !== 0x72) return false;
+    if (view.text.slice(Math.max(0, word - 6), word).toLowerCase() !== "bearer") return false;
     let end = to;
     while (
       end < view.length &&
@@ -250,6 +253,10 @@ const anyMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A
 
 function isMarked(c: number): boolean {
   return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;
+}
+
+function isBetween(c: number): boolean {
+  return c === 0x20 || c === 0x3a || c === 0x3d;
 }
 
 function isBase64(c: number): boolean {

@@ -46,7 +46,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
       eachAnchor(view, (at, word, kind) => {
         switch (kind) {
           case "name":
-            if (word === "pass" && view.text.startsWith("password-stdin", at)) scanPiped(view, at, found);
+            if (word === "pass" && isStdin(view.text, at)) scanPiped(view, at, found);
             if (word === "pass" && view.text.startsWith("chpasswd", at - 2)) scanPiped(view, at - 2, found);
             return assignments.scanAt(view, at, nameLength(word), found);
           case "url":
@@ -106,14 +106,19 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
   return (text) => scan(text, 0);
 }
 
+/** Options and commands that read a password from a pipe. */
+function isStdin(text: string, at: number): boolean {
+  return text.startsWith("password-stdin", at) || text.startsWith("passwd --stdin", at);
+}
+
 /** `pw:` is looked for as it stands, but only `pw` is the name. */
 function nameLength(word: string): number {
   return word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
 }
 
 /**
- * Looks back from the byte where a run long enough would end. Where something else stands in between, the next such byte is as far
- * behind that, so that most bytes are never looked at.
+ * Looks back from the byte where a run long enough would end. Where something else stands in between, no run holds both sides of it:
+ * the next such byte is as far behind that, and what lies before is not looked at.
  */
 export function eachRun(view: View, visit: (from: number, to: number) => number): void {
   const { bytes, length } = view;

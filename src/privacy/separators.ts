@@ -57,6 +57,10 @@ export function assignEnd(view: View, from: number): number {
       if (next !== 0x3e) return -1;
       at += 2;
       break;
+    case 0x3c: // <-
+      if (next !== 0x2d) return -1;
+      at += 2;
+      break;
     case 0x21: // != !==
       if (next !== 0x3d) return -1;
       at += bytes[at + 2] === 0x3d ? 3 : 2;
@@ -116,7 +120,7 @@ export function proseEnd(view: View, from: number): number {
     if (c === 0x3a)
       return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0) ? afterFillers(view, word + 1) : -1;
     // `Its password? …`
-    if (c === 0x3f) return words === 0 && isBlank(bytes[word + 1] ?? 0) ? afterBlanks(bytes, word + 1, 3) : -1;
+    if (c === 0x3f) return afterQuestion(view, word + 1, words);
     if (word === at) return -1;
     if (c === 0x28) {
       // `api_key (prod): …`, or else `the signing secret (…)`, `the token you gave me (…)`
@@ -217,6 +221,16 @@ function afterFillers(view: View, from: number): number {
     at = end + 1;
   }
   return at;
+}
+
+/** What answers a question: the next word, or what follows `it's`. */
+function afterQuestion(view: View, from: number, words: number): number {
+  const at = afterBlanks(view.bytes, from, 3);
+  if (at === from) return -1;
+  const its = /(?:it'?s|it is|that'?s)[ \t]{1,3}/iy;
+  its.lastIndex = at;
+  if (its.test(view.text)) return its.lastIndex;
+  return words === 0 ? at : -1;
 }
 
 /** The end of a word of a sentence, at most 32 characters on. */

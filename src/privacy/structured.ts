@@ -134,6 +134,7 @@ function isUrlPassword(password: string): boolean {
 const begin = /-----BEGIN ((?:[A-Z0-9][A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?)-----/y;
 /** The way of SSH Communications Security (RFC 4716), with blanks. */
 const beginSsh2 = /BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----/y;
+const nextMark = /----[- ](END|BEGIN)/g;
 const keyText = /[A-Za-z0-9+/=\s"',:;\\().*_|>+-]{0,400}/y;
 
 /** Reads a private key from its `-----BEGIN`; a key that is cut off is taken as far as it goes. */
@@ -143,9 +144,11 @@ export function scanPem(view: View, anchor: number, found: Span[]): number {
   if (head === undefined) return anchor + 10;
   const label = head[1] ?? "";
   const start = anchor + head[0].length;
-  const mark = /----(?:-| )(END|BEGIN)/.exec(text.slice(start, start + longestKey));
-  let end = mark === null ? -1 : start + mark.index;
-  if (mark === null || mark[1] === "BEGIN") {
+  nextMark.lastIndex = start;
+  const mark = nextMark.exec(text);
+  const closed = mark !== null && mark.index - start <= longestKey;
+  let end = closed ? mark.index : -1;
+  if (!closed || mark[1] === "BEGIN") {
     const limit = end < 0 ? start + longestKey : end;
     end = start;
     while (end < limit) {
@@ -244,7 +247,10 @@ const options: readonly Option[] = [
     pattern: new RegExp(`docker login\\b${words}[ \\t](?:-p|-w)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
   { tool: "sshpass", pattern: new RegExp(`sshpass\\b${words}[ \\t]-p[ \\t]{0,3}["']?([^\\s"']{3,256})`, "y") },
-  { tool: "openssl", pattern: new RegExp(`openssl\\b${words}\\bpass:([^\\s"']{3,256})`, "y") },
+  {
+    tool: "openssl",
+    pattern: new RegExp(`openssl\\b${words}(?:\\bpass:|[ \\t]-k[ \\t]{1,3}["']?)([^\\s"']{3,256})`, "y"),
+  },
   { tool: "sqlcmd", pattern: new RegExp(`sqlcmd\\b${words}[ \\t]-P[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
   {
     tool: "ldapsearch",
@@ -264,6 +270,7 @@ const options: readonly Option[] = [
     tool: "lftp",
     pattern: new RegExp(`lftp\\b${words}[ \\t]-u[ \\t]{0,2}["']?[^\\s,"']{1,64},([^\\s"']{3,128})`, "y"),
   },
+  { tool: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy },
   { tool: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y },
   { tool: "/user:", pattern: /\/user:["']?[\w.@\\-]{1,64}["']?[ \t]{1,3}["']?([^\s"'/*-][^\s"']{4,127})/iy },
   { tool: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y },
@@ -275,6 +282,7 @@ const options: readonly Option[] = [
 
 /** What has to stand in the line before, where the mark itself may mean anything. */
 const inLine: Readonly<Record<string, RegExp>> = {
+  " -p ": /(?:^|[ \t])(?:-u|--user(?:name)?|login)\b[^\n|;&]{0,120}$/i,
   "/p:": /\/u(?:ser)?:\S[^\n]{0,120}$/i,
   "/user:": /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i,
   "<<<":
