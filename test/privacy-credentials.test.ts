@@ -228,6 +228,7 @@ describe("a key is found", () => {
     `define('AUTH_KEY',          '${key}');`,
     `csrf_secret: ${key}`,
     `bearer: ${key}`,
+    `https://a.blob.core.windows.net/c/f?sp=r&sig=i7wibLQ9%2F%2B${key}q%3D`,
     `API_KEY ?= ${key}`,
     `{"minio_sk":"${key}"}`,
     `the API token you gave me (${key}) expired?`,

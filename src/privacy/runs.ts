@@ -168,7 +168,8 @@ export class Runs {
       found.push({ start: begin, end: to, rule: "wallet_private_key" });
       return;
     }
-    const name = nameBefore(view, from);
+    // `sig=` stands before the first piece of base64, not before the run that is long enough to be looked at.
+    const name = nameBefore(view, isBase64(bytes[from - 1] ?? 0) && start < from && end >= to ? start : from);
     if (name !== "") {
       const [start, end] =
         isBase64(bytes[to] ?? 0) || isBase64(bytes[from - 1] ?? 0) ? base64Around(view, from, to) : [from, to];
