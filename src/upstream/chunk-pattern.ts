@@ -54,7 +54,15 @@ export class ChunkPattern {
     const end = to - this.#after.length;
     if (start >= end || !text.startsWith(this.#before, from) || !text.endsWith(this.#after, to)) return undefined;
     if (!insideString(text, start, end)) return undefined;
-    return new LikeChunk(this, text.slice(from - field.length, to + lineEnds.length), this.#before.length, end - from);
+    return new LikeChunk(this, text.slice(from - field.length, to + lineEnds.length));
+  }
+
+  contentJsonOf(event: string): string {
+    return event.slice(field.length + this.#before.length, -this.#after.length - lineEnds.length);
+  }
+
+  withContent(contentJson: string): string {
+    return this.#before + contentJson + this.#after;
   }
 }
 
@@ -66,16 +74,11 @@ class LikeChunk implements ChunkEvent, Likeness {
   readonly kind = "chunk";
   readonly pattern: ChunkPattern;
   readonly event: string;
-  /** Where the content begins and ends in `raw`. */
-  readonly #start: number;
-  readonly #end: number;
   #chunk: JsonObject | undefined;
 
-  constructor(pattern: ChunkPattern, event: string, start: number, end: number) {
+  constructor(pattern: ChunkPattern, event: string) {
     this.pattern = pattern;
     this.event = event;
-    this.#start = start;
-    this.#end = end;
   }
 
   get likeness(): Likeness {
@@ -96,12 +99,11 @@ class LikeChunk implements ChunkEvent, Likeness {
   }
 
   get contentJson(): string {
-    return this.event.slice(field.length + this.#start, field.length + this.#end);
+    return this.pattern.contentJsonOf(this.event);
   }
 
   withContent(contentJson: string): string {
-    const { raw } = this;
-    return raw.slice(0, this.#start) + contentJson + raw.slice(this.#end);
+    return this.pattern.withContent(contentJson);
   }
 }
 

@@ -71,7 +71,10 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     const opening: UpstreamEvent[] = [];
     let held = 0;
     for (;;) {
-      const batch = await this.#read();
+      const batch = await this.#text.read().then(
+        (read) => this.#took(read),
+        (error) => this.#lost(error),
+      );
       for (const event of batch) {
         if (event.kind === "broken") {
           if (!this.#judge.real) return event.failure;
@@ -103,21 +106,29 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     }
     if (this.#over) return Promise.resolve(over);
     this.#resume();
-    return this.#read().then(this.#step);
+    return this.#readOn();
   }
 
-  /** Hands out what a read brought, or reads on if that was nothing. No async function: it would cost more than the event. */
-  readonly #step = (batch: UpstreamEvent[]): IteratorResult<Batch> | Promise<IteratorResult<Batch>> => {
+  /** No async functions here, and one promise for a read: more of them would cost more than the event itself. */
+  #readOn(): Promise<IteratorResult<Batch>> {
+    return this.#text.read().then(this.#stepped, this.#stumbled);
+  }
+
+  readonly #stepped = (read: TextRead) => this.#step(this.#took(read));
+  readonly #stumbled = (error: unknown) => this.#step(this.#lost(error));
+
+  /** Hands out what a read brought, or reads on if that was nothing. */
+  #step(batch: Batch): IteratorResult<Batch> | Promise<IteratorResult<Batch>> {
     if (batch.length === 0) {
       this.#await();
-      return this.#read().then(this.#step);
+      return this.#readOn();
     }
     if (!this.#over) {
       this.#pausedAt = this.#idleFrom;
       this.#attempt.deadlines.pause();
     }
     return { done: false, value: batch };
-  };
+  }
 
   /** Leaving early aborts the call. */
   return(): Promise<IteratorResult<Batch>> {
@@ -152,12 +163,8 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     return this.#judge.complete && this.#judge.finishedChoices >= this.#choices;
   }
 
-  /** One read from the network and what it brought; the last batch ends in `end` or `broken`. */
-  #read(): Promise<UpstreamEvent[]> {
-    return this.#text.read().then(this.#took, this.#lost);
-  }
-
-  readonly #took = (read: TextRead): UpstreamEvent[] => {
+  /** What one read from the network brought; the last batch ends in `end` or `broken`. */
+  #took(read: TextRead): UpstreamEvent[] {
     this.#batch = [];
     if (read.done) return this.#closed();
     const comments = this.#sse.comments;
@@ -168,7 +175,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
     else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
     return this.#batch;
-  };
+  }
 
   readonly #shortcut = (text: string, from: number, to: number): boolean => {
     const chunk = this.#over ? undefined : this.#judge.known(text, from, to);
@@ -224,13 +231,13 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   /** The read failed: reset, aborted, timed out. After the last finish reason only the caller's abort is still bad news. */
-  readonly #lost = (error: unknown): UpstreamEvent[] => {
+  #lost(error: unknown): UpstreamEvent[] {
     this.#batch = [];
     const failure = this.#attempt.failureFrom(error);
     if (failure.kind === "aborted") this.#break(failure);
     else this.#endOr(failure);
     return this.#batch;
-  };
+  }
 
   #endOr(failure: UpstreamFailure): void {
     if (!this.#judge.complete) {

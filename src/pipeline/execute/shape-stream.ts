@@ -97,7 +97,8 @@ export class StreamShaper {
       const content: string = JSON.parse(`"${likeness.contentJson}"`);
       return frame.before + JSON.stringify(restorer.push(content)).slice(1, -1) + frame.after;
     }
-    return frame.unchanged ? likeness.event : frame.before + likeness.contentJson + frame.after;
+    // One template, not two sums: each would be a string of its own to collect.
+    return frame.unchanged ? likeness.event : `${frame.before}${likeness.contentJson}${frame.after}`;
   }
 
   /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
