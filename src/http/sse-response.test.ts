@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { manualTime } from "#domain/manual-time.ts";
+import type { CallerStream } from "#pipeline/reply.ts";
+import { openSse } from "./sse-response.ts";
+
+const failure = { kind: "timed_out", message: "", dispatched: true } as const;
+
+/** A server that answers with this stream, and a caller of it on a bare socket. */
+async function scene(stream: Pick<CallerStream, "next">, with_: (caller: Socket) => void) {
+  const time = manualTime();
+  let cancelled = 0;
+  let closed = 0;
+  const sse = openSse(
+    { next: stream.next, cancel: () => void cancelled++, breakOff: () => "data: broken\n\n" },
+    {
+      timers: time.timers,
+      now: time.clock.monotonic,
+      keepaliveMs: 1_000,
+      writeStallMs: 3_000,
+      closed: () => void closed++,
+    },
+  );
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    development: false,
+    fetch: () => new Response(sse.body),
+  });
+  const caller = connect({ host: "127.0.0.1", port: Number(server.port) });
+  caller.on("error", () => undefined);
+  caller.on("connect", () => caller.write("GET / HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n"));
+  with_(caller);
+  return {
+    sse,
+    server,
+    caller,
+    /** Lets time pass, and the sockets their turns, until it is so; the test's own time limit ends the wait. */
+    async until(holds: () => boolean) {
+      while (!holds()) {
+        time.advance(500);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    seen: () => ({ cancelled, closed }),
+    [Symbol.asyncDispose]: async () => {
+      caller.destroy();
+      await server.stop(true);
+    },
+  };
+}
+
+const never = () => new Promise<never>(() => undefined);
+
+/** All that a caller reads, as it comes. */
+function reading() {
+  let text = "";
+  return { text: () => text, of: (caller: Socket) => void caller.on("data", (bytes) => (text += bytes.toString())) };
+}
+
+describe("a stream to its caller", () => {
+  test("is written event by event and closed after the last", async () => {
+    const words = ["data: a\n\n", "data: é\n\n", undefined];
+    const read = reading();
+    await using way = await scene({ next: async () => words.shift() }, read.of);
+    await way.until(() => way.caller.destroyed || way.caller.readableEnded);
+    const chunks = read.text().split("\r\n\r\n").slice(1).join("\r\n\r\n");
+    expect(chunks).toBe("9\r\ndata: a\n\n\r\na\r\ndata: é\n\n\r\n0\r\n\r\n");
+    expect(way.seen()).toEqual({ cancelled: 0, closed: 1 });
+  });
+
+  test("is kept alive with comments while the upstream is silent", async () => {
+    const read = reading();
+    await using way = await scene({ next: never }, read.of);
+    await way.until(() => read.text().split(": keep-alive\n\n").length > 3);
+    expect(way.seen()).toEqual({ cancelled: 0, closed: 0 });
+  });
+
+  test("that nobody reads is not read further, and is cut off without waiting for its reader", async () => {
+    let asked = 0;
+    const next = async () => {
+      asked += 1;
+      return "x".repeat(65_536);
+    };
+    await using way = await scene({ next }, (caller) => caller.pause());
+    await way.until(() => way.seen().closed > 0 && way.server.pendingRequests === 0);
+    expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
+    // What the system takes for the two sockets, some megabytes, and not what the upstream might have given.
+    const bytes = asked * 65_536;
+    expect(bytes).toBeLessThan(64 * 1_048_576);
+    await way.until(() => true);
+    expect(asked * 65_536).toBe(bytes);
+  });
+
+  test("ends at once when its caller leaves", async () => {
+    const read = reading();
+    const words = ["data: a\n\n"];
+    await using way = await scene({ next: async () => words.shift() ?? never() }, read.of);
+    await way.until(() => read.text().includes("data: a"));
+    way.caller.resetAndDestroy();
+    await way.until(() => way.seen().cancelled > 0);
+    expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
+  });
+
+  test("that we break off tells why, also before the server has taken it up", async () => {
+    for (const early of [true, false]) {
+      const read = reading();
+      await using way = await scene({ next: never }, read.of);
+      if (!early) await way.until(() => read.text().includes("keep-alive"));
+      way.sse.breakOff(failure);
+      await way.until(() => way.caller.destroyed || way.caller.readableEnded);
+      expect(read.text()).toContain("data: broken\n\n");
+      expect(way.seen()).toEqual({ cancelled: 0, closed: 1 });
+    }
+  });
+
+  test("that fails resets the connection and stops what is behind it", async () => {
+    await using way = await scene({ next: () => Promise.reject(new Error("no")) }, (caller) => caller.resume());
+    await way.until(() => way.caller.destroyed);
+    expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
+  });
+});
