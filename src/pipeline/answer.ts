@@ -1,3 +1,4 @@
+import type { Aborter } from "#domain/abort.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import { holdFor } from "#domain/tokens.ts";
@@ -16,10 +17,11 @@ import { type Execution, execute, type Order, safe } from "#pipeline/execute/exe
 import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { type Identity, StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
+import type { Story } from "#pipeline/settle/story.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { type Route, retryAfterOf } from "./decide-by-the-books.ts";
 import type { Journey } from "./handle-chat.ts";
-import type { Ports } from "./ports.ts";
+import type { Configuration, Ports } from "./ports.ts";
 import { callerGone, deniedByBooks, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refuse.ts";
 import { type CallerStream, type Head, keepAlive, type Refusal, type Reply } from "./reply.ts";
 import { firstAnswerAttempt } from "./scout-first.ts";
@@ -64,7 +66,7 @@ export async function answerStreamed(journey: Journey, route: Route, head: Head,
 /** A stream that was begun towards the caller before the upstream had said anything. */
 class LateStream implements CallerStream {
   readonly #begun: Promise<CallerStream | UpstreamFailure>;
-  readonly #journey: Journey;
+  readonly #caller: Aborter;
   /** The upstream id of the model that was to answer. */
   readonly #model: string;
   readonly #identity: Identity;
@@ -73,7 +75,7 @@ class LateStream implements CallerStream {
   #failed = false;
 
   constructor(pending: Promise<Execution>, journey: Journey, route: Route, head: Head, ports: Ports) {
-    this.#journey = journey;
+    this.#caller = journey.caller;
     this.#model = journey.configuration.registry.models.get(route.decision.model ?? "")?.upstreamId ?? "";
     this.#identity = identityOf(head, ports);
     this.#begun = pending.then((execution) => {
@@ -104,7 +106,7 @@ class LateStream implements CallerStream {
   }
 
   cancel(): void {
-    this.#journey.caller.abort();
+    this.#caller.abort();
     if (this.#stream !== undefined) this.#stream.cancel();
     else void this.#begun.then((begun) => "cancel" in begun && begun.cancel());
   }
@@ -122,6 +124,20 @@ class LateStream implements CallerStream {
     this.cancel();
     return shaper.shape({ kind: "broken", failure, report: {} });
   }
+}
+
+/**
+ * What the rest of a stream needs of its journey. The journey itself, and with it the conversation as it was received and
+ * as it was sent, must not live as long as the stream: there are thousands of them, for minutes.
+ */
+interface Rest {
+  readonly story: Story;
+  readonly configuration: Configuration;
+  readonly inputTokensBound: number;
+}
+
+function restOf({ story, configuration, assessment }: Journey): Rest {
+  return { story, configuration, inputTokensBound: assessment.size.inputTokensBound };
 }
 
 /** The models to try and the calls to make, from the decision down its fallback chain. */
@@ -145,18 +161,19 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     maxAttempts: policy.upstream.max_attempts,
     configuration,
     deadlineMs,
-    abandonedCost: (model) => seenCost(model, 0, journey),
+    abandonedCost: (model) => seenCost(model, holdOf(model, assessment.size), 0, restOf(journey)),
   };
 }
 
 /** What a cancelled call is billed at the least where cancelling stops billing: all input, and the output seen. */
-function seenCost(model: Model, outputBytesSeen: number, { configuration, assessment }: Journey): NanoUsd | undefined {
+function seenCost(
+  model: Model,
+  hold: NanoUsd,
+  outputBytesSeen: number,
+  { configuration, inputTokensBound }: Rest,
+): NanoUsd | undefined {
   if (!configuration.policy.upstream.billing_stops_on_cancel) return undefined;
-  const hold = holdOf(model, assessment.size);
-  const seen = holdFor(
-    { inputTokens: assessment.size.inputTokensBound, outputTokens: outputBytesSeen, choices: 1 },
-    model.price,
-  );
+  const seen = holdFor({ inputTokens: inputTokensBound, outputTokens: outputBytesSeen, choices: 1 }, model.price);
   return seen < hold ? seen : hold;
 }
 
@@ -173,6 +190,7 @@ function streamOf(
 ): CallerStream {
   const { attempt, events, firstTokenMs } = execution;
   const { configuration, request, caller } = journey;
+  const rest = restOf(journey);
   const restorer = restorerOf(journey);
   const shaper = new StreamShaper({
     model: attempt.model.upstreamId,
@@ -184,35 +202,43 @@ function streamOf(
   return new AnswerStream({
     events,
     shaper,
-    safe: (failure) => safe(failure, configuration),
-    abort: () => caller.abort(),
-    ended: (end) => endStream(end, attempt, firstTokenMs, journey, ports),
+    ...endingOf(attempt, firstTokenMs, rest, caller, ports),
   });
 }
 
-function endStream(end: StreamEnd, attempt: OpenAttempt, firstTokenMs: number, journey: Journey, ports: Ports): void {
+/** How a stream ends; made apart from where the journey is in reach, because a function keeps alive all it could reach. */
+function endingOf(attempt: OpenAttempt, firstTokenMs: number, rest: Rest, caller: Aborter, ports: Ports) {
+  return {
+    safe: (failure: UpstreamFailure) => safe(failure, rest.configuration),
+    abort: () => caller.abort(),
+    ended: (end: StreamEnd) => endStream(end, attempt, firstTokenMs, rest, ports),
+  };
+}
+
+function endStream(end: StreamEnd, attempt: OpenAttempt, firstTokenMs: number, rest: Rest, ports: Ports): void {
+  const { story } = rest;
   const nowMs = ports.clock.monotonic();
   switch (end.kind) {
     case "complete": {
-      close(closeAnswered(attempt, { report: end.report, firstTokenMs, empty: end.empty }, nowMs), journey, ports);
-      journey.story.end("answered", 200);
+      close(closeAnswered(attempt, { report: end.report, firstTokenMs, empty: end.empty }, nowMs), rest, ports);
+      story.end("answered", 200);
       return;
     }
     case "broken": {
-      close(closeFailed(attempt, end.failure, end.report, nowMs), journey, ports);
-      journey.story.end("broken_stream", 200);
+      close(closeFailed(attempt, end.failure, end.report, nowMs), rest, ports);
+      story.end("broken_stream", 200);
       return;
     }
     case "caller_gone": {
-      const seen = seenCost(attempt.model, end.outputBytesSeen, journey);
-      close(closeAbandoned(attempt, end.report, seen, nowMs), journey, ports);
-      journey.story.end("caller_gone", 200);
+      const seen = seenCost(attempt.model, attempt.hold, end.outputBytesSeen, rest);
+      close(closeAbandoned(attempt, end.report, seen, nowMs), rest, ports);
+      story.end("caller_gone", 200);
       return;
     }
   }
 }
 
-function close(closed: ClosedAttempt, { story }: Journey, ports: Ports): void {
+function close(closed: ClosedAttempt, { story }: Pick<Journey, "story">, ports: Ports): void {
   story.attempts.push(closed.record);
   // The caller does not wait for the books: they are told in order, and an untold hold is charged when it expires.
   void ports.ledger.resolve([closed.resolution]);

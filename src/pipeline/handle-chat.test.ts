@@ -47,3 +47,53 @@ test.each([100, 2_000_000])(
     expect(JSON.stringify(reply)).not.toContain("words of the prompt");
   },
 );
+
+test("a stream under way keeps nothing of the conversation alive, as received or as sent", async () => {
+  const time = manualTime();
+  const policy = aPolicy();
+  const registry = aRegistry();
+  const healthy = { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" };
+  const account = { held: 0, spent: 0, hard: null };
+  const sent: WeakRef<object>[] = [];
+  const received: WeakRef<object>[] = [];
+  const ports = {
+    clock: time.clock,
+    timers: time.timers,
+    ledger: {
+      peek: () => ({ goalAccount: account, dayAccount: account }),
+      reserve: async () => ({ kind: "held" }),
+      resolve: async () => {},
+    },
+    health: {
+      view: () => Object.fromEntries([...registry.models.keys()].map((key) => [key, healthy])),
+      shed: () => false,
+      admit: (model: string) => ({ model, epoch: 0, probe: false, answering() {}, report() {} }),
+    },
+    upstream: {
+      async send({ body }: { body: { messages: object } }) {
+        sent.push(new WeakRef(body.messages));
+        return { kind: "stream", events: (async function* () {})(), firstEventMs: 1 };
+      },
+    },
+    tasks: { recall: () => undefined, remember() {}, served() {} },
+    retryBudget: { countRequest() {}, take: () => false },
+    newId: () => `d${sent.length}`,
+    config: () => ({ policy, registry, caps: capsOf(policy), privacy: privacyEngine(policy.privacy) }),
+    record: () => {},
+  } as unknown as Ports; // as much of them as a stream needs until it begins
+  const streams: unknown[] = [];
+  for (let count = 0; count < 40; count++) {
+    const messages = [{ role: "user" as const, content: `the words of prompt ${count}` }];
+    received.push(new WeakRef(messages));
+    const reply = await handleChat({ ...request, stream: true, body: { messages } }, ports, new AbortController());
+    expect(reply.kind).toBe("stream");
+    if (reply.kind === "stream") streams.push(reply.stream);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  Bun.gc(true);
+  const alive = (refs: WeakRef<object>[]) => refs.filter((ref) => ref.deref() !== undefined).length;
+  // The collector takes whatever looks like a pointer on the stack for one, so a few may survive.
+  expect(streams).toHaveLength(40);
+  expect(alive(received)).toBeLessThan(10);
+  expect(alive(sent)).toBeLessThan(10);
+});

@@ -9,7 +9,12 @@ import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
  * it was ended. One AbortController, one timer, one listener; `end` lets go of all three.
  */
 export class Attempt {
-  readonly call: UpstreamCall;
+  // Not the call itself: its body, which is the whole conversation, must not live as long as the answer takes.
+  readonly timeoutsMs: UpstreamCall["timeoutsMs"];
+  readonly stream: boolean;
+  readonly freshConnection: boolean;
+  /** How many answers were asked for (`n`). */
+  readonly choices: number;
   readonly startedAt: number;
   readonly deadlines: Deadlines;
   readonly #controller = new AbortController();
@@ -21,7 +26,11 @@ export class Attempt {
   answered = false;
 
   constructor(call: UpstreamCall, signal: Aborted, clock: Clock, timers: Timers) {
-    this.call = call;
+    this.timeoutsMs = call.timeoutsMs;
+    this.stream = call.stream;
+    this.freshConnection = call.freshConnection === true;
+    const n = call.body["n"];
+    this.choices = typeof n === "number" ? n : 1;
     this.#signal = signal;
     this.#timers = timers;
     this.startedAt = clock.monotonic();
@@ -60,7 +69,7 @@ export class Attempt {
     const stopped = this.#stopped;
     if (stopped === undefined) return transportFailure(error, this.answered);
     if (stopped.kind === "aborted") return callerLeft;
-    const { timeoutsMs } = this.call;
+    const { timeoutsMs } = this;
     return {
       kind: "timed_out",
       message: `timed out waiting for ${waitedFor[stopped.phase]} (${stopped.phase}, ${timeoutsMs[stopped.phase]} ms)`,

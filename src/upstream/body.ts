@@ -31,7 +31,7 @@ export async function readBody(
   first: "first_event" | "idle",
 ): Promise<WholeBody> {
   if (body === null) return { kind: "whole", text: "" };
-  const { idle, first_event } = attempt.call.timeoutsMs;
+  const { idle, first_event } = attempt.timeoutsMs;
   const reader: ByteReader = body.getReader();
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -67,7 +67,7 @@ export async function readAnswer(
   const length = Number(headers.get("content-length") ?? Number.NaN);
   // A compressed body can become any length.
   if (length <= Math.min(maxBytes, smallBytes) && !headers.has("content-encoding")) {
-    attempt.deadlines.await("idle", now() + attempt.call.timeoutsMs.idle);
+    attempt.deadlines.await("idle", now() + attempt.timeoutsMs.idle);
     return { kind: "whole", text: await response.text() };
   }
   return readBody(response.body, maxBytes, attempt, now, "first_event");

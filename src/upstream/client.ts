@@ -93,7 +93,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
 
   async function checkReach(attempt: Attempt): Promise<void> {
     if (attempt.answered || reach === undefined) return;
-    const reached = await reach(attempt.call.timeoutsMs.connect);
+    const reached = await reach(attempt.timeoutsMs.connect);
     if (reached === "silence" && !attempt.answered) attempt.stop({ kind: "timed_out", phase: "connect" });
   }
 
@@ -108,12 +108,12 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       return refused(response, attempt, wait);
     }
     const type = headers.get("content-type") ?? "";
-    if (attempt.call.stream && /^\s*text\/html/i.test(type)) {
+    if (attempt.stream && /^\s*text\/html/i.test(type)) {
       attempt.end(true);
       return failed(garbage("the upstream answered a web page instead of a stream"));
     }
     // Servers are careless about the type of a stream, but not about JSON.
-    if (attempt.call.stream && !/\bjson\b/i.test(type)) return stream(response, attempt, wait);
+    if (attempt.stream && !/\bjson\b/i.test(type)) return stream(response, attempt, wait);
     return whole(response, attempt, wait);
   }
 
@@ -163,7 +163,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? unusable(answer);
     if (failure !== undefined) return failed(failure, report);
-    if (!attempt.call.stream) return { kind: "answer", answer, raw: body.text, report, firstByteMs };
+    if (!attempt.stream) return { kind: "answer", answer, raw: body.text, report, firstByteMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
     const chunk = chunkOf(answer);
     const only: UpstreamEvent[] = [
@@ -199,7 +199,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
 
   function noteIdle(attempt: Attempt, headers: Headers): void {
     const closes = /\bclose\b/i.test(headers.get("connection") ?? "") || !isFramed(headers);
-    if (!closes && attempt.call.freshConnection !== true) idle.put(now());
+    if (!closes && !attempt.freshConnection) idle.put(now());
   }
 
   return { send };

@@ -47,8 +47,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     this.#reusable = options.reusable;
     this.#maxHeld = options.maxEventBytes;
     this.#sse = new SseReader(options.maxEventBytes, this.#shortcut);
-    const n = attempt.call.body["n"];
-    this.#choices = typeof n === "number" && n > 1 ? n : 1;
+    this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;
   }
@@ -66,8 +65,8 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
    * answer that fails before that is still a plain failure, which is given back.
    */
   async open(): Promise<UpstreamFailure | undefined> {
-    const { deadlines, call, startedAt } = this.#attempt;
-    deadlines.await("first_event", startedAt + call.timeoutsMs.first_event);
+    const { deadlines, timeoutsMs, startedAt } = this.#attempt;
+    deadlines.await("first_event", startedAt + timeoutsMs.first_event);
     const opening: UpstreamEvent[] = [];
     let held = 0;
     for (;;) {
@@ -152,7 +151,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   #await(): void {
-    const { idle, idle_data } = this.#attempt.call.timeoutsMs;
+    const { idle, idle_data } = this.#attempt.timeoutsMs;
     const idleAt = this.#idleFrom + (this.#finished() ? Math.min(idle, lingerMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
     if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);

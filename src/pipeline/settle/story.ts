@@ -10,7 +10,8 @@ import type { AttemptRecord, RequestOutcome, RequestRecord } from "#records/reco
 export class Story {
   readonly decisionId: string;
   readonly attempts: AttemptRecord[] = [];
-  readonly #request: ChatRequest;
+  /** Not the request itself, whose conversation would live as long as its answer takes. */
+  readonly #request: Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream">;
   readonly #clock: Clock;
   readonly #append: (record: RequestRecord) => void;
   readonly #begunMs: number;
@@ -22,7 +23,8 @@ export class Story {
   #ended = false;
 
   constructor(request: ChatRequest, decisionId: string, clock: Clock, append: (record: RequestRecord) => void) {
-    this.#request = request;
+    const { requestId, receivedAtMs, alias, stream } = request;
+    this.#request = { requestId, receivedAtMs, alias, stream };
     this.decisionId = decisionId;
     this.#clock = clock;
     this.#append = append;
