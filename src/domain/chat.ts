@@ -6,6 +6,11 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
+/** Whether JSON that nobody has checked is an object, and neither null nor an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export const messageRoles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 export type MessageRole = (typeof messageRoles)[number];
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "./chat.ts";
+import { isObject, type Json, type JsonObject } from "./chat.ts";
 
 // The types of the language do not know this yet: a value that `JSON.stringify` writes as the very text it is given.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json };
@@ -24,8 +24,4 @@ function withSpelling(value: Json, spelled: Json | undefined): Json {
       withSpelling(item, Object.hasOwn(spelled, key) ? spelled[key] : undefined),
     ]),
   );
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@ import {
   type ChatMessage,
   type ChatRequest,
   type GatewayFields,
+  isObject,
   type Json,
   type JsonObject,
   type MessageRole,
@@ -162,10 +163,6 @@ function refused(status: 400 | 422, param: string | undefined, detail: string): 
 /** 422: names the field and says what it must be. Never repeats the value, which may be a prompt or a secret. */
 function wrong(param: string, mustBe: string): Problem {
   return refused(422, param, `${param} ${mustBe}.`);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function problemOfModel(model: Json | undefined): Problem | undefined {

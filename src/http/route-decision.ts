@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { JsonObject } from "#domain/chat.ts";
+import { isObject } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { asksForHighReasoning } from "#pipeline/assess/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
@@ -114,10 +114,6 @@ function isAbsent(path: readonly PropertyKey[], given: unknown): boolean {
 function withoutNulls(value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(detail: string): ParsedDecisionRequest {

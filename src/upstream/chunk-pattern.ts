@@ -1,6 +1,5 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { ChunkEvent, Likeness } from "./upstream.ts";
-import { isObject } from "./usage.ts";
 
 /** Letters, so that nothing but the inside of a string can hold them. */
 const probe = "probe";

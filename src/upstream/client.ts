@@ -1,5 +1,5 @@
 import type { Aborted } from "#domain/abort.ts";
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { retryAfterMs } from "#domain/retry-after.ts";
 import type { Clock, Timers } from "#domain/time.ts";
 import { Attempt } from "./attempt.ts";
@@ -9,7 +9,7 @@ import { cleanMessage, errorIn, messageOfBody, statusFailure } from "./failures.
 import { type ReachProbe, tcpReach } from "./reach.ts";
 import { StreamEvents } from "./stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
-import { isObject, usageReport } from "./usage.ts";
+import { usageReport } from "./usage.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
-import { isObject } from "./usage.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 
 /** A whole completion as the one chunk of a stream: each message becomes a delta, each tool call gets its index. */
 export function chunkOf(completion: JsonObject): JsonObject {

@@ -1,6 +1,5 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { UpstreamFailure } from "./upstream.ts";
-import { isObject } from "./usage.ts";
 
 const maxMessageLength = 300;
 

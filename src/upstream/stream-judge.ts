@@ -1,8 +1,8 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { ChunkPattern } from "./chunk-pattern.ts";
 import { errorIn, statusFailure } from "./failures.ts";
 import type { ChunkEvent, UpstreamFailure, UsageReport } from "./upstream.ts";
-import { isObject, usageReport } from "./usage.ts";
+import { usageReport } from "./usage.ts";
 
 /** More choices than anyone asks for; a bound on what an upstream can make us remember. */
 const maxChoices = 128;

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { parseUsd, usdToNano } from "#domain/money.ts";
 import type { TokenUsage } from "#domain/tokens.ts";
 import type { UsageReport } from "./upstream.ts";
@@ -45,8 +45,4 @@ function costOf(value: Json | undefined): number | undefined {
 
 function field(value: Json | undefined, name: string): Json | undefined {
   return isObject(value) ? value[name] : undefined;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

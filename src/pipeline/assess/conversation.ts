@@ -1,4 +1,4 @@
-import type { ChatMessage, Json, JsonObject } from "#domain/chat.ts";
+import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { onlyGoesOn, saidByHarness, toolResultIn, withoutHarness, withoutResultLine } from "./harness.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
@@ -164,10 +164,6 @@ function toolNames(tools: Json | undefined, functions: Json | undefined): string
     if (typeof inner["name"] === "string") names.push(inner["name"]);
   }
   return names;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function stringOr(value: Json | undefined, otherwise: string): string {

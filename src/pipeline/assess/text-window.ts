@@ -1,4 +1,4 @@
-import type { Json } from "#domain/chat.ts";
+import { isObject, type Json } from "#domain/chat.ts";
 
 /** The beginning and the end of a text, where asks and errors stand; the text itself when it is short enough. */
 export function windowOf(text: string, head: number, tail: number): string {
@@ -11,7 +11,7 @@ export function textOf(content: Json | undefined): string {
   if (!Array.isArray(content)) return "";
   let text = "";
   for (const part of content) {
-    const piece = typeof part === "object" && part !== null && !Array.isArray(part) ? part["text"] : undefined;
+    const piece = isObject(part) ? part["text"] : undefined;
     if (typeof piece === "string") text = text === "" ? piece : `${text}\n${piece}`;
   }
   return text;

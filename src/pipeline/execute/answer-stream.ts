@@ -1,6 +1,6 @@
-import type { Json } from "#domain/chat.ts";
+import { isObject, type Json } from "#domain/chat.ts";
 import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { isObject, type StreamShaper } from "./shape-stream.ts";
+import type { StreamShaper } from "./shape-stream.ts";
 
 /** How an answer stream came to its end, told exactly once to whoever keeps the books. */
 export type StreamEnd =

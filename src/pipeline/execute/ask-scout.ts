@@ -1,4 +1,4 @@
-import type { JsonObject } from "#domain/chat.ts";
+import { isObject, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { Policy } from "#policy/schema.ts";
 
@@ -26,9 +26,8 @@ export function scoutBody(ask: string, model: Model, rules: Policy["scout"]): Js
 export function verdictIn(answer: JsonObject): ScoutVerdict {
   const choices = Array.isArray(answer.choices) ? answer.choices : [];
   const first = choices[0];
-  const message = typeof first === "object" && first !== null && !Array.isArray(first) ? first.message : undefined;
-  const content =
-    typeof message === "object" && message !== null && !Array.isArray(message) ? message.content : undefined;
+  const message = isObject(first) ? first.message : undefined;
+  const content = isObject(message) ? message.content : undefined;
   if (typeof content !== "string") return "none";
   const flash = /\bflash\b/i.test(content);
   const pro = /\bpro\b/i.test(content);

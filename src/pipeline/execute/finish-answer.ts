@@ -1,4 +1,4 @@
-import type { JsonObject } from "#domain/chat.ts";
+import { isObject, type JsonObject } from "#domain/chat.ts";
 import type { TextRestorer } from "./shape-stream.ts";
 
 /**
@@ -52,9 +52,8 @@ function messagesOf(answer: JsonObject): JsonObject[] {
   const messages: JsonObject[] = [];
   if (!Array.isArray(answer.choices)) return messages;
   for (const choice of answer.choices) {
-    const message =
-      typeof choice === "object" && choice !== null && !Array.isArray(choice) ? choice.message : undefined;
-    if (typeof message === "object" && message !== null && !Array.isArray(message)) messages.push(message);
+    const message = isObject(choice) ? choice.message : undefined;
+    if (isObject(message)) messages.push(message);
   }
   return messages;
 }

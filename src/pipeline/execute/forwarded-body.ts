@@ -1,4 +1,4 @@
-import { type ChatRequest, gatewayMetadataKeys, type JsonObject } from "#domain/chat.ts";
+import { type ChatRequest, gatewayMetadataKeys, isObject, type JsonObject } from "#domain/chat.ts";
 import { respelled } from "#domain/long-integers.ts";
 import type { Model } from "#domain/model.ts";
 
@@ -31,8 +31,4 @@ function withoutGatewayKeys(metadata: unknown): JsonObject | "unchanged" | "empt
   const kept = Object.entries(metadata).filter(([key]) => !gatewayMetadataKeys.has(key));
   if (kept.length === Object.keys(metadata).length) return "unchanged";
   return kept.length === 0 ? "empty" : Object.fromEntries(kept);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

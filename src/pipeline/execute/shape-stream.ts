@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { ChunkEvent, Likeness, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { inBandErrorOf } from "./failure-answer.ts";
 
@@ -301,8 +301,4 @@ function dropReasoning(delta: JsonObject): void {
   delete delta.reasoning;
   delete delta.reasoning_content;
   delete delta.reasoning_details;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
