@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { exitCodes } from "#cli/exit.ts";
-import { allowManyUpstreamCalls } from "#cli/upstream-calls.ts";
+import { keepFreedMemory } from "#cli/keep-freed-memory.ts";
 import { version } from "../package.json";
 
 /** The process: picks a command and runs it. Only the command that was asked for is loaded, so that each starts fast. */
@@ -16,7 +16,7 @@ const commands: readonly CommandEntry[] = [
     summary: "run the gateway (settings come from the environment; none: demo mode)",
     load: async () => {
       // Before anything else is loaded, because what is loaded now is loaded again.
-      allowManyUpstreamCalls(process.env);
+      keepFreedMemory(process.env);
       return (await import("#cli/serve.ts")).serveCommand();
     },
   },

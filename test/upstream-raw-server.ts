@@ -17,8 +17,10 @@ export interface Connection {
 }
 
 export interface RawServer {
-  readonly url: string;
+  url: string;
   connections: number;
+  /** Connections that are open now. */
+  readonly open: number;
   stop(): void;
 }
 
@@ -64,6 +66,9 @@ export async function rawServer(script: (connection: Connection) => void | Promi
   const raw: RawServer = {
     url: "",
     connections: 0,
+    get open() {
+      return open.size;
+    },
     stop() {
       for (const socket of open) socket.destroy();
       server.close();
@@ -72,7 +77,8 @@ export async function rawServer(script: (connection: Connection) => void | Promi
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  return Object.assign(raw, { url: `http://127.0.0.1:${address.port}/api/v1` });
+  raw.url = `http://127.0.0.1:${address.port}/api/v1`;
+  return raw;
 }
 
 const free = nanoUsd(0) as number as NanoUsdPerMTok;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import type { ManualTime } from "#domain/manual-time.ts";
-import { tcpReach } from "#upstream/reach.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import {
   type Connection,
@@ -178,31 +177,24 @@ describe("a deadline", () => {
     );
   });
 
-  const connects: ["silence" | "answers", string][] = [
-    ["silence", "(connect, 500 ms)"],
-    ["answers", "(headers, 1000 ms)"],
-  ];
-  for (const [found, message] of connects) {
-    test(`for connecting, then ${found} from the host: ${message}`, async () => {
-      const asked: number[] = [];
-      await withUpstream(
-        () => {},
-        async ({ time, send }) => {
-          const timeoutsMs = { ...patient, connect: 500, headers: 1_000 };
-          const failure = failureOf(await whileTimePasses(time, 10, send(callOf(true, { timeoutsMs }))));
-          expect(failure).toMatchObject({ kind: "timed_out", dispatched: true });
-          expect(failure.message).toEndWith(message);
-          expect(asked).toEqual([500]);
-        },
-        {
-          reach: async (withinMs) => {
-            asked.push(withinMs);
-            return found;
+  test("for connecting ends a handshake that does not go on; nothing was sent", async () => {
+    await withUpstream(
+      () => {},
+      async ({ server }) => {
+        await withUpstream(
+          () => {},
+          async ({ time, send }) => {
+            const timeoutsMs = { ...patient, connect: 500, headers: 1_000 };
+            const failure = failureOf(await whileTimePasses(time, 10, send(callOf(true, { timeoutsMs }))));
+            expect(failure).toMatchObject({ kind: "timed_out", dispatched: false });
+            expect(failure.message).toEndWith("(connect, 500 ms)");
+            expect(time.pending).toBe(0);
           },
-        },
-      );
-    });
-  }
+          { baseUrl: server.url.replace("http:", "https:") },
+        );
+      },
+    );
+  });
 
   test("does not run while the reader is away", async () => {
     const goOn = Promise.withResolvers<void>();
@@ -384,23 +376,6 @@ describe("an abort", () => {
         controller.abort();
         expect((await send(callOf(false))).kind).toBe("answer");
         expect(server.connections).toBe(1);
-      },
-    );
-  });
-});
-
-describe("whether a host answers", () => {
-  test("is yes when it accepts or refuses, and no when nothing comes in time", async () => {
-    await withUpstream(
-      () => {},
-      async ({ server, time }) => {
-        expect(await tcpReach(server.url, time.timers)(1_000)).toBe("answers");
-        expect(await tcpReach("http://127.0.0.1:1/", time.timers)(1_000)).toBe("answers");
-        const late = tcpReach(server.url, time.timers);
-        const asked = [late(1_000), late(1_000)];
-        time.advance(1_000);
-        expect(await Promise.all(asked)).toEqual(["silence", "silence"]);
-        expect(time.pending).toBe(0);
       },
     );
   });

@@ -2,11 +2,12 @@ import type { Aborted } from "#domain/abort.ts";
 import type { Clock, Timers } from "#domain/time.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";
 import { transportFailure } from "./failures.ts";
+import type { Exchange } from "./http1/exchange.ts";
 import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
 
 /**
  * One call in flight: the one switch that ends it (the caller's abort, a deadline, or its own end) and the word for why
- * it was ended. One AbortController, one timer, one listener; `end` lets go of all three.
+ * it was ended. One timer, one listener; `end` lets go of both.
  */
 export class Attempt {
   // Not the call itself: its body, which is the whole conversation, must not live as long as the answer takes.
@@ -17,11 +18,12 @@ export class Attempt {
   readonly choices: number;
   readonly startedAt: number;
   readonly deadlines: Deadlines;
-  readonly #controller = new AbortController();
   readonly #signal: Aborted;
   readonly #timers: Timers;
   readonly #onAbort = () => this.stop({ kind: "aborted" });
   #stopped: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase } | undefined;
+  /** What is cancelled when the attempt is ended early. */
+  exchange: Exchange | undefined;
   /** Headers of an answer have come. */
   answered = false;
 
@@ -40,11 +42,6 @@ export class Attempt {
     signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Aborts the fetch that this attempt runs. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   /** Ends the attempt from outside; the reads that wait fail, and `failureFrom` says why. The first reason stands. */
   stop(why: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase }): void {
     if (this.#stopped !== undefined) return;
@@ -56,24 +53,25 @@ export class Attempt {
   end(close: boolean): void {
     this.deadlines.end();
     this.#signal.removeEventListener("abort", this.#onAbort);
-    if (close) this.#controller.abort();
+    if (close) this.exchange?.cancel();
   }
 
   /** Drops the connection after a while, unless the function it gives back is called before. */
   closeAfter(ms: number): () => void {
-    return this.#timers.after(ms, () => this.#controller.abort());
+    return this.#timers.after(ms, () => this.exchange?.cancel());
   }
 
-  /** The failure behind a thrown fetch or read error: why we stopped it, or else what the error says. */
+  /** The failure behind an exchange or a read that failed: why we stopped it, or else what the error says. */
   failureFrom(error: unknown): UpstreamFailure {
     const stopped = this.#stopped;
     if (stopped === undefined) return transportFailure(error, this.answered);
-    if (stopped.kind === "aborted") return callerLeft;
+    if (stopped.kind === "aborted") return { ...callerLeft, dispatched: this.exchange?.sent ?? false };
     const { timeoutsMs } = this;
+    const dispatched = this.exchange?.sent ?? false;
     return {
       kind: "timed_out",
       message: `timed out waiting for ${waitedFor[stopped.phase]} (${stopped.phase}, ${timeoutsMs[stopped.phase]} ms)`,
-      dispatched: true,
+      dispatched,
     };
   }
 }
@@ -87,4 +85,4 @@ const waitedFor: { readonly [phase in Phase]: string } = {
   total: "the whole answer",
 };
 
-const callerLeft: UpstreamFailure = { kind: "aborted", message: "the caller went away", dispatched: true };
+const callerLeft = { kind: "aborted", message: "the caller went away" } as const;

@@ -2,52 +2,55 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
 import { cleanMessage, errorIn, messageOfBody, transportFailure } from "./failures.ts";
+import { ConnectionError } from "./http1/connection-error.ts";
+import { HttpSyntaxError } from "./http1/response-parser.ts";
 
 describe("a transport error", () => {
-  const thrown = (code: unknown) => Object.assign(new TypeError("http://user:word@host/ failed"), { code });
-  const unsent = [
-    "ECONNREFUSED",
-    "ENOTFOUND",
-    "EHOSTUNREACH",
-    "EMFILE",
-    "EPROTO",
-    "DEPTH_ZERO_SELF_SIGNED_CERT",
-    "CERT_HAS_EXPIRED",
-    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-    "ERR_TLS_CERT_ALTNAME_INVALID",
+  const unsent: [string, string][] = [
+    ["ECONNREFUSED", "connection refused"],
+    ["ENOTFOUND", "host name not found"],
+    ["EMFILE", "too many open files"],
+    ["EPROTO", "TLS handshake failed"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "TLS handshake failed"],
+    ["CERT_HAS_EXPIRED", "TLS handshake failed"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "TLS handshake failed"],
+    ["PROXY_REFUSED", "the proxy did not connect us"],
+    ["ECONNRESET", "no connection"],
   ];
-  for (const code of unsent) {
-    test(`${code} before an answer proves that nothing was sent; afterwards it proves nothing`, () => {
-      expect(transportFailure(thrown(code), false)).toMatchObject({ kind: "unreachable", dispatched: false });
-      expect(transportFailure(thrown(code), true).dispatched).toBe(true);
+  for (const [code, what] of unsent) {
+    test(`${code} before anything was sent: unreachable, ${what}`, () => {
+      const message = `${what} (${code})`;
+      const failure = transportFailure(new ConnectionError(code, false), false);
+      expect(failure).toEqual({ kind: "unreachable", message, dispatched: false });
     });
   }
 
-  const sent: [unknown, string][] = [
+  const sent: [string, string][] = [
     ["ECONNRESET", "cut_off"],
+    ["CLOSED", "cut_off"],
     ["EPIPE", "cut_off"],
     ["ETIMEDOUT", "timed_out"],
-    ["Malformed_HTTP_Response", "garbage"],
-    ["InvalidHTTPResponse", "garbage"],
-    ["ResponseHeadersTooLarge", "garbage"],
-    ["ZlibError", "garbage"],
-    ["SOMETHING_NEW", "cut_off"],
-    [23, "cut_off"],
-    [undefined, "cut_off"],
   ];
   for (const [code, kind] of sent) {
-    test(`${code} is ${kind}, and the request may have been sent`, () => {
+    test(`${code} after the request began to be sent is ${kind}`, () => {
       for (const answered of [false, true]) {
-        const failure = transportFailure(thrown(code), answered);
+        const failure = transportFailure(new ConnectionError(code, true), answered);
         expect([failure.kind as string, failure.dispatched]).toEqual([kind, true]);
       }
     });
   }
 
-  test("is told by its code: its text, which may name the URL, goes nowhere", () => {
-    for (const code of [...unsent, ...sent.map(([code]) => code)]) {
-      expect(transportFailure(thrown(code), false).message).not.toContain("word");
+  test("that is not the connection's is garbage, and only its code is told: its text may name the URL", () => {
+    const thrown = (code: unknown) => Object.assign(new TypeError("http://user:word@host/ failed"), { code });
+    for (const code of ["Z_DATA_ERROR", 23, undefined]) {
+      const failure = transportFailure(thrown(code), true);
+      expect(failure).toMatchObject({ kind: "garbage", dispatched: true });
+      expect(failure.message).not.toContain("word");
     }
+    expect(transportFailure(new HttpSyntaxError("its headers are too large"), false)).toMatchObject({
+      kind: "garbage",
+      message: "the upstream's answer is not valid HTTP: its headers are too large",
+    });
   });
 });
 

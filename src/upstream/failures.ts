@@ -1,4 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { ConnectionError } from "./http1/connection-error.ts";
+import { HttpSyntaxError } from "./http1/response-parser.ts";
 import type { UpstreamFailure } from "./upstream.ts";
 
 const maxMessageLength = 300;
@@ -78,13 +80,9 @@ export function messageOfBody(body: string): string {
   }
 }
 
-/**
- * Error codes that prove that no request byte went out: the name was not found, nobody listened, or the TLS handshake
- * failed. A reset is not among them: it looks the same before and after the request was sent.
- */
+/** What stands behind the codes of connections that were never made, in words. */
 const unreachableCodes: { readonly [code: string]: string } = {
   ECONNREFUSED: "connection refused",
-  ConnectionRefused: "connection refused",
   ENOTFOUND: "host name not found",
   EAI_AGAIN: "host name lookup failed",
   EAI_FAIL: "host name lookup failed",
@@ -94,36 +92,39 @@ const unreachableCodes: { readonly [code: string]: string } = {
   EADDRNOTAVAIL: "no local address or port free",
   EMFILE: "too many open files",
   ENFILE: "too many open files",
+  PROXY_REFUSED: "the proxy did not connect us",
 };
 
-/** A certificate is judged before the request is sent. These are the verification names of the TLS library. */
+/** The verification names of the TLS library. */
 const certificateCode =
   /^(CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH|INVALID_PURPOSE|ERROR_IN_CERT|ERR_SSL_)/;
 
 /**
- * The failure that a thrown fetch or read error stands for. Only its code is used: its message may name the URL.
+ * The failure that an exchange or a read of its body ended with. Of errors that are not ours only the code is used: their
+ * message may name the URL.
  * @param answered whether headers of an answer had come
  */
 export function transportFailure(error: unknown, answered: boolean): UpstreamFailure {
-  const code = codeOf(error);
-  if (!answered) {
-    const known = unreachableCodes[code];
-    if (known !== undefined) return { kind: "unreachable", message: `${known} (${code})`, dispatched: false };
-    if (certificateCode.test(code)) {
-      return { kind: "unreachable", message: `TLS handshake failed (${code})`, dispatched: false };
-    }
+  if (error instanceof HttpSyntaxError) {
+    return { kind: "garbage", message: `the upstream's answer is not valid HTTP: ${error.message}`, dispatched: true };
   }
-  if (code === "ECONNRESET" || code === "EPIPE" || code === "ConnectionClosed") {
+  const code = codeOf(error);
+  if (error instanceof ConnectionError) {
+    if (!error.sent) {
+      const what = unreachableCodes[code] ?? (certificateCode.test(code) ? "TLS handshake failed" : "no connection");
+      return { kind: "unreachable", message: `${what} (${code})`, dispatched: false };
+    }
+    if (code === "ETIMEDOUT") {
+      return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };
+    }
     const when = answered ? "before the answer was whole" : "before an answer came";
     return { kind: "cut_off", message: `the upstream closed the connection ${when} (${code})`, dispatched: true };
   }
-  if (/HTTP|Headers|zlib|brotli|zstd|decompress|invalid/i.test(code)) {
-    return { kind: "garbage", message: `the upstream's answer is not valid HTTP (${code})`, dispatched: true };
-  }
-  if (/timed_?out|timeout/i.test(code)) {
-    return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };
-  }
-  return { kind: "cut_off", message: `the connection failed (${code || "no error code"})`, dispatched: true };
+  return {
+    kind: "garbage",
+    message: `the upstream's answer cannot be read (${code || "no error code"})`,
+    dispatched: true,
+  };
 }
 
 function codeOf(error: unknown): string {

@@ -1,5 +1,5 @@
 import type { Attempt } from "./attempt.ts";
-import type { TextBody, TextRead, TextReader } from "./body.ts";
+import type { TextRead, TextReader } from "./body.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamJudge } from "./stream-judge.ts";
 import type { UpstreamEvent, UpstreamFailure } from "./upstream.ts";
@@ -26,8 +26,6 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   readonly #maxHeld: number;
   /** Choices to expect: `n` of the request. */
   readonly #choices: number;
-  /** Called when the answer was read to its very end, so that its connection can be used again. */
-  readonly #reusable: () => void;
   /** The first batch, read by `open`, not yet handed out. */
   #opening: Batch | undefined;
   #batch: UpstreamEvent[] = [];
@@ -36,15 +34,10 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   #dataFrom: number;
   #pausedAt: number | undefined;
 
-  constructor(
-    body: TextBody,
-    attempt: Attempt,
-    options: { maxEventBytes: number; now: () => number; reusable: () => void },
-  ) {
-    this.#text = body.getReader();
+  constructor(body: TextReader, attempt: Attempt, options: { maxEventBytes: number; now: () => number }) {
+    this.#text = body;
     this.#attempt = attempt;
     this.#now = options.now;
-    this.#reusable = options.reusable;
     this.#maxHeld = options.maxEventBytes;
     this.#sse = new SseReader(options.maxEventBytes, this.#shortcut);
     this.#choices = Math.max(1, attempt.choices);
@@ -213,7 +206,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     this.#over = true;
     this.#batch.push({ kind: "end", report: this.#judge.report });
     this.#attempt.end(false);
-    void this.#drain();
+    if (!this.#text.ended) void this.#drain();
   }
 
   /** The connection closed: the content says whether that was the end. */
@@ -262,8 +255,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     const keep = this.#attempt.closeAfter(drainMs);
     try {
       const { done } = await this.#text.read();
-      if (done) this.#reusable();
-      else this.#attempt.end(true);
+      if (!done) this.#attempt.end(true);
     } catch {
       // The answer is whole; how its connection dies is of no interest.
     }

@@ -7,7 +7,7 @@ import { startSimulator } from "#simulator/simulator.ts";
 import { authorization, eventually } from "./harness/gateway.ts";
 import { serve } from "./harness/process.ts";
 
-test("more upstream calls run at once than the runtime allows by default", async () => {
+test("hundreds of upstream calls run at once", async () => {
   const loaded = await loadConfig({});
   if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
   const models = [...loaded.config.registry.models.values()];

@@ -1,0 +1,67 @@
+import { getProxyForUrl } from "proxy-from-env";
+
+/** How the upstream is reached: where to connect, and what to say before and in each request. */
+export interface Route {
+  readonly hostname: string;
+  readonly port: number;
+  /** TLS is spoken with the host of this name, whose certificate must be good for it. */
+  readonly tlsFor?: string;
+  /** Sent to a proxy first, which answers 2xx once it has connected us. */
+  readonly tunnel?: string;
+  /** What the first line of a request names. */
+  readonly target: string;
+  readonly host: string;
+  /** Header lines for a proxy that reads the requests itself. */
+  readonly proxyHeaders: string;
+}
+
+/**
+ * The way to `url`. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either
+ * case), never for loopback. Throws a `RangeError` for a URL or proxy that cannot be used; it names no credentials.
+ */
+export function routeTo(url: URL): Route {
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new RangeError("the upstream's URL must begin with http:// or https://");
+  }
+  const secure = url.protocol === "https:";
+  const hostname = bareHost(url);
+  const path = `${url.pathname}${url.search}`;
+  const direct = {
+    hostname,
+    port: portOf(url),
+    ...(secure ? { tlsFor: hostname } : {}),
+    target: path,
+    host: url.host,
+    proxyHeaders: "",
+  };
+  const proxyUrl = isLoopback(hostname) ? "" : getProxyForUrl(url.href);
+  if (proxyUrl === "") return direct;
+
+  const proxy = URL.canParse(proxyUrl) ? new URL(proxyUrl) : undefined;
+  if (proxy?.protocol !== "http:") {
+    throw new RangeError("the proxy that the environment names for the upstream must be an http:// URL");
+  }
+  const viaProxy = { ...direct, hostname: bareHost(proxy), port: portOf(proxy) };
+  const credentials = credentialsOf(proxy);
+  if (!secure) return { ...viaProxy, target: `${url.origin}${path}`, proxyHeaders: credentials };
+  const authority = `${url.hostname}:${portOf(url)}`;
+  return { ...viaProxy, tunnel: `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n` };
+}
+
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, "");
+}
+
+function portOf(url: URL): number {
+  return Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+}
+
+function credentialsOf(proxy: URL): string {
+  if (proxy.username === "" && proxy.password === "") return "";
+  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return `Proxy-Authorization: Basic ${Buffer.from(pair).toString("base64")}\r\n`;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "::1" || /^127(\.\d+){3}$/.test(hostname);
+}
