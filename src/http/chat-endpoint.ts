@@ -68,8 +68,10 @@ export async function chatEndpoint(
   }
   const headers = Object.assign(common, headHeaders(reply));
   if (reply.kind === "answer") {
-    open.close();
     headers["content-type"] = "application/json";
+    // Answers sent one after the other wake their readers once, and the code that sends them is at hand.
+    if (endpoint.streams.count > 1) await endpoint.turnEnds();
+    open.close();
     return new Response(reply.body, { headers });
   }
   const { stream: rules } = ports.config().policy;
