@@ -1,7 +1,7 @@
+import { inBatches } from "#domain/batches.ts";
 import { systemClock } from "#domain/system-clock.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { timerWheel } from "#domain/timers.ts";
-import { eachTurn } from "#domain/turn.ts";
 import { healthKeeper } from "#health/keeper.ts";
 import { openHealthStore } from "#health/open-health-store.ts";
 import { healthRegistry } from "#health/registry.ts";
@@ -153,13 +153,16 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       maxEventBytes: current().policy.stream.max_event_bytes,
     });
 
-    const tell = (record: RequestRecord) => {
-      metrics.requestFinished(record);
-      log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
-    };
-    const tellTogether = eachTurn<RequestRecord>((records) => {
-      for (const record of records) tell(record);
+    const finished = inBatches<RequestRecord>({
+      ...toldTogether,
+      handOver: (records) => {
+        for (const record of records) metrics.requestFinished(record);
+        for (const record of records) {
+          log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
+        }
+      },
     });
+    closing.push(() => finished.flush());
     const ports: Ports = {
       clock,
       random,
@@ -171,8 +174,11 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       retryBudget: retryBudget(clock, () => current().policy.upstream),
       newId: () => Bun.randomUUIDv7(),
       config: current,
-      // Told before the answer goes out, unless the process is busy: then together with what else ends in this turn.
-      record: (record) => (http.streams.count > 1 ? tellTogether(record) : tell(record)),
+      // Told before the answer goes out, unless the process is busy: then together with others that end.
+      record: (record) => {
+        finished.add(record);
+        if (http.streams.count <= 1) finished.flush();
+      },
     };
 
     const maxStreams = maxStreamsOf(readText);
@@ -190,7 +196,10 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
       }),
       ports,
-      metricsText: async () => ({ text: await metrics.text(), contentType: metrics.contentType }),
+      metricsText: async () => {
+        finished.flush();
+        return { text: await metrics.text(), contentType: metrics.contentType };
+      },
       overloaded: (activeStreams) =>
         shedReason({
           activeStreams,
@@ -234,6 +243,9 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     };
   }
 }
+
+/** Log and metrics hear of finished requests in batches of so many, and soon all the same. */
+const toldTogether = { size: 32, withinMs: 20 };
 
 const neverHurried = new AbortController().signal;
 

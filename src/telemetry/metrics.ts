@@ -76,9 +76,6 @@ const tierOfRole: { readonly [R in Role]: TierLabel } = {
 /** Distinct values that a label from the operator's files may take before the rest count as `other`. */
 const maxLabelValues = 256;
 
-/** Records accounted for in one go. One at a time, between everything else, each would cost three times as much. */
-const accountedTogether = 64;
-
 const fine = [0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25];
 const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
@@ -311,15 +308,6 @@ export function createMetrics(): Metrics {
     return role === undefined ? "none" : tierOfRole[role];
   }
 
-  /** Records not accounted for yet, each with the tier that its model had when it came. */
-  let finished: { readonly record: RequestRecord; readonly tier: TierLabel }[] = [];
-
-  function accountFinished(): void {
-    const batch = finished;
-    finished = [];
-    for (const { record, tier } of batch) account(record, tier);
-  }
-
   function account(record: RequestRecord, tier: TierLabel): void {
     const { decision, timings, alias } = record;
     const stream = record.stream ? "true" : "false";
@@ -352,8 +340,7 @@ export function createMetrics(): Metrics {
 
   return {
     requestFinished(record) {
-      finished.push({ record, tier: tierOf(record) });
-      if (finished.length >= accountedTogether) accountFinished();
+      account(record, tierOf(record));
     },
     requestRejected(route, status) {
       rejections(1, route, String(status));
@@ -378,10 +365,7 @@ export function createMetrics(): Metrics {
     observe(added) {
       Object.assign(sources, added);
     },
-    text() {
-      accountFinished();
-      return registry.metrics();
-    },
+    text: () => registry.metrics(),
     catalog: () => declared,
     contentType: registry.contentType,
   };
