@@ -143,18 +143,13 @@ function restOf({ story, configuration, assessment }: Journey): Rest {
 /** The models to try and the calls to make, from the decision down its fallback chain. */
 function orderOf(journey: Journey, route: Route, ports: Ports): Order {
   const { request, configuration, redacted, assessment, story, deadlineMs } = journey;
-  const { models } = configuration.registry;
-  const wanted = route.decision.model ?? "";
-  const chain = [wanted, ...fallbacksFor(wanted, route.decision.hard_rule, route.snapshot)];
-  // A degraded model is relieved of a share of its traffic: then the next in the chain comes first.
-  if (chain.length > 1 && ports.health.shed(wanted)) chain.push(...chain.splice(0, 1));
   const { policy } = configuration;
   return {
     decisionId: story.decisionId,
     goal: assessment.task.goal_id,
     stream: request.stream,
     purpose: "EXECUTE",
-    candidates: chain.flatMap((key) => models.get(key) ?? []),
+    candidate: candidatesOf(route, configuration, ports),
     bodyFor: (model) => forwardedBody(request, redacted.body, model, outputBoundOf(model, assessment.size)),
     holdFor: (model) => holdOf(model, assessment.size),
     firstAttempt: firstAnswerAttempt,
@@ -162,6 +157,25 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     configuration,
     deadlineMs,
     abandonedCost: (model) => seenCost(model, holdOf(model, assessment.size), 0, restOf(journey)),
+  };
+}
+
+/** The decision's model, then its stand-ins. Most requests need none, so they are looked for when one is asked for. */
+function candidatesOf(route: Route, { registry }: Configuration, ports: Ports): Order["candidate"] {
+  const wanted = route.decision.model ?? "";
+  const shed = ports.health.shed(wanted);
+  let chain: readonly Model[] | undefined;
+  const chainOf = () => {
+    const keys = [wanted, ...fallbacksFor(wanted, route.decision.hard_rule, route.snapshot)];
+    // A degraded model is relieved of a share of its traffic: then the next in the chain comes first.
+    if (shed) keys.push(...keys.splice(0, 1));
+    return keys.flatMap((key) => registry.models.get(key) ?? []);
+  };
+  return (place) => {
+    const first = place === 0 && !shed ? registry.models.get(wanted) : undefined;
+    if (first !== undefined) return first;
+    chain ??= chainOf();
+    return chain[place];
   };
 }
 

@@ -47,7 +47,8 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
 
   // What stands in tool definitions is forwarded as it is, but counted like the rest.
-  const findings = [...redacted.findings, ...redacted.unredactable];
+  const findings =
+    redacted.unredactable.length === 0 ? redacted.findings : [...redacted.findings, ...redacted.unredactable];
   const decided = await decideByTheBooks(journey, ports);
   story.decided(decided.decision, findings);
   const head: Head = {

@@ -39,7 +39,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
         goal: assessment.task.goal_id,
         stream: false,
         purpose: "SCOUT",
-        candidates: [model],
+        candidate: (place) => (place === 0 ? model : undefined),
         bodyFor: () => body,
         holdFor: () => holdOf(model, size),
         firstAttempt: scoutAttempt,

@@ -46,26 +46,31 @@ export function stringsOf(value: Json | undefined, into: string[] = []): string[
   return into;
 }
 
+const noFindings: readonly Finding[] = [];
+
 class Walk {
   readonly placeholders = new Placeholders();
   readonly #scan: Scan;
   #messageIndex = -1;
-  /** `messageIndex rule` → finding, in order of first appearance. */
-  #findings = new Map<string, { rule: string; count: number; messageIndex: number }>();
+  /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
+  #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
   constructor(scan: Scan) {
     this.#scan = scan;
   }
 
   takeFindings(): readonly Finding[] {
+    if (this.#findings === undefined) return noFindings;
     const taken = [...this.#findings.values()];
-    this.#findings = new Map();
+    this.#findings = undefined;
     return taken;
   }
 
   messages(messages: ChatBody["messages"]): Json[] {
     let changed: Json[] | undefined;
-    for (const [index, message] of messages.entries()) {
+    for (let index = 0; index < messages.length; index++) {
+      const message = messages[index];
+      if (message === undefined) continue;
       this.#messageIndex = index;
       const redacted = this.value(message, "");
       if (redacted === message) continue;
@@ -101,7 +106,9 @@ class Walk {
     const texts = textParts(array);
     const joints = texts.length > 1 ? this.#joints(texts) : undefined;
     let changed: Json[] | undefined;
-    for (const [index, item] of array.entries()) {
+    for (let index = 0; index < array.length; index++) {
+      const item = array[index];
+      if (item === undefined) continue;
       const across = joints?.get(index);
       const redacted = across === undefined ? this.value(item, key) : this.#part(item, across);
       if (redacted === item) continue;
@@ -195,6 +202,7 @@ class Walk {
 
   #count(rule: string) {
     const key = `${this.#messageIndex} ${rule}`;
+    this.#findings ??= new Map();
     const finding = this.#findings.get(key);
     if (finding !== undefined) finding.count += 1;
     else this.#findings.set(key, { rule, count: 1, messageIndex: this.#messageIndex });

@@ -53,21 +53,27 @@ export function assess(
   });
   if (key !== undefined) memory.remember(key, after, now);
 
-  const { explicit_route: routeInMetadata, ...fieldsSaid } = said.taskFields;
+  // Field by field: spreads and rests copy objects, once for every request.
+  const fields = said.taskFields;
+  const risk = riskOf(kind, features);
+  const dimensions = dimensionsOf(features, conversation.tools.length);
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalOf(said),
     instruction: conversation.ask,
-    explicit_route: explicitRouteOf(request, sensitive) ?? routeInMetadata ?? "AUTO",
+    kind,
+    explicit_route: explicitRouteOf(request, sensitive) ?? fields.explicit_route ?? "AUTO",
     reasoning: said.reasoning === "high" || conversation.asksForHighReasoning ? "HIGH" : "AUTO",
     sensitive,
-    repo_context_present: repoContextIn(conversation, redactedBody.messages),
-    repo_free_opt_in: false,
-    ...riskOf(kind, features),
-    ...dimensionsOf(features, conversation.tools.length),
-    estimated_tool_depth: 0,
-    ...fieldsSaid,
-    kind,
+    repo_context_present: fields.repo_context_present ?? repoContextIn(conversation, redactedBody.messages),
+    repo_free_opt_in: fields.repo_free_opt_in ?? false,
+    risk_level: fields.risk_level ?? risk.risk_level,
+    blast_radius: fields.blast_radius ?? risk.blast_radius,
+    reasoning_requirement: fields.reasoning_requirement ?? dimensions.reasoning_requirement,
+    ambiguity: fields.ambiguity ?? dimensions.ambiguity,
+    dependency_depth: fields.dependency_depth ?? dimensions.dependency_depth,
+    verification_difficulty: fields.verification_difficulty ?? dimensions.verification_difficulty,
+    estimated_tool_depth: fields.estimated_tool_depth ?? 0,
     metadata: metadataOf(said),
   };
   return { task, runtime, size: sizeOf(request, redactions) };

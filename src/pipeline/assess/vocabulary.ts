@@ -163,6 +163,8 @@ function trieOf(): Node {
  * between two requests; as plain rows of all symbols it was megabytes, and walking it cost a cache miss a letter.
  */
 const rootSlot = 1;
+/** Beside a slot's base: a term ends at the slot. */
+const termEnds = 0x8000;
 const { table, wholes, prefixes } = packed(trieOf());
 
 function packed(root: Node) {
@@ -195,11 +197,14 @@ function packed(root: Node) {
       waiting.push({ node: child, slot: at + symbol });
     }
   }
-  // Both numbers of a slot side by side, as they are read one after the other.
-  const table = Uint16Array.from(
-    { length: 2 * base.length },
-    (_, at) => (at % 2 === 0 ? base : parentOf)[at >> 1] ?? 0,
-  );
+  if (base.length > termEnds) throw new RangeError("the vocabulary has outgrown its table");
+  // Both numbers of a slot side by side, as they are read one after the other; and with them whether a term ends there,
+  // so that the lists of topics are only looked at where one does.
+  const table = Uint16Array.from({ length: 2 * base.length }, (_, at) => {
+    const slot = at >> 1;
+    if (at % 2 === 1) return parentOf[slot] ?? 0;
+    return (base[slot] ?? 0) | (wholes[slot] === undefined ? 0 : termEnds);
+  });
   return { table, wholes, prefixes };
 }
 
@@ -283,15 +288,17 @@ export function topicCountsOf(text: string): TopicCounts {
 /** Topics of the longest term that starts at a word's beginning. */
 function longestTerm(text: string, start: number): readonly number[] | undefined {
   let slot = rootSlot;
+  let base = table[2 * slot] ?? 0;
   let found: readonly number[] | undefined;
   for (let at = start; at < text.length; ) {
     const symbol = symbolOf[text.charCodeAt(at)] ?? 0;
-    const child = (table[2 * slot] ?? 0) + symbol;
+    const child = (base & ~termEnds) + symbol;
     if (symbol === 0 || table[2 * child + 1] !== slot) break;
     slot = child;
+    base = table[2 * slot] ?? 0;
     at++;
-    const whole = wholes[slot];
-    if (whole !== undefined) {
+    if ((base & termEnds) !== 0) {
+      const whole = wholes[slot];
       const wordEnds = at === text.length || classOf[text.charCodeAt(at)] !== 1;
       found = (wordEnds ? whole : prefixes[slot]) ?? found;
     }

@@ -107,14 +107,15 @@ function recordOf(
   cost: NanoUsd | undefined,
   nowMs: number,
 ): AttemptRecord {
-  return {
+  const record: { -readonly [name in keyof AttemptRecord]: AttemptRecord[name] } = {
     model: attempt.model.key,
     purpose: attempt.purpose,
     outcome,
     durationMs: nowMs - attempt.startedMs,
     holdNanoUsd: attempt.hold,
-    ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
-    ...(cost === undefined ? {} : { costNanoUsd: cost }),
-    ...(report.usage === undefined ? {} : { usage: report.usage }),
   };
+  if (upstreamStatus !== undefined) record.upstreamStatus = upstreamStatus;
+  if (cost !== undefined) record.costNanoUsd = cost;
+  if (report.usage !== undefined) record.usage = report.usage;
+  return record;
 }

@@ -80,7 +80,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     goal: "s/g",
     stream: false,
     purpose: "EXECUTE",
-    candidates: given.candidates ?? [workerModel, seniorModel, emergencyModel],
+    candidate: (place) => (given.candidates ?? [workerModel, seniorModel, emergencyModel])[place],
     bodyFor: (model) => ({ model: model.upstreamId }),
     holdFor: () => dollars(0.01),
     firstAttempt: 1,

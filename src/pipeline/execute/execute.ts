@@ -11,14 +11,14 @@ import { backoffMs } from "./backoff.ts";
 import { type Consequence, consequences } from "./consequences.ts";
 import { timeoutsOf } from "./timeouts.ts";
 
-/** What is to be executed: the models in the order in which they may be tried, and how to make a call for each. */
+/** What is to be executed: the models that may be tried, and how to make a call for each. */
 export interface Order {
   readonly decisionId: string;
   readonly goal: GoalId;
   readonly stream: boolean;
   readonly purpose: AttemptRecord["purpose"];
-  /** The decision's model first, then its stand-ins. Never empty. */
-  readonly candidates: readonly Model[];
+  /** The models in the order in which they may be tried, by place from 0; undefined behind the last. */
+  readonly candidate: (place: number) => Model | undefined;
   readonly bodyFor: (model: Model) => JsonObject;
   readonly holdFor: (model: Model) => NanoUsd;
   /** Number of the first attempt; unique within the decision together with those that follow. */
@@ -88,7 +88,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
   };
 
   while (sent < order.maxAttempts) {
-    const model = order.candidates[candidate];
+    const model = order.candidate(candidate);
     if (model === undefined) break;
     const permit = ports.health.admit(model.key);
     if (permit === undefined) {

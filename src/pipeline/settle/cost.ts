@@ -34,7 +34,7 @@ function isAmount(value: number): boolean {
 }
 
 function isUsage({ input, cachedInput, output, reasoning }: TokenUsage): boolean {
-  return [input, cachedInput, output, reasoning].every(isAmount);
+  return isAmount(input) && isAmount(cachedInput) && isAmount(output) && isAmount(reasoning);
 }
 
 function costAtOurPrices(usage: TokenUsage, price: Price): NanoUsd | undefined {
