@@ -9,7 +9,7 @@ import { decompressed } from "./compressed-body.ts";
 import { cleanMessage, errorIn, messageOfBody, statusFailure } from "./failures.ts";
 import { HttpAgent, isHeaderValue, type RequestHead } from "./http1/agent.ts";
 import type { Exchange } from "./http1/exchange.ts";
-import type { ResponseHead } from "./http1/response-parser.ts";
+import type { ResponseHead } from "./http1/response-head.ts";
 import { StreamEvents } from "./stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";

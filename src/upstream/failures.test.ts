@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
 import { cleanMessage, errorIn, messageOfBody, transportFailure } from "./failures.ts";
 import { ConnectionError } from "./http1/connection-error.ts";
-import { HttpSyntaxError } from "./http1/response-parser.ts";
+import { HttpSyntaxError } from "./http1/response-head.ts";
 
 describe("a transport error", () => {
   const unsent: [string, string][] = [

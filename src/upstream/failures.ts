@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { ConnectionError } from "./http1/connection-error.ts";
-import { HttpSyntaxError } from "./http1/response-parser.ts";
+import { HttpSyntaxError } from "./http1/response-head.ts";
 import type { UpstreamFailure } from "./upstream.ts";
 
 const maxMessageLength = 300;

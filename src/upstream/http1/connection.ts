@@ -2,7 +2,8 @@ import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { ConnectionError } from "./connection-error.ts";
 import type { Carrier, Exchange } from "./exchange.ts";
-import { HttpSyntaxError, ResponseParser } from "./response-parser.ts";
+import { HttpSyntaxError } from "./response-head.ts";
+import { ResponseParser } from "./response-parser.ts";
 import type { Route } from "./route.ts";
 
 /** What a connection tells those who lend it out. */

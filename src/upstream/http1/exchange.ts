@@ -1,6 +1,6 @@
 import type { TextRead, TextReader } from "../body.ts";
 import { ConnectionError } from "./connection-error.ts";
-import type { ResponseHead } from "./response-parser.ts";
+import type { ResponseHead } from "./response-head.ts";
 import { type BodyDecoder, bytesAsText, Utf8Text } from "./text.ts";
 
 /** Of a body that nobody reads so much is kept; above that the connection is not read any further. */
