@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { PostgresConnection } from "#db/postgres.ts";
 import { nanoUsd } from "#domain/money.ts";
 import { audit } from "#ledger/audit.ts";
-import type { LedgerEvent } from "#ledger/batched-ledger.ts";
+import { BatchedLedger, type LedgerEvent } from "#ledger/batched-ledger.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
-import { openLedger } from "#ledger/open-ledger.ts";
+import { openLedger, processTimers } from "#ledger/open-ledger.ts";
+import { PostgresStore } from "#ledger/postgres-store.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 
@@ -36,9 +37,19 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     await proxy.close();
   });
 
-  async function open(nodeId: string, throughProxy = true): Promise<Ledger> {
+  async function open(nodeId: string, throughProxy = true, aheadFrom?: number): Promise<Ledger> {
     const via = throughProxy ? url.replace(`:${server.port}/`, `:${proxy.port}/`) : url;
-    const ledger = await openLedger(via, { nodeId, clock, log: (event) => events.push(event) });
+    const log = (event: LedgerEvent) => void events.push(event);
+    const ledger =
+      aheadFrom === undefined
+        ? await openLedger(via, { nodeId, clock, log })
+        : await BatchedLedger.open(await PostgresStore.open(via, { aheadFrom }), nodeId, {
+            clock,
+            timers: processTimers,
+            random: Math.random,
+            log,
+            retentionMs: () => 30 * 86_400_000,
+          });
     ledgers.push(ledger);
     return ledger;
   }
@@ -118,8 +129,14 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     }
   }
 
-  test("cut COMMIT replies lose nothing and count nothing twice", async () => {
-    const nodes = [await open("a"), await open("b")];
+  /** As usual, and with the next batch sent early whenever anything waits. */
+  const ways = [
+    ["one batch at a time", undefined],
+    ["batches behind each other", 1],
+  ] as const;
+
+  test.each(ways)("cut COMMIT replies lose nothing and count nothing twice: %s", async (_, aheadFrom) => {
+    const nodes = [await open("a", true, aheadFrom), await open("b", true, aheadFrom)];
     proxy.mode = "cut_commits";
     proxy.share = 0.2;
     const end = performance.now() + 2_500;
@@ -133,8 +150,8 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(figures.held).toBeGreaterThan(50);
   });
 
-  test("terminated backends lose nothing and count nothing twice", async () => {
-    const nodes = [await open("a", false), await open("b", false), await open("c", false)];
+  test.each(ways)("terminated backends lose nothing and count nothing twice: %s", async (_, aheadFrom) => {
+    const nodes = await Promise.all(["a", "b", "c"].map((id) => open(id, false, aheadFrom)));
     const end = performance.now() + 2_500;
     let terminated = 0;
     const killing = (async () => {

@@ -39,7 +39,8 @@ export class PostgresConnection {
     const overdue = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`)), limitMs);
     });
-    const running = client.unsafe(statements);
+    // Handed over now, not when it is first awaited: messages run in the order of these calls.
+    const running = client.unsafe(statements).execute();
     try {
       // A message of one statement answers its rows, one of several an array of such answers.
       const answer = (await Promise.race([running, overdue])) as PostgresRow[] | PostgresRow[][];

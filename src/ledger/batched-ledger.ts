@@ -91,16 +91,25 @@ interface Item {
   failures: number;
 }
 
+/** A batch that the store has and has not answered. */
+interface Flight {
+  readonly items: readonly Item[];
+}
+
 /**
  * A ledger over any store. Every operation of this process goes through one queue: one batch is in flight, and what arrives
- * meanwhile forms the next, so the store's slowest step (a sync to disk, a round trip) is paid once for all of them.
+ * meanwhile forms the next, so the store's slowest step (a sync to disk, a round trip) is paid once for all of them. A store
+ * that can make use of it is given the next batch early, once that is full.
  */
 export class BatchedLedger implements Ledger {
   private readonly store: Store;
   private readonly node: NodeIdentity;
   private readonly options: BatchedLedgerOptions;
   private queue: Item[] = [];
-  private inFlight: readonly Item[] | undefined;
+  /** In the order of their batches: one, or two where the store takes the next one early. */
+  private flights: readonly Flight[] = [];
+  /** What came back unwritten, until all that was sent behind it has come back too. */
+  private returned: (Flight & { readonly failure: StoreFailure })[] = [];
   private queuedReserves = 0;
   private waitingResolutions = 0;
   private pumpScheduled = false;
@@ -239,7 +248,7 @@ export class BatchedLedger implements Ledger {
         const found = new Map(accounts.map((row) => [row.id, row]));
         const rowOf = (id: AccountId) => found.get(id) ?? emptyAccount(id);
         // While a batch is in flight its reply is fresher than what this may have seen: it will fill the cache itself.
-        if (this.inFlight === undefined) this.remember(day, accountsOf(day).map(rowOf));
+        if (this.flights.length === 0) this.remember(day, accountsOf(day).map(rowOf));
         for (const { goal, answer } of wanted) {
           answer(spendOf(day, rowOf(goalAccountOf(goal, day)), rowOf(dayAccountOf(day))));
         }
@@ -253,12 +262,13 @@ export class BatchedLedger implements Ledger {
 
   status(): LedgerStatus {
     const now = this.options.clock.monotonic();
-    const oldest = Math.min(this.inFlight?.[0]?.sinceMs ?? now, this.queue[0]?.sinceMs ?? now);
+    const underway = this.underway();
+    const oldest = Math.min(underway[0]?.sinceMs ?? now, this.queue[0]?.sinceMs ?? now);
     const oldestMs = Math.max(0, now - oldest);
     return {
       kind: this.store.kind,
       ok: !this.away && this.failed === undefined && !this.stopped && oldestMs <= answerLimitMs,
-      queued: this.queue.length + (this.inFlight?.length ?? 0),
+      queued: this.queue.length + underway.length,
       oldestMs,
     };
   }
@@ -267,7 +277,7 @@ export class BatchedLedger implements Ledger {
     if (this.closing) return;
     this.closing = true;
     for (const cancel of this.upkeepTimers.values()) cancel();
-    if ((this.queue.length > 0 || this.inFlight !== undefined) && this.failed === undefined) {
+    if ((this.queue.length > 0 || this.isUnderway()) && this.failed === undefined) {
       await new Promise<void>((resolve) => {
         const cancel = this.options.timers.after(withinMs, resolve);
         this.whenIdle = () => {
@@ -278,7 +288,7 @@ export class BatchedLedger implements Ledger {
     }
     this.stopped = true;
     this.cancelLimitTimer?.();
-    const left = [...(this.inFlight ?? []), ...this.queue];
+    const left = [...this.underway(), ...this.queue];
     this.queue = [];
     const lost = left.reduce((sum, item) => sum + item.operations.filter(({ kind }) => kind === "resolve").length, 0);
     if (lost > 0) this.dropped(lost, "the budget store did not answer before the process ended");
@@ -315,7 +325,7 @@ export class BatchedLedger implements Ledger {
   private async beat(): Promise<void> {
     await this.store.beat(this.node);
     // While operations wait, theirs is the word that counts.
-    if (this.queue.length === 0 && this.inFlight === undefined) this.succeeded();
+    if (this.queue.length === 0 && !this.isUnderway()) this.succeeded();
   }
 
   /** Repeats an upkeep task for as long as the ledger is open; the pause varies so that nodes do not march in step. */
@@ -360,14 +370,14 @@ export class BatchedLedger implements Ledger {
   }
 
   private schedulePump(): void {
-    if (this.pumpScheduled || this.inFlight !== undefined || this.backingOff || this.stopped) return;
+    if (this.pumpScheduled || !this.mayPump()) return;
     this.pumpScheduled = true;
     const { clock, gather } = this.options;
     const begin = () => {
       this.pumpScheduled = false;
       this.pump();
     };
-    if (gather === undefined) {
+    if (gather === undefined || this.flights.length > 0) {
       queueMicrotask(begin);
       return;
     }
@@ -384,14 +394,33 @@ export class BatchedLedger implements Ledger {
     gather(look);
   }
 
+  private mayPump(): boolean {
+    if (this.backingOff || this.stopped || this.failed !== undefined || this.returned.length > 0) return false;
+    const [flight] = this.flights;
+    if (flight === undefined) return true;
+    const { aheadFrom } = this.store;
+    if (aheadFrom === undefined || this.flights.length > 1 || this.queue.length < aheadFrom) return false;
+    return flight.items[0]?.solo !== true && this.queue[0]?.solo !== true;
+  }
+
+  private isUnderway(): boolean {
+    return this.flights.length + this.returned.length > 0;
+  }
+
+  /** The items that the store has, or has just given back. */
+  private underway(): Item[] {
+    return [...this.returned, ...this.flights].flatMap(({ items }) => items);
+  }
+
   private pump(): void {
-    if (this.inFlight !== undefined || this.backingOff || this.stopped || this.failed !== undefined) return;
+    if (!this.mayPump()) return;
     const items = this.take();
     if (items.length === 0) {
       this.whenIdle?.();
       return;
     }
-    this.inFlight = items;
+    const flight: Flight = { items };
+    this.flights = [...this.flights, flight];
     // What gives money back comes before what takes it; reserves keep the order of their arrival.
     const operations: Operation[] = [];
     for (const { operations: own } of items) {
@@ -402,8 +431,8 @@ export class BatchedLedger implements Ledger {
     }
     for (const item of items) item.sent = true;
     this.store.commit({ node: this.node, operations }).then(
-      (reply) => this.committed(items, reply),
-      (error: unknown) => this.notCommitted(items, asStoreFailure(error)),
+      (reply) => this.committed(flight, reply),
+      (error: unknown) => this.notCommitted(flight, asStoreFailure(error)),
     );
   }
 
@@ -420,8 +449,9 @@ export class BatchedLedger implements Ledger {
     return this.queue.splice(0, count);
   }
 
-  private committed(items: readonly Item[], { replies, accounts, day, notices }: BatchReply): void {
-    this.inFlight = undefined;
+  private committed(flight: Flight, { replies, accounts, day, notices }: BatchReply): void {
+    const { items } = flight;
+    this.flights = this.flights.filter((one) => one !== flight);
     if (this.stopped) return;
     this.remember(day, accounts);
     this.succeeded();
@@ -442,25 +472,42 @@ export class BatchedLedger implements Ledger {
       if (!item.abandoned) item.answer(last);
       else if (last?.kind !== "refused") this.cancelUnused(item);
     }
+    this.takeBack();
     this.schedulePump();
-    if (this.queue.length === 0) this.whenIdle?.();
+    if (this.queue.length === 0 && !this.isUnderway()) this.whenIdle?.();
   }
 
-  private notCommitted(items: readonly Item[], failure: StoreFailure): void {
-    this.inFlight = undefined;
+  private notCommitted(flight: Flight, failure: StoreFailure): void {
+    this.flights = this.flights.filter((one) => one !== flight);
     if (this.stopped) return;
-    if (failure.kind === "fatal") {
-      this.queue.unshift(...items);
-      this.fail(failure.message);
+    this.returned.push({ ...flight, failure });
+    this.takeBack();
+  }
+
+  /** What came back stands at the head of the queue again, in its order: so not before the last of it has come back. */
+  private takeBack(): void {
+    if (this.returned.length === 0 || this.flights.length > 0) return;
+    const { returned } = this;
+    this.returned = [];
+    const fatal = returned.find(({ failure }) => failure.kind === "fatal");
+    if (fatal !== undefined) {
+      this.queue.unshift(...returned.flatMap(({ items }) => items));
+      this.fail(fatal.failure.message);
       return;
     }
-    if (failure.kind === "conflict") {
-      this.queue.unshift(...items.flatMap((item) => this.apart(item, items.length === 1, failure)));
+    const items = returned.flatMap(({ items: own, failure }) =>
+      own.flatMap((item) => {
+        if (failure.kind === "conflict") return this.apart(item, own.length === 1, failure);
+        return item.abandoned ? this.withoutReserve(item) : item;
+      }),
+    );
+    this.queue.unshift(...items);
+    const again = returned.find(({ failure }) => failure.kind === "again");
+    if (again === undefined) {
       this.schedulePump();
       return;
     }
-    this.queue.unshift(...items.flatMap((item) => (item.abandoned ? this.withoutReserve(item) : item)));
-    this.failing(failure.message);
+    this.failing(again.failure.message);
     this.backingOff = true;
     const delay = this.backoffMs * (0.5 + 0.5 * this.options.random());
     this.backoffMs = Math.min(maxBackoffMs, this.backoffMs * 2);
@@ -539,7 +586,7 @@ export class BatchedLedger implements Ledger {
       if (this.stopped) return;
       const limit = this.options.clock.monotonic() - answerLimitMs;
       const late = (item: Item) => item.impatient && !item.abandoned && item.sinceMs <= limit;
-      for (const item of this.inFlight ?? []) if (late(item)) this.abandon(item);
+      for (const item of this.underway()) if (late(item)) this.abandon(item);
       if (this.queue.some(late)) {
         this.queue = this.queue.flatMap((item) => {
           if (!late(item)) return item;

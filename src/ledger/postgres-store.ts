@@ -13,9 +13,11 @@ import {
   type AccountRow,
   type Batch,
   type BatchReply,
+  type BooksView,
   type Changes,
   dayAccountOf,
   decideBatch,
+  emptyAccount,
   expiryGraceMs,
   goalAccountOf,
   isOpen,
@@ -35,6 +37,13 @@ SET LOCAL idle_in_transaction_session_timeout = '2s'`;
 const maxRemembered = 100_000;
 /** How often a batch may start over because it needs a lock that it did not foresee (a new day, a row of another node). */
 const maxWidenings = 4;
+/** What a batch has waited for may wait this much longer, until the next batch is sent: the server should not stand idle. */
+const maxReplyHoldMs = 2;
+/**
+ * Stands for the time in statements that are written before it is known. Nothing else can look like it: literals have no
+ * control characters.
+ */
+const timeMark = "\u0001";
 /**
  * A reservation expires at least a minute after it is made, and is visible seconds after that at most; so none that expired
  * this long ago can still appear.
@@ -46,14 +55,56 @@ const sweepRestartMs = 3_600_000;
 export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
   readonly clockOffsetMs?: () => number;
+  /** From how many waiting operations on a batch is made ready while the one ahead is being written. */
+  readonly aheadFrom?: number;
+}
+
+/** A batch under way, as the one behind it has to know it. */
+class Turn {
+  /** Whether its second message is on its way: what is sent from then on runs after it. */
+  readonly sent = Promise.withResolvers<boolean>();
+  /** Whether that message has done what it should. */
+  readonly written = Promise.withResolvers<boolean>();
+  /** Whether the batch is in the books in the end, be it the long way. */
+  readonly done = Promise.withResolvers<boolean>();
+  failed = false;
+  /** What will be in the books if all is as this node remembers it. */
+  readonly accounts = new Map<AccountId, AccountRow>();
+  readonly rows = new Map<ReservationId, ReservationRow>();
+  behind: Turn | undefined;
+
+  /** From here on nothing may be sent right behind it. */
+  fail(): void {
+    this.failed = true;
+    this.sent.resolve(false);
+    this.written.resolve(false);
+  }
+}
+
+/** A batch decided from memory: what it is about, what was decided, and the statements that write it. */
+interface Plan {
+  readonly batch: Batch;
+  readonly day: UtcDay;
+  readonly accountIds: readonly AccountId[];
+  readonly accounts: ReadonlyMap<AccountId, AccountRow>;
+  readonly rows: ReadonlyMap<ReservationId, ReservationRow>;
+  readonly decided: ReturnType<typeof decideBatch>;
+  readonly writes: string;
+  /** Reservations refused. That they are new is not seen from their writes, so they have to be looked for. */
+  readonly refused: readonly ReservationId[];
 }
 
 /**
  * The books in PostgreSQL, for any number of nodes. A batch is two messages: one locks the accounts and reads, one writes
  * and commits; between them the rules decide. The database's clock counts.
+ *
+ * A node remembers what it has written. Open reservations of its own it does not read again: the writes name the states that
+ * they expect, and if one is not found nothing is written and the batch goes the long way, which reads. And it decides before
+ * it has the locks, while the batch ahead is being written; should the locked accounts be other than it remembers, it decides anew.
  */
 export class PostgresStore implements Store {
   readonly kind = "postgres";
+  readonly aheadFrom: number;
   private readonly batches: PostgresConnection;
   /** For everything else, so that upkeep and reads never stand between the two messages of a batch. */
   private readonly aside: PostgresConnection;
@@ -64,6 +115,10 @@ export class PostgresStore implements Store {
   private readonly existing = new Set<AccountId>();
   /** The accounts of reservations that this node has written or tried to write: what a later batch has to lock for them. */
   private readonly accountsOf = new RecentMap<ReservationId, readonly AccountId[]>(maxRemembered);
+  /** Accounts and open reservations as this node has last read or written them; nobody decides by the times in these. */
+  private readonly accounts = new RecentMap<AccountId, AccountRow>(maxRemembered);
+  private readonly open = new RecentMap<ReservationId, ReservationRow>(maxRemembered);
+  private lastTurn: Turn | undefined;
   /** Every reservation that expires before this is closed: where the search for open ones begins. */
   private sweptMs = 0;
   /** Lives of nodes whose held reservations have been looked for. */
@@ -79,6 +134,8 @@ export class PostgresStore implements Store {
   private constructor(url: string, options: PostgresStoreOptions) {
     this.batches = new PostgresConnection(url, answerLimitMs);
     this.aside = new PostgresConnection(url, answerLimitMs);
+    // A full batch: a smaller one had better wait for more, as the server can only write one at a time.
+    this.aheadFrom = options.aheadFrom ?? 256;
     this.clockOffsetMs = options.clockOffsetMs ?? (() => 0);
   }
 
@@ -100,16 +157,29 @@ export class PostgresStore implements Store {
   }
 
   async commit(batch: Batch): Promise<BatchReply> {
+    const ahead = this.lastTurn;
+    const turn = new Turn();
+    if (ahead !== undefined) ahead.behind = turn;
+    this.lastTurn = turn;
     try {
-      await this.findAccounts(batch);
-      for (let round = 0; round < maxWidenings; round++) {
-        const reply = await this.tryBatch(batch);
-        if (reply !== undefined) return reply;
-        await this.batches.run("ROLLBACK");
+      let reply = await this.fromMemory(batch, turn, ahead);
+      if (reply === undefined) {
+        turn.fail();
+        reply = await this.fromRows(batch);
       }
-      throw new StoreFailure("again", "the accounts of the batch kept changing");
+      turn.done.resolve(true);
+      return reply;
     } catch (error) {
-      throw await this.afterFailure(error);
+      turn.fail();
+      const failure = await this.afterFailure(error);
+      turn.done.resolve(false);
+      throw failure;
+    } finally {
+      if (this.lastTurn === turn) this.lastTurn = undefined;
+      // The batch behind goes out first: its first answer is nearly here, and the callers of this one have work for this thread.
+      if (turn.behind !== undefined) {
+        await Promise.race([turn.behind.sent.promise, new Promise((resolve) => setTimeout(resolve, maxReplyHoldMs))]);
+      }
     }
   }
 
@@ -236,6 +306,112 @@ export class PostgresStore implements Store {
     }
   }
 
+  /** The batch without reading reservations: undefined when it cannot be done so. Then no transaction is open. */
+  private async fromMemory(batch: Batch, turn: Turn, ahead: Turn | undefined): Promise<BatchReply | undefined> {
+    const plan = this.plan(batch, turn, ahead);
+    if (ahead === undefined) return plan && this.carryOut(plan, turn, this.lock(plan.accountIds, plan.refused));
+    if (plan !== undefined && (await ahead.sent.promise) && !ahead.failed) {
+      const locking = this.lock(plan.accountIds, plan.refused);
+      const locked = locking.catch(() => {});
+      if (await ahead.written.promise) return this.carryOut(plan, turn, locking);
+      // It found the transaction of the batch ahead broken, or has opened one that the batch ahead rolls back.
+      await locked;
+    }
+    turn.fail();
+    if (!(await ahead.done.promise)) throw new StoreFailure("again", "the batch before this one has failed");
+    return undefined;
+  }
+
+  /** Decides from memory; undefined where that does not reach. */
+  private plan(batch: Batch, turn: Turn, ahead: Turn | undefined): Plan | undefined {
+    const { day } = this;
+    const needed = new Set<AccountId>();
+    const rows = new Map<ReservationId, ReservationRow>();
+    for (const operation of batch.operations) {
+      const id = idOf(operation);
+      switch (operation.kind) {
+        case "reserve": {
+          // An earlier try of it may be in the books.
+          if (this.accountsOf.has(id)) return undefined;
+          needed.add(goalAccountOf(operation.reservation.goal, day)).add(dayAccountOf(day));
+          break;
+        }
+        // By the clock, and mostly about rows of others.
+        case "expire":
+        case "orphan":
+          return undefined;
+        default: {
+          const row = ahead?.rows.get(id) ?? this.open.get(id);
+          if (row === undefined) return undefined;
+          rows.set(id, row);
+          needed.add(row.goalAccount).add(row.dayAccount);
+        }
+      }
+    }
+    const accountIds = [...needed].sort();
+    const accounts = new Map<AccountId, AccountRow>();
+    for (const id of accountIds) accounts.set(id, ahead?.accounts.get(id) ?? this.accounts.get(id) ?? emptyAccount(id));
+    const plan = decideFrom(batch, day, accountIds, accounts, rows);
+    const { inserted, updated } = plan.decided.changes;
+    for (const row of plan.decided.reply.accounts) turn.accounts.set(row.id, row);
+    for (const row of inserted) turn.rows.set(row.id, row);
+    for (const { after } of updated) turn.rows.set(after.id, after);
+    for (const operation of batch.operations) {
+      if (operation.kind !== "reserve") continue;
+      const { id, goal } = operation.reservation;
+      this.accountsOf.set(id, [goalAccountOf(goal, day), dayAccountOf(day)]);
+    }
+    return plan;
+  }
+
+  /** Writes what was planned, or what has to be instead of it now that the accounts are known. */
+  private async carryOut(guess: Plan, turn: Turn, locking: Promise<Locked>): Promise<BatchReply | undefined> {
+    const { accounts, reservations, nowMs } = await locking;
+    const { batch, day, accountIds, rows } = guess;
+    this.noteExisting(accountIds, accounts);
+    const reserves = batch.operations.some(({ kind }) => kind === "reserve");
+    const asGuessed = accountIds.every((id) => isSameAccount(guess.accounts.get(id), accounts.get(id)));
+    let plan: Plan | undefined = guess;
+    if (accounts.size < accountIds.length || reservations.size > 0 || (reserves && this.today(nowMs) !== day)) {
+      plan = undefined;
+    } else if (!asGuessed) {
+      plan = decideFrom(batch, day, accountIds, accounts, rows);
+      if (plan.refused.some((id) => !guess.refused.includes(id))) plan = undefined;
+    }
+    if (plan === undefined) {
+      await this.batches.run("ROLLBACK");
+      return undefined;
+    }
+    const { decided, writes } = plan;
+    const writing = this.batches.run(
+      isEmpty(decided.changes) ? "ROLLBACK" : writes.replaceAll(timeMark, String(nowMs)),
+    );
+    // The client sends at the end of a turn: only then may others use this thread.
+    setImmediate(() => turn.sent.resolve(true));
+    try {
+      await writing;
+    } catch (error) {
+      turn.fail();
+      if (!isUnexpectedRow(sqlStateOf(error))) throw error;
+      await this.batches.run("ROLLBACK");
+      return undefined;
+    }
+    this.remember(batch, decided);
+    turn.written.resolve(true);
+    return decided.reply;
+  }
+
+  /** The batch with a look at every row that it is about. */
+  private async fromRows(batch: Batch): Promise<BatchReply> {
+    await this.findAccounts(batch);
+    for (let round = 0; round < maxWidenings; round++) {
+      const reply = await this.tryBatch(batch);
+      if (reply !== undefined) return reply;
+      await this.batches.run("ROLLBACK");
+    }
+    throw new StoreFailure("again", "the accounts of the batch kept changing");
+  }
+
   /** One try: undefined when it turns out that other accounts have to be locked; then the transaction is still open. */
   private async tryBatch(batch: Batch): Promise<BatchReply | undefined> {
     const { day } = this;
@@ -251,34 +427,9 @@ export class PostgresStore implements Store {
       for (const account of this.accountsOf.get(idOf(operation)) ?? []) needed.add(account);
     }
     const accountIds = [...needed].sort();
-    const missing = accountIds.filter((id) => !this.existing.has(id));
-    const ids = [...new Set(batch.operations.map(idOf))];
-    const first = [this.begin];
-    if (missing.length > 0) {
-      const values = missing.map((id) => `(${textLiteral(id)})`).join(", ");
-      first.push(`INSERT INTO account (id) VALUES ${values} ON CONFLICT (id) DO NOTHING`);
-    }
-    const accountList = accountIds.length === 0 ? "NULL" : accountIds.map(textLiteral).join(", ");
-    first.push(
-      `SELECT ${accountColumns} FROM account WHERE id IN (${accountList}) ORDER BY id FOR UPDATE`,
-      `SELECT ${reservationColumns} FROM reservation WHERE id IN (${ids.map(textLiteral).join(", ")})`,
-      `SELECT ${this.now()} AS now_ms`,
-      // Marks this transaction: the second message fails if it should reach a connection where it is not open.
-      "SAVEPOINT locked",
-    );
-    const answers = await this.batches.run(first.join(";\n"));
-    const [accountRows = [], reservationRows = [], [time] = []] = answers.slice(-4);
-    const accounts = new Map(accountRows.map((row) => [textOf(row, "id"), accountOf(row)]));
-    const reservations = new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)]));
-    const nowMs = numberOf(time, "now_ms");
-
-    let widen = false;
-    if (reserves && this.today(nowMs) !== day) widen = true;
-    for (const id of accountIds) {
-      if (accounts.has(id)) continue;
-      this.existing.delete(id);
-      widen = true;
-    }
+    const { accounts, reservations, nowMs } = await this.lock(accountIds, [...new Set(batch.operations.map(idOf))]);
+    let widen = accounts.size < accountIds.length || (reserves && this.today(nowMs) !== day);
+    this.noteExisting(accountIds, accounts);
     for (const { id, goalAccount, dayAccount } of reservations.values()) {
       if (accounts.has(goalAccount) && accounts.has(dayAccount)) continue;
       this.rememberAccounts(id, [goalAccount, dayAccount, ...(this.accountsOf.get(id) ?? [])]);
@@ -286,31 +437,71 @@ export class PostgresStore implements Store {
     }
     if (widen) return undefined;
 
-    const view = {
-      account: (id: AccountId) => {
-        const row = accounts.get(id);
-        if (row === undefined) throw new StoreFailure("again", `account ${id} was not locked`);
-        return row;
-      },
-      reservation: (id: ReservationId) => reservations.get(id),
+    const decided = decideBatch(batch, viewOf(accounts, reservations), { nowMs, day: reserves ? day : this.day });
+    // Also takes back account rows made for what was refused.
+    await this.batches.run(isEmpty(decided.changes) ? "ROLLBACK" : messageOf(decided.changes));
+    for (const row of reservations.values()) if (isOpen(row.state)) this.open.set(row.id, row);
+    this.remember(batch, decided);
+    return decided.reply;
+  }
+
+  /** The first message of a batch. Accounts that do not exist are made; all are locked, in their order. */
+  private async lock(accountIds: readonly AccountId[], rowIds: readonly ReservationId[] = []): Promise<Locked> {
+    const message = [this.begin];
+    const missing = accountIds.filter((id) => !this.existing.has(id));
+    if (missing.length > 0) {
+      const values = missing.map((id) => `(${textLiteral(id)})`).join(", ");
+      message.push(`INSERT INTO account (id) VALUES ${values} ON CONFLICT (id) DO NOTHING`);
+    }
+    const accountList = accountIds.length === 0 ? "NULL" : accountIds.map(textLiteral).join(", ");
+    message.push(`SELECT ${accountColumns} FROM account WHERE id IN (${accountList}) ORDER BY id FOR UPDATE`);
+    if (rowIds.length > 0) {
+      message.push(`SELECT ${reservationColumns} FROM reservation WHERE id IN (${rowIds.map(textLiteral).join(", ")})`);
+    }
+    message.push(
+      `SELECT ${this.now()} AS now_ms`,
+      // Marks this transaction: the second message fails if it should reach a connection where it is not open.
+      "SAVEPOINT locked",
+    );
+    const answers = await this.batches.run(message.join(";\n"));
+    const [accountRows = [], ...rest] = answers.slice(rowIds.length > 0 ? -4 : -3);
+    const [[time] = []] = rest.slice(-2);
+    const reservationRows = rowIds.length > 0 ? (rest[0] ?? []) : [];
+    return {
+      accounts: new Map(accountRows.map((row) => [textOf(row, "id"), accountOf(row)])),
+      reservations: new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)])),
+      nowMs: numberOf(time, "now_ms"),
     };
-    const { reply, changes } = decideBatch(batch, view, { nowMs, day: reserves ? day : this.day });
-    if (isEmpty(changes)) {
-      // Also takes back account rows made for what was refused.
-      await this.batches.run("ROLLBACK");
-    } else {
-      await this.batches.run(["RELEASE SAVEPOINT locked", ...writesOf(changes), "COMMIT"].join(";\n"));
+  }
+
+  /** Accounts that were not there to be locked have to be made. */
+  private noteExisting(ids: readonly AccountId[], locked: ReadonlyMap<AccountId, AccountRow>): void {
+    for (const id of ids) if (!locked.has(id)) this.existing.delete(id);
+  }
+
+  /** What is in the books from now on, because the batch was written. */
+  private remember(batch: Batch, { reply, changes }: ReturnType<typeof decideBatch>): void {
+    if (!isEmpty(changes)) {
       // Only now: rows inserted by a transaction that did not commit do not exist.
-      for (const id of accountIds) this.existing.add(id);
+      for (const { id } of reply.accounts) this.existing.add(id);
       if (this.existing.size > maxRemembered) this.existing.clear();
     }
-    for (const { after } of changes.updated) if (!isOpen(after.state)) this.accountsOf.delete(after.id);
+    for (const row of reply.accounts) this.accounts.set(row.id, row);
+    for (const row of changes.inserted) if (isOpen(row.state)) this.open.set(row.id, row);
+    for (const { after } of changes.updated) {
+      if (isOpen(after.state)) {
+        this.open.set(after.id, after);
+      } else {
+        this.open.delete(after.id);
+        this.accountsOf.delete(after.id);
+      }
+    }
     for (const [index, operation] of batch.operations.entries()) {
       // Refused: there is no row whose accounts would have to be known.
-      if (operation.kind !== "reserve" || reply.replies[index]?.kind === "held") continue;
-      if (!reservations.has(operation.reservation.id)) this.accountsOf.delete(operation.reservation.id);
+      if (operation.kind === "reserve" && reply.replies[index]?.kind === "refused") {
+        this.accountsOf.delete(operation.reservation.id);
+      }
     }
-    return reply;
   }
 
   private rememberAccounts(id: ReservationId, accounts: readonly AccountId[]): void {
@@ -324,8 +515,7 @@ export class PostgresStore implements Store {
     else await this.batches.run("ROLLBACK").catch(() => this.batches.drop());
     if (error instanceof StoreFailure) return error;
     const message = error instanceof Error ? error.message : String(error);
-    // 22: bad data, also the division by zero of a row count that is not as expected. 23: a constraint.
-    const kind = state?.startsWith("22") || state?.startsWith("23") ? "conflict" : "again";
+    const kind = isUnexpectedRow(state) ? "conflict" : "again";
     return new StoreFailure(kind, state === undefined ? message : `${state}: ${message}`, { cause: error });
   }
 
@@ -365,6 +555,59 @@ const accountColumns = "id, held, spent, overrun, hard, own_hard";
 const reservationColumns = `id, request_id, attempt, goal_account, day_account, hold, actual, source, state, model, node_id,
   node_epoch, dispatched, created_ms, expires_ms, closed_ms`;
 
+/** What the first message of a batch brings. */
+interface Locked {
+  readonly accounts: ReadonlyMap<AccountId, AccountRow>;
+  /** Those asked for that are in the books. */
+  readonly reservations: ReadonlyMap<ReservationId, ReservationRow>;
+  readonly nowMs: number;
+}
+
+/** 22: bad data, also the division by zero of a row count that is not as expected. 23: a constraint. */
+function isUnexpectedRow(state: string | undefined): boolean {
+  return state?.startsWith("22") === true || state?.startsWith("23") === true;
+}
+
+function viewOf(
+  accounts: ReadonlyMap<AccountId, AccountRow>,
+  reservations: ReadonlyMap<ReservationId, ReservationRow>,
+): BooksView {
+  return {
+    account(id) {
+      const row = accounts.get(id);
+      if (row === undefined) throw new StoreFailure("again", `account ${id} was not locked`);
+      return row;
+    },
+    reservation: (id) => reservations.get(id),
+  };
+}
+
+/** Decides before the time is known: the times of the changes are counted from it, and the mark stands for it. */
+function decideFrom(
+  batch: Batch,
+  day: UtcDay,
+  accountIds: readonly AccountId[],
+  accounts: ReadonlyMap<AccountId, AccountRow>,
+  rows: ReadonlyMap<ReservationId, ReservationRow>,
+): Plan {
+  const decided = decideBatch(batch, viewOf(accounts, rows), { nowMs: 0, day });
+  const refused = batch.operations.filter((_, index) => decided.reply.replies[index]?.kind === "refused").map(idOf);
+  const writes = messageOf(decided.changes, timeMark);
+  return { batch, day, accountIds, accounts, rows, decided, writes, refused };
+}
+
+function isSameAccount(one: AccountRow | undefined, other: AccountRow | undefined): boolean {
+  return (
+    one !== undefined &&
+    other !== undefined &&
+    one.held === other.held &&
+    one.spent === other.spent &&
+    one.overrun === other.overrun &&
+    one.hard === other.hard &&
+    one.ownHard === other.ownHard
+  );
+}
+
 function idOf(operation: Batch["operations"][number]): ReservationId {
   switch (operation.kind) {
     case "reserve":
@@ -382,66 +625,70 @@ function isEmpty({ accounts, inserted, updated, entries }: Changes): boolean {
 
 /**
  * The second message. The rows are locked and their new values are decided, so each update also says what it expects to
- * find; a count that differs divides by zero, and the whole message is undone.
+ * find; a count that differs divides by zero, and the whole message is undone. `since`: what the times of the changes are
+ * counted from, as SQL.
  */
-function writesOf(changes: Changes): string[] {
-  const statements: string[] = [];
+function messageOf(changes: Changes, since?: string): string {
+  const statements = ["RELEASE SAVEPOINT locked"];
   const { accounts, inserted, updated, entries } = changes;
   if (inserted.length > 0) {
-    const rows = rowsOf(inserted, {
-      id: ["text", (row) => row.id],
-      request_id: ["text", (row) => row.requestId],
-      attempt: ["bigint", (row) => row.attempt],
-      goal_account: ["text", (row) => row.goalAccount],
-      day_account: ["text", (row) => row.dayAccount],
-      hold: ["bigint", (row) => row.hold],
-      actual: ["bigint", (row) => row.actual],
-      source: ["text", (row) => row.source],
-      state: ["text", (row) => row.state],
-      model: ["text", (row) => row.model],
-      node_id: ["text", (row) => row.nodeId],
-      node_epoch: ["bigint", (row) => row.nodeEpoch],
-      dispatched: ["boolean", (row) => row.dispatched],
-      created_ms: ["bigint", (row) => row.createdMs],
-      expires_ms: ["bigint", (row) => row.expiresMs],
-      closed_ms: ["bigint", (row) => row.closedMs],
-    });
-    statements.push(`INSERT INTO reservation (${rows.columns}) SELECT ${rows.columns} FROM ${rows.source}`);
+    statements.push(
+      insertOf("reservation", inserted, since, {
+        id: ["text", (row) => row.id],
+        request_id: ["text", (row) => row.requestId],
+        attempt: ["bigint", (row) => row.attempt],
+        goal_account: ["text", (row) => row.goalAccount],
+        day_account: ["text", (row) => row.dayAccount],
+        hold: ["bigint", (row) => row.hold],
+        actual: ["bigint", (row) => row.actual],
+        source: ["text", (row) => row.source],
+        state: ["text", (row) => row.state],
+        model: ["text", (row) => row.model],
+        node_id: ["text", (row) => row.nodeId],
+        node_epoch: ["bigint", (row) => row.nodeEpoch],
+        dispatched: ["boolean", (row) => row.dispatched],
+        created_ms: ["moment", (row) => row.createdMs],
+        expires_ms: ["moment", (row) => row.expiresMs],
+        closed_ms: ["moment", (row) => row.closedMs],
+      }),
+    );
   }
   if (updated.length > 0) {
-    const rows = rowsOf(updated, {
+    const { source, value } = rowsOf(updated, since, {
       id: ["text", ({ after }) => after.id],
       was: ["text", ({ before }) => before.state],
       state: ["text", ({ after }) => after.state],
       actual: ["bigint", ({ after }) => after.actual],
       source: ["text", ({ after }) => after.source],
       dispatched: ["boolean", ({ after }) => after.dispatched],
-      closed_ms: ["bigint", ({ after }) => after.closedMs],
+      closed_ms: ["moment", ({ after }) => after.closedMs],
     });
     statements.push(
       counted(
         updated.length,
-        `UPDATE reservation SET state = v.state, actual = v.actual, source = v.source, dispatched = v.dispatched, closed_ms = v.closed_ms
-         FROM ${rows.source} WHERE reservation.id = v.id AND reservation.state = v.was`,
+        `UPDATE reservation SET state = ${value.state}, actual = ${value.actual}, source = ${value.source},
+         dispatched = ${value.dispatched}, closed_ms = ${value.closed_ms}
+         FROM ${source} WHERE reservation.id = ${value.id} AND reservation.state = ${value.was}`,
       ),
     );
   }
   // Each kind of event on its own: most of their columns are then the same in all rows.
   for (const same of Map.groupBy(entries, ({ event }) => event).values()) {
-    const rows = rowsOf(same, {
-      reservation_id: ["text", (entry) => entry.reservationId],
-      event: ["text", (entry) => entry.event],
-      held: ["bigint", (entry) => entry.held],
-      spent: ["bigint", (entry) => entry.spent],
-      overrun: ["bigint", (entry) => entry.overrun],
-      reason: ["text", (entry) => entry.reason],
-      node_id: ["text", (entry) => entry.nodeId],
-      at_ms: ["bigint", (entry) => entry.atMs],
-    });
-    statements.push(`INSERT INTO ledger_entry (${rows.columns}) SELECT ${rows.columns} FROM ${rows.source}`);
+    statements.push(
+      insertOf("ledger_entry", same, since, {
+        reservation_id: ["text", (entry) => entry.reservationId],
+        event: ["text", (entry) => entry.event],
+        held: ["bigint", (entry) => entry.held],
+        spent: ["bigint", (entry) => entry.spent],
+        overrun: ["bigint", (entry) => entry.overrun],
+        reason: ["text", (entry) => entry.reason],
+        node_id: ["text", (entry) => entry.nodeId],
+        at_ms: ["moment", (entry) => entry.atMs],
+      }),
+    );
   }
   if (accounts.length > 0) {
-    const rows = rowsOf(accounts, {
+    const { source, value } = rowsOf(accounts, since, {
       id: ["text", ({ after }) => after.id],
       was_held: ["bigint", ({ before }) => before.held],
       was_spent: ["bigint", ({ before }) => before.spent],
@@ -453,56 +700,83 @@ function writesOf(changes: Changes): string[] {
     statements.push(
       counted(
         accounts.length,
-        `UPDATE account SET held = v.held, spent = v.spent, overrun = v.overrun, hard = v.hard
-         FROM ${rows.source} WHERE account.id = v.id AND account.held = v.was_held AND account.spent = v.was_spent`,
+        `UPDATE account SET held = ${value.held}, spent = ${value.spent}, overrun = ${value.overrun}, hard = ${value.hard}
+         FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held} AND account.spent = ${value.was_spent}`,
       ),
     );
   }
-  return statements;
+  statements.push("COMMIT");
+  return statements.join(";\n");
 }
 
 type Column<Row> =
   | readonly ["text", (row: Row) => string | null]
   | readonly ["bigint", (row: Row) => number | null]
-  | readonly ["boolean", (row: Row) => boolean];
+  | readonly ["boolean", (row: Row) => boolean]
+  /** Milliseconds, counted from `since`. */
+  | readonly ["moment", (row: Row) => number | null];
+type Columns<Name extends string, Row> = Readonly<Record<Name, Column<Row>>>;
 
-function arrayOf<Row>(column: Column<Row>, rows: readonly Row[]): string {
-  switch (column[0]) {
-    case "text":
-      return textArrayLiteral(rows.map(column[1]));
-    case "bigint":
-      return `CAST('{${rows.map(column[1]).map(integerLiteral).join(",")}}' AS bigint[])`;
-    case "boolean":
-      return `CAST('{${rows.map(column[1]).join(",")}}' AS boolean[])`;
-  }
+function insertOf<Row>(
+  table: string,
+  rows: readonly Row[],
+  since: string | undefined,
+  columns: Columns<string, Row>,
+): string {
+  const values = Object.values(columns).map((column, index) => sqlOf(column, rows, since, index === 0).sql);
+  return `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) SELECT ${values.join(",\n")}`;
+}
+
+/** Rows to join with: `value` is how a statement writes each column. */
+function rowsOf<Name extends string, Row>(
+  rows: readonly Row[],
+  since: string | undefined,
+  columns: Columns<Name, Row>,
+): { source: string; value: Readonly<Record<Name, string>> } {
+  const selected: string[] = [];
+  const values = Object.entries<Column<Row>>(columns).map(([name, column]) => {
+    const { sql, varies } = sqlOf(column, rows, since, selected.length === 0);
+    if (varies) selected.push(`${sql} AS ${name}`);
+    return [name, varies ? `v.${name}` : sql];
+  });
+  // An entry for each of the columns, which have these names.
+  const value = Object.fromEntries(values) as Record<Name, string>;
+  return { source: `(SELECT ${selected.join(",\n")}) AS v`, value };
 }
 
 /**
- * Rows as one array a column: the server parses 256 rows of literals several times slower. A column that is the same in all
- * rows is sent once; the first one never is, so that there are as many rows as there should be.
+ * A column of many rows in a select list: an array to unnest, as the server parses 256 rows of literals several times slower.
+ * (In the select list, arrays of the same length advance together, and their rows are not stored before they are used.) What
+ * is the same in all rows is sent once, unless it must vary, so that there are as many rows as there should be.
  */
-function rowsOf<Row>(rows: readonly Row[], columns: Readonly<Record<string, Column<Row>>>) {
-  const names = Object.keys(columns);
-  const selected: string[] = [];
-  const arrays: string[] = [];
-  const unnested: string[] = [];
-  for (const [name, column] of Object.entries(columns)) {
-    const [type] = column;
-    const read: (row: Row) => string | number | boolean | null = column[1];
-    const values = rows.map(read);
-    const [value = null] = values;
-    if (unnested.length > 0 && values.every((one) => one === value)) {
-      selected.push(`CAST(${literalOf(value)} AS ${type}) AS ${name}`);
-    } else {
-      arrays.push(arrayOf(column, rows));
-      unnested.push(name);
-      selected.push(name);
-    }
-  }
+function sqlOf<Row>(
+  [type, get]: Column<Row>,
+  rows: readonly Row[],
+  since: string | undefined,
+  mustVary: boolean,
+): { sql: string; varies: boolean } {
+  const read: (row: Row) => string | number | boolean | null = get;
+  const values = rows.map(read);
+  const [first = null] = values;
+  const varies = mustVary || values.some((one) => one !== first);
+  const sql = varies ? `unnest(${arrayOf(type, values)})` : literalOf(first);
   return {
-    columns: names.join(", "),
-    source: `(SELECT ${selected.join(", ")} FROM unnest(${arrays.join(",\n")}) AS u (${unnested.join(", ")})) AS v`,
+    sql: type === "moment" && since !== undefined && (varies || first !== null) ? `${since} + ${sql}` : sql,
+    varies,
   };
+}
+
+function arrayOf(type: Column<never>[0], values: readonly (string | number | boolean | null)[]): string {
+  switch (type) {
+    case "text":
+      // Read from a column of texts.
+      return textArrayLiteral(values as (string | null)[]);
+    case "bigint":
+    case "moment":
+      return `CAST('{${(values as (number | null)[]).map(integerLiteral).join(",")}}' AS bigint[])`;
+    case "boolean":
+      return `CAST('{${values.join(",")}}' AS boolean[])`;
+  }
 }
 
 function literalOf(value: string | number | boolean | null): string {

@@ -134,6 +134,8 @@ class World {
   private down = false;
   private faulty = true;
   private overruns = false;
+  /** From how many waiting operations on the store takes the next batch early. */
+  private aheadFrom: number | undefined;
   /** Reservations whose callers were told `unavailable`. */
   private readonly unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
   private made = 0;
@@ -155,6 +157,7 @@ class World {
       if (this.failure !== undefined) throw this.failure;
     };
     this.overruns = this.chance(0.15);
+    this.aheadFrom = this.chance(0.5) ? this.between(1, 3) : undefined;
     const nodeCount = this.between(1, 3);
     for (let i = 0; i < nodeCount; i++) {
       const node = new SimulatedNode(`node-${i}`);
@@ -343,7 +346,8 @@ class World {
   }
 
   private storeOf(node: SimulatedNode, life: number): Store {
-    const { disk } = this;
+    const { disk, aheadFrom } = this;
+    let last: Promise<unknown> = Promise.resolve();
     /** Any call: takes its time, fails as stores fail, and never answers a process that is dead. */
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.time.sleep(this.latency());
@@ -358,7 +362,20 @@ class World {
       due: (identity, limit) => call<readonly Due[]>(() => disk.due(identity, limit)),
       read: (accountsOf) => call(() => disk.read(accountsOf)),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
-      commit: (batch) => this.commit(node, life, batch),
+      ...(aheadFrom === undefined ? {} : { aheadFrom }),
+      commit: (batch) => {
+        const ahead = last;
+        const reply = (async () => {
+          try {
+            await ahead;
+          } catch {
+            if (this.chance(0.7)) throw new StoreFailure("again", "simulated failure of the batch ahead");
+          }
+          return this.commit(node, life, batch);
+        })();
+        last = reply;
+        return reply;
+      },
       close: async () => {},
     };
   }

@@ -5,6 +5,11 @@ import type { LedgerStatus, ReservationId } from "./ledger.ts";
 /** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
 export interface Store {
   readonly kind: LedgerStatus["kind"];
+  /**
+   * From so many waiting operations on, the next batch may be handed in while one is under way; never when absent. Batches
+   * take effect in their order, and one that follows a batch which fails may fail with it.
+   */
+  readonly aheadFrom?: number;
   /** Registers this process and raises its epoch. */
   join(nodeId: string): Promise<NodeIdentity>;
   /**

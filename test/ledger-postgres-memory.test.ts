@@ -1,0 +1,211 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { PostgresConnection } from "#db/postgres.ts";
+import { nanoUsd } from "#domain/money.ts";
+import { audit } from "#ledger/audit.ts";
+import type { BatchReply, NodeIdentity, Operation } from "#ledger/books.ts";
+import { reservationIdOf } from "#ledger/ledger.ts";
+import { PostgresStore } from "#ledger/postgres-store.ts";
+import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+
+const cap = nanoUsd(1_000);
+
+describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides from what it has written", () => {
+  let server: TestPostgres;
+  let url: string;
+  let admin: PostgresConnection;
+  let proxy: CuttingProxy;
+  const nodes: Node[] = [];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.remove());
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    admin = new PostgresConnection(url, 10_000);
+    proxy = await cuttingProxy(server.port);
+  });
+  afterEach(async () => {
+    for (const { store } of nodes.splice(0)) await store.close();
+    await admin.close();
+    await proxy.close();
+  });
+
+  interface Node {
+    readonly store: PostgresStore;
+    readonly identity: NodeIdentity;
+    /** What was sent to the server, message by message. */
+    readonly sent: string[];
+    commit(...operations: Operation[]): Promise<BatchReply>;
+  }
+
+  async function open(id: string): Promise<Node> {
+    const store = await PostgresStore.open(url.replace(`:${server.port}/`, `:${proxy.port}/`));
+    const identity = await store.join(id);
+    const sent: string[] = [];
+    proxy.watch((text) => sent.push(text));
+    const node = {
+      store,
+      identity,
+      sent,
+      commit: (...operations: Operation[]) => store.commit({ node: identity, operations }),
+    };
+    nodes.push(node);
+    return node;
+  }
+
+  const reserve = (name: string, amount = 100): Operation => ({
+    kind: "reserve",
+    reservation: {
+      id: reservationIdOf(name, 1),
+      requestId: name,
+      attempt: 1,
+      goal: "g",
+      modelKey: "m",
+      amount: nanoUsd(amount),
+      perGoalHard: cap,
+      perDayHard: cap,
+      deadlineMs: 60_000,
+    },
+  });
+  const settle = (name: string, actual: number): Operation => ({
+    kind: "resolve",
+    resolution: { id: reservationIdOf(name, 1), kind: "settled", actual: nanoUsd(actual), source: "usage" },
+  });
+  const kinds = ({ replies }: BatchReply) => replies.map(({ kind }) => kind);
+  const reads = ({ sent }: Node) => sent.filter((text) => text.includes("FROM reservation WHERE id IN")).length;
+  const query = async (sql: string) => (await admin.run(sql))[0] ?? [];
+  const findings = async () => (await audit(query, Date.now())).findings;
+  const goal = async () => {
+    const [row] = await query("SELECT held, spent FROM account WHERE id = 'goal/g'");
+    return { held: Number(row?.["held"]), spent: Number(row?.["spent"]) };
+  };
+  const states = async () => (await query("SELECT state FROM reservation ORDER BY id")).map(({ state }) => state);
+
+  test("reads no reservation that it has made itself", async () => {
+    const node = await open("a");
+    expect(kinds(await node.commit(reserve("r1"), reserve("r2")))).toEqual(["held", "held"]);
+    await node.commit(settle("r1", 40), reserve("r3"));
+    await node.commit(settle("r2", 40), settle("r3", 40));
+    expect(reads(node)).toBe(0);
+    expect(await goal()).toEqual({ held: 0, spent: 120 });
+    expect(await findings()).toEqual([]);
+  });
+
+  test("writes the database's time, though it decides before it knows it", async () => {
+    const node = await open("a");
+    await node.commit(reserve("r1"));
+    await node.commit(settle("r1", 1));
+    const [row] = await query(
+      `SELECT r.closed_ms - r.created_ms BETWEEN 0 AND 10000 AS closed, r.expires_ms - r.created_ms AS lasts,
+         abs(r.created_ms - extract(epoch FROM now()) * 1000) < 10000 AS created,
+         (SELECT bool_and(e.at_ms IN (r.created_ms, r.closed_ms)) FROM ledger_entry e) AS entered FROM reservation r`,
+    );
+    expect(row).toEqual({ closed: true, lasts: "120000", created: true, entered: true });
+  });
+
+  test("two batches at once take effect in their order, the second decided from what the first leaves", async () => {
+    const node = await open("a");
+    await node.commit(reserve("r1", 900));
+    const first = node.commit(settle("r1", 300), reserve("r2", 600));
+    const second = node.commit(settle("r2", 100), reserve("r3", 600), reserve("r4", 1));
+    expect(kinds(await first)).toEqual(["done", "held"]);
+    expect(kinds(await second)).toEqual(["done", "held", "refused"]);
+    expect(await goal()).toEqual({ held: 600, spent: 400 });
+    expect(await findings()).toEqual([]);
+  });
+
+  test("of two batches at once the second is locked when the first is written", async () => {
+    const node = await open("a");
+    await node.commit(reserve("r1"));
+    node.sent.length = 0;
+    await Promise.all([node.commit(reserve("r2")), node.commit(reserve("r3"), settle("r1", 1))]);
+    const messages = node.sent.map((text) => (text.includes("RELEASE SAVEPOINT") ? "write" : "lock"));
+    expect(messages).toEqual(["lock", "write", "lock", "write"]);
+    expect(reads(node)).toBe(0);
+  });
+
+  test("what another node has written meanwhile counts", async () => {
+    const [a, b] = [await open("a"), await open("b")];
+    await a.commit(reserve("r1", 500));
+    await b.commit(reserve("r2", 400));
+    // Remembered: 500 left. There are 100.
+    expect(kinds(await a.commit(reserve("r3", 200)))).toEqual(["refused"]);
+    expect(kinds(await a.commit(reserve("r4", 100)))).toEqual(["held"]);
+    await b.commit(settle("r2", 0));
+    // Remembered: nothing left. There are 400.
+    const both = await Promise.all([a.commit(reserve("r5", 300)), a.commit(reserve("r6", 101), reserve("r7", 100))]);
+    expect(both.map(kinds)).toEqual([["held"], ["refused", "held"]]);
+    expect(await goal()).toEqual({ held: 1_000, spent: 0 });
+    expect(await findings()).toEqual([]);
+  });
+
+  test("a cap that an operator has set meanwhile counts", async () => {
+    const node = await open("a");
+    await node.commit(reserve("r1", 10));
+    await admin.run("UPDATE account SET own_hard = 20 WHERE id = 'goal/g'");
+    expect(kinds(await node.commit(reserve("r2", 11), reserve("r3", 10)))).toEqual(["refused", "held"]);
+  });
+
+  test("an id that another node has used is told from a new one, and the batch behind is not harmed", async () => {
+    const [a, b] = [await open("a"), await open("b")];
+    await a.commit(reserve("r0", 1));
+    await b.commit(reserve("r1", 50));
+    const [first, second] = await Promise.all([
+      a.commit(settle("r0", 1), reserve("r1", 50), reserve("r2", 50)),
+      a.commit(settle("r2", 20), reserve("r3", 50)),
+    ]);
+    expect(kinds(first)).toEqual(["done", "unavailable", "held"]);
+    expect(kinds(second)).toEqual(["done", "held"]);
+    expect(await goal()).toEqual({ held: 100, spent: 21 });
+    expect(await findings()).toEqual([]);
+  });
+
+  test("a used id is told from a new one where there is no room for it either", async () => {
+    const [a, b] = [await open("a"), await open("b")];
+    await b.commit(reserve("r1", 1_000));
+    await a.commit(reserve("r2", 1));
+    expect(kinds(await a.commit(reserve("r1", 1_000), reserve("r3", 1)))).toEqual(["unavailable", "refused"]);
+  });
+
+  test("what another node has closed meanwhile stays as it was closed, and all else is written", async () => {
+    const [a, b] = [await open("a"), await open("b")];
+    await a.commit(reserve("r1"), reserve("r2"));
+    await b.commit(settle("r1", 70));
+    const [first, second] = await Promise.all([
+      a.commit(settle("r1", 30), settle("r2", 30)),
+      a.commit(reserve("r3", 10), settle("r1", 31)),
+    ]);
+    expect(first.notices.map(({ kind }) => kind)).toEqual(["ignored", "resolved"]);
+    expect(second.notices.map(({ kind }) => kind)).toEqual(["ignored"]);
+    expect(await states()).toEqual(["SETTLED", "SETTLED", "HELD"]);
+    expect(await goal()).toEqual({ held: 10, spent: 100 });
+    expect(await findings()).toEqual([]);
+  });
+
+  test("a batch behind one whose reply is lost fails with it; both are exact when they are repeated", async () => {
+    const node = await open("a");
+    await node.commit(reserve("r1"));
+    proxy.mode = "cut_commits";
+    const batches: Operation[][] = [
+      [settle("r1", 40), reserve("r2")],
+      [settle("r2", 40), reserve("r3")],
+    ];
+    const outcomes = await Promise.allSettled(batches.map((operations) => node.commit(...operations)));
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    proxy.mode = "pass";
+    for (const operations of batches) expect(kinds(await node.commit(...operations))).toEqual(["done", "held"]);
+    expect(await goal()).toEqual({ held: 100, spent: 80 });
+    expect(await findings()).toEqual([]);
+  });
+
+  test("an account that retention has removed is made again", async () => {
+    const node = await open("a");
+    await node.commit(reserve("r1"));
+    await node.commit(settle("r1", 0));
+    await admin.run("DELETE FROM ledger_entry; DELETE FROM reservation; DELETE FROM account WHERE id = 'goal/g'");
+    expect(kinds(await node.commit(reserve("r2", 7)))).toEqual(["held"]);
+    expect(await goal()).toEqual({ held: 7, spent: 0 });
+  });
+});
