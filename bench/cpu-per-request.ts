@@ -6,10 +6,10 @@
  * `bun bench/cpu-per-request.ts [--mode answers|streams] [--warmup 15000] [--rounds 10] [--requests 1000] [TREE …]`
  * A tree is a checkout of this repository, by default this one; two of them are compared in the same run.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { root, Servers, type Started } from "./servers.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,50 +22,16 @@ const { values: options, positionals } = parseArgs({
 });
 if (process.platform !== "linux") throw new Error("reads /proc: Linux only");
 
-const here = import.meta.dir;
-const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
-const started: Bun.Subprocess[] = [];
+await using servers = new Servers();
 
-interface Server {
+interface Measured extends Started {
   readonly name: string;
-  readonly url: string;
-  readonly pid: number;
   /** Of each round: microseconds per request, by thread. */
   readonly rounds: Map<string, number>[];
 }
 
-/** Starts a server on a core and reads the URL it prints; what it prints afterwards is read and dropped. */
-async function serve(name: string, core: number, tree: string, args: string[], env: { [key: string]: string } = {}) {
-  const child = Bun.spawn(["taskset", "-c", String(core), process.execPath, ...args], {
-    cwd: tree,
-    env: { ...process.env, ...env },
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  started.push(child);
-  const reader = child.stdout.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(`${name} ended before it listened:\n${text}`);
-    text += decoder.decode(value, { stream: true });
-    const port = /http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/.exec(text)?.[1];
-    if (port === undefined) continue;
-    (async () => {
-      while (!(await reader.read()).done);
-    })();
-    return { name, url: `http://127.0.0.1:${port}/v1`, pid: child.pid, rounds: [] } satisfies Server;
-  }
-}
-
-async function load({ name, url }: Server, requests: string): Promise<void> {
-  const args = [join(here, "load.ts"), url, options.mode, "32", "600", requests];
-  const child = Bun.spawn(["taskset", "-c", "1", process.execPath, ...args], { stdout: "pipe", stderr: "inherit" });
-  started.push(child);
-  const { statuses } = JSON.parse(await new Response(child.stdout).text()) as {
-    statuses: { [status: string]: number };
-  }; // our own
+async function load({ name, url }: Measured, requests: string): Promise<void> {
+  const { statuses } = await servers.load(url, options.mode, "32", "600", requests);
   const failed = Object.keys(statuses).filter((status) => status !== "200");
   if (failed.length > 0) console.warn(`${name} did not answer 200 to all: ${JSON.stringify(statuses)}`);
 }
@@ -84,7 +50,7 @@ function ran(pid: number): Map<string, { readonly name: string; readonly ns: num
   return threads;
 }
 
-async function round(server: Server): Promise<void> {
+async function round(server: Measured): Promise<void> {
   const before = ran(server.pid);
   await load(server, options.requests);
   const spent = new Map([["total", 0]]);
@@ -96,7 +62,7 @@ async function round(server: Server): Promise<void> {
   server.rounds.push(spent);
 }
 
-function describe({ name, rounds }: Server): string {
+function describe({ name, rounds }: Measured): string {
   const threads = new Set(rounds.flatMap((spent) => [...spent.keys()]));
   const lines = [...threads].map((thread) => {
     const sorted = rounds.map((spent) => spent.get(thread) ?? 0).sort((a, b) => a - b);
@@ -112,35 +78,11 @@ function describe({ name, rounds }: Server): string {
   ].join("\n");
 }
 
-async function run(): Promise<void> {
-  const upstream = await serve("upstream", 1, here, [join(here, "instant-upstream.ts")]);
-  const servers: Server[] = [await serve("bare proxy", 0, here, [join(here, "bare-proxy.ts"), upstream.url])];
-  const policy = join(scratch, "policy.yaml");
-  await Bun.write(
-    policy,
-    "budget: { per_goal_soft_usd: 900000, per_goal_hard_usd: 900000, per_day_soft_usd: 900000, per_day_hard_usd: 900000 }\n",
-  );
-  for (const tree of positionals.length === 0 ? [join(here, "..")] : positionals) {
-    const env = {
-      HOST: "127.0.0.1",
-      PORT: "0",
-      UPSTREAM_BASE_URL: upstream.url,
-      UPSTREAM_API_KEY: "bench-upstream-key",
-      DATABASE_URL: `sqlite:${join(scratch, String(servers.length), "gateway.db")}`,
-      ROUTING_POLICY_PATH: policy,
-      LOG_FORMAT: "json",
-    };
-    servers.push(await serve(tree, 0, resolve(tree), ["src/main.ts", "serve"], env));
-  }
-  for (const server of servers) await load(server, options.warmup);
-  for (let count = 0; count < Number(options.rounds); count++) for (const server of servers) await round(server);
-  for (const server of servers) console.log(describe(server));
+const upstream = await servers.upstream();
+const measured: Measured[] = [{ name: "bare proxy", rounds: [], ...(await servers.proxy(upstream)) }];
+for (const tree of positionals.length === 0 ? [root] : positionals) {
+  measured.push({ name: tree, rounds: [], ...(await servers.gateway(upstream, resolve(tree))) });
 }
-
-try {
-  await run();
-} finally {
-  for (const child of started) child.kill();
-  await Promise.all(started.map((child) => child.exited));
-  rmSync(scratch, { recursive: true, force: true });
-}
+for (const server of measured) await load(server, options.warmup);
+for (let count = 0; count < Number(options.rounds); count++) for (const server of measured) await round(server);
+for (const server of measured) console.log(describe(server));

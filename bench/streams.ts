@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { serve } from "../test/harness/process.ts";
 import { auditOf, type Bar, descriptors, report, residentBytes } from "./measure.ts";
 import type { UpstreamStats } from "./paced-upstream.ts";
+import { writePolicy } from "./servers.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -70,11 +71,7 @@ class Caller {
 
 const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-streams-"));
 const databaseUrl = `sqlite:${join(scratch, "gateway.db")}`;
-const policy = join(scratch, "policy.yaml");
-await Bun.write(
-  policy,
-  "budget: { per_goal_soft_usd: 900000, per_goal_hard_usd: 900000, per_day_soft_usd: 900000, per_day_hard_usd: 900000 }\n",
-);
+const policy = await writePolicy(scratch);
 
 let stats = Promise.withResolvers<UpstreamStats>();
 const upstreamUrl = Promise.withResolvers<string>();

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+
+const here = import.meta.dir;
+export const root = join(here, "..");
+
+/** Whether processes can be bound to a core here. */
+export const canPin = cpus().length > 1 && Bun.which("taskset") !== null;
+
+/** Caps that a benchmark cannot reach; all else as shipped. */
+const openHandedPolicy =
+  "budget: { per_goal_soft_usd: 900000, per_goal_hard_usd: 900000, per_day_soft_usd: 900000, per_day_hard_usd: 900000 }\n";
+
+/** Writes a policy that never refuses for money, and gives back its path. */
+export async function writePolicy(directory: string): Promise<string> {
+  const path = join(directory, "policy.yaml");
+  await Bun.write(path, openHandedPolicy);
+  return path;
+}
+
+export interface Started {
+  /** Up to and including `/v1`. */
+  readonly url: string;
+  readonly pid: number;
+}
+
+/** What `load.ts` found. */
+export interface Load {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  statuses: { [status: string]: number };
+  firstProblem?: string;
+}
+
+/** The processes of one benchmark and a directory of its own; all of it is gone at the end. */
+export class Servers implements AsyncDisposable {
+  readonly scratch = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
+  readonly #started: Bun.Subprocess[] = [];
+
+  /** An upstream without latency, on the second core. */
+  upstream(): Promise<Started> {
+    return this.#serve(1, root, [join(here, "instant-upstream.ts")]);
+  }
+
+  /** The barest proxy, on the first core. */
+  proxy(upstream: Started): Promise<Started> {
+    return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url]);
+  }
+
+  /** A gateway, on the first core, with a database of its own; `tree` is the checkout it runs from. */
+  async gateway(upstream: Started, tree: string = root): Promise<Started> {
+    const directory = join(this.scratch, String(this.#started.length));
+    return this.#serve(0, tree, ["src/main.ts", "serve"], {
+      HOST: "127.0.0.1",
+      PORT: "0",
+      UPSTREAM_BASE_URL: upstream.url,
+      UPSTREAM_API_KEY: "bench-upstream-key",
+      DATABASE_URL: `sqlite:${join(directory, "gateway.db")}`,
+      ROUTING_POLICY_PATH: await writePolicy(this.scratch),
+      LOG_FORMAT: "json",
+    });
+  }
+
+  /** Runs the load generator to its end, on the second core, beside the upstream. The arguments are those of `load.ts`. */
+  async load(url: string, ...args: readonly string[]): Promise<Load> {
+    const child = this.#spawn(1, root, [join(here, "load.ts"), url, ...args]);
+    return JSON.parse(await new Response(child.stdout).text());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#started) child.kill();
+    await Promise.all(this.#started.map((child) => child.exited));
+    rmSync(this.scratch, { recursive: true, force: true });
+  }
+
+  /** Starts a server and reads the URL it prints. The rest of its output is read and dropped, or it would stall. */
+  async #serve(core: number, tree: string, args: readonly string[], env: { [name: string]: string } = {}) {
+    const child = this.#spawn(core, tree, args, env);
+    const reader = child.stdout.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`${args[0]} ended before it listened:\n${text}`);
+      text += decoder.decode(value, { stream: true });
+      const port = /http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/.exec(text)?.[1];
+      if (port === undefined) continue;
+      (async () => {
+        while (!(await reader.read()).done);
+      })();
+      return { url: `http://127.0.0.1:${port}/v1`, pid: child.pid };
+    }
+  }
+
+  #spawn(core: number, tree: string, args: readonly string[], env: { [name: string]: string } = {}) {
+    const pin = canPin ? ["taskset", "-c", String(core)] : [];
+    const child = Bun.spawn([...pin, process.execPath, ...args], {
+      cwd: tree,
+      env: { ...process.env, ...env },
+      stdout: "pipe",
+      // Where the gateway prints its greeting; what goes wrong shows in the answers.
+      stderr: "ignore",
+    });
+    this.#started.push(child);
+    return child;
+  }
+}
