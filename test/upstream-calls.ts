@@ -1,18 +1,21 @@
 /**
- * Sends one call to the upstream at the URL given and prints what came of it as JSON. A process of its own, because the
- * runtime reads `NODE_EXTRA_CA_CERTS` when it starts.
+ * Sends calls to the upstream at the URL given, one after the other or all at once, and prints what came of them as JSON.
+ * A process of its own, because of what is settled when a process starts: certificate authorities, limits.
+ * `bun test/upstream-calls.ts URL [CALLS] [at-once]`
  */
 import { systemClock } from "#domain/system-clock.ts";
 import { timerWheel } from "#domain/timers.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import { callOf } from "./upstream-raw-server.ts";
 
-const [, , baseUrl = "", calls = "1"] = process.argv;
+const [, , baseUrl = "", calls = "1", order] = process.argv;
 const timers = timerWheel({ clock: systemClock });
 const client = upstreamClient({ baseUrl, apiKey: "upstream-key", clock: systemClock, timers });
-const replies = [];
-for (let i = 0; i < Number(calls); i++) {
+const call = async () => {
   const reply = await client.send(callOf(false), new AbortController().signal);
-  replies.push(reply.kind === "failure" ? reply.failure : { kind: reply.kind });
-}
+  return reply.kind === "failure" ? reply.failure : { kind: reply.kind };
+};
+const replies: object[] = [];
+if (order === "at-once") replies.push(...(await Promise.all(Array.from({ length: Number(calls) }, call))));
+else for (let i = 0; i < Number(calls); i++) replies.push(await call());
 process.stdout.write(JSON.stringify(replies));

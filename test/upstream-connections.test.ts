@@ -99,6 +99,26 @@ describe("a connection that lies idle", () => {
   });
 });
 
+test("where no descriptor is left, a call fails at once, and nothing was sent", async () => {
+  await withUpstream(
+    async ({ socket, request }) => {
+      await request();
+      socket.write(jsonAnswer(answer));
+    },
+    async ({ server }) => {
+      const script = join(root, "test", "upstream-calls.ts");
+      // The deadline for connecting would hide a call that hangs; the test's own is shorter.
+      const command = `ulimit -n 40 && exec "${process.execPath}" "${script}" ${server.url} 60 at-once`;
+      const child = Bun.spawn(["sh", "-c", command], { cwd: root, stdout: "pipe", stderr: "inherit" });
+      const replies: { kind: string; dispatched?: boolean }[] = JSON.parse(await new Response(child.stdout).text());
+      const refused = replies.filter((reply) => reply.kind !== "answer");
+      expect(refused.length).toBeGreaterThan(0);
+      expect(refused.length).toBeLessThan(60);
+      for (const reply of refused) expect(reply).toMatchObject({ kind: "unreachable", dispatched: false });
+    },
+  );
+}, 4_500);
+
 test("a large request arrives whole, whatever its characters", async () => {
   for (const text of ["x", "é", "🌍"]) {
     await withUpstream(
@@ -254,7 +274,7 @@ describe("TLS", () => {
   }
 
   async function call(url: string, env: { [name: string]: string } = {}, calls = 1): Promise<UpstreamReply[]> {
-    const child = Bun.spawn([process.execPath, join(root, "test", "upstream-one-call.ts"), url, String(calls)], {
+    const child = Bun.spawn([process.execPath, join(root, "test", "upstream-calls.ts"), url, String(calls)], {
       cwd: root,
       env: { PATH: process.env.PATH ?? "", ...env },
       stdout: "pipe",

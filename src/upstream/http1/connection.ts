@@ -27,11 +27,11 @@ export class Connection implements Carrier {
   #ready = false;
   #tunnelled = false;
   #gone = false;
+  #lostWith = "CLOSED";
   #paused = false;
   #served = 0;
   #exchange: Exchange | undefined;
   #parser = new ResponseParser();
-  #began = false;
   #keep = false;
   /** A request that waits for the connection. */
   #waiting: string | undefined;
@@ -59,13 +59,17 @@ export class Connection implements Carrier {
 
   /** Sends a request, at once or when the connection stands. `keep`: others may follow it. */
   carry(exchange: Exchange, request: string, keep: boolean): void {
+    if (this.#gone) {
+      // Where the system has no descriptor left, connecting fails before it has begun.
+      exchange.fail(new ConnectionError(this.#lostWith, false));
+      return;
+    }
     this.#exchange = exchange;
     this.#keep = keep;
     exchange.reused = this.#served > 0;
     exchange.carriedBy(this);
     if (this.#served++ > 0) {
       this.#parser = new ResponseParser();
-      this.#began = false;
       this.#socket?.timeout(0);
       this.#socket?.ref();
     }
@@ -155,10 +159,8 @@ export class Connection implements Carrier {
       this.#lose(error instanceof HttpSyntaxError ? error : new ConnectionError("HTTP_INVALID", true));
       return;
     }
-    if (!this.#began && parser.head !== undefined) {
-      this.#began = true;
-      exchange.began(parser.head, parser.framed);
-    }
+    const head = parser.takeHead();
+    if (head !== undefined) exchange.began(head, parser.framed);
     if (parser.bodyEnd > parser.bodyStart) exchange.body(bytes, parser.bodyStart, parser.bodyEnd);
     if (parser.complete) this.#finish(exchange);
   }
@@ -178,10 +180,11 @@ export class Connection implements Carrier {
   closed(error: Error | undefined): void {
     const exchange = this.#exchange;
     this.#socket = undefined;
+    this.#lostWith = codeOf(error) || "CLOSED";
     this.#leave();
     if (exchange === undefined) return;
-    if (error === undefined && this.#began && this.#parser.finish()) exchange.end();
-    else exchange.fail(new ConnectionError(codeOf(error) || "CLOSED", exchange.sent));
+    if (error === undefined && this.#parser.finish()) exchange.end();
+    else exchange.fail(new ConnectionError(this.#lostWith, exchange.sent));
   }
 
   failed(error: Error): void {

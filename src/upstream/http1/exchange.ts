@@ -42,10 +42,12 @@ export class Exchange implements TextReader {
     this.#connected = connected;
   }
 
-  /** Once the answer's status and headers have come. Rejects with `ConnectionError` or `HttpSyntaxError`. */
+  /** Once the answer's status and headers have come; asked for once. Rejects with `ConnectionError` or `HttpSyntaxError`. */
   head(): Promise<ResponseHead> {
     return new Promise((resolve, reject) => {
-      if (this.#head !== undefined) resolve(this.#head);
+      const head = this.#head;
+      this.#head = undefined;
+      if (head !== undefined) resolve(head);
       else if (this.#failure !== undefined) reject(this.#failure);
       else this.#headWaiting = { resolve, reject };
     });
@@ -99,13 +101,13 @@ export class Exchange implements TextReader {
 
   /** From the connection: the head of the answer. */
   began(head: ResponseHead, framed: boolean): void {
-    this.#head = head;
     this.framed = framed;
     const coding = head.headers.get("content-encoding");
     if (coding !== undefined) this.#decoder = bytesAsText;
     const waiting = this.#headWaiting;
     this.#headWaiting = undefined;
-    waiting?.resolve(head);
+    if (waiting === undefined) this.#head = head;
+    else waiting.resolve(head);
   }
 
   /** From the connection: more of the body. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { HttpSyntaxError } from "./response-head.ts";
+import { HttpSyntaxError, type ResponseHead } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 interface Read {
@@ -18,15 +18,17 @@ const asked = ["content-type", "content-length", "a"];
 function read(pieces: readonly (string | Uint8Array)[], thenCloses = false): Read {
   const parser = new ResponseParser();
   const body: Buffer[] = [];
+  let head: ResponseHead | undefined;
   for (const piece of pieces) {
     const bytes = typeof piece === "string" ? Buffer.from(piece, "latin1") : Buffer.from(piece);
     parser.push(bytes);
+    head ??= parser.takeHead();
     body.push(bytes.subarray(parser.bodyStart, parser.bodyEnd));
   }
   if (thenCloses) parser.finish();
   return {
-    status: parser.head?.status,
-    headers: Object.fromEntries(asked.map((name) => [name, parser.head?.headers.get(name)])),
+    status: head?.status,
+    headers: Object.fromEntries(asked.map((name) => [name, head?.headers.get(name)])),
     body: Buffer.concat(body).toString("latin1"),
     complete: parser.complete,
     keepsOpen: parser.keepsOpen,

@@ -54,9 +54,11 @@ export class ResponseParser {
   /** More bytes came than the answer has: whatever they are, the connection cannot be trusted any more. */
   #overrun = false;
 
-  /** Undefined until the head is whole. */
-  get head(): ResponseHead | undefined {
-    return this.#head;
+  /** The answer's head, once: when it has just become whole. Nothing of it is kept for as long as a stream may last. */
+  takeHead(): ResponseHead | undefined {
+    const head = this.#head;
+    this.#head = undefined;
+    return head;
   }
 
   get complete(): boolean {
