@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { brotliCompressSync, deflateSync } from "node:zlib";
 import type { JsonObject } from "#domain/chat.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import { callOf, chunked, eventsOf, headOf, jsonAnswer, withUpstream } from "./upstream-raw-server.ts";
@@ -316,13 +317,42 @@ describe("a 200", () => {
     }
   });
 
-  test("that is compressed against our wish is read all the same", async () => {
-    const zipped = Bun.gzipSync(Buffer.from(JSON.stringify(completion)));
-    const head = headOf("application/json\r\nContent-Encoding: gzip", zipped.length);
-    expect(await answered(Buffer.concat([Buffer.from(head), zipped]))).toMatchObject({
-      kind: "answer",
-      answer: completion,
+  const text = Buffer.from(JSON.stringify(completion));
+  const codings: [string, Uint8Array][] = [
+    ["gzip", Bun.gzipSync(text)],
+    ["x-gzip", Bun.gzipSync(text)],
+    ["GZIP", Bun.gzipSync(text)],
+    ["deflate", deflateSync(text)],
+    ["br", brotliCompressSync(text)],
+    ["zstd", Bun.zstdCompressSync(text)],
+    ["identity", text],
+  ];
+  for (const [coding, bytes] of codings) {
+    const head = headOf(`application/json\r\nContent-Encoding: ${coding}`, bytes.length);
+    test(`that is compressed by ${coding} against our wish is read all the same, and bounded`, async () => {
+      const whole = Buffer.concat([Buffer.from(head), bytes]);
+      expect(await answered(whole)).toMatchObject({ kind: "answer", answer: completion });
+      const bounded = failureOf(await answered(whole, { maxAnswerBytes: text.length - 1 }));
+      expect(bounded).toMatchObject({ kind: "garbage", message: expect.stringContaining("larger than") });
     });
+  }
+
+  test("that is not compressed as it says, or in a way that nobody knows, is garbage", async () => {
+    for (const coding of ["gzip", "deflate", "br", "zstd", "gzip, gzip", "x-unknown"]) {
+      const head = headOf(`application/json\r\nContent-Encoding: ${coding}`, text.length);
+      const failure = failureOf(await answered(Buffer.concat([Buffer.from(head), text])));
+      expect([coding, failure.kind, failure.dispatched]).toEqual([coding, "garbage", true]);
+    }
+  });
+
+  test("that is a compressed stream is read event by event", async () => {
+    const chunk = { choices: [{ index: 0, delta: { content: "Grüße" }, finish_reason: "stop" }] };
+    const zipped = Bun.gzipSync(Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`));
+    const head = headOf("text/event-stream\r\nContent-Encoding: gzip", "chunked");
+    const pieces = [...zipped].map((_, i) => chunked(zipped.subarray(i, i + 1)));
+    const bytes = Buffer.concat([Buffer.from(head), ...pieces, Buffer.from("0\r\n\r\n")]);
+    const events = await eventsOf(await answered(bytes, { stream: true }));
+    expect(events).toMatchObject([{ kind: "chunk", chunk }, { kind: "end" }]);
   });
 
   test("with a whole completion where a stream was asked for becomes a stream of one chunk", async () => {

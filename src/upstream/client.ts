@@ -99,8 +99,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       attempt.end(true);
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
     }
-    const coding = headers.get("content-encoding");
-    const body = coding === undefined ? exchange : decompressed(exchange, coding);
+    const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
     if (status < 200 || status >= 400) return refused(status, body, attempt, wait);
     if (body === undefined) {
       attempt.end(true);

@@ -1,19 +1,19 @@
 import type { TextRead, TextReader } from "./body.ts";
 
-const formats = new Map([
+const formats: ReadonlyMap<string, "gzip" | "deflate" | "brotli" | "zstd"> = new Map([
   ["gzip", "gzip"],
   ["x-gzip", "gzip"],
   ["deflate", "deflate"],
   ["br", "brotli"],
   ["zstd", "zstd"],
-] as const);
+]);
 
 /**
  * The text of a body that came compressed although we declined that; undefined for a coding that is not known. `body` gives
  * one character for each byte. Reads fail with the decompressor's error when it is not what it says it is.
  */
 export function decompressed(body: TextReader, coding: string): TextReader | undefined {
-  const format = formats.get(coding.trim().toLowerCase() as "gzip");
+  const format = formats.get(coding);
   if (format === undefined) return undefined;
   const bytes = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {

@@ -36,6 +36,8 @@ export class Exchange implements TextReader {
   sent = false;
   /** Whether the answer's end is told by its framing; if not, a clean close may be a cut. */
   framed = true;
+  /** How the body is compressed; then it is read as one character for each byte. */
+  coding: string | undefined;
 
   /** @param connected called when the request is on its way: from then on it is the answer that is waited for */
   constructor(connected: () => void) {
@@ -102,8 +104,11 @@ export class Exchange implements TextReader {
   /** From the connection: the head of the answer. */
   began(head: ResponseHead, framed: boolean): void {
     this.framed = framed;
-    const coding = head.headers.get("content-encoding");
-    if (coding !== undefined) this.#decoder = bytesAsText;
+    const coding = head.headers.get("content-encoding")?.toLowerCase();
+    if (coding !== undefined && coding !== "" && coding !== "identity") {
+      this.coding = coding;
+      this.#decoder = bytesAsText;
+    }
     const waiting = this.#headWaiting;
     this.#headWaiting = undefined;
     if (waiting === undefined) this.#head = head;
