@@ -45,8 +45,8 @@ export interface BatchedLedgerOptions {
   /** How long closed reservations and their entries are kept. */
   readonly retentionMs: () => number;
   /**
-   * Goes on after a turn, so that a batch holds more; asked again for as long as each turn brings more, some milliseconds
-   * at most. Without it a batch begins after what runs now (as a microtask).
+   * Goes on after a turn of the event loop, so that a batch holds more; asked again until a turn has had nothing to do, some
+   * milliseconds at most. Without it a batch begins after what runs now (as a microtask).
    */
   readonly gather?: (begin: () => void) => void;
 }
@@ -55,8 +55,10 @@ export interface BatchedLedgerOptions {
 const maxBatch = 256;
 /** A caller waits no longer than this. */
 const answerLimitMs = 1_000;
-/** A batch begins at the first turn that brings nothing new, and no later than this. */
-const maxGatherMs = 3;
+/** A batch begins after an idle turn of the event loop, and no later than this. */
+const maxGatherMs = 6;
+/** A turn that takes longer has had something to do: more operations may come of it. */
+const idleTurnMs = 0.03;
 const maxQueuedReserves = 4_096;
 /** Resolutions that wait for the store in memory, some 20 MB. */
 const maxWaitingResolutions = 100_000;
@@ -382,10 +384,14 @@ export class BatchedLedger implements Ledger {
       return;
     }
     const untilMs = clock.monotonic() + maxGatherMs;
-    let queued = this.queue.length;
+    let queued = -1;
+    let lookedMs = 0;
     const look = () => {
-      if (this.queue.length > queued && this.queue.length < maxBatch && clock.monotonic() < untilMs) {
+      const nowMs = clock.monotonic();
+      const idle = this.queue.length === queued && nowMs - lookedMs < idleTurnMs;
+      if (!idle && this.queue.length < maxBatch && nowMs < untilMs) {
         queued = this.queue.length;
+        lookedMs = nowMs;
         gather(look);
       } else {
         begin();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { manualTime } from "#domain/manual-time.ts";
 import { nanoUsd } from "#domain/money.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
@@ -85,5 +86,74 @@ describe("a ledger over a store that fails", () => {
     void ledger.resolve([{ id: "a", kind: "released", reason: "test" }]);
     await ledger.close(50);
     expect(events).toContainEqual(expect.objectContaining({ kind: "resolutions_dropped", count: 1 }));
+  });
+});
+
+describe("a batch of the ledger", () => {
+  /** A ledger whose event loop turns when the test says so, for as long as the test says. */
+  async function openGathering() {
+    const { clock, timers, advance } = manualTime();
+    const store = new MemoryStore(clock);
+    const turns: (() => void)[] = [];
+    const ledger = await BatchedLedger.open(store, "a", {
+      clock,
+      timers,
+      random: Math.random,
+      log: () => {},
+      retentionMs: () => 0,
+      gather: (next) => turns.push(next),
+    });
+    const batches: number[] = [];
+    const commit = store.commit.bind(store);
+    store.commit = (batch) => {
+      batches.push(batch.operations.length);
+      return commit(batch);
+    };
+    const turn = (ms: number) => {
+      advance(ms);
+      for (const next of turns.splice(0)) next();
+    };
+    return { batches, turn, reserve: () => void ledger.reserve(reservationOf({ amount: nanoUsd(1) })) };
+  }
+
+  test("waits for what busy turns of the event loop bring, and goes out after an idle one", async () => {
+    const { batches, turn, reserve } = await openGathering();
+    reserve();
+    turn(0.2);
+    reserve();
+    turn(0.01);
+    // It brought nothing, but something ran that may bring more.
+    turn(0.2);
+    reserve();
+    turn(0.01);
+    expect(batches).toEqual([]);
+    turn(0.01);
+    expect(batches).toEqual([3]);
+  });
+
+  test("on an idle gateway waits for one idle turn", async () => {
+    const { batches, turn, reserve } = await openGathering();
+    reserve();
+    turn(0.01);
+    turn(0.01);
+    expect(batches).toEqual([1]);
+  });
+
+  test("waits no longer than a few milliseconds however busy the event loop is", async () => {
+    const { batches, turn, reserve } = await openGathering();
+    let turns = 0;
+    for (; batches.length === 0 && turns < 100; turns++) {
+      reserve();
+      turn(0.5);
+    }
+    expect(turns).toBe(12);
+    expect(batches).toEqual([12]);
+  });
+
+  test("goes out at once when it is full", async () => {
+    const { batches, turn, reserve } = await openGathering();
+    for (let i = 0; i < 1_000; i++) reserve();
+    turn(0.5);
+    expect(batches).toHaveLength(1);
   });
 });
