@@ -39,7 +39,8 @@ export function routeTo(url: URL): Route {
 
   const proxy = URL.canParse(proxyUrl) ? new URL(proxyUrl) : undefined;
   if (proxy?.protocol !== "http:") {
-    throw new RangeError("the proxy that the environment names for the upstream must be an http:// URL");
+    const variable = secure ? "HTTPS_PROXY" : "HTTP_PROXY";
+    throw new RangeError(`the upstream's proxy (${variable} or ALL_PROXY) must be an http:// URL`);
   }
   const viaProxy = { ...direct, hostname: bareHost(proxy), port: portOf(proxy) };
   const credentials = credentialsOf(proxy);
