@@ -47,14 +47,16 @@ export class Connection implements Carrier {
     this.#keeper = keeper;
     const { hostname, port, tlsFor, tunnel } = route;
     const direct = tlsFor !== undefined && tunnel === undefined;
-    Bun.connect<Connection>({
-      hostname,
-      port,
-      data: this,
-      ...(direct ? { tls: tlsOptions(tlsFor), socket: secure } : { socket: tunnel === undefined ? plain : tunnelling }),
-    }).catch(() => {
-      // `connectError` has been told.
-    });
+    const how = direct
+      ? { tls: tlsOptions(tlsFor), socket: secure }
+      : { socket: tunnel === undefined ? plain : tunnelling };
+    try {
+      Bun.connect<Connection>({ hostname, port, data: this, ...how }).catch(() => {
+        // `connectError` has been told.
+      });
+    } catch (error) {
+      this.closed(error);
+    }
   }
 
   /** Sends a request, at once or when the connection stands. `keep`: others may follow it. */
@@ -177,7 +179,7 @@ export class Connection implements Carrier {
     if (this.#exchange === undefined) this.close();
   }
 
-  closed(error: Error | undefined): void {
+  closed(error: unknown): void {
     const exchange = this.#exchange;
     this.#socket = undefined;
     this.#lostWith = codeOf(error) || "CLOSED";
