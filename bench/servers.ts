@@ -39,6 +39,11 @@ export class Servers implements AsyncDisposable {
   readonly scratch = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
   readonly #started: Bun.Subprocess[] = [];
 
+  constructor() {
+    // This process reads the gateway's log: on the core of the servers it would take time from one of them only.
+    if (canPin) Bun.spawnSync(["taskset", "-cp", "1", String(process.pid)]);
+  }
+
   /** An upstream without latency, on the second core. */
   upstream(): Promise<Started> {
     return this.#serve(1, root, [join(here, "instant-upstream.ts")]);

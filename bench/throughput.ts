@@ -2,18 +2,21 @@
  * Requests a second, p50 and p99 of the gateway beside the barest proxy this runtime allows: same core, same run, rounds in
  * turn, so that a busy machine slows both. The load generator and an upstream without latency share the other core.
  *
- * `bun bench/throughput.ts [--seconds 3] [--rounds 3] [--connections 32] [--warmup 8] [--gateway URL] [--proxy URL] [--json]`
- * With `--gateway` or `--proxy` a running server is measured instead of one started here.
+ * `bun bench/throughput.ts [--mode answers|streams] [--seconds 3] [--rounds 3] [--connections 32] [--warmup 20000] [--gateway URL]
+ * [--proxy URL] [--json]`; both modes without `--mode`. With `--gateway` or `--proxy` a running server is measured instead of one
+ * started here.
  */
 import { parseArgs } from "node:util";
 import { canPin, type Load, Servers } from "./servers.ts";
 
 const { values: options } = parseArgs({
   options: {
+    mode: { type: "string" },
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "32" },
-    warmup: { type: "string", default: "8" },
+    // Requests, not seconds: a slow machine needs longer for as many.
+    warmup: { type: "string", default: "20000" },
     gateway: { type: "string" },
     proxy: { type: "string" },
     json: { type: "boolean", default: false },
@@ -22,8 +25,10 @@ const { values: options } = parseArgs({
 
 await using servers = new Servers();
 
-async function measure(target: string, mode: string, seconds: string): Promise<Load> {
-  const measured = await servers.load(target, mode, options.connections, seconds);
+const longestWarmupS = "60";
+
+async function measure(target: string, mode: string, ...bounds: readonly string[]): Promise<Load> {
+  const measured = await servers.load(target, mode, options.connections, ...bounds);
   const failed = Object.entries(measured.statuses).filter(([status]) => status !== "200");
   if (failed.length > 0 || measured.firstProblem !== undefined)
     throw new Error(`${target} did not answer 200 to all: ${JSON.stringify(measured)}`);
@@ -45,10 +50,10 @@ async function run(): Promise<void> {
   const proxy = options.proxy ?? (await servers.proxy(upstream)).url;
   const gateway = options.gateway ?? (await servers.gateway(upstream)).url;
   const results = [];
-  for (const mode of ["answers", "streams"]) {
+  for (const mode of options.mode === undefined ? ["answers", "streams"] : [options.mode]) {
     // The runtime compiles in the background what it finds hot, on the same core: figures are for a process that has warmed up.
-    await measure(proxy, mode, options.warmup);
-    await measure(gateway, mode, options.warmup);
+    await measure(proxy, mode, longestWarmupS, options.warmup);
+    await measure(gateway, mode, longestWarmupS, options.warmup);
     const proxyRounds: Load[] = [];
     const gatewayRounds: Load[] = [];
     for (let round = 0; round < Number(options.rounds); round++) {
