@@ -1,4 +1,5 @@
 import type { AskFeatures } from "./features.ts";
+import type { Topic } from "./vocabulary.ts";
 
 /** The four complexity dimensions of a routing task, each 0..1; 0.3 is what is assumed when nothing is known. */
 export interface Dimensions {
@@ -24,7 +25,7 @@ const unknown: Dimensions = {
 export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimensions {
   const { topics, characters } = features;
   if (characters === 0) return unknown;
-  const count = topics.count;
+  const count = (topic: Topic) => topics.count(topic);
   const load = loadOf(features);
   const base = 0.06 + 0.4 * load;
   const proof = share(count("proof"), 1);

@@ -96,7 +96,7 @@ const vocabulary = {
 export type Topic = keyof typeof vocabulary;
 export const topics = Object.keys(vocabulary) as readonly Topic[]; // keys of the literal above, nothing else
 
-const placeOf = new Map(topics.map((topic, number) => [topic, number]));
+const placeOf = Object.fromEntries(topics.map((topic, number) => [topic, number])) as { readonly [T in Topic]: number }; // each of them
 
 const entries = topics.flatMap((topic, number) =>
   vocabulary[topic].split(" ").map((entry) => {
@@ -232,57 +232,67 @@ export interface TopicCounts {
 /** Bits by which words already seen are known; a power of two. Scratch, clean between two texts. */
 const seenBits = 4_096;
 const seen = new Uint32Array(seenBits / 32);
-/** What stands for a topic that does not occur; no text that is read has so many words. */
-const nowhere = 0xffff;
+
+/** What was counted in one text. */
+class Counted implements TopicCounts {
+  words = 0;
+  distinctWords = 0;
+  readonly #counts = new Uint16Array(topics.length);
+  readonly #firsts = new Uint16Array(topics.length);
+
+  count(topic: Topic): number {
+    return this.#counts[placeOf[topic]] ?? 0;
+  }
+
+  first(topic: Topic): number {
+    const first = this.#firsts[placeOf[topic]] ?? 0;
+    return first === 0 ? Number.POSITIVE_INFINITY : first - 1;
+  }
+
+  /** The word that has just begun names these topics. */
+  name(named: readonly number[]): void {
+    for (let at = 0; at < named.length; at++) {
+      const place = named[at] ?? 0;
+      this.#counts[place] = (this.#counts[place] ?? 0) + 1;
+      // Counted from one, so that zero stands for a topic that does not occur; no text that is read has so many words.
+      if (this.#firsts[place] === 0) this.#firsts[place] = Math.min(this.words + 1, 0xffff);
+    }
+  }
+
+  /** A word has ended: is it new? Two words in one bit are rare enough at the lengths that are read. */
+  end(hash: number): void {
+    const bit = (hash ^ (hash >>> 15)) & (seenBits - 1);
+    const mask = 1 << (bit & 31);
+    const slot = seen[bit >>> 5] ?? 0;
+    if ((slot & mask) !== 0) return;
+    this.distinctWords++;
+    seen[bit >>> 5] = slot | mask;
+  }
+}
 
 /** Counts the vocabulary's terms in one pass over a text, which the caller keeps short. Longest term wins at each word. */
 export function topicCountsOf(text: string): TopicCounts {
-  const counts = new Uint16Array(topics.length);
-  const firsts = new Uint16Array(topics.length).fill(nowhere);
+  const counted = new Counted();
   seen.fill(0);
-  let words = 0;
-  let distinctWords = 0;
-  let before = 0;
-  let hash = 0;
-  for (let at = 0; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : 32;
-    const kind = classOf[code] ?? 0;
-    if (before !== 0 && (kind !== 1 || before === 2)) {
-      // A word has ended: is it new? Two words in one bit are rare enough at the lengths that are read.
-      const bit = (hash ^ (hash >>> 15)) & (seenBits - 1);
-      const mask = 1 << (bit & 31);
-      const slot = seen[bit >>> 5] ?? 0;
-      if ((slot & mask) === 0) {
-        distinctWords++;
-        seen[bit >>> 5] = slot | mask;
-      }
-      hash = 0;
+  for (let at = 0; at < text.length; ) {
+    const kind = classOf[text.charCodeAt(at)] ?? 0;
+    if (kind === 0) {
+      at++;
+      continue;
     }
-    if (kind !== 0) {
+    const named = longestTerm(text, at);
+    if (named !== undefined) counted.name(named);
+    counted.words++;
+    // The word: one character that is a word by itself, or all letters from here on.
+    let hash = 0;
+    do {
+      const code = text.charCodeAt(at++);
       const letter = code >= 65 && code <= 90 ? code + 32 : code;
       hash = Math.imul(hash ^ letter, 0x01000193) + letter;
-    }
-    if (kind !== 0 && (kind === 2 || before !== 1)) {
-      const found = longestTerm(text, at);
-      if (found !== undefined) {
-        for (const number of found) {
-          counts[number] = (counts[number] ?? 0) + 1;
-          if (firsts[number] === nowhere) firsts[number] = Math.min(words, nowhere - 1);
-        }
-      }
-      words++;
-    }
-    before = kind;
+    } while (kind === 1 && at < text.length && classOf[text.charCodeAt(at)] === 1);
+    counted.end(hash);
   }
-  return {
-    words,
-    distinctWords,
-    count: (topic) => counts[placeOf.get(topic) ?? 0] ?? 0,
-    first: (topic) => {
-      const first = firsts[placeOf.get(topic) ?? 0] ?? nowhere;
-      return first === nowhere ? Number.POSITIVE_INFINITY : first;
-    },
-  };
+  return counted;
 }
 
 /** Topics of the longest term that starts at a word's beginning. */
