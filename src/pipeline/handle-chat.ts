@@ -34,9 +34,8 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   const story = new Story(request, ports.newId(), ports.clock, ports.record);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
 
-  // Large bodies are examined in slices, so that other requests are not held up.
-  const redacted =
-    request.bodyBytes > largeBytes ? await examineSliced(request, configuration) : examine(request, configuration);
+  const examined = examine(request, configuration);
+  const redacted = examined instanceof Promise ? await examined : examined;
   if (redacted === undefined) return gateFailed();
   const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
@@ -78,18 +77,14 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
 const largeBytes = 1_000_000;
 
 /** Takes every credential out of what the upstream would read; undefined when that failed, and then nothing may be sent. */
-function examine({ body }: ChatRequest, { privacy }: Configuration): RedactedBody | undefined {
+function examine(
+  { body, bodyBytes }: ChatRequest,
+  { privacy }: Configuration,
+): RedactedBody | undefined | Promise<RedactedBody | undefined> {
+  // Large bodies are examined in slices, so that other requests are not held up.
+  if (bodyBytes > largeBytes) return privacy.redactBodyAsync(body).catch(() => undefined);
   try {
     return privacy.redactBody(body);
-  } catch {
-    // The error might quote the text; that it failed is all that may be known.
-    return undefined;
-  }
-}
-
-async function examineSliced({ body }: ChatRequest, { privacy }: Configuration): Promise<RedactedBody | undefined> {
-  try {
-    return await privacy.redactBodyAsync(body);
   } catch {
     return undefined;
   }

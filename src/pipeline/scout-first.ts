@@ -1,3 +1,4 @@
+import { LightAborter } from "#domain/abort.ts";
 import { holdOf } from "#pipeline/decide/budget.ts";
 import { type ScoutVerdict, scoutBody, verdictIn } from "#pipeline/execute/ask-scout.ts";
 import { closeAnswered } from "#pipeline/execute/attempt.ts";
@@ -28,7 +29,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
     choices: 1,
   };
   // The scout's own end: the caller's leaving or the scout's time, whichever comes first.
-  const scout = new AbortController();
+  const scout = new LightAborter();
   const onLeave = () => scout.abort();
   caller.signal.addEventListener("abort", onLeave, { once: true });
   const cancelTimer = ports.timers.after(rules.timeout_ms, onLeave);

@@ -20,7 +20,7 @@ export function statusOf(failure: UpstreamFailure): (typeof statuses)[FailureKin
   return statuses[failure.kind];
 }
 
-/** One sentence for `detail`: what failed, and the upstream's own words where it had any. its message is redacted already. */
+/** One sentence for `detail`: what failed, and the upstream's own words, redacted already, where it had any. */
 export function detailOf(failure: UpstreamFailure): string {
   const words = failure.message === "" ? "" : `: ${failure.message}`;
   switch (failure.kind) {
