@@ -2,7 +2,7 @@
  * Requests a second, p50 and p99 of the gateway beside the barest proxy this runtime allows: same core, same run, rounds in
  * turn, so that a busy machine slows both. The load generator and an upstream without latency share the other core.
  *
- * `bun bench/throughput.ts [--mode answers|streams] [--seconds 3] [--rounds 3] [--connections 32] [--warmup 20000] [--gateway URL]
+ * `bun bench/throughput.ts [--mode answers|streams] [--seconds 1] [--rounds 15] [--connections 32] [--warmup 20000] [--gateway URL]
  * [--proxy URL] [--json]`; both modes without `--mode`. With `--gateway` or `--proxy` a running server is measured instead of one
  * started here.
  */
@@ -12,8 +12,8 @@ import { canPin, type Load, Servers } from "./servers.ts";
 const { values: options } = parseArgs({
   options: {
     mode: { type: "string" },
-    seconds: { type: "string", default: "3" },
-    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "1" },
+    rounds: { type: "string", default: "15" },
     connections: { type: "string", default: "32" },
     // Requests, not seconds: a slow machine needs longer for as many.
     warmup: { type: "string", default: "20000" },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { nanoUsd } from "#domain/money.ts";
 import type { RequestRecord } from "#records/record.ts";
 import {
@@ -82,6 +83,23 @@ function capture(options: Partial<LogOptions> = {}) {
 }
 
 describe("the log", () => {
+  test("tells the time of each line to the millisecond, in whatever order they come", () => {
+    const times = fc.double({ min: 0, max: 4e12, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(times, times.map(Math.floor), fc.integer({ min: 1_763_000_000_000, max: 1_763_000_003_000 })),
+          { maxLength: 8 },
+        ),
+        (all) => {
+          const { log, events } = capture();
+          for (const atMs of all) log("gateway_stopped", { uptime_s: 1 }, atMs);
+          expect(events().map(({ time }) => time)).toEqual(all.map((atMs) => new Date(atMs).toISOString()));
+        },
+      ),
+    );
+  });
+
   test("is one line of JSON for each request, with its decision, cost and timings", () => {
     const { log, events, lines } = capture({ nodeId: "node-1" });
     log("request_finished", requestFields(record));

@@ -77,6 +77,25 @@ describe("US dollars as text", () => {
     );
   });
 
+  test("a number is what its shortest text is, however it is counted", () => {
+    const usd = fc.oneof(
+      fc.double({ min: 0, noNaN: true }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.maxSafeNat().map((nano) => nano / 1e9),
+      fc.nat(1_000_000).map((nano) => nano / 1e9),
+      fc
+        .tuple(fc.nat(1_000), fc.integer({ min: 0, max: 12 }))
+        .map(([digits, places]) => Number(`${digits}e-${places}`)),
+      fc.constantFrom(0, -0, Number.MIN_VALUE, 1e-9, 5e-10, 999_999.999_999_999, 1e6, 1e15, 2 ** 53),
+    );
+    fc.assert(
+      fc.property(usd, fc.constantFrom("up" as const, "down" as const), (value, rounding) => {
+        expect(usdToNano(value, rounding)).toEqual(parseUsd(String(value), rounding));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
   test("a number that is no amount is not guessed at", () => {
     for (const value of [-0.01, Number.NaN, Number.POSITIVE_INFINITY, 1e12]) expect(usdToNano(value)).toBeUndefined();
   });

@@ -47,8 +47,15 @@ export function parseUsd(text: string, rounding: "up" | "down" = "up"): NanoUsd 
   return safe(Number(kept) + roundUp);
 }
 
-/** A number in US dollars (as YAML and JSON give it) to nano-dollars, by way of its shortest decimal text. */
+/**
+ * A number in US dollars (as YAML and JSON give it) to nano-dollars, by way of its shortest decimal text.
+ *
+ * Mostly the text need not be made: if the nearest whole number of nano-dollars, of at most 15 digits, stands for the same
+ * float, it is that text, because two decimals of 15 digits are never the same float.
+ */
 export function usdToNano(usd: number, rounding: "up" | "down" = "up"): NanoUsd | undefined {
+  const nearest = Math.round(usd * nanoPerUsd);
+  if (nearest > 0 && nearest < 1e15 && nearest / nanoPerUsd === usd) return safe(nearest);
   return Number.isFinite(usd) && usd >= 0 ? parseUsd(String(usd), rounding) : undefined;
 }
 

@@ -161,10 +161,23 @@ type Line = (event: LogEvent, fields: object, atMs: number) => string;
 function jsonLines({ nodeId }: LogOptions): Line {
   const node = nodeId === undefined ? "" : `"node":${JSON.stringify(logId(nodeId))},`;
   return (event, fields, atMs) => {
-    const head = `{"level":"${levels[event]}",${node}"event":"${event}","time":"${new Date(atMs).toISOString()}"`;
+    const head = `{"level":"${levels[event]}",${node}"event":"${event}","time":"${isoTime(atMs)}"`;
     const rest = JSON.stringify(fields);
     return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
   };
+}
+
+let lastSecond = Number.NaN;
+let textOfLastSecond = "";
+
+/** As `toISOString` has it; the text of a second is made once, not for each of its lines. */
+function isoTime(atMs: number): string {
+  const second = Math.floor(atMs / 1_000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    textOfLastSecond = new Date(second * 1_000).toISOString().slice(0, -4);
+  }
+  return `${textOfLastSecond}${String(Math.floor(atMs - second * 1_000)).padStart(3, "0")}Z`;
 }
 
 function prettyLines({ destination }: LogOptions): Line {

@@ -56,6 +56,18 @@ function checkNames(text: string, start: number): void {
   }
 }
 
+/** Where the line of a header begins, by its name: the headers that anybody here asks for. */
+const marks = {
+  connection: "\nconnection:",
+  "content-encoding": "\ncontent-encoding:",
+  "content-length": "\ncontent-length:",
+  "content-type": "\ncontent-type:",
+  "retry-after": "\nretry-after:",
+  "retry-after-ms": "\nretry-after-ms:",
+  "transfer-encoding": "\ntransfer-encoding:",
+};
+export type HeaderName = keyof typeof marks;
+
 /**
  * Headers that are looked for where they stand: of the dozen that an answer has, two or three are ever asked for, and
  * cutting all of them out costs more than all the rest of reading it.
@@ -70,9 +82,9 @@ export class HeaderFields {
     this.#lowerCase = text.toLowerCase();
   }
 
-  /** The value of a header, by its name in lower case; lines of the same name are joined with ", ". */
-  get(name: string): string | undefined {
-    const mark = `\n${name}:`;
+  /** The value of a header; lines of the same name are joined with ", ". */
+  get(name: HeaderName): string | undefined {
+    const mark = marks[name];
     let value: string | undefined;
     for (let at = this.#lowerCase.indexOf(mark); at >= 0; at = this.#lowerCase.indexOf(mark, at + 1)) {
       const from = at + mark.length;
