@@ -86,6 +86,7 @@ function examine(
   try {
     return privacy.redactBody(body);
   } catch {
+    // The error might quote the text; that it failed is all that may be known.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { ConnectionError } from "./http1/connection-error.ts";
+import { ConnectionError, codeOf } from "./http1/connection-error.ts";
 import { HttpSyntaxError } from "./http1/response-head.ts";
 import type { UpstreamFailure } from "./upstream.ts";
 
@@ -125,9 +125,4 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
     message: `the upstream's answer cannot be read (${code || "no error code"})`,
     dispatched: true,
   };
-}
-
-function codeOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
-  return typeof code === "string" ? code : "";
 }

@@ -15,3 +15,9 @@ export class ConnectionError extends Error {
     this.sent = sent;
   }
 }
+
+/** What an error, whoever threw it, calls itself; empty when it does not say. */
+export function codeOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
+  return typeof code === "string" ? code : "";
+}

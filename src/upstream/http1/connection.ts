@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
-import { ConnectionError } from "./connection-error.ts";
+import { ConnectionError, codeOf } from "./connection-error.ts";
 import type { Carrier, Exchange } from "./exchange.ts";
 import { HttpSyntaxError } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
@@ -28,7 +28,6 @@ export class Connection implements Carrier {
   #tunnelled = false;
   #gone = false;
   #lostWith = "CLOSED";
-  #paused = false;
   #served = 0;
   #exchange: Exchange | undefined;
   #parser = new ResponseParser();
@@ -87,12 +86,10 @@ export class Connection implements Carrier {
   }
 
   pause(): void {
-    this.#paused = true;
     this.#socket?.pause();
   }
 
   resume(): void {
-    this.#paused = false;
     this.#socket?.resume();
   }
 
@@ -222,7 +219,6 @@ export class Connection implements Carrier {
   #finish(exchange: Exchange): void {
     const again = this.#keep && this.#parser.keepsOpen && this.#unsent === undefined;
     this.#exchange = undefined;
-    if (this.#paused) this.resume();
     exchange.end();
     if (again) this.#keeper.idle(this);
     else this.close();
@@ -273,9 +269,4 @@ function tlsOptions(hostname: string): Bun.TLSOptions {
 function wrongIdentity(hostname: string, socket: Socket): Error | undefined {
   // biome-ignore lint/suspicious/noExplicitAny: the runtime's type of a certificate is not Node's, its value is.
   return checkServerIdentity(hostname, socket.getPeerCertificate() as any);
-}
-
-function codeOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
-  return typeof code === "string" ? code : "";
 }

@@ -125,6 +125,8 @@ export class Exchange implements TextReader {
     const rest = this.#decoder.end();
     if (rest !== "") this.#offer(rest);
     this.#complete = true;
+    // The connection goes on to other requests, whether or not this body has been read.
+    if (this.#paused) this.#carrier?.resume();
     this.#carrier = undefined;
     const waiting = this.#waiting;
     this.#waiting = undefined;
