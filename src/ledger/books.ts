@@ -595,3 +595,15 @@ function repeats(row: ReservationRow, event: CloseEvent): boolean {
 function describe(event: CloseEvent): string {
   return event.to === "settled" ? `settled at ${event.actual}` : event.to;
 }
+
+/** The reservation that an operation is about. */
+export function idOf(operation: Operation): ReservationId {
+  switch (operation.kind) {
+    case "reserve":
+      return operation.reservation.id;
+    case "resolve":
+      return operation.resolution.id;
+    default:
+      return operation.id;
+  }
+}

@@ -20,6 +20,7 @@ import {
   emptyAccount,
   expiryGraceMs,
   goalAccountOf,
+  idOf,
   isOpen,
   type NodeIdentity,
   nodeSilentMs,
@@ -606,17 +607,6 @@ function isSameAccount(one: AccountRow | undefined, other: AccountRow | undefine
     one.hard === other.hard &&
     one.ownHard === other.ownHard
   );
-}
-
-function idOf(operation: Batch["operations"][number]): ReservationId {
-  switch (operation.kind) {
-    case "reserve":
-      return operation.reservation.id;
-    case "resolve":
-      return operation.resolution.id;
-    default:
-      return operation.id;
-  }
 }
 
 function isEmpty({ accounts, inserted, updated, entries }: Changes): boolean {

@@ -11,10 +11,10 @@ import {
   type EntryRow,
   emptyAccount,
   expiryGraceMs,
+  idOf,
   isOpen,
   type NodeIdentity,
   nodeSilentMs,
-  type Operation,
   type ReservationRow,
 } from "./books.ts";
 import type { ReservationId } from "./ledger.ts";
@@ -399,10 +399,6 @@ function prepare(db: Database) {
          AND NOT EXISTS (SELECT 1 FROM reservation r WHERE r.node_id = node.id AND r.closed_ms IS NULL)`,
     ),
   };
-}
-
-function idOf(operation: Exclude<Operation, { kind: "reserve" }>): ReservationId {
-  return operation.kind === "resolve" ? operation.resolution.id : operation.id;
 }
 
 /** Writes rows, given as their values one after the other: several in one statement cost half as much each. */
