@@ -191,6 +191,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       version: pkg.version,
       demo: settings.upstream.kind === "demo",
       maxRequestBytes: settings.maxRequestBytes,
+      allowedHosts: settings.allowedHosts,
       auth: () => ({
         minTokenLength: settings.authMinTokenLength,
         ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),

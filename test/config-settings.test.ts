@@ -68,6 +68,33 @@ describe("settings", () => {
     expect(warnings.join("\n")).toContain("DATABASE_ULR is no setting of the gateway; did you mean DATABASE_URL?");
   });
 
+  test.each(["0.0.0.0", "::", "192.168.0.1", "gateway.example"])("warns that HOST=%s lets every token in", (HOST) => {
+    expect(settingsOf({ HOST }).warnings).toEqual([expect.stringContaining("AUTH_KEYS_FILE")]);
+    expect(settingsOf({ HOST, AUTH_KEYS_FILE: "keys" }).warnings).toEqual([]);
+  });
+
+  test.each(["127.0.0.2", "::1", "LOCALHOST", "::ffff:127.0.0.1"])("does not warn of HOST=%s", (HOST) => {
+    expect(settingsOf({ HOST }).warnings).toEqual([]);
+  });
+
+  test("warns of prompts that travel unencrypted, also without a key", () => {
+    const { warnings } = settingsOf({ UPSTREAM_BASE_URL: "http://models.example.com/v1" });
+    expect(warnings.filter((warning) => warning.includes("unencrypted"))).toHaveLength(1);
+    expect(settingsOf({ UPSTREAM_BASE_URL: "http://127.0.0.2:11434/v1" }).warnings.join()).not.toContain("unencrypted");
+  });
+
+  test("further host names are read in one spelling", () => {
+    const { allowedHosts } = settingsOf({ ALLOWED_HOSTS: " Gateway.example. ,fd00::1,gateway.example" }).settings;
+    expect(allowedHosts).toEqual(["gateway.example", "[fd00::1]"]);
+  });
+
+  test.each(["gateway.example:8080", "https://gateway.example", "a,,b", "*.example", "a b", ","])(
+    "ALLOWED_HOSTS=%j is refused",
+    (ALLOWED_HOSTS) => {
+      expect(problemsOf({ ALLOWED_HOSTS }).map(({ path }) => path)).toEqual(["ALLOWED_HOSTS"]);
+    },
+  );
+
   test("names every problem at once", () => {
     const problems = problemsOf({
       PORT: "80x",

@@ -10,6 +10,7 @@ import { errorResponse, type HttpError } from "./errors.ts";
 import { healthReport } from "./health-endpoint.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi.ts";
+import { originCheck } from "./origin-check.ts";
 import { readBody } from "./read-body.ts";
 import { requestIdOf } from "./request-id.ts";
 import { parseDecisionRequest } from "./route-decision.ts";
@@ -23,6 +24,8 @@ export interface ServerOptions {
   /** Marks every answer as coming from a simulated upstream. */
   readonly demo: boolean;
   readonly maxRequestBytes: number;
+  /** Names beside the loopback ones under which a gateway on loopback may be called. */
+  readonly allowedHosts: readonly string[];
   readonly auth: () => AuthRules;
   readonly ports: Ports;
   readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string }>;
@@ -57,6 +60,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const startedMs = ports.clock.monotonic();
   let draining = false;
   let openApi: string | undefined;
+  const originProblem = originCheck(options);
 
   const json = (body: unknown, common: Record<string, string>, status = 200): Response =>
     new Response(JSON.stringify(body), { status, headers: { ...common, "content-type": "application/json" } });
@@ -172,7 +176,9 @@ export function startServer(options: ServerOptions): HttpServer {
       if (options.demo) common["x-smart-gateway-demo"] = "true";
       let response: Response;
       try {
-        response = await handler(request, requestId, common);
+        const foreign = originProblem(request.headers);
+        response =
+          foreign === undefined ? await handler(request, requestId, common) : errorResponse(foreign, request, common);
       } catch (error) {
         options.crashed(error, requestId);
         response = errorResponse(
@@ -249,7 +255,8 @@ const routeNames: Readonly<Record<string, Route>> = {
 const modelsCreated = 1_787_443_200;
 
 function nowhere(request: Request, table: Readonly<Record<string, Readonly<Record<string, Handler>>>>): HttpError {
-  const path = new URL(request.url).pathname;
+  // Without a `Host` (HTTP/1.0) there is only a path.
+  const path = URL.parse(request.url, "http://gateway")?.pathname ?? "";
   const methods = Object.hasOwn(table, path) ? table[path] : undefined;
   if (methods === undefined) {
     return {

@@ -1,5 +1,6 @@
 import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
+import { canonicalHost, isLoopback } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
 
@@ -8,6 +9,8 @@ export interface Settings {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Names beside the loopback ones under which the gateway may be called, in the spelling of URLs. */
+  readonly allowedHosts: readonly string[];
   /** `demo`: the built-in simulator, because no upstream is configured. */
   readonly upstream:
     | { readonly kind: "demo" }
@@ -67,6 +70,17 @@ const httpUrl = z.string().transform((text, context) => {
   return text.replace(/\/+$/, "");
 });
 
+const mostHosts = 100;
+
+const hostNames = z.string().transform((text, context) => {
+  const names = text.split(",").map((name) => name.trim());
+  const hosts = names.flatMap((name) => canonicalHost(name) ?? []);
+  if (hosts.length === names.length && hosts.length <= mostHosts) return [...new Set(hosts)];
+  const message = `must be at most ${mostHosts} host names or addresses without scheme, port or wildcard, comma-separated`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
 const databaseUrl = z
   .string()
   .refine(
@@ -85,6 +99,12 @@ export const settingsTable = {
     schema: whole(0, 65_535),
     fallback: "8080",
     about: "Listen port; `0` takes any free port, printed on start.",
+  },
+  ALLOWED_HOSTS: {
+    schema: hostNames,
+    fallback: "",
+    about:
+      "Further names in the `Host` header that a gateway on loopback answers to, comma-separated, without ports; beside `localhost`, `127.0.0.1` and `[::1]`. All others get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
   },
   UPSTREAM_BASE_URL: {
     schema: httpUrl,
@@ -196,9 +216,11 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   const registryPath = read("MODEL_REGISTRY_PATH");
   const authKeysFile = read("AUTH_KEYS_FILE");
   const dashboardToken = read("DASHBOARD_TOKEN");
+  const allowedHosts = read("ALLOWED_HOSTS");
   const values = {
     host: read("HOST"),
     port: read("PORT"),
+    allowedHosts: allowedHosts ?? noHosts,
     databaseUrl: read("DATABASE_URL"),
     authMinTokenLength: read("AUTH_MIN_TOKEN_LENGTH"),
     maxRequestBytes: read("MAX_REQUEST_BYTES"),
@@ -242,20 +264,22 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   return { kind: "ok", settings, warnings: warningsOf(settings, env) };
 }
 
+const noHosts: readonly string[] = [];
+
 function warningsOf(settings: Settings, env: Readonly<Record<string, string | undefined>>): string[] {
   const warnings: string[] = [];
   const { upstream } = settings;
-  const local = ["127.0.0.1", "localhost", "::1", "[::1]"];
   if (upstream.kind === "aggregator" && upstream.apiKey === undefined) {
     warnings.push("UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: requests go upstream without credentials.");
   }
-  if (upstream.kind === "aggregator" && upstream.apiKey !== undefined) {
+  if (upstream.kind === "aggregator") {
     const url = URL.parse(upstream.baseUrl);
-    if (url?.protocol === "http:" && !local.includes(url.hostname)) {
-      warnings.push("UPSTREAM_BASE_URL is plain http: the key and every prompt travel unencrypted. Use https.");
+    if (url?.protocol === "http:" && !isLoopback(url.hostname)) {
+      const what = upstream.apiKey === undefined ? "every prompt travels" : "the key and every prompt travel";
+      warnings.push(`UPSTREAM_BASE_URL is plain http: ${what} unencrypted. Use https.`);
     }
   }
-  if (!local.includes(settings.host) && settings.authKeysFile === undefined) {
+  if (!isLoopback(settings.host) && settings.authKeysFile === undefined) {
     warnings.push(
       `HOST=${settings.host} listens beyond this machine, and without AUTH_KEYS_FILE any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
     );
