@@ -10,7 +10,7 @@ import { type HttpServer, startServer } from "#http/server.ts";
 import { loadSampler, readText, shedReason } from "#http/shedding.ts";
 import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task-memory.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { isObject } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import { asksForHighReasoning } from "#pipeline/assess/reasoning-marker.ts";
+import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import { inputBoundOf } from "#pipeline/settle/hold.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";

@@ -2,7 +2,7 @@ import type { Aborter } from "#domain/abort.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import { holdFor } from "#domain/tokens.ts";
-import { taskKeyOf } from "#pipeline/assess/task-memory.ts";
+import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
 import { holdOf, outputBoundOf, showHardCap } from "#pipeline/decide/budget.ts";
 import { fallbacksFor } from "#pipeline/decide/health.ts";
 import { AnswerStream, type StreamEnd } from "#pipeline/execute/answer-stream.ts";

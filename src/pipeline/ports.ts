@@ -3,7 +3,7 @@ import type { NanoUsd } from "#domain/money.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger } from "#ledger/ledger.ts";
-import type { TaskMemory } from "#pipeline/assess/task-memory.ts";
+import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";

@@ -2,15 +2,15 @@ import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Policy } from "#policy/schema.ts";
-import { conversationOf } from "./conversation.ts";
-import { dimensionsOf } from "./dimensions.ts";
-import { featuresOf } from "./features.ts";
-import { kindOf } from "./kind.ts";
-import { loopSignalsOf } from "./loop-signals.ts";
-import { repoContextIn } from "./repo-context.ts";
-import { riskOf } from "./risk.ts";
-import { runtimeOf } from "./runtime.ts";
-import { type TaskMemory, taskKeyOf } from "./task-memory.ts";
+import { dimensionsOf } from "./ask/dimensions.ts";
+import { featuresOf } from "./ask/features.ts";
+import { kindOf } from "./ask/kind.ts";
+import { riskOf } from "./ask/risk.ts";
+import { conversationOf } from "./envelope/conversation.ts";
+import { repoContextIn } from "./envelope/repo-context.ts";
+import { runSignalsOf } from "./run-signals/run-signals.ts";
+import { runtimeOf } from "./task/runtime.ts";
+import { type TaskMemory, taskKeyOf } from "./task/task-memory.ts";
 
 /** A chat request as the policy sees it. */
 export interface Assessment {
@@ -46,8 +46,8 @@ export function assess(
   const key = taskKeyOf(said);
   const { runtime, after } = runtimeOf({
     reported: said,
-    loop: loopSignalsOf(conversation),
-    inLoop: conversation.inLoop,
+    loop: runSignalsOf(conversation),
+    inLoop: conversation.inRun,
     ask: conversation.ask,
     before: key === undefined ? undefined : memory.recall(key, now),
   });

@@ -2,7 +2,7 @@ import type { ChatMessage, ChatRequest, GatewayFields, JsonObject } from "#domai
 import type { Alias } from "#domain/routing.ts";
 import { Policy } from "#policy/schema.ts";
 import { type Assessment, assess } from "./assess.ts";
-import { inMemoryTaskMemory, type TaskMemory } from "./task-memory.ts";
+import { inMemoryTaskMemory, type TaskMemory } from "./task/task-memory.ts";
 
 /** What the tests of this folder send. Everything has a default, so that a test says only what it is about. */
 export interface Sent {

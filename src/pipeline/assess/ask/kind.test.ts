@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { levels, type TaskKind } from "#domain/routing.ts";
-import { type Row, routingDev } from "../../../bench/routing-dev.ts";
-import { assessed } from "./fixtures.ts";
+import { assessed } from "#pipeline/assess/fixtures.ts";
+import { type Row, routingDev } from "../../../../bench/routing-dev.ts";
 
 const task = (ask: string) => assessed({ ask }).task;
 const guarded: readonly TaskKind[] = ["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { assessed } from "./fixtures.ts";
+import { assessed } from "#pipeline/assess/fixtures.ts";
 import { withoutHarness } from "./harness.ts";
 
 const ask = "Rename foo to bar.";

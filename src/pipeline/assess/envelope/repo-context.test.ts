@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { assessed, type Sent, step } from "./fixtures.ts";
+import { assessed, type Sent, step } from "#pipeline/assess/fixtures.ts";
 
 const present = (sent: Sent) => assessed(sent).task.repo_context_present;
 const user = (content: string) => ({ role: "user", content });

@@ -38,7 +38,7 @@ export interface Conversation {
   /** The newest of their results, oldest first. */
   readonly results: readonly ToolResult[];
   /** Whether the model is in the middle of an agent loop: the newest message is a tool's answer. */
-  readonly inLoop: boolean;
+  readonly inRun: boolean;
   /** Beginning of the system prompt. */
   readonly system: string;
   /** Names of the tools offered. */
@@ -78,7 +78,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
       call,
       text: withoutResultLine(windowOf(textOf(content), resultHead, resultTail)),
     })),
-    inLoop: answers.length > 0,
+    inRun: answers.length > 0,
     system: windowOf(systemTextOf(messages), 3_000, 0),
     tools: toolNames(body["tools"], body["functions"]),
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { assessed, newMemory, step } from "./fixtures.ts";
+import { assessed, newMemory, step } from "#pipeline/assess/fixtures.ts";
 import { taskKeyOf } from "./task-memory.ts";
 
 const ask = { role: "user", content: "Make the retry test pass." };

@@ -1,4 +1,4 @@
-import { windowOf } from "./text-window.ts";
+import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import { isDense, type TopicCounts, topicCountsOf } from "./vocabulary.ts";
 
 /** What an ask looks like, measured once and read by every inference. */

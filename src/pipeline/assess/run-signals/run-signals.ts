@@ -1,8 +1,8 @@
-import type { Conversation, ToolCall, ToolResult } from "./conversation.ts";
+import type { Conversation, ToolCall, ToolResult } from "#pipeline/assess/envelope/conversation.ts";
 import { changesFiles, runsThings } from "./tools.ts";
 
 /** How the loop has gone since the ask. */
-export interface LoopSignals {
+export interface RunSignals {
   readonly toolDepth: number;
   /** Distinct files that edit-like calls named. */
   readonly filesTouched: number;
@@ -17,7 +17,7 @@ export interface LoopSignals {
 /** An error counts as unsolved while it stands among this many newest results. */
 const stillFresh = 4;
 
-export function loopSignalsOf(conversation: Conversation): LoopSignals {
+export function runSignalsOf(conversation: Conversation): RunSignals {
   const { calls, results } = conversation;
   const errors = results.map(errorIn);
   const newest = errors.findLastIndex((error) => error !== undefined);

@@ -1,12 +1,12 @@
 import type { GatewayFields } from "#domain/chat.ts";
 import type { RuntimeState } from "#domain/routing.ts";
-import { fnv1a, type LoopSignals } from "./loop-signals.ts";
+import { fnv1a, type RunSignals } from "#pipeline/assess/run-signals/run-signals.ts";
 import { newTask, type RememberedTask } from "./task-memory.ts";
 
 /** What is known of the task when a request comes in. */
 export interface Progress {
   readonly reported: Pick<GatewayFields, "failureClass" | "sameErrorCount">;
-  readonly loop: LoopSignals;
+  readonly loop: RunSignals;
   /** Whether the request is a turn of an agent loop, and not a new ask. */
   readonly inLoop: boolean;
   readonly ask: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { assessed, step } from "./fixtures.ts";
+import { assessed, step } from "#pipeline/assess/fixtures.ts";
 
 const ask = { role: "user", content: "Make the retry test pass." };
 const runtime = (...messages: JsonObject[]) => assessed({ messages: [ask, ...messages] }).runtime;

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "#domain/chat.ts";
+import { worksInRepository } from "#pipeline/assess/run-signals/tools.ts";
 import type { Conversation } from "./conversation.ts";
 import { textOf } from "./text-window.ts";
-import { worksInRepository } from "./tools.ts";
 
 /** Messages looked at for diffs, newest first, and characters of each. */
 const messagesSearched = 32;
