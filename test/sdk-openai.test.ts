@@ -81,10 +81,13 @@ test("the stream helper runs tools to the final answer", async () => {
   expect(answer).toContain("18 degrees");
 });
 
-test("the stream helper gives the whole completion, reasoning folded in", async () => {
+test("the stream helper gives the whole completion, its reasoning apart from its content", async () => {
   const stream = openai.chat.completions.stream({ ...hello, model: "smart-router-pro" });
   const completion = await stream.finalChatCompletion();
-  expect(completion.choices[0]?.message.content).toContain("thinking");
+  const message: { content: string | null; reasoning?: string } | undefined = completion.choices[0]?.message;
+  expect(message?.reasoning).toContain("thinking");
+  expect(message?.content).toContain("[simulated]");
+  expect(message?.content).not.toContain("thinking");
   expect(completion.choices[0]?.finish_reason).toBe("stop");
 });
 

@@ -25,6 +25,7 @@ function answer(pieces: readonly string[], shortcut: boolean, options: Partial<S
     model: "vendor/model",
     identity: { id: "chatcmpl-own", created: 7 },
     wantsUsage: false,
+    reasoning: "field",
     maxHeldCharacters: 20,
     ...options,
   });
@@ -72,6 +73,7 @@ describe("a chunk that is like those before it", () => {
     content.map((text) => event({ content: text }, { id: null })),
     content.map((text) => event({ content: text, reasoning: "hm " })),
     content.map((text) => event({ content: "", reasoning: text })),
+    content.map((text) => event({ reasoning_content: text, reasoning_details: [{ type: "reasoning.text", text }] })),
     content.map((text) => event({ content: text }, {}, { index: 1 })),
     content.map((text) => event({ content: text }, { usage: { prompt_tokens: 1, completion_tokens: 2 } })),
     fc.constantFrom(
@@ -91,11 +93,13 @@ describe("a chunk that is like those before it", () => {
         fc.array(fc.nat(), { maxLength: 6 }),
         fc.boolean(),
         fc.constantFrom(0, 20),
-        (events, cuts, restoring, maxHeldCharacters) => {
+        fc.constantFrom("field", "content", "live"),
+        fc.boolean(),
+        (events, cuts, restoring, maxHeldCharacters, reasoning, wantsUsage) => {
           const text = events.join("");
           const at = [0, ...cuts.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
           const pieces = at.slice(1).map((to, index) => text.slice(at[index], to));
-          const options = { maxHeldCharacters, ...(restoring ? { restorer: doubling } : {}) };
+          const options = { maxHeldCharacters, reasoning, wantsUsage, ...(restoring ? { restorer: doubling } : {}) };
           const quick = answer(pieces, true, options);
           const plain = answer(pieces, false, options);
           expect(quick.events).toEqual(plain.events);

@@ -1,4 +1,5 @@
 import type { Aborter } from "#domain/abort.ts";
+import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import { holdFor } from "#domain/tokens.ts";
@@ -16,7 +17,7 @@ import {
 import { type Execution, execute, type Order, safe } from "#pipeline/execute/execute.ts";
 import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
-import { type Identity, StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
+import { type Identity, type ReasoningMode, StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
 import type { Story } from "#pipeline/settle/story.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { type Route, retryAfterOf } from "./decide-by-the-books.ts";
@@ -119,6 +120,7 @@ class LateStream implements CallerStream {
       model: this.#model,
       identity: this.#identity,
       wantsUsage: false,
+      reasoning: "field",
       maxHeldCharacters: 0,
     });
     this.cancel();
@@ -210,6 +212,7 @@ function streamOf(
     model: attempt.model.upstreamId,
     identity: identityOf(head, ports),
     wantsUsage: request.wantsUsage,
+    reasoning: reasoningModeOf(request.body, configuration),
     maxHeldCharacters: configuration.policy.stream.max_event_bytes,
     ...(restorer === undefined ? {} : { restorer }),
   });
@@ -218,6 +221,12 @@ function streamOf(
     shaper,
     ...endingOf(attempt, firstTokenMs, rest, caller, ports),
   });
+}
+
+/** Text in front of an answer that is to have a format would break the format. */
+function reasoningModeOf({ response_format }: JsonObject, { policy }: Configuration): ReasoningMode {
+  const mode = policy.stream.reasoning;
+  return mode === "content" && response_format != null ? "field" : mode;
 }
 
 /** How a stream ends; made apart from where the journey is in reach, because a function keeps alive all it could reach. */

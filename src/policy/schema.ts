@@ -127,6 +127,12 @@ const Upstream = section({
 }).describe("How the aggregator is called.");
 
 const Stream = section({
+  reasoning: z
+    .enum(["field", "content", "live"])
+    .default("field")
+    .describe(
+      "Reasoning before a stream's first content: field = held back and sent as that delta's `reasoning`; content = put in front of its text, a blank line between (never with a response_format); live = passed on as it comes.",
+    ),
   keepalive_ms: ms.default(10_000).describe("A comment goes to the caller after this long without an event."),
   write_stall_ms: ms.default(30_000).describe("A caller that reads nothing for this long is cut off."),
   max_buffered_bytes: z

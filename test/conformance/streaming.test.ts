@@ -66,6 +66,34 @@ describe("the shape of a stream", () => {
     expect(finishReasonsOf(chunks)).toEqual(["stop"]);
   });
 
+  const bill = { input: 10, output: 5, costUsd: 0.00001 };
+  const beside = (choice: JsonObject | null | undefined) => {
+    const { choices: _, ...rest } = usageChunk(bill);
+    if (choice === undefined) return rest;
+    return { ...rest, choices: choice === null ? null : [{ index: 0, ...choice }] };
+  };
+  const placesOfUsage: [name: string, events: JsonObject[]][] = [
+    [
+      "with a choice after the finish",
+      [stop, beside({ delta: { role: "assistant", content: "" }, finish_reason: null })],
+    ],
+    ["on the finish chunk", [beside({ delta: {}, finish_reason: "stop" })]],
+    ["on a chunk whose choices are null", [stop, beside(null)]],
+    ["on a chunk that has no choices at all", [stop, beside(undefined)]],
+  ];
+  for (const [name, events] of placesOfUsage) {
+    test(`usage ${name} reaches callers who asked, without choices, and settles the call`, async () => {
+      await using own = await start();
+      own.upstream.next(streams({ events: [say("a"), ...events] }));
+      const asked = { stream: true, stream_options: { include_usage: true } };
+      const { chunks } = await readStream(await own.chat(asked));
+      const told = chunks.filter((event) => event.usage != null);
+      expect(told).toMatchObject([{ choices: [], usage: { total_tokens: 15, cost: bill.costUsd } }]);
+      expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+      expect((await own.books()).spent).toBe(10_000);
+    });
+  }
+
   test("upstream comments are dropped", async () => {
     const read = await streamed([": OPENROUTER PROCESSING\n\n", say("a"), ": again\n\n", stop]);
     expect(read.comments).toEqual([]);
@@ -119,7 +147,7 @@ describe("reasoning", () => {
       reasoning_details: [{ type: "reasoning.text", text: reasoning }],
     });
 
-  test("is folded into the first content delta, reasoning first", async () => {
+  test("is folded into the first content delta as its fields", async () => {
     const { chunks } = await streamed([
       think("first "),
       think("then "),
@@ -127,7 +155,15 @@ describe("reasoning", () => {
       chunk({ content: " more" }),
       stop,
     ]);
-    expect(chunks[0].choices[0].delta).toMatchObject({ role: "assistant", content: "first then answer" });
+    expect(chunks[0].choices[0].delta).toEqual({
+      role: "assistant",
+      content: "answer",
+      reasoning: "first then ",
+      reasoning_details: [
+        { type: "reasoning.text", text: "first " },
+        { type: "reasoning.text", text: "then " },
+      ],
+    });
     expect(chunks[1].choices[0].delta.content).toBe(" more");
   });
 
@@ -138,7 +174,13 @@ describe("reasoning", () => {
       say("answer"),
       stop,
     ];
-    expect(contentOf((await streamed(events)).chunks)).toBe("why so: answer");
+    const { chunks } = await streamed(events);
+    expect(chunks[0].choices[0].delta).toEqual({
+      role: "assistant",
+      content: "answer",
+      reasoning_content: "why so: ",
+    });
+    expect(contentOf(chunks)).toBe("answer");
   });
 
   test("becomes one content delta before the finish when no content comes", async () => {
@@ -153,13 +195,38 @@ describe("reasoning", () => {
   test("may be long", async () => {
     const thoughts = Array.from({ length: 2_000 }, (_, index) => think(`thought ${index} `));
     const { chunks } = await streamed([...thoughts, say("answer"), stop]);
-    expect(chunks[0].choices[0].delta.content).toStartWith("thought 0 ");
-    expect(chunks[0].choices[0].delta.content).toEndWith("thought 1999 answer");
+    const { content, reasoning, reasoning_details: details } = chunks[0].choices[0].delta;
+    expect(content).toBe("answer");
+    expect(reasoning).toStartWith("thought 0 ");
+    expect(reasoning).toEndWith("thought 1999 ");
+    expect(details).toHaveLength(2_000);
   });
 
   test("of the simulated senior model arrives in the first content delta", async () => {
     const read = await readStream(await gateway.chat({ model: "smart-router-pro", stream: true }));
-    expect(read.chunks[0].choices[0].delta.content).toContain("thinking");
+    expect(read.chunks[0].choices[0].delta.reasoning).toContain("thinking");
+    expect(contentOf(read.chunks)).not.toContain("thinking");
+  });
+
+  test("goes in front of the text where the policy says `content`, but not where a format is asked for", async () => {
+    await using own = await start({ policy: { stream: { reasoning: "content" } } });
+    const events = [think("why"), say("{}"), stop];
+    const answer = async (body: JsonObject) => {
+      own.upstream.next(streams({ events }));
+      return (await readStream(await own.chat({ stream: true, ...body }))).chunks;
+    };
+    expect(contentOf(await answer({}))).toBe("why\n\n{}");
+    const formatted = await answer({ response_format: { type: "json_object" } });
+    expect(contentOf(formatted)).toBe("{}");
+    expect(formatted[0].choices[0].delta.reasoning).toBe("why");
+  });
+
+  test("passes as it comes where the policy says `live`", async () => {
+    await using own = await start({ policy: { stream: { reasoning: "live" } } });
+    own.upstream.next(streams({ events: [think("why "), think("so"), say("answer"), stop] }));
+    const { chunks } = await readStream(await own.chat({ stream: true }));
+    expect(chunks.flatMap((event) => event.choices[0].delta.reasoning ?? [])).toEqual(["why ", "so"]);
+    expect(contentOf(chunks)).toBe("answer");
   });
 });
 
@@ -187,7 +254,8 @@ describe("tool calls", () => {
     ]);
     const passed = chunks.flatMap((event) => event.choices).flatMap((choice: Answer) => choice.delta.tool_calls ?? []);
     expect(passed).toEqual([{ index: 0, id: "call_1", type: "function", function: { name: "edit", arguments: "{}" } }]);
-    expect(contentOf(chunks)).toBe("I must edit.");
+    expect(chunks[0].choices[0].delta).toEqual({ role: "assistant", reasoning: "I must edit." });
+    expect(contentOf(chunks)).toBe("");
     expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
   });
 });

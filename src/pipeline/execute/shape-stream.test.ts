@@ -27,7 +27,14 @@ const broken: UpstreamEvent = {
 };
 
 function shaped(events: UpstreamEvent[], options: Partial<ShapeOptions> = {}): string {
-  const shaper = new StreamShaper({ model, identity, wantsUsage: false, maxHeldCharacters: 1_000, ...options });
+  const shaper = new StreamShaper({
+    model,
+    identity,
+    wantsUsage: false,
+    reasoning: "field",
+    maxHeldCharacters: 1_000,
+    ...options,
+  });
   return events.map((event) => shaper.shape(event)).join("");
 }
 
@@ -81,37 +88,114 @@ describe("what a caller of a stream may rely on", () => {
     expect(chunks[1]?.choices[0]?.delta.role).toBeUndefined();
   });
 
-  test("reasoning-only deltas are folded into the first content delta, reasoning first", () => {
-    const events = [
-      delta({ role: "assistant", content: "", reasoning: "Let me " }),
-      delta({ reasoning: "think." }),
-      delta({ content: " So: 4" }),
-      delta({ content: "2" }),
-      delta({}, "stop"),
-      end,
-    ];
-    const { chunks, done } = read(shaped(events));
-    expect(chunks[0]?.choices[0]?.delta).toEqual({ role: "assistant", content: "Let me think. So: 4" });
-    expect(contentOf(chunks)).toBe("Let me think. So: 42");
-    expect(done).toBe(true);
+  const think = (text: string) =>
+    delta({ role: "assistant", content: "", reasoning: text, reasoning_details: [{ type: "reasoning.text", text }] });
+  const deltasOf = (events: UpstreamEvent[], options: Partial<ShapeOptions> = {}) =>
+    read(shaped(events, options)).chunks.flatMap((chunk) => chunk.choices.map((choice) => choice.delta));
+  const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
+  const stop = () => delta({}, "stop");
+
+  test("reasoning before the content becomes the fields of the first content delta, which keeps its text", () => {
+    const events = [think("Let me "), think("think."), delta({ content: "4" }), delta({ content: "2" }), stop(), end];
+    expect(deltasOf(events)).toEqual([
+      {
+        role: "assistant",
+        content: "4",
+        reasoning: "Let me think.",
+        reasoning_details: [
+          { type: "reasoning.text", text: "Let me " },
+          { type: "reasoning.text", text: "think." },
+        ],
+      },
+      { content: "2" },
+      {},
+    ]);
   });
 
-  test("both names of the reasoning field count", () => {
-    const { chunks } = read(
-      shaped([delta({ reasoning_content: "Hm. " }), delta({ content: "Yes" }), delta({}, "stop"), end]),
-    );
-    expect(contentOf(chunks)).toBe("Hm. Yes");
+  test("reasoning keeps the name that the upstream gives it", () => {
+    const events = [delta({ reasoning_content: "Hm. " }), delta({ reasoning_content: "So: ", content: "Yes" }), stop()];
+    expect(deltasOf(events)[0]).toEqual({ role: "assistant", content: "Yes", reasoning_content: "Hm. So: " });
+  });
+
+  test("reasoning that has no text, such as what is encrypted, is held back too", () => {
+    const encrypted = { type: "reasoning.encrypted", data: "x" };
+    const events = [delta({ reasoning_details: [encrypted] }), delta({ content: "a" }), stop(), end];
+    expect(deltasOf(events)[0]).toEqual({ role: "assistant", content: "a", reasoning_details: [encrypted] });
+    expect(deltasOf([delta({ reasoning_details: [encrypted] }), stop(), end])[0]).toEqual({
+      role: "assistant",
+      reasoning_details: [encrypted],
+    });
+  });
+
+  test("reasoning beside the first content leaves as it came when none was held back before it", () => {
+    const event = delta({ role: "assistant", content: "a", reasoning: "r" });
+    expect(shaped([event])).toBe(`data: ${event.kind === "chunk" ? event.raw : ""}\n\n`);
+  });
+
+  test("reasoning after the first content passes as it comes", () => {
+    const events = [delta({ content: "a" }), delta({ reasoning: "hm" }), delta({ content: "b" }), stop(), end];
+    expect(deltasOf(events)).toEqual([{ role: "assistant", content: "a" }, { reasoning: "hm" }, { content: "b" }, {}]);
   });
 
   test("reasoning without content becomes one content delta before the finish", () => {
-    const { chunks } = read(shaped([delta({ reasoning: "a" }), delta({ reasoning: "b" }), delta({}, "stop"), end]));
-    expect(chunks.map((chunk) => chunk.choices[0]?.delta.content)).toEqual(["ab", undefined]);
-    expect(finishes(chunks)).toEqual(["stop"]);
+    for (const last of [[stop()], [delta({ reasoning: "!" }, "stop")]]) {
+      const { chunks } = read(shaped([think("a"), think("b"), ...last, end]));
+      const text = last[0]?.kind === "chunk" && last[0].raw.includes("!") ? "ab!" : "ab";
+      expect(chunks.map((chunk) => chunk.choices[0]?.delta)).toEqual([{ role: "assistant", content: text }, {}]);
+      expect(finishes(chunks)).toEqual(["stop"]);
+    }
   });
 
-  test("reasoning beyond the bound is let go as content instead of being held for ever", () => {
-    const { chunks } = read(shaped([delta({ reasoning: "x".repeat(11) })], { maxHeldCharacters: 10 }));
-    expect(contentOf(chunks)).toBe("x".repeat(11));
+  test("reasoning before a tool call goes out as a delta with the reasoning alone", () => {
+    const events = [
+      delta({ reasoning: "I " }),
+      delta({ reasoning: "edit." }),
+      delta({ tool_calls: [call] }),
+      delta({}, "tool_calls"),
+      end,
+    ];
+    expect(deltasOf(events)).toEqual([{ role: "assistant", reasoning: "I edit." }, { tool_calls: [call] }, {}]);
+  });
+
+  test("reasoning after a tool call is never taken for the answer's text", () => {
+    const events = [delta({ tool_calls: [call] }), delta({ reasoning: "done" }), delta({}, "tool_calls"), end];
+    expect(deltasOf(events)).toEqual([{ role: "assistant", tool_calls: [call] }, { reasoning: "done" }, {}]);
+  });
+
+  test("reasoning before a refusal is never taken for the answer's text", () => {
+    const events = [delta({ reasoning: "hm" }), delta({ refusal: "No." }), stop(), end];
+    expect(deltasOf(events)).toEqual([{ role: "assistant", reasoning: "hm" }, { refusal: "No." }, {}]);
+  });
+
+  test("reasoning beyond the bound is sent as a delta of its own instead of being held for ever", () => {
+    const long = "x".repeat(11);
+    const bound = { maxHeldCharacters: 10 };
+    expect(deltasOf([delta({ reasoning: long })], bound)).toEqual([{ role: "assistant", reasoning: long }]);
+    // Its beginning went out as reasoning, so its end is no answer either.
+    expect(deltasOf([delta({ reasoning: long }), delta({ reasoning: "end" }), stop(), end], bound)).toEqual([
+      { role: "assistant", reasoning: long },
+      { reasoning: "end" },
+      {},
+    ]);
+    const details = [{ type: "reasoning.encrypted", data: long }];
+    expect(deltasOf([delta({ reasoning_details: details })], bound)).toEqual([
+      { role: "assistant", reasoning_details: details },
+    ]);
+  });
+
+  test("with the policy `content`, reasoning stands in front of the text, a blank line between", () => {
+    const content = { reasoning: "content" } as const;
+    const answered = [think("Let me "), think("think."), delta({ content: "4", reasoning: " So" }), stop(), end];
+    expect(deltasOf(answered, content)).toEqual([{ role: "assistant", content: "Let me think. So\n\n4" }, {}]);
+    expect(deltasOf([think("a"), stop(), end], content)).toEqual([{ role: "assistant", content: "a" }, {}]);
+    const long = [think("too long"), think(" to hold"), delta({ content: "4" }), stop(), end];
+    expect(contentOf(read(shaped(long, { ...content, maxHeldCharacters: 5 })).chunks)).toBe("too long to hold\n\n4");
+  });
+
+  test("with the policy `live`, reasoning passes as it comes", () => {
+    const events = [think("a"), think("b"), delta({ content: "c" }), stop()];
+    const raw = events.map((event) => (event.kind === "chunk" ? `data: ${event.raw}\n\n` : "")).join("");
+    expect(shaped(events, { reasoning: "live" })).toBe(raw);
   });
 
   test("tool-call deltas pass untouched", () => {
@@ -140,10 +224,46 @@ describe("what a caller of a stream may rely on", () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
   });
 
-  test("usage on a chunk with choices is taken out for callers who did not ask", () => {
-    const event = chunkOf({ delta: {}, finish_reason: "stop" }, { usage: { total_tokens: 3 } });
-    expect(shaped([event])).not.toContain("usage");
-  });
+  const usageOf = (total_tokens: number) => ({ prompt_tokens: 1, completion_tokens: total_tokens - 1, total_tokens });
+  const late = (usage: JsonObject) => chunkOf({ delta: { role: "assistant", content: "" } }, { usage });
+  const withUsage: [name: string, events: () => UpstreamEvent[]][] = [
+    ["with a choice after the finish", () => [delta({ content: "a" }), stop(), late(usageOf(3)), end]],
+    [
+      "on the finish chunk itself",
+      () => [delta({ content: "a" }), chunkOf({ delta: {}, finish_reason: "stop" }, { usage: usageOf(3) }), end],
+    ],
+    [
+      "on every chunk, of which the last counts",
+      () => [
+        chunkOf({ delta: { content: "a" } }, { usage: usageOf(1) }),
+        chunkOf({ delta: {}, finish_reason: "stop" }, { usage: usageOf(2) }),
+        late(usageOf(3)),
+        end,
+      ],
+    ],
+    [
+      "on a chunk with a choice, then again on one without",
+      () => [
+        delta({ content: "a" }),
+        chunkOf({ delta: {}, finish_reason: "stop" }, { usage: usageOf(2) }),
+        chunkOf(undefined, { usage: usageOf(3) }),
+        end,
+      ],
+    ],
+    ["before the stream breaks", () => [chunkOf({ delta: { content: "a" } }, { usage: usageOf(3) }), broken]],
+  ];
+  for (const [name, events] of withUsage) {
+    test(`usage ${name}: a chunk without choices for callers who asked, and nothing for others`, () => {
+      const { chunks, done } = read(shaped(events(), { wantsUsage: true }));
+      expect(chunks.filter((chunk) => chunk.usage !== undefined)).toEqual([
+        { id: "gen-1", object: "chat.completion.chunk", created: 1, model, choices: [], usage: usageOf(3) } as never,
+      ]);
+      expect(done).toBe(true);
+      expect(contentOf(chunks)).toBe("a");
+      expect(finishes(chunks)).toHaveLength(1);
+      expect(shaped(events())).not.toContain("usage");
+    });
+  }
 
   test("every chunk names the real model, whatever the upstream wrote", () => {
     const { chunks } = read(shaped([chunkOf({ delta: { content: "a" } }, { model: "other" })]));
@@ -159,8 +279,10 @@ describe("what a caller of a stream may rely on", () => {
   });
 
   test("reasoning held when the stream breaks is not lost", () => {
-    const { chunks } = read(shaped([delta({ reasoning: "so far" }), broken]));
-    expect(contentOf(chunks)).toBe("so far");
+    expect(deltasOf([delta({ reasoning: "so far" }), broken])).toEqual([
+      { role: "assistant", reasoning: "so far" },
+      { content: "" },
+    ]);
   });
 
   test("what breaks after the last finish reason does not spoil a whole answer", () => {
@@ -181,7 +303,10 @@ describe("what a caller of a stream may rely on", () => {
       end,
     ];
     const { chunks } = read(shaped(events));
-    expect([contentOf(chunks, 0), contentOf(chunks, 1)]).toEqual(["r0c0", "c1"]);
+    expect([contentOf(chunks, 0), contentOf(chunks, 1)]).toEqual(["c0", "c1"]);
+    expect(chunks.flatMap((chunk) => chunk.choices).filter(({ delta }) => "reasoning" in delta)).toEqual([
+      { index: 0, delta: { role: "assistant", content: "c0", reasoning: "r0" }, finish_reason: null },
+    ]);
     expect([finishes(chunks, 0), finishes(chunks, 1)]).toEqual([["length"], ["stop"]]);
   });
 
@@ -199,11 +324,13 @@ describe("what a caller of a stream may rely on", () => {
           ...(breaks ? [broken] : [delta({}, "stop"), end]),
         ];
         const { chunks, done } = read(shaped(events, { maxHeldCharacters: 1_000_000 }));
-        const contents = pieces.map((fields) => ("content" in fields ? fields.content : "")).join("");
-        const firstContent = pieces.findIndex((fields) => "content" in fields && fields.content !== "");
-        const early = firstContent === -1 ? pieces : pieces.slice(0, firstContent + 1);
-        const reasoning = early.map((fields) => ("reasoning" in fields ? fields.reasoning : "")).join("");
-        expect(contentOf(chunks)).toBe(reasoning + contents);
+        const all = (name: "content" | "reasoning") =>
+          pieces.map((fields) => (name in fields ? (fields as { [key: string]: string })[name] : "")).join("");
+        const reasoning = chunks.map((chunk) => chunk.choices[0]?.delta.reasoning ?? "").join("");
+        // Reasoning is the answer only where there is no other.
+        const isAnswer = !breaks && all("content") === "";
+        expect(contentOf(chunks)).toBe(isAnswer ? all("reasoning") : all("content"));
+        expect(reasoning).toBe(isAnswer ? "" : all("reasoning"));
         expect(finishes(chunks)).toEqual([breaks ? "error" : "stop"]);
         expect(done).toBe(true);
         const roles = chunks.flatMap((chunk) => chunk.choices.filter((choice) => choice.delta.role !== undefined));

@@ -21,19 +21,43 @@ export interface ShapeOptions {
   readonly identity: Identity;
   /** Whether the caller asked for the usage chunk. */
   readonly wantsUsage: boolean;
-  /** Reasoning held back for the first content delta is let go as content of its own beyond this many characters. */
+  /** Where the reasoning goes that comes before the answer's text. */
+  readonly reasoning: ReasoningMode;
+  /** Reasoning held back for the first content delta is sent as a delta of its own beyond this many characters. */
   readonly maxHeldCharacters: number;
   readonly restorer?: () => TextRestorer;
 }
+
+/**
+ * `field`: held back and put into the first content delta as its reasoning fields; `content`: held back and put in front
+ * of the text; `live`: passed on as it comes.
+ */
+export type ReasoningMode = "field" | "content" | "live";
 
 /** What has happened to one choice of the answer so far. */
 interface ChoiceState {
   roleSent: boolean;
   contentSent: boolean;
+  /** Something other than text was sent: a tool call, a refusal, reasoning too long to hold. What is held is no answer. */
+  otherSent: boolean;
   finished: boolean;
-  held: string;
+  /** Reasoning that was not sent yet; undefined where there is none. */
+  held: HeldReasoning | undefined;
+  /** Reasoning was sent as content, and no text of the answer after it. */
+  blankLineDue: boolean;
   readonly restorer: TextRestorer | undefined;
 }
+
+/** Reasoning of several deltas, under the names that the upstream gave it. */
+interface HeldReasoning {
+  readonly texts: { [name in (typeof reasoningTexts)[number]]?: string };
+  readonly details: Json[];
+  /** How much is held, in characters. */
+  size: number;
+}
+
+/** The names in use for the text of reasoning; `reasoning_details` has it once more, with what goes back to the upstream. */
+const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 
 /** What chunks of one pattern become on their way to the caller: this text around their content. */
 interface Frame {
@@ -51,8 +75,8 @@ const marker = "content-of-the-chunk";
 const chunkObject = "chat.completion.chunk";
 
 /**
- * Turns the upstream's chunks into what a caller may rely on: role first, reasoning folded into the first content delta,
- * one finish reason per choice, the usage chunk only if asked for, and never a clean end to a broken stream. A chunk that
+ * Turns the upstream's chunks into what a caller may rely on: role first, early reasoning where the policy wants it, one
+ * finish reason per choice, usage as a chunk of its own and only if asked for, and never a clean end to a broken stream. A chunk that
  * needs no change leaves as the very text it came in. One shaper serves one stream.
  */
 export class StreamShaper {
@@ -62,6 +86,8 @@ export class StreamShaper {
   #id: Json | undefined;
   #created: Json | undefined;
   #frame: Frame | undefined;
+  /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
+  #usage: JsonObject | undefined;
 
   constructor(options: ShapeOptions) {
     this.#options = options;
@@ -77,7 +103,7 @@ export class StreamShaper {
           ? this.#shapeChunk(event.raw, event.chunk)
           : this.#shapeLike(event, event.likeness);
       case "end":
-        return `${this.#releaseHeld()}data: [DONE]\n\n`;
+        return `${this.#releaseHeld(true)}${this.#takeUsage()}data: [DONE]\n\n`;
       case "broken":
         return this.#breakOff(event.failure);
     }
@@ -92,7 +118,7 @@ export class StreamShaper {
       return text;
     }
     const { restorer, finished, held } = frame.choice;
-    if (finished || held !== "") return this.#shapeChunk(event.raw, event.chunk);
+    if (finished || held !== undefined) return this.#shapeChunk(event.raw, event.chunk);
     if (restorer !== undefined) {
       const content: string = JSON.parse(`"${likeness.contentJson}"`);
       return frame.before + JSON.stringify(restorer.push(content)).slice(1, -1) + frame.after;
@@ -110,7 +136,7 @@ export class StreamShaper {
     const choice = this.#choice(typeof only.index === "number" ? only.index : 0);
     const delta = only.delta;
     // Reasoning beside content leaves as it came only while nothing is held back.
-    if (choice.finished || choice.held !== "" || !choice.contentSent || !isObject(delta)) return undefined;
+    if (choice.finished || choice.held !== undefined || !choice.contentSent || !isObject(delta)) return undefined;
     const sent = this.#send(raw, chunk, choice.restorer !== undefined);
     const [before, after, ...more] = sent.split(marker);
     if (before === undefined || after === undefined || more.length > 0) return undefined;
@@ -120,10 +146,12 @@ export class StreamShaper {
   #shapeChunk(raw: string, chunk: JsonObject): string {
     this.#id ??= chunk.id;
     this.#created ??= chunk.created;
+    const usage = chunk.usage;
     const choices = chunk.choices;
     if (!Array.isArray(choices) || choices.length === 0) {
       // The usage chunk has no choices. One without usage either says nothing; callers trip over it.
-      if (chunk.usage == null || !this.#options.wantsUsage) return "";
+      if (usage == null || !this.#options.wantsUsage) return "";
+      this.#usage = undefined;
       return this.#send(raw, chunk, false);
     }
     let changed = false;
@@ -139,13 +167,21 @@ export class StreamShaper {
       changed ||= shaped.changed;
       if (shaped.choice !== undefined) kept.push(shaped.choice);
     }
-    if (chunk.usage != null && !this.#options.wantsUsage) {
+    if (usage != null) {
+      // Callers read usage from a chunk without choices; upstreams also send it beside a delta, or with each of them.
+      if (this.#options.wantsUsage) this.#usage = { ...chunk, choices: [] };
       changed = true;
       delete chunk.usage;
     }
     if (kept.length === 0) return before;
     if (changed) chunk.choices = kept;
     return before + this.#send(raw, chunk, changed);
+  }
+
+  #takeUsage(): string {
+    const usage = this.#usage;
+    this.#usage = undefined;
+    return usage === undefined ? "" : this.#send("", usage, true);
   }
 
   /** Changes the choice in place where it must change; an undefined choice is not sent. */
@@ -163,32 +199,35 @@ export class StreamShaper {
     }
     const finish = typeof choice.finish_reason === "string" ? choice.finish_reason : undefined;
     const content = typeof delta.content === "string" ? delta.content : "";
-    const reasoning = reasoningOf(delta);
+    const other = hasOtherAnswer(delta);
 
-    if (reasoning !== "" && !state.contentSent) {
-      state.held += reasoning;
-      dropReasoning(delta);
+    // Reasoning stays where it is beside a tool call, and beside the first content when there is none to add to it.
+    const early = !state.contentSent && this.#takesReasoning(delta);
+    if (early && (content === "" ? !other : state.held !== undefined || this.#options.reasoning === "content")) {
+      hold(state, delta);
       changed = true;
-      if (content === "" && !("tool_calls" in delta) && finish === undefined) {
-        if (state.held.length <= this.#options.maxHeldCharacters) return { choice: undefined, changed, before };
-        delta.content = this.#takeHeld(state);
-      }
     }
     if (content !== "") {
-      if (state.held !== "") {
-        delta.content = this.#takeHeld(state) + this.#restored(state, content);
-        changed = true;
-      } else if (state.restorer !== undefined) {
-        delta.content = state.restorer.push(content);
+      if (state.held !== undefined || state.blankLineDue || state.restorer !== undefined) {
+        this.#addHeld(state, delta, content);
         changed = true;
       }
       state.contentSent = true;
+    } else if (state.held !== undefined) {
+      if (other || finish !== undefined) {
+        before = this.#heldChunk(index, state, finish !== undefined && !other);
+      } else if (state.held.size > this.#options.maxHeldCharacters) {
+        return { choice: undefined, changed: true, before: this.#heldChunk(index, state, false) };
+      } else if (early) {
+        return { choice: undefined, changed: true, before };
+      }
     }
+    state.otherSent ||= other;
     if (finish !== undefined) {
-      const tail = this.#takeHeld(state) + (state.restorer?.flush() ?? "");
+      const tail = state.restorer?.flush() ?? "";
       if (tail !== "") {
         if (content === "") {
-          before = this.#ownChunk(index, state, { content: tail });
+          before += this.#ownChunk(index, state, { content: tail });
         } else {
           delta.content = `${String(delta.content)}${tail}`;
           changed = true;
@@ -205,32 +244,61 @@ export class StreamShaper {
     }
     return { choice, changed, before };
   }
+  /** Whether a delta has reasoning that may have to be held back. */
+  #takesReasoning(delta: JsonObject): boolean {
+    const { reasoning } = this.#options;
+    if (reasoning === "live") return false;
+    if (reasoningTexts.some((name) => typeof delta[name] === "string" && delta[name] !== "")) return true;
+    const details = delta.reasoning_details;
+    return reasoning === "field" && Array.isArray(details) && details.length > 0;
+  }
 
   #restored(state: ChoiceState, text: string): string {
     return state.restorer === undefined ? text : state.restorer.push(text);
   }
 
-  /** What was held back, as content from now on. */
-  #takeHeld(state: ChoiceState): string {
-    if (state.held === "") return "";
-    const text = this.#restored(state, state.held);
-    state.held = "";
-    state.contentSent = true;
-    return text;
+  /** Puts into a delta its content and what was held back before it. */
+  #addHeld(state: ChoiceState, delta: JsonObject, content: string): void {
+    const held = state.held;
+    state.held = undefined;
+    let early = "";
+    if (held !== undefined) {
+      if (this.#options.reasoning === "field") Object.assign(delta, fieldsOf(held));
+      else early = textOf(held);
+    }
+    const blankLine = early !== "" || state.blankLineDue ? "\n\n" : "";
+    state.blankLineDue = false;
+    delta.content = this.#restored(state, early + blankLine + content);
   }
 
-  #releaseHeld(): string {
+  /** A chunk with what was held back. `last`: the answer ends here, and reasoning is all of it unless more was sent. */
+  #heldChunk(index: number, state: ChoiceState, last: boolean): string {
+    const { held } = state;
+    if (held === undefined) return "";
+    state.held = undefined;
+    const text = textOf(held);
+    const asContent = this.#options.reasoning === "content" || (last && !state.otherSent && text !== "");
+    state.otherSent = true;
+    if (!asContent) return this.#ownChunk(index, state, fieldsOf(held));
+    state.blankLineDue = true;
+    const content = this.#restored(state, text) + (last ? (state.restorer?.flush() ?? "") : "");
+    return this.#ownChunk(index, state, { content });
+  }
+
+  /** Everything that was kept back in choices without a finish reason. */
+  #releaseHeld(complete: boolean): string {
     let out = "";
     this.#choices.forEach((state, index) => {
       if (state.finished) return;
-      const tail = this.#takeHeld(state) + (state.restorer?.flush() ?? "");
+      out += this.#heldChunk(index, state, complete);
+      const tail = state.restorer?.flush() ?? "";
       if (tail !== "") out += this.#ownChunk(index, state, { content: tail });
     });
     return out;
   }
 
   #breakOff(failure: UpstreamFailure): string {
-    const released = this.#releaseHeld();
+    const released = this.#releaseHeld(false) + this.#takeUsage();
     const open = this.#choices.flatMap((state, index) => (state.finished ? [] : [index]));
     // What came after the last finish reason was no answer any more: the caller has the whole of it.
     if (open.length === 0 && this.#choices.length > 0) return `${released}data: [DONE]\n\n`;
@@ -261,8 +329,10 @@ export class StreamShaper {
       this.#choices.push({
         roleSent: false,
         contentSent: false,
+        otherSent: false,
         finished: false,
-        held: "",
+        held: undefined,
+        blankLineDue: false,
         restorer: this.#options.restorer?.(),
       });
     }
@@ -290,15 +360,41 @@ export class StreamShaper {
   }
 }
 
-/** The reasoning text of a delta, under either of the names in use. */
-function reasoningOf(delta: JsonObject): string {
-  if (typeof delta.reasoning === "string") return delta.reasoning;
-  if (typeof delta.reasoning_content === "string") return delta.reasoning_content;
-  return "";
-}
-
-function dropReasoning(delta: JsonObject): void {
-  delete delta.reasoning;
-  delete delta.reasoning_content;
+/** Moves the reasoning of a delta to what is held back of its choice. */
+function hold(state: ChoiceState, delta: JsonObject): void {
+  const held = state.held ?? { texts: {}, details: [], size: 0 };
+  state.held = held;
+  for (const name of reasoningTexts) {
+    const text = delta[name];
+    if (typeof text === "string" && text !== "") {
+      held.texts[name] = (held.texts[name] ?? "") + text;
+      held.size += text.length;
+    }
+    delete delta[name];
+  }
+  const details = delta.reasoning_details;
+  if (Array.isArray(details) && details.length > 0) {
+    for (const detail of details) held.details.push(detail);
+    held.size += JSON.stringify(details).length;
+  }
   delete delta.reasoning_details;
 }
+
+function textOf({ texts }: HeldReasoning): string {
+  return texts.reasoning ?? texts.reasoning_content ?? "";
+}
+
+/** Held reasoning as the fields of a delta. */
+function fieldsOf({ texts, details }: HeldReasoning): JsonObject {
+  return { ...texts, ...(details.length === 0 ? {} : { reasoning_details: details }) };
+}
+
+/** Whether a delta carries an answer that is not text. */
+function hasOtherAnswer(delta: JsonObject): boolean {
+  return otherAnswers.some((name) => {
+    const value = delta[name];
+    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "";
+  });
+}
+
+const otherAnswers = ["tool_calls", "function_call", "refusal", "audio", "images"] as const;
