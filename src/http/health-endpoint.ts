@@ -1,3 +1,4 @@
+import type { ModelKey } from "#domain/model.ts";
 import { policyVersion } from "#domain/routing.ts";
 import type { HealthView } from "#health/health.ts";
 import type { LedgerStatus } from "#ledger/ledger.ts";
@@ -21,10 +22,22 @@ interface ModelReport {
   readonly retry_at?: string;
 }
 
-/** What `GET /healthz` says: unavailable when money cannot be counted or no model can serve, degraded when one cannot. */
-export function healthReport(view: HealthView, ledger: LedgerStatus, version: string, uptimeMs: number): HealthReport {
+export interface HealthSources {
+  readonly view: HealthView;
+  /** The policy's `health.senior_fallback_chain`: the models that sensitive requests may use. */
+  readonly seniorChain: readonly ModelKey[];
+  readonly ledger: LedgerStatus;
+  readonly version: string;
+  readonly uptimeMs: number;
+}
+
+/**
+ * What `GET /healthz` says: unavailable when money cannot be counted or no model of the senior chain can serve, degraded when
+ * one model cannot. Free models are never in the chain: what only they could serve, no sensitive request can use.
+ */
+export function healthReport({ view, seniorChain, ledger, version, uptimeMs }: HealthSources): HealthReport {
   const models = Object.entries(view);
-  const serving = models.some(([, model]) => model.routable);
+  const serving = seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
   const status = !ledger.ok || !serving ? "unavailable" : troubled ? "degraded" : "ok";
   return {

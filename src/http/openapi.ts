@@ -239,7 +239,7 @@ const healthz = {
   summary: "How the gateway, its store and its models are",
   responses: {
     200: answer("Requests can be served.", "Health", { example: examples.health }),
-    503: answer("The budget store is away, or no model can serve.", "Health"),
+    503: answer("The budget store is away, or no model of the senior fallback chain can serve.", "Health"),
   },
 };
 

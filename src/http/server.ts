@@ -135,8 +135,13 @@ export function startServer(options: ServerOptions): HttpServer {
     },
     "/healthz": {
       GET: (_request, _, common) => {
-        const uptimeMs = ports.clock.monotonic() - startedMs;
-        const report = healthReport(ports.health.view(), ports.ledger.status(), options.version, uptimeMs);
+        const report = healthReport({
+          view: ports.health.view(),
+          seniorChain: ports.config().policy.health.senior_fallback_chain,
+          ledger: ports.ledger.status(),
+          version: options.version,
+          uptimeMs: ports.clock.monotonic() - startedMs,
+        });
         return json(report.body, common, report.status);
       },
     },

@@ -48,6 +48,20 @@ describe("GET /healthz", () => {
     expect([unavailable.status, (await unavailable.json()).status]).toEqual([503, "unavailable"]);
   });
 
+  test("says unavailable while only a free model can serve: no sensitive request can be answered then", async () => {
+    await using sick = await start({
+      policy: { health: { failures_in_a_row: 1, urgent_probe_every_ms: 60_000 }, upstream: { max_attempts: 1 } },
+      script: () => fails(500),
+    });
+    for (let calls = 0; calls < 3; calls++) await (await sick.chat()).text();
+    expect(await sick.health()).toMatchObject({ vendor_free_scout: "HEALTHY", vendor_v4_pro: "UNHEALTHY" });
+    // The one early probe that is due is used up.
+    await (await sick.chat()).text();
+    expect((await sick.chat()).status).toBe(403);
+    const response = await sick.get("/healthz");
+    expect([response.status, (await response.json()).status]).toEqual([503, "unavailable"]);
+  });
+
   test("a disabled model shows as DISABLED and is not called", async () => {
     await using gateway = await start({
       models: {
