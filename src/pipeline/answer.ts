@@ -22,6 +22,7 @@ import type { Story } from "#pipeline/settle/story.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { type Route, retryAfterOf } from "./decide-by-the-books.ts";
 import type { Journey } from "./handle-chat.ts";
+import { mayShed } from "./may-shed.ts";
 import type { Configuration, Ports } from "./ports.ts";
 import { callerGone, deniedByBooks, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refuse.ts";
 import { type CallerStream, type Head, keepAlive, type Refusal, type Reply } from "./reply.ts";
@@ -151,7 +152,7 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     goal: assessment.task.goal_id,
     stream: request.stream,
     purpose: "EXECUTE",
-    candidate: candidatesOf(route, configuration, ports),
+    candidate: candidatesOf(route, journey, ports),
     bodyFor: (model) => forwardedBody(request, redacted.body, model, outputBoundOf(model, assessment.size)),
     holdFor: (model) => holdOf(model, assessment.size),
     firstAttempt: firstAnswerAttempt,
@@ -162,20 +163,24 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
   };
 }
 
-/** The decision's model, then its stand-ins. Most requests need none, so they are looked for when one is asked for. */
-function candidatesOf(route: Route, { registry }: Configuration, ports: Ports): Order["candidate"] {
+/** The decision's model, then its fallbacks. Most requests need none, so they are looked for when one is asked for. */
+function candidatesOf(route: Route, journey: Journey, ports: Ports): Order["candidate"] {
+  const { models } = journey.configuration.registry;
   const wanted = route.decision.model ?? "";
-  const shed = ports.health.shed(wanted);
+  const first = models.get(wanted);
   let chain: readonly Model[] | undefined;
   const chainOf = () => {
-    const keys = [wanted, ...fallbacksFor(wanted, route.decision.hard_rule, route.snapshot)];
-    // A degraded model is relieved of a share of its traffic: then the next in the chain comes first.
-    if (shed) keys.push(...keys.splice(0, 1));
-    return keys.flatMap((key) => registry.models.get(key) ?? []);
+    const fallbacks = fallbacksFor(wanted, route.decision.hard_rule, route.snapshot);
+    return [wanted, ...fallbacks].flatMap((key) => models.get(key) ?? []);
   };
+  // A degraded model is relieved of a share of its traffic: then the next in the chain comes first.
+  if (ports.health.shed(wanted)) {
+    chain = chainOf();
+    const next = chain[1];
+    if (next !== undefined && mayShed(first, next, journey)) chain = [...chain.slice(1), ...chain.slice(0, 1)];
+  }
   return (place) => {
-    const first = place === 0 && !shed ? registry.models.get(wanted) : undefined;
-    if (first !== undefined) return first;
+    if (place === 0 && chain === undefined && first !== undefined) return first;
     chain ??= chainOf();
     return chain[place];
   };

@@ -185,6 +185,12 @@ const Health = section({
   limited_default_ms: ms.default(30_000).describe("Pause after a 429 without Retry-After."),
   limited_max_ms: ms.default(900_000).describe("Longest pause that a Retry-After can ask for."),
   shed_max: share.default(0.8).describe("Largest share of a DEGRADED model's traffic that is moved to the next model."),
+  shed_upwards: z
+    .enum(["always", "not_housekeeping", "never"])
+    .default("not_housekeeping")
+    .describe(
+      "Whether a DEGRADED model's traffic may move to a dearer tier (flash to pro): `not_housekeeping` keeps titles, commit messages and summaries where they are. Fail-over after a failed attempt is not affected.",
+    ),
   urgent_probe_every_ms: ms
     .default(5_000)
     .describe("With every model down, one request this often tries the most senior one."),

@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import { fails } from "#simulator/behaviours.ts";
+import { start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
+
+const flash = upstreamIds["vendor_v4_flash"] ?? "";
+const pro = upstreamIds["vendor_v4_pro"] ?? "";
+
+/** A gateway whose flash model is DEGRADED after its first failures; a random number of 0 sheds whatever may be shed. */
+async function withDegradedFlash(policy: object = {}): Promise<TestGateway> {
+  let failures = 2;
+  const gateway = await start({
+    policy: { health: { degraded_in_a_row: 1, ...policy } },
+    script: ({ body }) => (body?.["model"] === flash && failures-- > 0 ? fails(500) : undefined),
+    overrides: { random: () => 0 },
+  });
+  await (await gateway.chat()).text();
+  expect(await gateway.health()).toMatchObject({ vendor_v4_flash: "DEGRADED" });
+  return gateway;
+}
+
+const title = { max_tokens: 64, messages: [{ role: "user", content: "Write a short title for this conversation." }] };
+const work = { messages: [{ role: "user", content: "Implement the parser for the new file format." }] };
+
+async function answeredBy(gateway: TestGateway, body: object): Promise<string> {
+  return (await (await gateway.chat(body as never)).json()).model; // a body is JSON
+}
+
+test("a DEGRADED flash sheds work to pro, and keeps titles and commit messages", async () => {
+  await using gateway = await withDegradedFlash();
+  expect(await answeredBy(gateway, work)).toBe(pro);
+  expect(await answeredBy(gateway, title)).toBe(flash);
+});
+
+test("shed_upwards: never keeps all traffic in its tier, always sheds housekeeping too", async () => {
+  await using never = await withDegradedFlash({ shed_upwards: "never" });
+  expect(await answeredBy(never, work)).toBe(flash);
+  await using always = await withDegradedFlash({ shed_upwards: "always" });
+  expect(await answeredBy(always, title)).toBe(pro);
+});
