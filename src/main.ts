@@ -37,7 +37,7 @@ const commands: readonly CommandEntry[] = [
   },
   {
     name: "budgets",
-    summary: "what is spent and held, whether the books balance, and caps of your own",
+    summary: "what is spent and held, caps of your own, and holds that nobody ends",
     load: async () => (await import("#cli/budgets.ts")).budgetsCommand(),
   },
   {

@@ -1,12 +1,14 @@
 import { Command, InvalidArgumentError } from "commander";
-import { formatUsd, type NanoUsd, parseUsd } from "#domain/money.ts";
+import { formatUsd, type NanoUsd } from "#domain/money.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/books.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import { type BookedAccount, type Books, openBooks } from "#ledger/open-books.ts";
+import type { BookedAccount } from "#ledger/open-books.ts";
+import { addHoldCommands } from "./budget-holds.ts";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
 import { textTable } from "./table.ts";
+import { usd, withBooks } from "./with-books.ts";
 
-/** `smart-gateway budgets`: what is spent and held, whether the books balance, and an operator's own caps. */
+/** `smart-gateway budgets`: what is spent and held, whether the books balance, an operator's own caps, and single holds. */
 export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
   const command = new Command("budgets").description("what is spent and held, and whether the books balance");
   command
@@ -78,6 +80,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
           console.log("Requests without a goal start anew each UTC day, and so does their cap.");
       }),
     );
+  addHoldCommands(command, env);
   return command;
 }
 
@@ -93,25 +96,6 @@ function problemOf({ goal, day, hardUsd, clear }: SetOptions): string | undefine
   if ((goal === undefined) === (day === undefined)) return "say which cap: either --goal or --day";
   if ((hardUsd === undefined) === (clear === undefined)) return "say what it should be: either --hard-usd or --clear";
   return undefined;
-}
-
-async function withBooks(env: NodeJS.ProcessEnv, work: (books: Books) => Promise<void>): Promise<void> {
-  const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
-  if (!/^(sqlite:|postgres(ql)?:\/\/)/.test(url)) {
-    console.error("DATABASE_URL must begin with sqlite: or postgres://");
-    return exitWith(exitCodes.badUsage);
-  }
-  let books: Books | undefined;
-  try {
-    books = await openBooks(url);
-    await work(books);
-  } catch (error) {
-    // Never the URL: it may carry a password.
-    console.error(`The budget store could not be read: ${error instanceof Error ? error.message : "unknown error"}`);
-    exitWith(exitCodes.failed);
-  } finally {
-    await books?.close();
-  }
 }
 
 function recordOf({ id, spent, held, overrun, hard, ownHard }: BookedAccount) {
@@ -130,13 +114,6 @@ function recordOf({ id, spent, held, overrun, hard, ownHard }: BookedAccount) {
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError("a whole number from 1 to 999999");
   return Number(text);
-}
-
-function usd(text: string): NanoUsd {
-  // Rounded down: a cap never allows more than was written.
-  const amount = parseUsd(text, "down");
-  if (amount === undefined) throw new InvalidArgumentError("an amount in US dollars, such as 7.50");
-  return amount;
 }
 
 function dayOrToday(text: string): string {

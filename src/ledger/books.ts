@@ -190,6 +190,11 @@ export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">
   return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
 }
 
+/** Whether what a row was closed with is only the best that was known then. */
+function isEstimate(source: ActualSource | null): boolean {
+  return source === "at_least" || source === "operator";
+}
+
 type Balance = Pick<AccountRow, "held" | "spent" | "ownHard">;
 
 export function accountSpendOf(row: Balance): AccountSpend {
@@ -392,7 +397,7 @@ class WorkingBooks {
     const row = this.row(id);
     // Another node, or an earlier life of this one, may have been told `held` under the same id.
     if (row === undefined || row.nodeId !== this.node.id || row.nodeEpoch !== this.node.epoch) return done;
-    return this.resolve(id, { to: "released", reason: "never_used" });
+    return this.resolve(id, { to: "released", reason: "never_used", source: null });
   }
 
   private expire(id: ReservationId): OperationReply {
@@ -400,7 +405,9 @@ class WorkingBooks {
     if (row === undefined || !isOpen(row.state) || row.expiresMs > this.moment.nowMs) return done;
     return this.resolve(
       id,
-      row.dispatched ? { to: "charged", reason: "deadline_passed" } : { to: "released", reason: "never_dispatched" },
+      row.dispatched
+        ? { to: "charged", reason: "deadline_passed" }
+        : { to: "released", reason: "never_dispatched", source: null },
     );
   }
 
@@ -409,7 +416,9 @@ class WorkingBooks {
     if (row === undefined || row.state !== "HELD") return done;
     return this.resolve(
       id,
-      row.dispatched ? { to: "unknown", reason: "owner_died" } : { to: "released", reason: "never_dispatched" },
+      row.dispatched
+        ? { to: "unknown", reason: "owner_died" }
+        : { to: "released", reason: "never_dispatched", source: null },
     );
   }
 
@@ -426,12 +435,23 @@ class WorkingBooks {
         return done;
       case "EXPIRED_CHARGED":
         if (event.to === "settled") this.correct(row, event.actual, event.source, event.reason);
-        else if (event.to === "released") this.correct(row, 0, null, event.reason);
+        else if (event.to === "released") this.correct(row, 0, event.source, event.reason);
         return done;
       case "SETTLED":
       case "CORRECTED":
       case "RELEASED":
-        if (!repeats(row, event)) this.ignore(id, row.state, `${describe(event)} after ${row.state}`);
+        if (repeats(row, event)) return done;
+        // An estimate gives way to the fact. Once: a corrected row stays as it is.
+        if (
+          row.state !== "CORRECTED" &&
+          isEstimate(row.source) &&
+          event.to === "settled" &&
+          !isEstimate(event.source)
+        ) {
+          this.correct(row, event.actual, event.source, event.reason);
+        } else {
+          this.ignore(id, row.state, `${describe(event)} after ${row.state}`);
+        }
         return done;
     }
   }
@@ -454,7 +474,7 @@ class WorkingBooks {
         return;
       }
       case "released": {
-        const after: ReservationRow = { ...row, ...closed, state: "RELEASED" };
+        const after: ReservationRow = { ...row, ...closed, state: "RELEASED", source: event.source };
         this.put(after);
         this.enter(after, "released", -row.hold, 0, 0, event.reason);
         return;
@@ -476,12 +496,13 @@ class WorkingBooks {
     }
   }
 
-  /** The hold was charged at the deadline; now the real cost is known. Once. */
+  /** The hold, or an estimate, was charged; now the real cost is known. Once. */
   private correct(row: ReservationRow, actual: number, source: ActualSource | null, reason: string): void {
-    const overrun = Math.max(0, actual - row.hold);
+    const before = chargedOf(row);
+    const overrun = Math.max(0, actual - row.hold) - Math.max(0, before - row.hold);
     const after: ReservationRow = { ...row, state: "CORRECTED", actual, source, closedMs: this.moment.nowMs };
     this.put(after);
-    this.enter(after, "corrected", 0, actual - row.hold, overrun, reason);
+    this.enter(after, "corrected", 0, actual - before, overrun, reason);
     if (overrun > 0) this.noticeOverrun(row, actual);
   }
 
@@ -565,13 +586,17 @@ type CloseEvent =
       readonly source: ActualSource;
       readonly reason: string;
     }
-  | { readonly to: "released" | "unknown" | "charged"; readonly reason: string };
+  | { readonly to: "released"; readonly reason: string; readonly source: "operator" | null }
+  | { readonly to: "unknown" | "charged"; readonly reason: string };
 
 function eventOf(resolution: Resolution): CloseEvent {
   switch (resolution.kind) {
-    case "settled":
-      return { to: "settled", actual: resolution.actual, source: resolution.source, reason: resolution.source };
+    case "settled": {
+      const { actual, source, reason = source } = resolution;
+      return { to: "settled", actual, source, reason };
+    }
     case "released":
+      return { to: "released", reason: resolution.reason, source: resolution.source ?? null };
     case "unknown":
     case "charged":
       return { to: resolution.kind, reason: resolution.reason };

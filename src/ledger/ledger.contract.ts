@@ -392,6 +392,47 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect(await counters()).toEqual(both(40, 0));
       });
 
+      test("what an operator has settled or released is final until the upstream's own figure comes, once", async () => {
+        const [settled, released] = [reservationOf({ amount: usd(300) }), reservationOf({ amount: usd(200) })];
+        for (const { id, ...rest } of [settled, released]) {
+          await ledger.reserve({ id, ...rest });
+          await ledger.resolve([{ id, kind: "unknown", reason: "reset" }]);
+        }
+        const operator = await open("node-b");
+        await operator.resolve([
+          { id: settled.id, kind: "settled", actual: usd(50), source: "operator", reason: "operator ann: invoice" },
+          { id: released.id, kind: "released", source: "operator", reason: "operator ann: not on the invoice" },
+        ]);
+        expect(await counters()).toEqual(both(50, 0));
+        // Neither a guess of another operator nor news without a figure changes it.
+        await operator.resolve([
+          { id: settled.id, kind: "settled", actual: usd(51), source: "operator" },
+          { id: released.id, kind: "charged", reason: "gone" },
+        ]);
+        expect(await counters()).toEqual(both(50, 0));
+        await ledger.resolve([cost(settled.id, 320), cost(released.id, 30)]);
+        expect(await counters()).toEqual(both(350, 0));
+        expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", hold: 300, actual: 320 }));
+        await ledger.resolve([cost(settled.id, 1), cost(released.id, 2)]);
+        expect(await counters()).toEqual(both(350, 0));
+      });
+
+      test("an operator corrects what was charged without proof", async () => {
+        const reservation = reservationOf({ amount: usd(300) });
+        await ledger.reserve(reservation);
+        await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "gone" }]);
+        await ledger.resolve([{ id: reservation.id, kind: "released", source: "operator", reason: "operator ann" }]);
+        expect(await counters()).toEqual(both(0, 0));
+      });
+
+      test("what a cancelled call was charged at least is corrected by what it was billed", async () => {
+        const reservation = reservationOf({ amount: usd(300) });
+        await ledger.reserve(reservation);
+        await ledger.resolve([{ id: reservation.id, kind: "settled", actual: usd(80), source: "at_least" }]);
+        await ledger.resolve([cost(reservation.id, 120)]);
+        expect(await counters()).toEqual(both(120, 0));
+      });
+
       test("a late cost above the charge raises it and is reported as overrun", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);

@@ -86,16 +86,34 @@ export type ReserveReply =
 
 /** How an attempt ended, as far as money is concerned. */
 export type Resolution =
-  /** Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. */
-  | { readonly id: ReservationId; readonly kind: "settled"; readonly actual: NanoUsd; readonly source: ActualSource }
-  /** Provably not billed: connect failed before a request byte, or the upstream refused (4xx). */
-  | { readonly id: ReservationId; readonly kind: "released"; readonly reason: string }
+  /**
+   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. `reason` stands in
+   * the ledger entry; the source when absent.
+   */
+  | {
+      readonly id: ReservationId;
+      readonly kind: "settled";
+      readonly actual: NanoUsd;
+      readonly source: ActualSource;
+      readonly reason?: string;
+    }
+  /**
+   * Provably not billed: connect failed before a request byte, or the upstream refused (4xx). With a source it is not proven
+   * but stated by an operator.
+   */
+  | {
+      readonly id: ReservationId;
+      readonly kind: "released";
+      readonly reason: string;
+      readonly source?: "operator";
+    }
   /** Dispatched and unknown: stays held until it is known or its deadline charges it. */
   | { readonly id: ReservationId; readonly kind: "unknown"; readonly reason: string }
   /** Dispatched, never to be known: charged in full now. */
   | { readonly id: ReservationId; readonly kind: "charged"; readonly reason: string };
 
-export const actualSources = ["upstream_cost", "usage", "at_least"] as const;
+export const actualSources = ["upstream_cost", "usage", "at_least", "operator"] as const;
+/** Where a cost is known from. `at_least` and `operator` are estimates: the upstream's own figure, should it come, corrects them. */
 export type ActualSource = (typeof actualSources)[number];
 
 /** Money spent and held in one account. */

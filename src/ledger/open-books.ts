@@ -3,6 +3,12 @@ import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { type UtcDay, utcDayOf } from "#domain/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
+import type { Batch, BatchReply, LedgerNotice } from "./books.ts";
+import { type BookedHold, type HoldDialect, type HoldFilter, type HoldTotal, readHolds } from "./holds.ts";
+import type { Resolution } from "./ledger.ts";
+import { PostgresStore } from "./postgres-store.ts";
+import { SqliteBooks } from "./sqlite-books.ts";
+import { asStoreFailure } from "./store.ts";
 
 /** The books as operators see them: beside running gateways, without being one. */
 export interface Books {
@@ -11,6 +17,13 @@ export interface Books {
   audit(): Promise<AuditReport>;
   /** An operator's own hard cap for an account; null gives it back to the policy. Running gateways obey it at once. */
   setCap(account: string, hardNanoUsd: number | null): Promise<void>;
+  /** Money that is held now (and what was charged without proof), with totals of all that the filter lets through. */
+  holds(filter: HoldFilter): Promise<{ readonly holds: readonly BookedHold[]; readonly totals: readonly HoldTotal[] }>;
+  /**
+   * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128 in one
+   * call. What has been closed meanwhile is left as it is. Running gateways count with it at once.
+   */
+  resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]>;
   today(): Promise<UtcDay>;
   close(): Promise<void>;
 }
@@ -34,16 +47,32 @@ export async function openBooks(databaseUrl: string): Promise<Books> {
     if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its books there yet`);
     const db = openSqlite(path);
     const query: Query = async (sql) => db.query<Record<string, unknown>, []>(sql).all();
-    return booksOver(
-      { query, begin: "BEGIN", end: "COMMIT", now: async () => Date.now() },
-      async (account, cap) => {
+    return booksOver({
+      query,
+      begin: "BEGIN",
+      end: "COMMIT",
+      now: async () => Date.now(),
+      dialect: {
+        newestReason: "(SELECT e.reason FROM ledger_entry e WHERE e.seq = r.last_entry)",
+        text: (value) => `'${value.replaceAll("'", "''")}'`,
+      },
+      async setCap(account, cap) {
         db.run(
           "INSERT INTO account (id, own_hard) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard",
           [account, cap],
         );
       },
-      async () => db.close(),
-    );
+      // A connection of its own under the write lock: a gateway sees that the file was changed and reads it again.
+      async commit(batch) {
+        const books = new SqliteBooks(path);
+        try {
+          return books.commit(batch, Date.now());
+        } finally {
+          books.close();
+        }
+      },
+      close: async () => db.close(),
+    });
   }
   const connection = new PostgresConnection(databaseUrl, 60_000);
   const query: Query = async (sql) => (await connection.run(sql))[0] ?? [];
@@ -52,28 +81,67 @@ export async function openBooks(databaseUrl: string): Promise<Books> {
     throw error;
   });
   const now = async () => Number((await query("SELECT extract(epoch FROM now()) * 1000 AS now_ms"))[0]?.["now_ms"]);
-  return booksOver(
+  return booksOver({
+    query,
     // One snapshot for all checks: a balance taken while money moves would not balance.
-    { query, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", end: "COMMIT", now },
-    async (account, cap) => {
+    begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    end: "COMMIT",
+    now,
+    dialect: {
+      newestReason: `(SELECT e.reason FROM ledger_entry e WHERE e.reservation_id = r.id
+          ORDER BY CASE e.event WHEN 'admitted' THEN 0 WHEN 'unresolved' THEN 1 ELSE 2 END DESC, e.at_ms DESC LIMIT 1)`,
+      text: textLiteral,
+    },
+    async setCap(account, cap) {
       await query(
         `INSERT INTO account (id, own_hard) VALUES (${textLiteral(account)}, ${cap ?? "NULL"})
          ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard`,
       );
     },
-    () => connection.close(),
-  );
+    async commit(batch) {
+      const store = await PostgresStore.open(databaseUrl);
+      try {
+        return await store.commit(batch);
+      } finally {
+        await store.close();
+      }
+    },
+    close: () => connection.close(),
+  });
 }
 
-function booksOver(
-  store: { readonly query: Query; readonly begin: string; readonly end: string; readonly now: () => Promise<number> },
-  setCap: Books["setCap"],
-  close: Books["close"],
-): Books {
+/** What differs from store to store. */
+interface BookStore extends Pick<Books, "setCap" | "close"> {
+  readonly query: Query;
+  readonly begin: string;
+  readonly end: string;
+  readonly now: () => Promise<number>;
+  readonly dialect: HoldDialect;
+  readonly commit: (batch: Batch) => Promise<BatchReply>;
+}
+
+/** Operations in one transaction of an operator: a gateway must not wait long for it. */
+const maxOperatorBatch = 128;
+
+function booksOver(store: BookStore): Books {
   const { query, now } = store;
   return {
-    setCap,
-    close,
+    setCap: store.setCap,
+    close: store.close,
+    holds: async (filter) => readHolds(query, store.dialect, filter, await now()),
+    async resolve(operator, resolutions) {
+      if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
+      const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
+      const batch: Batch = { node: { id: `operator/${operator}`, epoch: 0 }, operations };
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return (await store.commit(batch)).notices;
+        } catch (error) {
+          // A busy store, or a lost reply: the same batch again changes nothing twice.
+          if (attempt === 5 || asStoreFailure(error).kind !== "again") throw error;
+        }
+      }
+    },
     today: async () => utcDayOf(await now()),
     async audit() {
       await query(store.begin);

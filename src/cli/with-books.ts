@@ -1,0 +1,32 @@
+import { InvalidArgumentError } from "commander";
+import { type NanoUsd, parseUsd } from "#domain/money.ts";
+import { type Books, openBooks } from "#ledger/open-books.ts";
+import { exitCodes, exitWith } from "./exit.ts";
+
+/** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */
+export async function withBooks(env: NodeJS.ProcessEnv, work: (books: Books) => Promise<void>): Promise<void> {
+  const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
+  if (!/^(sqlite:|postgres(ql)?:\/\/)/.test(url)) {
+    console.error("DATABASE_URL must begin with sqlite: or postgres://");
+    return exitWith(exitCodes.badUsage);
+  }
+  let books: Books | undefined;
+  try {
+    books = await openBooks(url);
+    await work(books);
+  } catch (error) {
+    // Never the URL: it may carry a password.
+    console.error(`The budget store could not be read: ${error instanceof Error ? error.message : "unknown error"}`);
+    exitWith(exitCodes.failed);
+  } finally {
+    await books?.close();
+  }
+}
+
+/** An option's amount in US dollars. */
+export function usd(text: string): NanoUsd {
+  // Rounded down: a cap never allows more than was written.
+  const amount = parseUsd(text, "down");
+  if (amount === undefined) throw new InvalidArgumentError("an amount in US dollars, such as 7.50");
+  return amount;
+}

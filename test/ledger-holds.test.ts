@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#domain/system-clock.ts";
+import { silent } from "#simulator/behaviours.ts";
+import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { type Answer, authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
+import { type GatewayProcess, root, serve } from "./harness/process.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+
+/** Gateways as processes that are killed with calls in flight, and an operator beside them. */
+function suite(store: string, database: () => Promise<string>): void {
+  describe(`money of dead attempts, ${store}`, () => {
+    let folder: string;
+    let url: string;
+    let upstream: Simulator;
+    let policyPath: string;
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), "smart-gateway-holds-"));
+      url = await database();
+      upstream = await startSimulator({
+        models: () => shippedModels,
+        clock: systemClock,
+        random: Math.random,
+        remember: 100,
+      });
+      policyPath = join(folder, "policy.yaml");
+      writeFileSync(policyPath, "budget: { per_goal_hard_usd: 0.02, per_goal_soft_usd: 0.02 }\n");
+    });
+    afterEach(async () => {
+      await upstream.stop();
+      rmSync(folder, { recursive: true });
+    });
+
+    const gateway = () =>
+      serve({
+        DATABASE_URL: url.replace("FOLDER", folder),
+        NODE_ID: "gateway",
+        UPSTREAM_BASE_URL: upstream.url,
+        UPSTREAM_API_KEY: "holds-key",
+        ROUTING_POLICY_PATH: policyPath,
+      });
+    const chat = (running: GatewayProcess) =>
+      call(`${running.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...authorization, "content-type": "application/json", "x-goal-id": "holds" },
+        body: JSON.stringify({
+          model: "smart-router-flash",
+          messages: [{ role: "user", content: "hello" }],
+          max_tokens: 8_000,
+        }),
+      });
+
+    async function budgets(...args: string[]): Promise<{ code: number; out: string; err: string; json: Answer }> {
+      const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "budgets", ...args], {
+        env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url.replace("FOLDER", folder), USER: "ann" },
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      const json = args.includes("--json") && out !== "" ? JSON.parse(out) : undefined;
+      return { code: await child.exited, out, err, json };
+    }
+
+    test("after four kills the holds are shown, and released at once in the running gateway", async () => {
+      upstream.follow(() => silent());
+      for (let kill = 0; kill < 4; kill++) {
+        await using dying = await gateway();
+        const before = upstream.received();
+        const asked = [chat(dying), chat(dying)].map((reply) => reply.then(() => "answered").catch(() => "cut"));
+        await eventually(() => upstream.received() === before + 2);
+        if (kill === 0) {
+          const { json } = await budgets("holds", "--json");
+          expect(json.holds.map(({ state, node }: Answer) => [state, node])).toEqual([
+            ["live", "gateway"],
+            ["live", "gateway"],
+          ]);
+          // A running call is not to be freed by mistake.
+          const refused = await budgets("release", json.holds[0].id);
+          expect(refused.code).toBe(1);
+          expect(refused.out).toContain("may still run on gateway");
+        }
+        dying.signal("SIGKILL");
+        await dying.exited();
+        expect(await Promise.all(asked)).toEqual(["cut", "cut"]);
+      }
+
+      await using running = await gateway();
+      await eventually(async () => {
+        const { json } = await budgets("holds", "--json");
+        return json.totals.every(({ state }: Answer) => state === "unresolved");
+      });
+      const { json } = await budgets("holds", "--json");
+      expect(json.totals).toEqual([{ state: "unresolved", count: 8, held_usd: expect.any(String) }]);
+      expect(json.holds).toHaveLength(8);
+      const [first, second] = json.holds;
+      expect(first).toMatchObject({ state: "unresolved", node: "gateway", why: "owner_died", goal: "holds" });
+      expect(Date.parse(first.until)).toBeGreaterThan(Date.now() + 60_000);
+      expect((await budgets("holds")).out).toContain("8 unresolved");
+
+      upstream.follow(undefined);
+      const refused = await chat(running);
+      expect(refused.status).toBe(403);
+
+      expect((await budgets("settle", first.id, "--usd", "0.0001", "--by", "ann", "--why", "invoice")).code).toBe(0);
+      expect((await budgets("release", second.id, "--json")).json).toEqual([
+        { id: second.id, result: "released", held_usd: second.held_usd, charged_usd: "0" },
+      ]);
+      expect((await chat(running)).status).toBe(200);
+
+      const all = await budgets("release", "--unresolved", "--json");
+      expect(all.json).toHaveLength(6);
+      expect(all.code).toBe(0);
+      expect((await budgets("release", "--unresolved")).out).toContain("no hold with an unknown outcome");
+      // Said again, or by somebody else, it stays as it is.
+      expect((await budgets("settle", first.id, "--usd", "1", "--json")).json[0].result).toBe("not_found");
+      expect((await budgets("release", "nobody.1")).code).toBe(1);
+      const { json: after } = await budgets("show", "--json");
+      expect(after.accounts.every(({ held_usd }: Answer) => held_usd === "0")).toBe(true);
+      expect((await budgets("audit")).code).toBe(0);
+
+      running.signal("SIGTERM");
+      expect(await running.exited()).toBe(0);
+      expect(running.output()).not.toContain("ledger_conflict");
+    }, 60_000);
+  });
+}
+
+suite("SQLite", async () => "sqlite:FOLDER/gateway.db");
+
+describe.skipIf(postgresMissing() !== undefined)("with PostgreSQL", () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.remove());
+  suite("PostgreSQL", () => server.createDatabase());
+});
