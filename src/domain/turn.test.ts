@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { eachTurn } from "./turn.ts";
+import { eachTurn, oneEachTurn } from "./turn.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -29,5 +29,26 @@ describe("what a turn of the event loop brings", () => {
     expect(handedOver).toEqual([[1]]);
     await nextTurn();
     expect(handedOver).toEqual([[1], [2]]);
+  });
+});
+
+describe("turns for work that takes long", () => {
+  test("are given one by one, in the order in which they were asked for, with a turn of the event loop before each", async () => {
+    const turn = oneEachTurn();
+    const order: string[] = [];
+    const work = async (name: string) => {
+      await turn();
+      order.push(`${name}1`);
+      await turn();
+      order.push(`${name}2`);
+    };
+    const both = Promise.all([work("a"), work("b")]);
+    await Promise.resolve();
+    expect(order).toEqual([]);
+    for (const seen of [["a1"], ["a1", "b1"], ["a1", "b1", "a2"], ["a1", "b1", "a2", "b2"]]) {
+      await nextTurn();
+      expect(order).toEqual(seen);
+    }
+    await both;
   });
 });

@@ -14,3 +14,23 @@ export function eachTurn<T>(handOver: (gathered: readonly T[]) => void): (item: 
     if (gathered.push(item) === 1) setImmediate(end);
   };
 }
+
+/**
+ * Turns of the event loop for work that takes tens of milliseconds: one waiter a turn, in the order in which they came, so
+ * that no two such pieces of work, of the same request or of different ones, follow each other without others being served.
+ */
+export function oneEachTurn(): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  const next = () => {
+    // Before the waiter goes on: its work is done before the next turn begins.
+    if (waiting.length > 1) setImmediate(next);
+    waiting.shift()?.();
+  };
+  return () =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next);
+    });
+}
+
+/** The turns of this process, which has one event loop: all work on large bodies waits for them. */
+export const largeWorkTurn = oneEachTurn();

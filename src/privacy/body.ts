@@ -38,14 +38,6 @@ export function redactBody(body: ChatBody, scan: Scan, restoring: boolean): Reda
   return restoring && total > 0 ? { ...result, restore: restorer(walk.placeholders.values()) } : result;
 }
 
-/** Every string of a body, so that the scans of a large one can be spread over several turns of the event loop. */
-export function stringsOf(value: Json | undefined, into: string[] = []): string[] {
-  if (typeof value === "string") into.push(value);
-  else if (Array.isArray(value)) for (const item of value) stringsOf(item, into);
-  else if (value !== null && typeof value === "object") for (const item of Object.values(value)) stringsOf(item, into);
-  return into;
-}
-
 const noFindings: readonly Finding[] = [];
 
 class Walk {

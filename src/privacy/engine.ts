@@ -1,7 +1,9 @@
+import { largeWorkTurn } from "#domain/turn.ts";
 import type { Policy } from "#policy/schema.ts";
-import { redactBody, stringsOf } from "./body.ts";
+import { redactBody } from "./body.ts";
 import { customRules } from "./custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./exact-values.ts";
+import { scanInSlices, sliceLength } from "./long-texts.ts";
 import { personalRules } from "./personal-rules.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { ChatBody, PrivacyEngine, RedactedText } from "./redaction.ts";
@@ -9,9 +11,6 @@ import { credentialScan, type MoreRules } from "./scan.ts";
 import type { Scan, Span } from "./spans.ts";
 
 export { checkCustomRules, type RuleProblem } from "./custom-rules.ts";
-
-/** Strings scanned between two turns of the event loop, in UTF-16 units. */
-const turn = 1_048_576;
 
 /**
  * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their
@@ -26,22 +25,34 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
     redactText: (text) => redactText(text, scan(text)),
     redactBody: (body) => redactBody(body, scan, restoring),
     async redactBodyAsync(body: ChatBody) {
+      // The first walk only lists the texts that the second will ask about, windows across text parts among them.
       const scanned = new Map<string, readonly Span[]>();
+      const list: Scan = (text) => {
+        scanned.set(text, noSpans);
+        return noSpans;
+      };
+      redactBody(body, list, false);
       let sinceTurn = 0;
-      for (const text of stringsOf(body)) {
-        if (sinceTurn + text.length > turn) {
-          await new Promise((resolve) => setImmediate(resolve));
-          sinceTurn = 0;
-        }
-        sinceTurn += text.length;
-        if (!scanned.has(text)) scanned.set(text, scan(text));
+      for (const text of scanned.keys()) {
+        const spans = await scanInSlices(text, scan, async (length) => {
+          sinceTurn += length + costOfScan;
+          if (sinceTurn <= sliceLength) return;
+          await largeWorkTurn();
+          sinceTurn = length;
+        });
+        if (spans.length > 0) scanned.set(text, spans);
       }
+      await largeWorkTurn();
       return redactBody(body, (text) => scanned.get(text) ?? scan(text), restoring);
     },
   };
 }
 
-const none: Scan = () => [];
+/** What a scan costs beside its text, in characters that could be scanned in the same time. */
+const costOfScan = 64;
+
+const noSpans: readonly Span[] = [];
+const none: Scan = () => noSpans;
 
 function scanOf(policy: Policy["privacy"], exactValues: readonly ExactValue[]): Scan {
   const disabled = new Set(policy.disabled_rules);
