@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { openBooks } from "#ledger/open-books.ts";
 import { after, says } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
@@ -57,6 +60,59 @@ describe("a request that the budget refuses", () => {
     expect(refused.headers.get("x-should-retry")).toBe("false");
     answering.open();
     await (await running).text();
+  });
+});
+
+/** One call after the other near the cap, on each of the nodes in turn: each holds nearly half of the cap and costs next to nothing. */
+async function sequence(databaseUrl: string, nodes: number): Promise<void> {
+  // Flash: 0.28 USD per million output tokens. 9,000 tokens are 0.00252 USD, and a little for the prompt.
+  const policy = { budget: { per_goal_hard_usd: 0.0056, per_goal_soft_usd: 0.0056 } };
+  const gateways = await Promise.all(
+    Array.from({ length: nodes }, (_, i) =>
+      start({
+        policy,
+        env: { DATABASE_URL: databaseUrl, NODE_ID: `node-${i}` },
+        script: () => says({ text: "ok" }),
+      }),
+    ),
+  );
+  try {
+    for (let call = 0; call < 20; call++) {
+      for (const [index, gateway] of gateways.entries()) {
+        const goal = { "x-goal-id": `sequence-${index}` };
+        // Two at once fill the cap; each of the pair that follows needs what both have given back.
+        const statuses = await Promise.all(
+          [0, 1].map(async () => {
+            const answer = await gateway.chat({ max_tokens: 9_000 }, goal);
+            await answer.text();
+            return answer.status;
+          }),
+        );
+        expect(statuses).toEqual([200, 200]);
+      }
+    }
+  } finally {
+    for (const gateway of gateways) await gateway.stop();
+  }
+}
+
+describe("a caller near the cap who waits for each answer", () => {
+  test("is never refused while its last answers have freed the money: SQLite", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-sequence-"));
+    try {
+      await sequence(`sqlite:${join(folder, "gateway.db")}`, 1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.skipIf(postgresMissing() !== undefined)("… and on each of two nodes over PostgreSQL", async () => {
+    const server = await startPostgres();
+    try {
+      await sequence(await server.createDatabase(), 2);
+    } finally {
+      await server.remove();
+    }
   });
 });
 

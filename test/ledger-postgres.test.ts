@@ -33,6 +33,7 @@ if (missing !== undefined) {
             random: Math.random,
             log,
             retentionMs: () => 30 * 86_400_000,
+            gather: setImmediate,
           }),
         audit: async () => {
           const report = await audit(async (sql) => (await admin.run(sql))[0] ?? [], clock.now());

@@ -77,6 +77,12 @@ const maxBackoffMs = 500;
 const awayAfterMs = 250;
 const writeAttempts = 3;
 
+/** Resolutions that reads wait for: those that were handed in since the generation before it was closed. */
+interface Generation {
+  outstanding: number;
+  readonly written: PromiseWithResolvers<void>;
+}
+
 /** What waits in the queue: operations that must be written together, and who wants to know. */
 interface Item {
   readonly operations: readonly Operation[];
@@ -85,6 +91,8 @@ interface Item {
   readonly sinceMs: number;
   /** Reserves and dispatch marks are answered within the limit; all else waits as long as it takes. */
   readonly impatient: boolean;
+  /** What its resolutions are counted in. */
+  readonly generation: Generation;
   /** Whether the store may have seen it. */
   sent: boolean;
   abandoned: boolean;
@@ -111,7 +119,7 @@ export class BatchedLedger implements Ledger {
   /** In the order of their batches: one, or two where the store takes the next one early. */
   private flights: readonly Flight[] = [];
   /** What came back unwritten, until all that was sent behind it has come back too. */
-  private returned: (Flight & { readonly failure: StoreFailure })[] = [];
+  private returned: (Flight & { readonly failure?: StoreFailure })[] = [];
   private queuedReserves = 0;
   private waitingResolutions = 0;
   private pumpScheduled = false;
@@ -133,6 +141,10 @@ export class BatchedLedger implements Ledger {
   private readonly acknowledged = new RecentMap<ReservationId, number>(maxAcknowledged);
   private wantedReads: { readonly goal: GoalId; readonly answer: (spend: Spend | undefined) => void }[] = [];
   private reading = false;
+  /** The generation that resolutions join now. */
+  private generation = newGeneration();
+  /** Earlier generations that are not written yet, oldest first; there is one more only for a read that waits for it. */
+  private closedGenerations: Generation[] = [];
   private typicalHoldMs = 5_000;
 
   /** Joins the store as a node, resolves what an earlier life of the node left behind, and begins the upkeep. */
@@ -226,15 +238,28 @@ export class BatchedLedger implements Ledger {
     if (this.stopped || this.failed !== undefined) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const cancel = this.options.timers.after(answerLimitMs, () => resolve(undefined));
-      this.wantedReads.push({
-        goal,
-        answer: (spend) => {
-          cancel();
-          resolve(spend);
-        },
-      });
-      if (!this.reading) void this.readWanted();
+      const answer = (spend: Spend | undefined) => {
+        cancel();
+        resolve(spend);
+      };
+      const begin = () => {
+        this.wantedReads.push({ goal, answer });
+        if (!this.reading) void this.readWanted();
+      };
+      // What this node has been told to give back is given back first, or a caller is refused for money that is free again.
+      const written = this.resolutionsWritten();
+      if (written === undefined) begin();
+      else void written.then(begin);
     });
+  }
+
+  /** When every resolution handed in so far is written; undefined when it is so already. */
+  private resolutionsWritten(): Promise<void> | undefined {
+    if (this.generation.outstanding > 0) {
+      this.closedGenerations.push(this.generation);
+      this.generation = newGeneration();
+    }
+    return this.closedGenerations.at(-1)?.written.promise;
   }
 
   /** One read is under way at a time, for everybody who asked before it began. */
@@ -362,8 +387,19 @@ export class BatchedLedger implements Ledger {
 
   private enqueue(operations: readonly Operation[], impatient: boolean, answer: Item["answer"]): void {
     const sinceMs = this.options.clock.monotonic();
-    const item = { operations, answer, sinceMs, impatient, sent: false, abandoned: false, solo: false, failures: 0 };
-    this.queue.push(item);
+    const { generation } = this;
+    for (const { kind } of operations) if (givesBack(kind)) generation.outstanding += 1;
+    this.queue.push({
+      operations,
+      answer,
+      sinceMs,
+      impatient,
+      generation,
+      sent: false,
+      abandoned: false,
+      solo: false,
+      failures: 0,
+    });
     if (impatient) {
       this.queuedReserves += 1;
       this.watchLimits();
@@ -467,6 +503,7 @@ export class BatchedLedger implements Ledger {
     }
     // A batch that is full already goes out before the callers of this one are answered: the store need not wait for that.
     if (this.queue.length >= maxBatch) this.pump();
+    const aheadFailed = this.returned.length > 0;
     // In the order of the batch: all reserves stand behind all others.
     let other = 0;
     let reserve = 0;
@@ -474,6 +511,11 @@ export class BatchedLedger implements Ledger {
     for (const item of items) {
       let last: OperationReply | undefined;
       for (const { kind } of item.operations) last = kind === "reserve" ? replies[reserve++] : replies[other++];
+      if (last?.kind === "refused" && aheadFailed && !item.abandoned) {
+        // What the batch ahead would have given back is not given back yet: decided again behind it.
+        this.returned.push({ items: [item] });
+        continue;
+      }
       this.leave(item);
       if (!item.abandoned) item.answer(last);
       else if (last?.kind !== "refused") this.cancelUnused(item);
@@ -495,25 +537,26 @@ export class BatchedLedger implements Ledger {
     if (this.returned.length === 0 || this.flights.length > 0) return;
     const { returned } = this;
     this.returned = [];
-    const fatal = returned.find(({ failure }) => failure.kind === "fatal");
+    const failures = returned.flatMap(({ failure }) => failure ?? []);
+    const fatal = failures.find(({ kind }) => kind === "fatal");
     if (fatal !== undefined) {
       this.queue.unshift(...returned.flatMap(({ items }) => items));
-      this.fail(fatal.failure.message);
+      this.fail(fatal.message);
       return;
     }
     const items = returned.flatMap(({ items: own, failure }) =>
       own.flatMap((item) => {
-        if (failure.kind === "conflict") return this.apart(item, own.length === 1, failure);
+        if (failure?.kind === "conflict") return this.apart(item, own.length === 1, failure);
         return item.abandoned ? this.withoutReserve(item) : item;
       }),
     );
     this.queue.unshift(...items);
-    const again = returned.find(({ failure }) => failure.kind === "again");
+    const again = failures.find(({ kind }) => kind === "again");
     if (again === undefined) {
       this.schedulePump();
       return;
     }
-    this.failing(again.failure.message);
+    this.failing(again.message);
     this.backingOff = true;
     const delay = this.backoffMs * (0.5 + 0.5 * this.options.random());
     this.backoffMs = Math.min(maxBackoffMs, this.backoffMs * 2);
@@ -555,9 +598,9 @@ export class BatchedLedger implements Ledger {
     const operations = item.operations.flatMap((operation): Operation[] => {
       if (operation.kind === "dispatch") return [];
       if (operation.kind !== "reserve") return [operation];
-      return item.sent && this.mayCancel(operation.reservation.id)
-        ? [{ kind: "cancel", id: operation.reservation.id }]
-        : [];
+      if (!item.sent || !this.mayCancel(operation.reservation.id)) return [];
+      item.generation.outstanding += 1;
+      return [{ kind: "cancel", id: operation.reservation.id }];
     });
     return operations.length === 0
       ? []
@@ -580,7 +623,12 @@ export class BatchedLedger implements Ledger {
   }
 
   private leave(item: Item): void {
-    for (const { kind } of item.operations) if (kind === "resolve") this.waitingResolutions -= 1;
+    for (const { kind } of item.operations) {
+      if (kind === "resolve") this.waitingResolutions -= 1;
+      if (givesBack(kind)) item.generation.outstanding -= 1;
+    }
+    // In their order: who waits for a generation waits for those before it too.
+    while (this.closedGenerations[0]?.outstanding === 0) this.closedGenerations.shift()?.written.resolve();
     if (item.impatient && !item.abandoned) this.queuedReserves -= 1;
   }
 
@@ -666,4 +714,13 @@ export class BatchedLedger implements Ledger {
   private dropped(count: number, message: string): void {
     this.options.log({ kind: "resolutions_dropped", count, message });
   }
+}
+
+function newGeneration(): Generation {
+  return { outstanding: 0, written: Promise.withResolvers() };
+}
+
+/** Whether an operation says how a reservation of this node ended, and so may give money back. */
+function givesBack(kind: Operation["kind"]): boolean {
+  return kind === "resolve" || kind === "cancel";
 }

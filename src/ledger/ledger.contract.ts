@@ -592,6 +592,37 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect(other.peek("session/goal")?.goalAccount.held).toBe(usd(300));
       });
 
+      test("read sees every resolution that this node was handed before, written or not", async () => {
+        const other = await open("node-b");
+        for (let round = 0; round < 25; round++) {
+          for (const node of [ledger, other]) {
+            const goal = `freed/${round}`;
+            const [first, second] = [900, 50].map((amount) => reservationOf({ amount: usd(amount), goal })) as [
+              Reservation,
+              Reservation,
+            ];
+            expect((await node.reserve(first)).kind).toBe("held");
+            expect((await node.reserve(second)).kind).toBe("held");
+            // As after an answer: nobody waits for it.
+            void node.resolve([{ id: first.id, kind: "released", reason: "rejected" }]);
+            if (round % 2 === 0) await Promise.resolve();
+            void node.resolve([cost(second.id, 1)]);
+            const spend = await node.read(goal);
+            expect(spend?.goalAccount).toEqual({ spent: usd(node === ledger ? 1 : 2), held: usd(0) });
+          }
+        }
+      });
+
+      test("a reserve is never refused for money that this node was told is free", async () => {
+        const goal = "sequence/of-calls";
+        for (let call = 0; call < 60; call++) {
+          const reservation = reservationOf({ amount: usd(900), goal });
+          expect((await ledger.reserve(reservation)).kind).toBe("held");
+          void ledger.resolve([cost(reservation.id, 1)]);
+        }
+        expect((await spendOf(goal)).goalAccount).toEqual({ spent: usd(60), held: usd(0) });
+      });
+
       test("names of goals are kept apart, whatever characters they have", async () => {
         const names = [
           "a",

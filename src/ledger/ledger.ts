@@ -27,7 +27,10 @@ export interface Ledger {
   markDispatched(id: ReservationId): Promise<boolean>;
   /** Where a goal and its day stand as this node last saw them; undefined when it has not looked yet. Costs nothing. */
   peek(goal: GoalId): Spend | undefined;
-  /** Where a goal and its day stand in the store now. Undefined when the store does not answer within a second. */
+  /**
+   * Where a goal and its day stand in the store now, with every resolution that this node was handed before the call.
+   * Undefined when the store does not answer within a second.
+   */
   read(goal: GoalId): Promise<Spend | undefined>;
   /** Whether the store answers now, for health checks and shedding. */
   status(): LedgerStatus;

@@ -16,12 +16,21 @@ describe("the ledger under faults", () => {
   });
 
   test(
-    "never overspends, loses or double-counts, whatever fails when",
+    "never overspends, loses, double-counts or refuses without need, whatever fails when",
     async () => {
       const first = one === undefined ? Math.floor(Date.now() / 3_600_000) * 100_000 : Number(one);
       const wanted = one === undefined ? Number(many ?? 20_000) : 1;
       const began = performance.now();
-      const totals = { held: 0, refused: 0, unavailable: 0, crashes: 0, lostReplies: 0, billed: 0, spent: 0 };
+      const totals = {
+        held: 0,
+        refused: 0,
+        refusedByRead: 0,
+        unavailable: 0,
+        crashes: 0,
+        lostReplies: 0,
+        billed: 0,
+        spent: 0,
+      };
       let seeds = 0;
       while (seeds < wanted && (many !== undefined || performance.now() - began < budgetMs)) {
         const report = await simulate(first + seeds);

@@ -12,7 +12,7 @@ import {
   type Operation,
   type OperationReply,
 } from "./books.ts";
-import type { Ledger, Reservation, ReservationId, Resolution } from "./ledger.ts";
+import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "./ledger.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
 import { type Due, type Store, StoreFailure } from "./store.ts";
 
@@ -28,6 +28,8 @@ export interface SimulationReport {
   readonly seed: number;
   readonly held: number;
   readonly refused: number;
+  /** Refused by what a read of the store said, before anything was asked to be reserved. */
+  readonly refusedByRead: number;
   readonly unavailable: number;
   readonly crashes: number;
   readonly lostReplies: number;
@@ -136,11 +138,13 @@ class World {
   private overruns = false;
   /** From how many waiting operations on the store takes the next batch early. */
   private aheadFrom: number | undefined;
+  /** The auditor as it stood when a reserve was refused last, by reservation. */
+  private readonly atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
   /** Reservations whose callers were told `unavailable`. */
   private readonly unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
   private made = 0;
   private failure: Error | undefined;
-  private readonly counts = { held: 0, refused: 0, unavailable: 0, crashes: 0, lostReplies: 0 };
+  private readonly counts = { held: 0, refused: 0, refusedByRead: 0, unavailable: 0, crashes: 0, lostReplies: 0 };
   private readonly seed: number;
 
   constructor(seed: number) {
@@ -221,6 +225,7 @@ class World {
     this.note(`${node.id} crashes`);
     this.counts.crashes += 1;
     node.life += 1;
+    node.handed = [];
     node.ledger = undefined;
     node.starting = false;
     this.time.after(this.between(10, 70_000), () => void this.start(node));
@@ -241,14 +246,20 @@ class World {
     this.time.jumpedMs += ms;
   }
 
-  /** One request with its retries, as the pipeline makes them. */
+  /** A caller: one request, and sometimes the next as soon as it has its answer. */
   private async request(): Promise<void> {
     const node = this.nodes[this.between(0, this.nodes.length - 1)];
-    const ledger = node?.ledger;
-    if (node === undefined || ledger === undefined) return;
-    const { life } = node;
-    const alive = () => node.life === life;
     const goal = goals[this.between(0, goals.length - 1)] ?? "alpha";
+    do {
+      if (node === undefined || !(await this.oneRequest(node, goal))) return;
+    } while (this.faulty && this.chance(0.6));
+  }
+
+  /** One request with its retries, as the pipeline makes them. False when its caller gives up. */
+  private async oneRequest(node: SimulatedNode, goal: string): Promise<boolean> {
+    const { ledger, life } = node;
+    if (ledger === undefined) return false;
+    const alive = () => node.life === life;
     const requestId = `request-${++this.made}`;
     let closing: Resolution[] = [];
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -265,15 +276,20 @@ class World {
         deadlineMs: this.between(0, 60_000),
         ...(later ? { dispatch: "later" as const } : {}),
       };
+      if (attempt === 1 && (await this.refusedByRead(node, ledger, reservation))) return false;
+      if (!alive()) return false;
       const asked = this.time.monotonic();
+      node.handed.push(...closing);
+      const handed = [...node.handed];
       const reply = await ledger.reserve(reservation, closing);
-      if (!alive()) return;
+      if (!alive()) return false;
+      if (reply.kind === "refused") this.judgeRefusal(reservation, handed, this.atRefusal.get(reservation.id));
       if (this.time.monotonic() - asked > 1_100) this.fail(`${reservation.id} waited too long`);
       this.note(`${node.id} ${reservation.id} ${goal} ${reservation.amount}: ${reply.kind}`);
       this.counts[reply.kind] += 1;
       closing = [];
       if (reply.kind === "unavailable") this.unused.push({ id: reservation.id, node, life });
-      if (reply.kind !== "held") return;
+      if (reply.kind !== "held") return true;
       // Acknowledged, so it is in the books, and no crash from here on may lose it.
       if (!this.disk.reservations.has(reservation.id)) this.fail(`${reservation.id} was acknowledged and is not there`);
       // The same call again, now or when it may be closed: it must never be taken for leave to send once more.
@@ -284,22 +300,60 @@ class World {
       }
       if (later) {
         await this.time.sleep(this.between(0, 3_000));
-        if (!alive()) return;
+        if (!alive()) return false;
         if (!(await ledger.markDispatched(reservation.id))) {
-          if (alive()) this.resolveFrom(ledger, [{ id: reservation.id, kind: "released", reason: "not dispatched" }]);
-          return;
+          if (alive())
+            this.resolveFrom(node, ledger, [{ id: reservation.id, kind: "released", reason: "not dispatched" }]);
+          return alive();
         }
-        if (!alive()) return;
+        if (!alive()) return false;
       }
-      const last = await this.callUpstream(ledger, alive, reservation);
-      if (last === undefined || !alive()) return;
+      const last = await this.callUpstream(node, ledger, alive, reservation);
+      if (last === undefined || !alive()) return alive();
       closing = [last];
     }
-    if (closing.length > 0) this.resolveFrom(ledger, closing);
+    if (closing.length > 0) this.resolveFrom(node, ledger, closing);
+    return true;
+  }
+
+  /** As the pipeline decides: what this node saw last may admit; a refusal is believed only after a read of the store. */
+  private async refusedByRead(node: SimulatedNode, ledger: Ledger, reservation: Reservation): Promise<boolean> {
+    const exceeds = (spend: Spend) =>
+      spend.goalAccount.spent + spend.goalAccount.held + reservation.amount > reservation.perGoalHard ||
+      spend.dayAccount.spent + spend.dayAccount.held + reservation.amount > reservation.perDayHard;
+    const seen = ledger.peek(reservation.goal);
+    if (seen !== undefined && !exceeds(seen)) return false;
+    const { life } = node;
+    const handed = [...node.handed];
+    const spend = await ledger.read(reservation.goal);
+    if (node.life !== life || spend === undefined || !exceeds(spend)) return false;
+    this.note(`${node.id} ${reservation.id} ${reservation.goal} ${reservation.amount}: refused by a read`);
+    this.counts.refusedByRead += 1;
+    this.judgeRefusal(reservation, handed, node.atRead);
+    return true;
+  }
+
+  /**
+   * Whoever is refused lacks the money, also once everything is counted that the node had been told before: `handed`. The
+   * upstream's answers are out by then, so their callers may rely on it.
+   */
+  private judgeRefusal(
+    reservation: Reservation,
+    handed: readonly Resolution[],
+    then: { readonly auditor: Auditor; readonly at: AuditMoment } | undefined,
+  ): void {
+    if (then === undefined) this.fail(`${reservation.id} was refused without a look at the store`);
+    const auditor = then.auditor.copy();
+    for (const resolution of handed) auditor.predict({ kind: "resolve", resolution }, then.at);
+    const expected = auditor.predict({ kind: "reserve", reservation }, then.at);
+    if (!expected.startsWith("refused")) {
+      this.fail(`${reservation.id} was refused though what its node had been told leaves room: ${expected}`);
+    }
   }
 
   /** Answers how to close the attempt when another one should follow; undefined when the request is over. */
   private async callUpstream(
+    node: SimulatedNode,
     ledger: Ledger,
     alive: () => boolean,
     { id, amount }: Reservation,
@@ -316,26 +370,28 @@ class World {
     if (roll < 0.15) return { id, kind: "unknown", reason: "timed out" };
     if (roll < 0.25) {
       // Reset after billing: sometimes the true cost is learnt later, even after the hold was charged.
-      this.resolveFrom(ledger, [{ id, kind: "unknown", reason: "reset" }]);
+      this.resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "reset" }]);
       await this.time.sleep(this.between(0, 80_000));
-      if (alive() && this.chance(0.6)) this.resolveFrom(ledger, [{ id, kind: "settled", actual, source: "usage" }]);
+      if (alive() && this.chance(0.6))
+        this.resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "usage" }]);
       return undefined;
     }
     if (roll < 0.35) {
       // The caller left, and the books must not give the hold back for it.
-      if (actual <= amount) this.resolveFrom(ledger, [{ id, kind: "charged", reason: "caller gone" }]);
-      else this.resolveFrom(ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
+      if (actual <= amount) this.resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller gone" }]);
+      else this.resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
       return undefined;
     }
     if (roll < 0.4) return undefined; // A defect of ours: nobody ever says how it ended.
     const settled: Resolution = { id, kind: "settled", actual, source: "upstream_cost" };
-    this.resolveFrom(ledger, [settled]);
-    if (this.chance(0.1)) this.resolveFrom(ledger, [settled, settled]);
-    if (this.chance(0.05)) this.resolveFrom(ledger, [{ id, kind: "unknown", reason: "late news" }]);
+    this.resolveFrom(node, ledger, [settled]);
+    if (this.chance(0.1)) this.resolveFrom(node, ledger, [settled, settled]);
+    if (this.chance(0.05)) this.resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "late news" }]);
     return undefined;
   }
 
-  private resolveFrom(ledger: Ledger, resolutions: readonly Resolution[]): void {
+  private resolveFrom(node: SimulatedNode, ledger: Ledger, resolutions: readonly Resolution[]): void {
+    node.handed.push(...resolutions);
     for (const { id, kind } of resolutions) this.note(`${id} ${kind}`);
     void ledger.resolve(resolutions);
   }
@@ -360,7 +416,16 @@ class World {
       join: (id) => call(() => disk.join(id)),
       beat: (identity) => call(() => disk.beat(identity)),
       due: (identity, limit) => call<readonly Due[]>(() => disk.due(identity, limit)),
-      read: (accountsOf) => call(() => disk.read(accountsOf)),
+      read: (accountsOf) =>
+        call(async () => {
+          const answer = await disk.read(accountsOf);
+          const identity = { id: node.id, epoch: disk.nodes.get(node.id)?.epoch ?? 0 };
+          node.atRead = {
+            auditor: this.auditor.copy(),
+            at: { nowMs: this.time.now(), day: answer.day, node: identity },
+          };
+          return answer;
+        }),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
       ...(aheadFrom === undefined ? {} : { aheadFrom }),
       commit: (batch) => {
@@ -423,6 +488,9 @@ class World {
       const actual = summaryOf(reply.replies[index]);
       if (expected !== actual) {
         this.fail(`${JSON.stringify(operation)} was answered ${actual}, the auditor expected ${expected}`);
+      }
+      if (operation.kind === "reserve" && actual.startsWith("refused")) {
+        this.atRefusal.set(operation.reservation.id, { auditor: this.auditor.copy(), at: context });
       }
     }
     this.judgeBooks();
@@ -515,10 +583,20 @@ class SimulatedNode {
   life = 0;
   starting = false;
   ledger: BatchedLedger | undefined;
+  /** Every resolution that this life of the node was handed. */
+  handed: Resolution[] = [];
+  /** The auditor as it stood when this node last read the store. */
+  atRead: { readonly auditor: Auditor; readonly at: AuditMoment } | undefined;
 
   constructor(id: string) {
     this.id = id;
   }
+}
+
+interface AuditMoment {
+  readonly nowMs: number;
+  readonly day: UtcDay;
+  readonly node: NodeIdentity;
 }
 
 /**
@@ -540,7 +618,14 @@ class Auditor {
     }
   >();
 
-  predict(operation: Operation, at: { nowMs: number; day: UtcDay; node: NodeIdentity }): string {
+  /** An auditor of its own with the same rows, to ask what would be answered if more had happened. */
+  copy(): Auditor {
+    const copy = new Auditor();
+    for (const [id, row] of this.rows) copy.rows.set(id, { ...row });
+    return copy;
+  }
+
+  predict(operation: Operation, at: AuditMoment): string {
     switch (operation.kind) {
       case "reserve":
         return this.predictReserve(operation.reservation, at);
@@ -590,7 +675,7 @@ class Auditor {
 
   private predictReserve(
     { id, goal, amount, deadlineMs, dispatch }: Reservation,
-    { nowMs, day, node }: { nowMs: number; day: UtcDay; node: NodeIdentity },
+    { nowMs, day, node }: AuditMoment,
   ): string {
     const old = this.rows.get(id);
     if (old !== undefined) {

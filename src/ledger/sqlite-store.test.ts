@@ -24,6 +24,7 @@ ledgerContract("SQLite", async () => {
         random: Math.random,
         log,
         retentionMs: () => 30 * 86_400_000,
+        gather: setImmediate,
       }),
     audit: async () => {
       const db = new Database(path, { readonly: true });
