@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { goalIdOf } from "#domain/goal.ts";
 import { nanoUsd } from "#domain/money.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
@@ -106,8 +107,17 @@ describe("smart-gateway budgets", () => {
     await ledger.close(1_000);
   });
 
+  test("set names the account of a session and a goal that have slashes in them as requests do", async () => {
+    const { out } = await budgets("set", "--session", "org/repo", "--goal", "fix/it", "--hard-usd", "1", "--json");
+    const { account } = JSON.parse(out);
+    expect(account).toBe(`goal/${goalIdOf({ sessionId: "org/repo", goalId: "fix/it" })}`);
+    const plain = await budgets("set", "--session", "s", "--goal", "one", "--hard-usd", "1", "--json");
+    expect(JSON.parse(plain.out).account).toBe("goal/s/one");
+  });
+
   test.each([
     [["set", "--hard-usd", "1"], "either --goal or --day"],
+    [["set", "--session", "s", "--day", "today", "--clear"], "--session needs --goal"],
     [["set", "--goal", "g"], "either --hard-usd or --clear"],
     [["set", "--goal", "g", "--hard-usd", "lots"], "amount in US dollars"],
     [["set", "--day", "2026-02-30", "--clear"], "YYYY-MM-DD"],

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd, type NanoUsd } from "#domain/money.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/books.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
@@ -55,7 +56,11 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
   command
     .command("set")
     .description("set a hard cap of your own for a goal or a day; it beats the policy's until it is cleared")
-    .option("--goal <goal>", "the goal, as `session/goal`; `adhoc` for today's requests without one")
+    .option(
+      "--goal <goal>",
+      "the goal: with --session its id; without, as `budgets show` prints it behind `goal/` (`session/goal`, or the goal alone; `adhoc` for today's requests without one)",
+    )
+    .option("--session <session>", "the session that the goal belongs to")
     .option("--day <YYYY-MM-DD>", "the UTC day, or `today`", dayOrToday)
     .option("--hard-usd <amount>", "the cap in US dollars, such as 7.50", usd)
     .option("--clear", "give the cap back to the policy")
@@ -68,16 +73,19 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
           return exitWith(exitCodes.badUsage);
         }
         const today = await books.today();
+        const goal =
+          options.session === undefined || options.goal === undefined
+            ? options.goal
+            : goalIdOf({ sessionId: options.session, goalId: options.goal });
         const account =
-          options.goal !== undefined
-            ? goalAccountOf(options.goal, today)
+          goal !== undefined
+            ? goalAccountOf(goal, today)
             : dayAccountOf(options.day === undefined || options.day === "today" ? today : options.day);
         const cap = options.hardUsd ?? null;
         await books.setCap(account, cap);
         if (options.json) return printJson({ account, hard_cap_usd: cap === null ? null : formatUsd(cap) });
         console.log(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
-        if (options.goal === adhocGoal)
-          console.log("Requests without a goal start anew each UTC day, and so does their cap.");
+        if (goal === adhocGoal) console.log("Requests without a goal start anew each UTC day, and so does their cap.");
       }),
     );
   addHoldCommands(command, env);
@@ -86,13 +94,15 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
 
 interface SetOptions {
   readonly goal?: string;
+  readonly session?: string;
   readonly day?: string;
   readonly hardUsd?: NanoUsd;
   readonly clear?: true;
   readonly json?: true;
 }
 
-function problemOf({ goal, day, hardUsd, clear }: SetOptions): string | undefined {
+function problemOf({ goal, session, day, hardUsd, clear }: SetOptions): string | undefined {
+  if (session !== undefined && goal === undefined) return "--session needs --goal: caps are of goals and days";
   if ((goal === undefined) === (day === undefined)) return "say which cap: either --goal or --day";
   if ((hardUsd === undefined) === (clear === undefined)) return "say what it should be: either --hard-usd or --clear";
   return undefined;

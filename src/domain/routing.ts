@@ -36,7 +36,7 @@ const count = z.int().min(0).default(0);
 
 export const RoutingTask = z.object({
   task_id: z.string().min(1).describe("Routing identifier, echoed in the decision."),
-  goal_id: z.string().min(1).default("adhoc").describe("Goal scope of the budget."),
+  goal_id: z.string().min(1).default("adhoc").describe("Goal scope of the budget: `session/goal`, or the goal alone."),
   kind: TaskKind.default("OTHER"),
   instruction: z.string().describe("Free text: what is asked for."),
   explicit_route: ExplicitRoute.default("AUTO"),

@@ -38,7 +38,7 @@ export interface Ledger {
   close(withinMs: number): Promise<void>;
 }
 
-/** The goal a request belongs to: `session/goal` as the caller named it. The `adhoc` goal starts anew each UTC day. */
+/** The goal a request belongs to, made by `goalIdOf`: `session/goal` as the caller named it. The `adhoc` goal starts anew each UTC day. */
 export type GoalId = string;
 export const adhocGoal: GoalId = "adhoc";
 

@@ -92,9 +92,16 @@ function examine(
 }
 
 /** The goal is stored and the task's id is part of the record: neither may be a credential. */
-function withSafeIds(assessment: Assessment, { requestId }: ChatRequest, { privacy }: Configuration): Assessment {
+function withSafeIds(
+  assessment: Assessment,
+  { requestId, routing }: ChatRequest,
+  { privacy }: Configuration,
+): Assessment {
   const { task } = assessment;
-  const goal_id = task.goal_id === "adhoc" ? task.goal_id : safeId(task.goal_id, privacy);
+  const { sessionId, goalId = "" } = routing;
+  // Looked at as the caller wrote it: the goal's name may have it escaped.
+  const asWritten = sessionId === undefined ? goalId : `${sessionId}/${goalId}`;
+  const goal_id = task.goal_id === "adhoc" ? task.goal_id : safeId(task.goal_id, privacy, asWritten);
   // The request's id, which stands in for a missing one, was examined when it came in.
   const task_id = task.task_id === requestId ? task.task_id : safeId(task.task_id, privacy);
   if (goal_id === task.goal_id && task_id === task.task_id) return assessment;

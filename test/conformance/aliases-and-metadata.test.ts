@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
+import { goalIdOf } from "#domain/goal.ts";
 import { says } from "#simulator/behaviours.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
@@ -241,6 +242,16 @@ describe("headers", () => {
     expect(await chargedGoals("two", { "x-smart-gateway-goal": "b" })).toEqual(["b"]);
     expect(await chargedGoals("three", { "x-smart-gateway-goal": "b", "x-goal-id": "c" })).toEqual(["c"]);
     expect(await chargedGoals("four", { "x-smart-gateway-session": "five" })).toEqual([]);
+  });
+
+  test("goals: session a/b with goal c is not session a with goal b/c", async () => {
+    const spentBy = async (sessionId: string, goalId: string) => {
+      const spend = await gateway.gateway.ports.ledger.read(goalIdOf({ sessionId, goalId }));
+      return (spend?.goalAccount.spent ?? 0) + (spend?.goalAccount.held ?? 0);
+    };
+    await route({ metadata: { session_id: "slash/a", goal_id: "b" } }, {});
+    expect(await spentBy("slash/a", "b")).toBeGreaterThan(0);
+    expect(await spentBy("slash", "a/b")).toBe(0);
   });
 
   test("no gateway header travels upstream", async () => {

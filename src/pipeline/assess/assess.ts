@@ -1,4 +1,5 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import { goalIdOf } from "#domain/goal.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Policy } from "#policy/schema.ts";
@@ -59,7 +60,7 @@ export function assess(
   const dimensions = dimensionsOf(features, conversation.tools.length);
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
-    goal_id: goalOf(said),
+    goal_id: goalIdOf(said),
     instruction: conversation.ask,
     kind,
     explicit_route: explicitRouteOf(request, sensitive) ?? fields.explicit_route ?? "AUTO",
@@ -85,12 +86,6 @@ function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"])
   if (scoutFirst) metadata["scout"] = true;
   if (repoId !== undefined) metadata["repo_id"] = repoId;
   return metadata;
-}
-
-/** A goal is `session/goal`; requests without a goal share `adhoc`, also within a session, so that caps keep biting. */
-function goalOf({ sessionId, goalId }: ChatRequest["routing"]): string {
-  if (goalId === undefined) return "adhoc";
-  return sessionId === undefined ? goalId : `${sessionId}/${goalId}`;
 }
 
 /**

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { goalIdOf } from "./goal.ts";
+
+describe("the goal that a request belongs to", () => {
+  test("is session/goal, the goal alone, or adhoc", () => {
+    expect(goalIdOf({ sessionId: "s", goalId: "g" })).toBe("s/g");
+    expect(goalIdOf({ goalId: "g" })).toBe("g");
+    expect(goalIdOf({ sessionId: "s" })).toBe("adhoc");
+    expect(goalIdOf({})).toBe("adhoc");
+  });
+
+  test("keeps its name where no id has a slash in it, whatever else it has", () => {
+    expect(goalIdOf({ sessionId: "100%25", goalId: "50%2F" })).toBe("100%25/50%2F");
+  });
+
+  test("has another name for a/b and c than for a and b/c, and than for a/b/c without a session", () => {
+    const names = [
+      goalIdOf({ sessionId: "a/b", goalId: "c" }),
+      goalIdOf({ sessionId: "a", goalId: "b/c" }),
+      goalIdOf({ goalId: "a/b/c" }),
+    ];
+    expect(names).toEqual(["a%2Fb//c", "a//b%2Fc", "//a%2Fb%2Fc"]);
+    expect(goalIdOf({ goalId: "a/b" })).not.toBe(goalIdOf({ sessionId: "a", goalId: "b" }));
+  });
+
+  test("never has the name of another pair", () => {
+    const id = fc.string({ unit: fc.constantFrom("a", "/", "%", "2", "F", "5"), minLength: 1, maxLength: 6 });
+    const pair = fc.record({ sessionId: fc.option(id, { nil: undefined }), goalId: id });
+    fc.assert(
+      fc.property(pair, pair, (one, other) => {
+        const same = one.sessionId === other.sessionId && one.goalId === other.goalId;
+        expect(goalIdOf(defined(one)) === goalIdOf(defined(other))).toBe(same);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+function defined({ sessionId, goalId }: { sessionId: string | undefined; goalId: string }) {
+  return sessionId === undefined ? { goalId } : { sessionId, goalId };
+}
