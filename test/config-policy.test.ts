@@ -280,6 +280,39 @@ describe("a model registry file", () => {
     expect(models.size).toBe(4);
   });
 
+  test("takes prices of cache writes, of each call, of long prompts and of certain hours", () => {
+    const { models } = registryOf(`models:
+  vendor_v4_flash:
+    prices:
+      cache_write: 0.175
+      request: 0.001
+      tiers: [{ from_input_tokens: 500000, output: 3 }, { from_input_tokens: 200000, input: 0.28, output: 2 }]
+      windows: [{ from: "16:30", to: "00:30", input: 0.07 }]
+`);
+    expect(models.get("vendor_v4_flash")?.price as unknown).toEqual({
+      input: 140_000_000,
+      cachedInput: 2_800_000,
+      cacheWrite: 175_000_000,
+      output: 280_000_000,
+      request: 1_000_000,
+      bands: [
+        { fromInputTokens: 200_000, rates: { input: 280_000_000, output: 2_000_000_000 } },
+        { fromInputTokens: 500_000, rates: { output: 3_000_000_000 } },
+        { window: { fromMinute: 990, toMinute: 30 }, rates: { input: 70_000_000 } },
+      ],
+    });
+  });
+
+  test("lets the cached price of a band follow its input price where the base has none", () => {
+    const { models } = registryOf(
+      "models:\n  own: { role: worker, upstream_id: a/b, prices: { input: 1, output: 2, tiers: [{ from_input_tokens: 9, input: 3 }] } }\n",
+    );
+    expect(models.get("own")?.price.bands?.[0]?.rates as unknown).toEqual({
+      input: 3_000_000_000,
+      cachedInput: 3_000_000_000,
+    });
+  });
+
   test("adds models, which come before the shipped ones of their role", () => {
     const { models, byRole } = registryOf(`models:\n  own_flash: ${ownWorker}\n`);
     expect(models.size).toBe(5);
@@ -330,6 +363,12 @@ describe("a model registry file", () => {
     ["no senior model", "vendor_v4_pro: { enabled: false }", "models", "role senior"],
     ["a key that is no key", `Own-Model: ${ownWorker}`, "models.Own-Model", "lower-case"],
     ["an unknown field", "vendor_v4_pro: { price: 3 }", "models.vendor_v4_pro.price", "unknown key"],
+    [
+      "a window that is no time of day",
+      'vendor_v4_pro: { prices: { windows: [{ from: "24:00", to: "01:00", input: 1 }] } }',
+      "models.vendor_v4_pro.prices.windows[0].from",
+      "UTC time of day",
+    ],
     ["an unknown role", "own: { role: seniour, upstream_id: x }", "models.own.role", "expected one of"],
     [
       "an answer longer than the context",

@@ -37,6 +37,8 @@ export interface ChatRequest {
   readonly requestedOutputTokens: number | null;
   /** `n`, at least 1. */
   readonly choices: number;
+  /** `cache_control` stands somewhere in the body: the upstream may write the prompt to its cache and charge for that. */
+  readonly writesCache?: true;
   /** Whether the caller asked for the usage chunk (`stream_options.include_usage`). */
   readonly wantsUsage: boolean;
   readonly routing: GatewayFields;

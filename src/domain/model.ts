@@ -1,4 +1,4 @@
-import type { NanoUsdPerMTok } from "./money.ts";
+import type { NanoUsd, NanoUsdPerMTok } from "./money.ts";
 
 /** What a model is for. Roles are fixed: scout (free tier), worker (flash tier), senior (pro tier), emergency fallback. */
 export const roles = ["scout", "worker", "senior", "emergency"] as const;
@@ -7,11 +7,37 @@ export type Role = (typeof roles)[number];
 /** The internal key of a model, a key of the registry's `models` map: `vendor_v4_flash`. */
 export type ModelKey = string;
 
-/** What a million tokens cost. */
-export interface Price {
+/** What a million tokens cost, and what each call costs beside them. */
+export interface Rates {
   readonly input: NanoUsdPerMTok;
+  /** Input tokens that the upstream read from its prompt cache. */
   readonly cachedInput: NanoUsdPerMTok;
+  /** Input tokens that the upstream wrote to its prompt cache; absent: unknown, or not charged apart. */
+  readonly cacheWrite?: NanoUsdPerMTok;
   readonly output: NanoUsdPerMTok;
+  /** Per call; absent: nothing. */
+  readonly request?: NanoUsd;
+}
+
+/** The prices of a model: its base rates, and the bands in which other rates apply. */
+export interface Price extends Rates {
+  /** Rising by `fromInputTokens`. */
+  readonly bands?: readonly PriceBand[];
+}
+
+/** Rates that replace those of the base while all of the band's conditions hold; those it does not name stay. */
+export interface PriceBand {
+  /** From so many prompt tokens on; absent: any prompt. */
+  readonly fromInputTokens?: number;
+  /** Absent: at any time. */
+  readonly window?: UtcWindow;
+  readonly rates: Partial<Rates>;
+}
+
+/** A part of each UTC day, in minutes since midnight; `to` is not in it. `to` ≤ `from` crosses midnight; equal is all day. */
+export interface UtcWindow {
+  readonly fromMinute: number;
+  readonly toMinute: number;
 }
 
 /** One record of the model registry, parsed; durations in milliseconds, sizes in tokens. */

@@ -142,6 +142,7 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     bodyBytes: input.bytes + shape.exponents * longestExpansion,
     requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]),
     choices: typeof body["n"] === "number" ? body["n"] : 1,
+    ...(shape.cacheControl ? { writesCache: true } : {}),
     wantsUsage: isObject(streamOptions) && streamOptions["include_usage"] === true,
     routing,
     receivedAtMs: input.receivedAtMs,

@@ -41,3 +41,14 @@ test("every integer that a double cannot hold is noticed and quoted, and nothing
     }),
   );
 });
+
+test.each([
+  ['{"cache_control":{"type":"ephemeral"}}', true],
+  ['{"tools":[{"function":{"cache_control" : 1}}]}', true],
+  ['{"\\u0063ache_contro\\u006C":1}', true],
+  ['{"a":"he said \\"cache_control\\": 1"}', false],
+  ['{"a":"cache_control is a field"}', false],
+  ['{"cache_contro":1,"cache_controls":1,"Cache_control":1}', false],
+])("whether %s asks for cache writes is known before it is parsed", (text, expected) => {
+  expect(shapeOfJson(text, 64).cacheControl).toBe(expected);
+});

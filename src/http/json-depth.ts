@@ -9,7 +9,12 @@ export interface JsonShape {
   readonly exponents: number;
   /** Some number has so many digits that a double may not hold it. */
   readonly longIntegers: boolean;
+  /** Some key (or whole string) is `cache_control`, however it is spelled. */
+  readonly cacheControl: boolean;
 }
+
+/** Every character of `cache_control` as an escape of six characters, and the quotes. */
+const longestCacheControl = 13 * 6 + 1;
 
 /** Every integer of fewer digits is a safe one. */
 const longestSafeDigits = 15;
@@ -22,15 +27,20 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
   let depth = 0;
   let exponents = 0;
   let longIntegers = false;
+  let cacheControl = false;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22 /* " */:
-        at = endOfString(text, at);
-        if (at < 0) return { tooDeep: false, exponents, longIntegers };
-        break;
+        {
+          const open = at;
+          at = endOfString(text, at);
+          if (at < 0) return { tooDeep: false, exponents, longIntegers, cacheControl };
+          if (at - open >= 14 && at - open <= longestCacheControl) cacheControl ||= isCacheControl(text, open, at);
+          break;
+        }
       case 0x5b /* [ */:
       case 0x7b /* { */:
-        if (++depth > limit) return { tooDeep: true, exponents, longIntegers };
+        if (++depth > limit) return { tooDeep: true, exponents, longIntegers, cacheControl };
         break;
       case 0x5d /* ] */:
       case 0x7d /* } */:
@@ -48,7 +58,19 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
         }
     }
   }
-  return { tooDeep: false, exponents, longIntegers };
+  return { tooDeep: false, exponents, longIntegers, cacheControl };
+}
+
+function isCacheControl(text: string, open: number, close: number): boolean {
+  if (close - open === 14) return text.startsWith("cache_control", open + 1);
+  const string = text.slice(open, close + 1);
+  if (!string.includes("\\u00")) return false;
+  try {
+    return JSON.parse(string) === "cache_control";
+  } catch {
+    // No JSON, which whoever parses the whole will find.
+    return false;
+  }
 }
 
 function isDigit(code: number): boolean {

@@ -1,8 +1,8 @@
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
-import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money.ts";
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
+import { priceOf } from "./prices.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
 
 export type LoadedRegistry = {
@@ -102,16 +102,11 @@ function checkRecord(
 /** Sizes that were not written but defaulted, or that a lower one overtook, give way to it. */
 function modelOf(key: string, record: ModelRecord): Model {
   const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
-  const { prices } = record;
   return {
     key,
     role: record.role,
     upstreamId: record.upstream_id,
-    price: {
-      input: perMTok(prices?.input ?? 0),
-      cachedInput: perMTok(prices?.cached_input ?? prices?.input ?? 0),
-      output: perMTok(prices?.output ?? 0),
-    },
+    price: priceOf(record.prices),
     contextTokens: record.context_tokens,
     maxOutputTokens,
     defaultOutputTokens: Math.min(record.default_output_tokens, maxOutputTokens),
@@ -120,13 +115,6 @@ function modelOf(key: string, record: ModelRecord): Model {
     reasoning: record.reasoning,
     timeoutsMs: withoutUndefined(record.timeouts_ms),
   };
-}
-
-/** Rounded up: a cost must not come out below the invoice. */
-function perMTok(usd: number): NanoUsdPerMTok {
-  const amount: NanoUsd | undefined = usd === 0 ? zeroUsd : usdToNano(usd, "up");
-  if (amount === undefined) throw new RangeError(`not a price in USD: ${usd}`); // the schema's bounds exclude it
-  return Number(amount) as NanoUsdPerMTok; // the same unit, per million tokens
 }
 
 /** The file's records over the base's, field by field; its keys come first, in its order. Not yet checked. */

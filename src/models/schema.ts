@@ -5,16 +5,50 @@ import { roles } from "#domain/model.ts";
 
 const pricePerMTok = z.number().min(0).max(100_000);
 
+/** The prices that a record, a tier or a window can name. */
+const rates = {
+  input: pricePerMTok.describe("USD per million input tokens."),
+  cached_input: pricePerMTok.optional().describe("USD per million cached input tokens; the input price when absent."),
+  cache_write: pricePerMTok
+    .optional()
+    .describe(
+      "USD per million input tokens written to the prompt cache, the dearest kind; see docs/ledger.md when absent.",
+    ),
+  output: pricePerMTok.describe("USD per million output tokens."),
+  request: z.number().min(0).max(1_000).optional().describe("USD per call, beside its tokens."),
+};
+const namesSome = { input: rates.input.optional(), output: rates.output.optional() };
+
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a UTC time of day in quotes, like "16:30"');
+
+const Tier = z.strictObject({
+  from_input_tokens: z.int().min(1).describe("Prompt tokens from which these prices apply."),
+  ...rates,
+  ...namesSome,
+});
+const Window = z.strictObject({
+  from: timeOfDay.describe('Start, UTC: "16:30".'),
+  to: timeOfDay.describe('End, UTC, not included; at or before `from` it is on the next day: "00:30".'),
+  ...rates,
+  ...namesSome,
+});
+
 export const ModelRecord = z.strictObject({
   role: z.enum(roles).describe("scout (free tier), worker (flash tier), senior (pro tier) or emergency."),
   upstream_id: z.string().min(1).describe("The id the aggregator knows the model by."),
   prices: z
     .strictObject({
-      input: pricePerMTok.describe("USD per million input tokens."),
-      cached_input: pricePerMTok
+      ...rates,
+      tiers: z
+        .array(Tier)
+        .max(16)
         .optional()
-        .describe("USD per million cached input tokens; the input price when absent."),
-      output: pricePerMTok.describe("USD per million output tokens."),
+        .describe("Prices for long prompts: the highest tier reached replaces the prices it names."),
+      windows: z
+        .array(Window)
+        .max(16)
+        .optional()
+        .describe("Prices at certain hours (UTC): a window that is open replaces the prices it names."),
     })
     .optional()
     .describe("Required unless `free`: a model without a price cannot be held to a budget."),

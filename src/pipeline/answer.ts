@@ -1,10 +1,10 @@
 import type { Aborter } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model } from "#domain/model.ts";
+import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import { holdFor } from "#domain/tokens.ts";
 import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
-import { holdOf, outputBoundOf, showHardCap } from "#pipeline/decide/budget.ts";
+import { holdOf, outputBoundOf, priceOf, showHardCap } from "#pipeline/decide/budget.ts";
 import { fallbacksFor } from "#pipeline/decide/health.ts";
 import { AnswerStream, type StreamEnd } from "#pipeline/execute/answer-stream.ts";
 import {
@@ -155,11 +155,13 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     candidate: candidatesOf(route, journey, ports),
     bodyFor: (model) => forwardedBody(request, redacted.body, model, outputBoundOf(model, assessment.size)),
     holdFor: (model) => holdOf(model, assessment.size),
+    priceFor: (model) => priceOf(model, assessment.size),
     firstAttempt: firstAnswerAttempt,
     maxAttempts: policy.upstream.max_attempts,
     configuration,
     deadlineMs,
-    abandonedCost: (model) => seenCost(model, holdOf(model, assessment.size), 0, restOf(journey)),
+    abandonedCost: (model) =>
+      seenCost(priceOf(model, assessment.size), holdOf(model, assessment.size), 0, restOf(journey)),
   };
 }
 
@@ -188,13 +190,13 @@ function candidatesOf(route: Route, journey: Journey, ports: Ports): Order["cand
 
 /** What a cancelled call is billed at the least where cancelling stops billing: all input, and the output seen. */
 function seenCost(
-  model: Model,
+  price: Price,
   hold: NanoUsd,
   outputBytesSeen: number,
   { configuration, inputTokensBound }: Rest,
 ): NanoUsd | undefined {
   if (!configuration.policy.upstream.billing_stops_on_cancel) return undefined;
-  const seen = holdFor({ inputTokens: inputTokensBound, outputTokens: outputBytesSeen, choices: 1 }, model.price);
+  const seen = holdFor({ inputTokens: inputTokensBound, outputTokens: outputBytesSeen, choices: 1 }, price);
   return seen < hold ? seen : hold;
 }
 
@@ -258,7 +260,7 @@ function endStream(end: StreamEnd, attempt: OpenAttempt, firstTokenMs: number, r
       return;
     }
     case "caller_gone": {
-      const seen = seenCost(attempt.model, attempt.hold, end.outputBytesSeen, rest);
+      const seen = seenCost(attempt.price, attempt.hold, end.outputBytesSeen, rest);
       close(closeAbandoned(attempt, end.report, seen, nowMs), rest, ports);
       story.end("caller_gone", 200);
       return;

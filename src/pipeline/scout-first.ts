@@ -1,5 +1,5 @@
 import { LightAborter } from "#domain/abort.ts";
-import { holdOf } from "#pipeline/decide/budget.ts";
+import { holdOf, priceOf } from "#pipeline/decide/budget.ts";
 import { type ScoutVerdict, scoutBody, verdictIn } from "#pipeline/execute/ask-scout.ts";
 import { closeAnswered } from "#pipeline/execute/attempt.ts";
 import { execute } from "#pipeline/execute/execute.ts";
@@ -43,6 +43,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
         candidate: (place) => (place === 0 ? model : undefined),
         bodyFor: () => body,
         holdFor: () => holdOf(model, size),
+        priceFor: () => priceOf(model, size),
         firstAttempt: scoutAttempt,
         maxAttempts: 1,
         configuration,

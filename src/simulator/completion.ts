@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { formatUsd, type NanoUsd } from "#domain/money.ts";
+import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { priceWithCacheWrites } from "#domain/prices.ts";
 import type { Random } from "#domain/time.ts";
 import { costOf, type TokenUsage } from "#domain/tokens.ts";
 import { objectOr, type Said } from "./persona.ts";
@@ -17,10 +18,23 @@ export interface Completion {
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: readonly string[] }[];
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly usage: TokenUsage;
+  /** All that is owed for it, to whomever. */
   readonly cost: NanoUsd;
+  /** Of that, what the model's host charges to the caller's own account with it (`is_byok`); absent: nothing. */
+  readonly hostCost?: NanoUsd;
 }
 
-export function completionOf(body: JsonObject, said: Said, model: Model, nowMs: number, random: Random): Completion {
+/** What the aggregator charges for a call on the caller's own account with the host: a share of the host's price. */
+const ownAccountFee = 0.05;
+
+export function completionOf(
+  body: JsonObject,
+  said: Said,
+  model: Model,
+  nowMs: number,
+  random: Random,
+  ownAccount = false,
+): Completion {
   const bound = outputBound(body) ?? model.defaultOutputTokens;
   const choices = typeof body["n"] === "number" ? Math.min(8, Math.max(1, Math.trunc(body["n"]))) : 1;
   const reasoning = tokensOf(said.reasoning).slice(0, bound);
@@ -38,6 +52,9 @@ export function completionOf(body: JsonObject, said: Said, model: Model, nowMs: 
     output: choices * Math.min(bound, reasoning.length + text.length + toolTokens),
     reasoning: choices * reasoning.length,
   };
+  const price = asksForCacheWrites(body) ? priceWithCacheWrites(model.price) : model.price;
+  const cost = costOf(usage, price, { fromMs: nowMs, toMs: nowMs });
+  const fee = ownAccount ? Math.ceil(cost * ownAccountFee) : 0;
   return {
     id: `gen-${Math.floor(nowMs / 1000)}-${identifier(random, 20)}`,
     created: Math.floor(nowMs / 1000),
@@ -48,7 +65,8 @@ export function completionOf(body: JsonObject, said: Said, model: Model, nowMs: 
     toolCalls,
     finishReason: toolCalls.length > 0 ? "tool_calls" : text.length < allText.length ? "length" : "stop",
     usage,
-    cost: costOf(usage, model.price),
+    cost: nanoUsd(cost + fee),
+    ...(ownAccount ? { hostCost: cost } : {}),
   };
 }
 
@@ -142,17 +160,21 @@ function thought(text: string): JsonObject {
 }
 
 /** Tokens and cost as the aggregator writes them, cost in USD as a JSON number. */
-function usageOf({ usage, cost, model }: Completion): JsonObject {
+function usageOf({ usage, cost, hostCost, model }: Completion): JsonObject {
   const usd = (amount: NanoUsd) => Number(formatUsd(amount));
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    cost: usd(cost),
-    is_byok: false,
-    prompt_tokens_details: { cached_tokens: usage.cachedInput, audio_tokens: 0 },
+    cost: usd(nanoUsd(cost - (hostCost ?? 0))),
+    is_byok: hostCost !== undefined,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedInput,
+      ...(usage.cacheWrite === undefined ? {} : { cache_write_tokens: usage.cacheWrite }),
+      audio_tokens: 0,
+    },
     cost_details: {
-      upstream_inference_cost: null,
+      upstream_inference_cost: hostCost === undefined ? null : usd(hostCost),
       upstream_inference_prompt_cost: usd(costOf({ ...usage, output: 0 }, model.price)),
       upstream_inference_completions_cost: usd(costOf({ ...usage, input: 0, cachedInput: 0 }, model.price)),
     },
@@ -167,14 +189,20 @@ function outputBound(body: JsonObject): number | undefined {
 
 /**
  * Four bytes a token, as in English prose, which stays far below the byte-level bound that the gateway holds money for.
- * From the second turn of a conversation on, three quarters of it are cached, in blocks of 64 tokens.
+ * From the second turn of a conversation on, three quarters of it are cached, in blocks of 64 tokens; what is not is
+ * written to the cache where `cache_control` asks for it.
  */
-export function promptTokensOf(body: JsonObject): { input: number; cachedInput: number } {
+export function promptTokensOf(body: JsonObject): { input: number; cachedInput: number; cacheWrite?: number } {
   const messages = Array.isArray(body["messages"]) ? body["messages"] : [];
   const tools = body["tools"] === undefined ? "" : JSON.stringify(body["tools"]);
   const input = Math.ceil((Buffer.byteLength(JSON.stringify(messages)) + Buffer.byteLength(tools)) / 4);
   const laterTurn = messages.some((message) => objectOr(message)?.["role"] === "assistant");
-  return { input, cachedInput: laterTurn ? Math.floor((input * 0.75) / 64) * 64 : 0 };
+  const cachedInput = laterTurn ? Math.floor((input * 0.75) / 64) * 64 : 0;
+  return { input, cachedInput, ...(asksForCacheWrites(body) ? { cacheWrite: input - cachedInput } : {}) };
+}
+
+function asksForCacheWrites(body: JsonObject): boolean {
+  return JSON.stringify(body).includes('"cache_control":');
 }
 
 /** Words with the space before them, long ones in pieces: about what a tokenizer makes of prose. */

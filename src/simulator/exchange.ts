@@ -95,7 +95,7 @@ export class Exchange {
     if (model === undefined) throw new Error(`the simulator knows no model ${JSON.stringify(body["model"])}`);
     const scripted = said.text !== undefined || said.toolCalls !== undefined || said.reasoning !== undefined;
     const words = scripted ? { reasoning: "", text: "", toolCalls: [], ...said } : answerOf(body, model);
-    return completionOf(body, words, model, this.tools.now(), this.tools.random);
+    return completionOf(body, words, model, this.tools.now(), this.tools.random, this.tools.ownAccount);
   }
 
   /** Puts money on the aggregator's bill; from then on it is owed, whatever becomes of the answer. */
@@ -163,6 +163,7 @@ export interface ExchangeTools {
   readonly random: () => number;
   readonly now: () => number;
   readonly billed: (amount: NanoUsd) => void;
+  readonly ownAccount: boolean;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

@@ -23,6 +23,8 @@ export interface SimulatorOptions {
   readonly hostname?: string;
   /** With a key, requests without it as their bearer token get the aggregator's 401. */
   readonly apiKey?: string;
+  /** Calls run on the caller's own account with the host (`is_byok`): the aggregator's `cost` is then only its fee. */
+  readonly ownAccount?: boolean;
   readonly script?: Script;
   /** How many of the newest requests are remembered. Default 0: a demo that runs for weeks must not grow. */
   readonly remember?: number;
@@ -66,6 +68,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     timers: options.timers,
     random: options.random,
     now: () => options.clock.now(),
+    ownAccount: options.ownAccount === true,
     billed: (amount: number) => {
       billed += amount;
     },

@@ -139,7 +139,7 @@ export function createMetrics(): Metrics {
   );
   const tokens = tally(
     "smart_gateway_tokens_total",
-    "Tokens as the upstream counts them. Input includes cached_input, output includes reasoning.",
+    "Tokens as the upstream counts them. Input includes cached_input and cache_write, output includes reasoning.",
     ["model", "kind"],
   );
   const cost = tally(
@@ -328,6 +328,7 @@ export function createMetrics(): Metrics {
       if (attempt.usage !== undefined) {
         tokens(attempt.usage.input, model, "input");
         tokens(attempt.usage.cachedInput, model, "cached_input");
+        if (attempt.usage.cacheWrite !== undefined) tokens(attempt.usage.cacheWrite, model, "cache_write");
         tokens(attempt.usage.output, model, "output");
         tokens(attempt.usage.reasoning, model, "reasoning");
       }

@@ -23,6 +23,43 @@ describe("usage", () => {
     expect(usageReport({ prompt_tokens: 10, completion_tokens: 5, ...other })).toEqual(expected);
   });
 
+  test("counts tokens written to the cache, never more than were not read from it", () => {
+    const written = (cache_write_tokens: Json) => ({
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens },
+    });
+    expect(usageReport(written(3)).usage).toEqual({
+      input: 10,
+      cachedInput: 4,
+      cacheWrite: 3,
+      output: 5,
+      reasoning: 0,
+    });
+    expect(usageReport(written(60)).usage?.cacheWrite).toBe(6);
+    for (const none of [0, -1, "3", null]) expect(usageReport(written(none)).usage).not.toHaveProperty("cacheWrite");
+  });
+
+  describe("on the operator's own account with the host (is_byok)", () => {
+    const report = (cost: Json, upstream_inference_cost: Json, is_byok: Json = true) =>
+      usageReport({ prompt_tokens: 1, completion_tokens: 1, cost, is_byok, cost_details: { upstream_inference_cost } });
+    test("costs the aggregator's fee plus what the host charges", () => {
+      expect(report(0.05, 1).costNanoUsd).toBe(1_050_000_000);
+      expect(report(0, 1).costNanoUsd).toBe(1_000_000_000);
+      expect(report("0.05", "1").costNanoUsd).toBe(1_050_000_000);
+    });
+    test.each<Json>([false, null, "true", 1])("is not taken for granted: with is_byok %p nothing is added", (value) => {
+      expect(report(0.05, 1, value).costNanoUsd).toBe(50_000_000);
+      expect(report(0.05, -1, value).costNanoUsd).toBe(50_000_000);
+    });
+    test("without the host's part the cost is unknown, and the tokens are left to say it", () => {
+      expect(report(0.05, null)).toEqual({ usage: { input: 1, cachedInput: 0, output: 1, reasoning: 0 } });
+    });
+    test.each<Json>([-1, "free", 1e300])("a host's part of %p says that the report is broken", (value) => {
+      expect(report(0.05, value)).toEqual({});
+    });
+  });
+
   test("does not believe more cached tokens than there are tokens", () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 11 } };
     expect(usageReport(usage).usage?.cachedInput).toBe(0);

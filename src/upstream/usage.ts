@@ -10,12 +10,20 @@ const maxTokens = 2 ** 31 - 1;
  * What a `usage` object says. Each half stands alone: a count that is absent, negative, fractional or absurd leaves
  * `usage` out, an absent cost leaves `costNanoUsd` out; a cost that is negative or no number leaves out both. Nothing is
  * ever taken for zero.
+ *
+ * With `is_byok` the aggregator charges its fee (`cost`) and the model's host charges the operator's own account for the
+ * rest (`cost_details.upstream_inference_cost`): both are owed. Without it that detail is part of the cost already.
  */
 export function usageReport(usage: Json | undefined): UsageReport {
   if (!isObject(usage)) return {};
-  const cost = costOf(usage["cost"]);
+  const stated = costOf(usage["cost"]);
+  const ownKey = usage["is_byok"] === true;
+  const hostCost = ownKey ? field(usage["cost_details"], "upstream_inference_cost") : undefined;
+  const host = costOf(hostCost);
   // A cost that is no amount says that the report is broken; then its counts cannot be trusted to make the call cheaper.
-  if (cost === undefined && usage["cost"] !== undefined && usage["cost"] !== null) return {};
+  if (isBroken(usage["cost"], stated) || isBroken(hostCost, host)) return {};
+  // The fee alone is not what the call costs: without the host's part its tokens say more.
+  const cost = ownKey ? sumOf(stated, host) : stated;
   const tokens = tokensOf(usage);
   return {
     ...(tokens === undefined ? {} : { usage: tokens }),
@@ -30,7 +38,15 @@ function tokensOf(usage: JsonObject): TokenUsage | undefined {
   // Cached tokens make a call cheaper, so a count that cannot be true is not believed.
   const cached = count(field(usage["prompt_tokens_details"], "cached_tokens") ?? usage["prompt_cache_hit_tokens"]) ?? 0;
   const reasoning = count(field(usage["completion_tokens_details"], "reasoning_tokens")) ?? 0;
-  return { input, cachedInput: cached <= input ? cached : 0, output, reasoning: Math.min(reasoning, output) };
+  const written = count(field(usage["prompt_tokens_details"], "cache_write_tokens")) ?? 0;
+  const cachedInput = cached <= input ? cached : 0;
+  return {
+    input,
+    cachedInput,
+    ...(written === 0 ? {} : { cacheWrite: Math.min(written, input - cachedInput) }),
+    output,
+    reasoning: Math.min(reasoning, output),
+  };
 }
 
 function count(value: Json | undefined): number | undefined {
@@ -41,6 +57,16 @@ function count(value: Json | undefined): number | undefined {
 function costOf(value: Json | undefined): number | undefined {
   if (typeof value === "number") return usdToNano(value);
   return typeof value === "string" ? parseUsd(value) : undefined;
+}
+
+/** Something was said, and it is no amount. */
+function isBroken(value: Json | undefined, amount: number | undefined): boolean {
+  return amount === undefined && value !== undefined && value !== null;
+}
+
+function sumOf(fee: number | undefined, host: number | undefined): number | undefined {
+  const sum = fee === undefined || host === undefined ? undefined : fee + host;
+  return sum !== undefined && Number.isSafeInteger(sum) ? sum : undefined;
 }
 
 function field(value: Json | undefined, name: string): Json | undefined {

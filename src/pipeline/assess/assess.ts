@@ -121,5 +121,6 @@ function sizeOf(request: ChatRequest, redactions: number): RequestSize {
     inputTokensEstimate: Math.ceil(bytes / bytesPerToken) + 4 * messages,
     requestedOutputTokens: request.requestedOutputTokens,
     choices: request.choices,
+    ...(request.writesCache === true ? { writesCache: true } : {}),
   };
 }

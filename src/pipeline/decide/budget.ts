@@ -1,6 +1,7 @@
-import type { Model } from "#domain/model.ts";
+import type { Model, Price } from "#domain/model.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
-import { holdFor } from "#domain/tokens.ts";
+import { dearestRates, priceWithCacheWrites } from "#domain/prices.ts";
+import { dearestInputOf, holdFor } from "#domain/tokens.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import type { RequestSize, Snapshot } from "./snapshot.ts";
 
@@ -84,11 +85,17 @@ function showCap({ account, limit, level }: Cap, { spend, caps }: Snapshot, evid
 /** Above every cap there can be (a policy's caps end at a million dollars), and still a safe integer. */
 const beyondAnyCap = nanoUsd(Number.MAX_SAFE_INTEGER);
 
+/** The prices that a request of this kind meets at a model; its hold and its settlement use the same. */
+export function priceOf(model: Model, size: RequestSize): Price {
+  return size.writesCache === true ? priceWithCacheWrites(model.price) : model.price;
+}
+
 /** `holdFor`, except that a request of absurd size (`max_tokens: 1e15`) is too dear instead of an error. */
 function dearest(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
   const outputTokens = outputBoundOf(model, size);
-  const { input, cachedInput, output } = model.price;
-  const millionths = inputTokens * Math.max(input, cachedInput) + size.choices * outputTokens * output;
+  const price = priceOf(model, size);
+  const rates = dearestRates(price, inputTokens);
+  const millionths = inputTokens * dearestInputOf(rates) + size.choices * outputTokens * rates.output;
   if (millionths / 1_000_000 > 1e15) return beyondAnyCap;
-  return holdFor({ inputTokens: Math.ceil(inputTokens), outputTokens, choices: size.choices }, model.price);
+  return holdFor({ inputTokens: Math.ceil(inputTokens), outputTokens, choices: size.choices }, price);
 }

@@ -36,4 +36,6 @@ export interface RequestSize {
   /** What the caller allows; null: the model's default. */
   readonly requestedOutputTokens: number | null;
   readonly choices: number;
+  /** It asks the upstream to write to its prompt cache (`cache_control`), which can cost more than plain input. */
+  readonly writesCache?: boolean;
 }

@@ -1,5 +1,6 @@
-import type { Model } from "#domain/model.ts";
+import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
+import type { TimeSpan } from "#domain/prices.ts";
 import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import { settlementOf } from "#pipeline/settle/cost.ts";
@@ -13,9 +14,13 @@ export interface OpenAttempt {
   readonly model: Model;
   readonly purpose: AttemptRecord["purpose"];
   readonly hold: NanoUsd;
+  /** The prices that the hold was made with; token counts are settled at the same. */
+  readonly price: Price;
   readonly permit: Permit;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
+  /** The same moment in milliseconds since the epoch: prices can depend on the hour. */
+  readonly startedAtMs: number;
 }
 
 /** An attempt's end: what the ledger is told and what the record keeps. Health has been told already. */
@@ -31,7 +36,7 @@ export function closeAnswered(
   nowMs: number,
 ): ClosedAttempt {
   const { report, firstTokenMs, empty } = answered;
-  const settlement = settlementOf(report, attempt.model.price, attempt.hold);
+  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
   if (settlement !== undefined && settlement.actual > attempt.hold) attempt.permit.report({ kind: "price_breach" });
   else if (empty) attempt.permit.report({ kind: "garbage", reason: "empty answer" });
   else attempt.permit.report({ kind: "success", firstTokenMs });
@@ -50,7 +55,7 @@ export function closeFailed(
   nowMs: number,
 ): ClosedAttempt {
   attempt.permit.report(verdictOf(failure));
-  const settlement = settlementOf(report, attempt.model.price, attempt.hold);
+  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   let resolution: Resolution;
   if (settlement !== undefined) {
@@ -74,7 +79,7 @@ export function closeAbandoned(
   nowMs: number,
 ): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
-  const settlement = settlementOf(report, attempt.model.price, attempt.hold);
+  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
   let resolution: Resolution;
   let cost: NanoUsd;
   if (settlement !== undefined) {
@@ -97,6 +102,11 @@ export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt 
     resolution: { id: attempt.id, kind: "released", reason: "never sent" },
     record: recordOf(attempt, "aborted", undefined, {}, undefined, nowMs),
   };
+}
+
+/** When the call was under way. `nowMs` is monotonic: a clock that is set meanwhile does not bend the span. */
+function spanOf({ startedMs, startedAtMs }: OpenAttempt, nowMs: number): TimeSpan {
+  return { fromMs: startedAtMs, toMs: startedAtMs + (nowMs - startedMs) };
 }
 
 function recordOf(

@@ -83,6 +83,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     candidate: (place) => (given.candidates ?? [workerModel, seniorModel, emergencyModel])[place],
     bodyFor: (model) => ({ model: model.upstreamId }),
     holdFor: () => dollars(0.01),
+    priceFor: (model) => model.price,
     firstAttempt: 1,
     maxAttempts: policy.upstream.max_attempts,
     configuration,

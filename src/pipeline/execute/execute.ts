@@ -1,6 +1,6 @@
 import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model, ModelKey } from "#domain/model.ts";
+import type { Model, ModelKey, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
@@ -21,6 +21,8 @@ export interface Order {
   readonly candidate: (place: number) => Model | undefined;
   readonly bodyFor: (model: Model) => JsonObject;
   readonly holdFor: (model: Model) => NanoUsd;
+  /** The prices that the hold is made of. */
+  readonly priceFor: (model: Model) => Price;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
   readonly maxAttempts: number;
@@ -102,8 +104,10 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       model,
       purpose: order.purpose,
       hold: order.holdFor(model),
+      price: order.priceFor(model),
       permit,
       startedMs,
+      startedAtMs: ports.clock.now(),
     };
     const reply = await ports.ledger.reserve(
       {

@@ -1,5 +1,6 @@
 import type { Price } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money.ts";
+import type { TimeSpan } from "#domain/prices.ts";
 import { costOf, type TokenUsage } from "#domain/tokens.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
 import type { UsageReport } from "#upstream/upstream.ts";
@@ -11,18 +12,20 @@ import type { UsageReport } from "#upstream/upstream.ts";
  * A cost of 0 is a value (free models, credits); an absent one is not. Both are believed as they are, also above the hold:
  * the ledger charges what is owed and records the overrun. A figure that is no amount at all (negative, not a number,
  * too large to hold) says that the report is broken, and then its token counts are not believed either.
+ * `during` is when the call was under way, for prices that depend on the hour.
  */
 export function settlementOf(
   report: UsageReport,
   price: Price,
   hold: NanoUsd,
+  during?: TimeSpan,
 ): { readonly actual: NanoUsd; readonly source: ActualSource } | undefined {
   if (report.costNanoUsd !== undefined) {
     const stated = Math.ceil(report.costNanoUsd);
     return isAmount(stated) ? { actual: nanoUsd(Math.max(stated, 0)), source: "upstream_cost" } : undefined;
   }
   if (report.usage === undefined || !isUsage(report.usage)) return undefined;
-  const actual = costAtOurPrices(report.usage, price);
+  const actual = costAtOurPrices(report.usage, price, during);
   if (actual === undefined) return undefined;
   // Counts of zero beside a hold that is not zero: some aggregators send an empty usage object when they have lost count.
   if (actual === zeroUsd && hold > 0 && report.usage.input === 0 && report.usage.output === 0) return undefined;
@@ -33,13 +36,13 @@ function isAmount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
-function isUsage({ input, cachedInput, output, reasoning }: TokenUsage): boolean {
-  return isAmount(input) && isAmount(cachedInput) && isAmount(output) && isAmount(reasoning);
+function isUsage({ input, cachedInput, cacheWrite = 0, output, reasoning }: TokenUsage): boolean {
+  return [input, cachedInput, cacheWrite, output, reasoning].every(isAmount);
 }
 
-function costAtOurPrices(usage: TokenUsage, price: Price): NanoUsd | undefined {
+function costAtOurPrices(usage: TokenUsage, price: Price, during: TimeSpan | undefined): NanoUsd | undefined {
   try {
-    return costOf(usage, price);
+    return costOf(usage, price, during);
   } catch {
     // More than an amount can hold (nine million dollars for one attempt): counts nobody can mean.
     return undefined;
