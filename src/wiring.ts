@@ -35,6 +35,8 @@ export interface Overrides {
   readonly random?: Random;
   readonly log?: Log;
   readonly ledger?: Ledger;
+  /** Idle limit of callers' connections, in seconds. */
+  readonly idleSeconds?: number;
 }
 
 /** A gateway that listens. */
@@ -214,6 +216,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         metrics.requestRejected(route, status);
         log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
       },
+      ...(overrides.idleSeconds === undefined ? {} : { idleSeconds: overrides.idleSeconds }),
       crashed: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
     });
     metrics.observe({

@@ -96,6 +96,36 @@ describe("a deadline", () => {
         return repeat(connection, chunked(": alive\n\n"));
       },
     },
+    ...(
+      [
+        ["events without data", chunked("event: ping\n\n")],
+        ["event lines that end in no event", chunked("event: ping\n")],
+        ["the bytes of one event line", chunked("event: ping".repeat(9))],
+        ["ids and retry times", chunked("id: 7\nretry: 10\n\n")],
+        ["events with empty data", chunked("data:\n\n")],
+        ["chunks that hold neither choices nor usage", chunked('data: {"id":"g","choices":[]}\n\n')],
+        ["whitespace between events", chunked("\n")],
+      ] as const
+    ).flatMap(([what, bytes]) => [
+      {
+        phase: "idle_data" as const,
+        what: `${what}, for ever, in mid-stream`,
+        stream: true,
+        serve: (connection: Connection) => {
+          connection.socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+          return repeat(connection, bytes);
+        },
+      },
+      {
+        phase: "first_event" as const,
+        what: `${what}, for ever, before the first content`,
+        stream: true,
+        serve: (connection: Connection) => {
+          connection.socket.write(streamHead);
+          return repeat(connection, bytes);
+        },
+      },
+    ]),
     {
       phase: "total",
       what: "a stream without end",
@@ -161,6 +191,23 @@ describe("a deadline", () => {
       );
     });
   }
+
+  test("is not all that bounds what comes without data: so does its size", async () => {
+    await withUpstream(
+      async (connection) => {
+        await connection.request();
+        connection.socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+        await repeat(connection, chunked("event: ping\n\n".repeat(50)));
+      },
+      async ({ send }) => {
+        const reply = await send(callOf(true, { timeoutsMs: patient }));
+        if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
+        const last = (await eventsOf(reply)).at(-1);
+        expect(last).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
+      },
+      { maxEventBytes: 4_096 },
+    );
+  });
 
   test("in the middle of an error answer does not hide its status", async () => {
     await withUpstream(

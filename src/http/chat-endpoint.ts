@@ -15,8 +15,10 @@ export interface ChatEndpoint {
   readonly streams: OpenStreams;
   /** Resolves at the end of this turn of the event loop, for all requests that wait for it together. */
   readonly turnEnds: () => Promise<void>;
-  /** Lifts the time limit that a slow request body is under, once the body is in. */
-  readonly bodyIsIn: (request: Request) => void;
+  /** Lifts the connection's idle time limit: the caller has sent its request and waits. */
+  readonly waits: (request: Request) => void;
+  /** Puts it back, just before the last of the answer is sent; afterwards the runtime has no request to do it by. */
+  readonly answers: (request: Request) => void;
 }
 
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
@@ -32,7 +34,6 @@ export async function chatEndpoint(
   if (body.kind === "too_large") return refuse(body.error);
   if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
   if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
-  endpoint.bodyIsIn(request);
   // Requests that came in together go through the pipeline together; one that is alone does not wait.
   if (endpoint.streams.count > 0) await endpoint.turnEnds();
   if (!saysJson(request.headers)) {
@@ -55,15 +56,20 @@ export async function chatEndpoint(
   if (request.signal.aborted) caller.abort();
   else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
   const open = endpoint.streams.enter(caller);
+  endpoint.waits(request);
+  const close = () => {
+    open.close();
+    endpoint.answers(request);
+  };
   let reply: Reply;
   try {
     reply = await handleChat(parsed.request, ports, caller);
   } catch (error) {
-    open.close();
+    close();
     throw error;
   }
   if (reply.kind === "refusal") {
-    open.close();
+    close();
     return refuse(errorOf(reply));
   }
   const headers = Object.assign(common, headHeaders(reply));
@@ -71,7 +77,7 @@ export async function chatEndpoint(
     headers["content-type"] = "application/json";
     // Answers sent one after the other wake their readers once, and the code that sends them is at hand.
     if (endpoint.streams.count > 1) await endpoint.turnEnds();
-    open.close();
+    close();
     return new Response(reply.body, { headers });
   }
   const { stream: rules } = ports.config().policy;
@@ -80,7 +86,7 @@ export async function chatEndpoint(
     now: () => ports.clock.monotonic(),
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
-    closed: () => open.close(),
+    closed: close,
   });
   open.streams(sse);
   return new Response(sse.body, {

@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly rejected: (event: { requestId: string; route: Route; method: string; status: number }) => void;
   readonly dryRun: (decision: RoutingDecision, durationMs: number) => void;
   readonly crashed: (error: unknown, requestId: string) => void;
+  /** A connection without a request, or whose request does not arrive, is closed after so long. Default 10. */
+  readonly idleSeconds?: number;
 }
 
 export interface HttpServer {
@@ -58,6 +60,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const { ports } = options;
   const streams = new OpenStreams();
   const startedMs = ports.clock.monotonic();
+  const idleSeconds = options.idleSeconds ?? 10;
   let draining = false;
   let openApi: string | undefined;
   const originProblem = originCheck(options);
@@ -73,7 +76,8 @@ export function startServer(options: ServerOptions): HttpServer {
     maxRequestBytes: options.maxRequestBytes,
     streams,
     turnEnds: () => new Promise<void>(goOn),
-    bodyIsIn: (request: Request) => server.timeout(request, 0),
+    waits: (request: Request) => server.timeout(request, 0),
+    answers: (request: Request) => server.timeout(request, idleSeconds),
   };
 
   /** path → method → handler; the one table that 404 and 405 are read from too. */
@@ -105,7 +109,6 @@ export function startServer(options: ServerOptions): HttpServer {
         }
         if (body.kind === "gone")
           return errorResponse({ status: 422, detail: "The request body did not arrive whole." }, request, common);
-        endpoint.bodyIsIn(request);
         if (!saysJson(request.headers)) {
           const detail = "Content-Type must be application/json.";
           return errorResponse({ status: 422, detail, code: "invalid_request" }, request, common);
@@ -219,8 +222,8 @@ export function startServer(options: ServerOptions): HttpServer {
     hostname: options.host,
     port: options.port,
     reusePort: options.reusePort,
-    // Cuts callers that trickle a request; lifted per request once its body is in.
-    idleTimeout: 10,
+    // Cuts callers that trickle a request or leave their connection idle; lifted while a chat request waits for its answer.
+    idleTimeout: idleSeconds,
     // Far above our own limit, which answers with a body that explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,

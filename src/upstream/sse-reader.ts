@@ -61,7 +61,8 @@ export class SseReader {
       this.#held.push(rest);
       this.#heldLength += rest.length;
     }
-    return this.#heldLength + (this.#data?.length ?? 0) > this.#maxEventChars ? "too_large" : "read";
+    const held = this.#heldLength + (this.#data?.length ?? 0) + this.#name.length;
+    return held > this.#maxEventChars ? "too_large" : "read";
   }
 
   /**

@@ -33,6 +33,8 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   #idleFrom: number;
   #dataFrom: number;
   #pausedAt: number | undefined;
+  /** Characters that have come since the last event that counted. */
+  #withoutData = 0;
 
   constructor(body: TextReader, attempt: Attempt, options: { maxEventBytes: number; now: () => number }) {
     this.#text = body;
@@ -164,8 +166,16 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     if (this.#sse.push(read.value, this.#sink) === "too_large" && !this.#over) {
       this.#break({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
     }
-    if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
-    else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
+    if (this.#batch.length > 0) {
+      this.#dataFrom = this.#idleFrom;
+      this.#withoutData = 0;
+      return this.#batch;
+    }
+    // One event may be as large as the bound and have comments before it; more than that is no event.
+    this.#withoutData += read.value.length;
+    if (this.#withoutData > 2 * this.#maxHeld) {
+      this.#break({ kind: "garbage", message: "the upstream sends much, but no data", dispatched: true });
+    } else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
     return this.#batch;
   }
 

@@ -95,6 +95,8 @@ export class StreamJudge {
       const whole = { ...chunk, choices: [] };
       return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
     }
+    // Neither choices nor usage: some servers send it to be heard of. Callers trip over it, and it is no sign of progress.
+    if (choices.length === 0 && !hasUsage) return nothing;
     for (const choice of choices) {
       const failure = this.#see(choice);
       if (failure !== undefined) return { kind: "failed", failure };
