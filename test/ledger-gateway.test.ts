@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqlite } from "#db/sqlite.ts";
+import { utcDayOf } from "#domain/time.ts";
 import { openBooks } from "#ledger/open-books.ts";
 import { after, says } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
@@ -114,6 +116,23 @@ describe("a caller near the cap who waits for each answer", () => {
       await server.remove();
     }
   });
+});
+
+test("a gateway over accounts that have grown beyond what can be counted refuses by its caps, and nothing fails", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-absurd-"));
+  const path = join(folder, "gateway.db");
+  const db = openSqlite(path);
+  db.run("INSERT INTO account (id, spent, overrun) VALUES (?, 27000000000000000, 27000000000000000)", [
+    `day/${utcDayOf(Date.now())}`,
+  ]);
+  db.close();
+  const gateway = await start({ env: { DATABASE_URL: `sqlite:${path}` } });
+  expect((await gateway.chat()).status).toBe(403);
+  const metrics = await gateway.get("/metrics");
+  expect(metrics.status).toBe(200);
+  expect(await metrics.text()).toContain('smart_gateway_budget_day_usd{part="spent"} 9007199.254');
+  await gateway.stop();
+  rmSync(folder, { recursive: true });
 });
 
 describe.skipIf(postgresMissing() !== undefined)("while the budget store is away", () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { mostUsd, nanoUsd } from "#domain/money.ts";
 import { audit } from "#ledger/audit.ts";
 import { BatchedLedger, type LedgerEvent } from "#ledger/batched-ledger.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
@@ -241,6 +241,20 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const versions = await query("SELECT version FROM schema_migration WHERE version > 0 ORDER BY version");
     expect(versions.length).toBeGreaterThan(0);
     expect(new Set(versions.map(({ version }) => version)).size).toBe(versions.length);
+  });
+
+  test("accounts beyond what can be counted are full, read, and said by the audit", async () => {
+    const ledger = await open("a", false);
+    const running = reservationOf({ goal: "absurd", amount: nanoUsd(10) });
+    expect((await ledger.reserve(running)).kind).toBe("held");
+    await admin.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
+    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: mostUsd, held: nanoUsd(10) });
+    expect((await ledger.reserve(reservationOf({ goal: "absurd" }))).kind).toBe("refused");
+    await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
+    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: mostUsd, held: nanoUsd(0) });
+    expect(await findings()).toEqual([]);
+    const { remarks } = await audit(query, Date.now());
+    expect(remarks.filter(({ check }) => check === "saturated")).toHaveLength(2);
   });
 
   test("a schema newer than the program stops the start", async () => {

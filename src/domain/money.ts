@@ -20,6 +20,14 @@ export function nanoUsd(value: number): NanoUsd {
 
 export const zeroUsd: NanoUsd = nanoUsd(0);
 
+/** The most that an amount can hold, some nine million dollars. A sum that would pass it stays here. */
+export const mostUsd: NanoUsd = nanoUsd(Number.MAX_SAFE_INTEGER);
+
+/** A sum of amounts, each of them whole and not negative, that never throws: above `mostUsd` it is `mostUsd`. */
+export function saturatedUsd(sum: number): NanoUsd {
+  return sum < mostUsd ? nanoUsd(sum) : mostUsd;
+}
+
 const decimal = /^\+?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /**

@@ -1,3 +1,5 @@
+import { mostUsd } from "#domain/money.ts";
+
 /** Proof that the books balance: every counter is recomputed from the rows it sums up. Reads only. */
 
 /** Runs one statement and answers its rows; numbers may come as text (a Postgres bigint does). */
@@ -15,7 +17,7 @@ export interface AuditReport {
 }
 
 export interface AuditFinding {
-  readonly check: (typeof auditChecks)[number]["check"] | "past_expiry" | "above_cap";
+  readonly check: (typeof auditChecks)[number]["check"] | "past_expiry" | "above_cap" | "saturated";
   /** The account or reservation. */
   readonly id: string;
   readonly detail: string;
@@ -44,7 +46,7 @@ const auditChecks = [
     sql: `SELECT a.id, 'spent ' || a.spent || ', closed reservations and carried sums say ' || (coalesce(s.total, 0) + a.carried_spent) AS detail
       FROM account a LEFT JOIN (${byAccount("sum(amount) AS total", `${charged} AS amount FROM reservation r`)}) s
         ON s.account = a.id
-      WHERE a.spent <> coalesce(s.total, 0) + a.carried_spent`,
+      WHERE a.spent < ${mostUsd} AND a.spent <> coalesce(s.total, 0) + a.carried_spent`,
   },
   {
     check: "counters_differ_from_entries",
@@ -57,8 +59,9 @@ const auditChecks = [
           SELECT r.day_account, e.held, e.spent, e.overrun FROM ledger_entry e JOIN reservation r ON r.id = e.reservation_id
         ) AS moved GROUP BY account
       ) s ON s.account = a.id
-      WHERE a.held <> coalesce(s.held, 0) OR a.spent <> coalesce(s.spent, 0) + a.carried_spent
-        OR a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun`,
+      WHERE a.held <> coalesce(s.held, 0)
+        OR (a.spent < ${mostUsd} AND a.spent <> coalesce(s.spent, 0) + a.carried_spent)
+        OR (a.overrun < ${mostUsd} AND a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun)`,
   },
   {
     check: "reservation_differs_from_entries",
@@ -103,6 +106,10 @@ export async function audit(query: Query, nowMs: number): Promise<AuditReport> {
   const aboveCap = `SELECT a.id, 'spent ' || a.spent || ' held ' || a.held || ' cap ' || coalesce(a.own_hard, a.hard) AS detail
     FROM account a WHERE a.spent + a.held > coalesce(a.own_hard, a.hard) + a.overrun LIMIT ${shown}`;
   for (const row of await query(aboveCap)) remarks.push(findingOf("above_cap", row));
+  // Nothing is admitted to such an account any more. It came from costs that nobody can have meant.
+  const saturated = `SELECT a.id, 'spent ' || a.spent || ' overrun ' || a.overrun || ': the most an account counts, its closed reservations cost at least that' AS detail
+    FROM account a WHERE a.spent >= ${mostUsd} OR a.overrun >= ${mostUsd} LIMIT ${shown}`;
+  for (const row of await query(saturated)) remarks.push(findingOf("saturated", row));
   return {
     accounts: await count("SELECT count(*) AS count FROM account"),
     reservations: await count("SELECT count(*) AS count FROM reservation"),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { mostUsd, type NanoUsd, nanoUsd, saturatedUsd } from "#domain/money.ts";
 import type { UtcDay } from "#domain/time.ts";
 import {
   type AccountSpend,
@@ -198,7 +198,30 @@ function isEstimate(source: ActualSource | null): boolean {
 type Balance = Pick<AccountRow, "held" | "spent" | "ownHard">;
 
 export function accountSpendOf(row: Balance): AccountSpend {
-  return { spent: nanoUsd(row.spent), held: nanoUsd(row.held) };
+  return { spent: saturatedUsd(row.spent), held: saturatedUsd(row.held) };
+}
+
+/**
+ * An account as a store has it, with sums that can be counted with: an upstream may have stated costs whose sum is beyond
+ * what a number holds exactly. Such an account is full for every cap there can be, and stays so.
+ */
+export function saturatedAccount(row: AccountRow): AccountRow {
+  const { held, spent, overrun, hard, ownHard } = row;
+  const most = Math.max(held, spent, overrun, hard ?? 0, ownHard ?? 0);
+  if (most <= mostUsd) return row;
+  return {
+    id: row.id,
+    held: Math.min(held, mostUsd),
+    spent: Math.min(spent, mostUsd),
+    overrun: Math.min(overrun, mostUsd),
+    hard: hard === null ? null : Math.min(hard, mostUsd),
+    ownHard: ownHard === null ? null : Math.min(ownHard, mostUsd),
+  };
+}
+
+/** A sum that has reached `mostUsd` stays there: how far above it is nobody knows. */
+function moved(sum: number, by: number): number {
+  return sum >= mostUsd ? mostUsd : Math.min(sum + by, mostUsd);
 }
 
 export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
@@ -247,8 +270,8 @@ class WorkingAccount {
 
   move(held: number, spent: number, overrun: number): void {
     this.held += held;
-    this.spent += spent;
-    this.overrun += overrun;
+    this.spent = moved(this.spent, spent);
+    this.overrun = moved(this.overrun, overrun);
   }
 }
 

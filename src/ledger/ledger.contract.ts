@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { mostUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
 import { type Clock, utcDayOf } from "#domain/time.ts";
 import type { BatchedLedger, LedgerEvent } from "./batched-ledger.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "./ledger.ts";
@@ -268,6 +268,18 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         await ledger.resolve([cost(id, 450)]);
         expect(await counters()).toEqual(both(450, 0));
         expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", id, hold: 300, actual: 450 }));
+      });
+
+      test("costs whose sum is beyond what can be counted fill the accounts for good, and nothing fails", async () => {
+        const absurd = 9_000_000_000_000_000;
+        const ids = [await held(10), await held(10), await held(10), await held(10)] as const;
+        await ledger.resolve(ids.slice(0, 3).map((id) => cost(id, absurd)));
+        expect(await counters()).toEqual(both(mostUsd, 10));
+        expect(ledger.peek("session/goal")?.goalAccount.spent).toBe(mostUsd);
+        expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
+        const [charged, open] = [ids[0], ids[3]];
+        await ledger.resolve([cost(open, 3), { id: charged, kind: "released", reason: "too late" }]);
+        expect(await counters()).toEqual(both(mostUsd, 0));
       });
 
       test("after an overrun beyond the cap nothing more is admitted, and the books still balance", async () => {

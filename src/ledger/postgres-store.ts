@@ -7,6 +7,7 @@ import {
   textArrayLiteral,
   textLiteral,
 } from "#db/postgres.ts";
+import { mostUsd } from "#domain/money.ts";
 import { type UtcDay, utcDayOf } from "#domain/time.ts";
 import {
   type AccountId,
@@ -26,6 +27,7 @@ import {
   nodeSilentMs,
   type ReservationRow,
   type ReservationState,
+  saturatedAccount,
 } from "./books.ts";
 import type { ActualSource, ReservationId } from "./ledger.ts";
 import { RecentMap } from "./recent-map.ts";
@@ -691,7 +693,8 @@ function messageOf(changes: Changes, since?: string): string {
       counted(
         accounts.length,
         `UPDATE account SET held = ${value.held}, spent = ${value.spent}, overrun = ${value.overrun}, hard = ${value.hard}
-         FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held} AND account.spent = ${value.was_spent}`,
+         FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held}
+           AND least(account.spent, ${mostUsd}) = ${value.was_spent}`,
       ),
     );
   }
@@ -780,14 +783,14 @@ function counted(expected: number, update: string): string {
 }
 
 function accountOf(row: PostgresRow): AccountRow {
-  return {
+  return saturatedAccount({
     id: textOf(row, "id"),
-    held: numberOf(row, "held"),
-    spent: numberOf(row, "spent"),
-    overrun: numberOf(row, "overrun"),
-    hard: maybeNumberOf(row, "hard"),
-    ownHard: maybeNumberOf(row, "own_hard"),
-  };
+    held: Number(row["held"]),
+    spent: Number(row["spent"]),
+    overrun: Number(row["overrun"]),
+    hard: row["hard"] === null ? null : Number(row["hard"]),
+    ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
+  });
 }
 
 function reservationOf(row: PostgresRow): ReservationRow {

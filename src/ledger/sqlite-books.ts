@@ -16,6 +16,7 @@ import {
   type NodeIdentity,
   nodeSilentMs,
   type ReservationRow,
+  saturatedAccount,
 } from "./books.ts";
 import type { ReservationId } from "./ledger.ts";
 import { type Due, StoreFailure } from "./store.ts";
@@ -156,7 +157,7 @@ export class SqliteBooks {
   private account(id: AccountId): AccountRow {
     const known = this.accounts.get(id);
     if (known !== undefined) return known;
-    const row = this.statements.account.get(id) ?? emptyAccount(id);
+    const row = saturatedAccount(this.statements.account.get(id) ?? emptyAccount(id));
     this.accounts.set(id, row);
     return row;
   }
@@ -189,7 +190,8 @@ export class SqliteBooks {
   read(accounts: Record<UtcDay, readonly AccountId[]>, nowMs: number): { day: UtcDay; accounts: AccountRow[] } {
     return this.guarded(() => {
       const day = this.latestDay(nowMs);
-      return { day, accounts: (accounts[day] ?? []).flatMap((id) => this.statements.account.get(id) ?? []) };
+      const stored = (accounts[day] ?? []).flatMap((id) => this.statements.account.get(id) ?? []);
+      return { day, accounts: stored.map(saturatedAccount) };
     });
   }
 

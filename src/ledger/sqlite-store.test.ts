@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { mostUsd, nanoUsd } from "#domain/money.ts";
 import { audit } from "./audit.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
@@ -86,6 +86,25 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     ]);
     expect(other.query("SELECT count(*) AS n FROM reservation WHERE closed_ms IS NULL").get()).toEqual({ n: 1 });
     other.close();
+  });
+
+  test("accounts that an earlier release let grow beyond what can be counted are full, read, and said by the audit", async () => {
+    const first = await openLedger(`sqlite:${path}`, { nodeId: "a", clock });
+    const running = reservationOf({ amount: nanoUsd(10) });
+    expect((await first.reserve(running)).kind).toBe("held");
+    await first.close(1_000);
+    const db = new Database(path);
+    db.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
+    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "b", clock });
+    expect((await ledger.read(running.goal))?.dayAccount).toEqual({ spent: mostUsd, held: nanoUsd(10) });
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("refused");
+    await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
+    expect((await ledger.read(running.goal))?.dayAccount).toEqual({ spent: mostUsd, held: nanoUsd(0) });
+    await ledger.close(1_000);
+    const report = await audit(async (sql) => db.query<Record<string, unknown>, []>(sql).all(), clock.now());
+    db.close();
+    expect(report.findings).toEqual([]);
+    expect(report.remarks.filter(({ check }) => check === "saturated")).toHaveLength(2);
   });
 
   test("a file that is no database stops the start", async () => {

@@ -1,6 +1,6 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import type { ModelKey } from "#domain/model.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { saturatedUsd } from "#domain/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Clock } from "#domain/time.ts";
 import type { Finding } from "#privacy/redaction.ts";
@@ -58,7 +58,7 @@ export class Story {
       outcome,
       answeredBy: this.#answeredBy,
       attempts: this.attempts,
-      costNanoUsd: nanoUsd(cost),
+      costNanoUsd: saturatedUsd(cost),
       redactions: byRule(this.#findings),
       timings: {
         decisionMs: this.#decisionMs,
