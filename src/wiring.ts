@@ -13,7 +13,7 @@ import { openLedger } from "#ledger/open-ledger.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
-import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
+import { liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { Config } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { RequestRecord } from "#records/record.ts";
@@ -82,6 +82,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     log,
     onChange: apply,
     onReload: (kind) => metrics.configReloaded(kind),
+    clock,
   });
   if (live.kind === "invalid" || keys?.kind === "invalid") {
     if (live.kind === "ok") live.close();
@@ -91,6 +92,8 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   const accepted = keys?.keys;
   closing.push(() => live.close());
   apply(live.current());
+  const configStatus = () => live.status();
+  const reload = () => live.reload();
   const current = (): Configuration => {
     if (configuration === undefined) throw new Error("unreachable: applied above");
     return configuration;
@@ -199,6 +202,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
       }),
       ports,
+      configStatus,
       metricsText: async () => {
         finished.flush();
         return { text: await metrics.text(), contentType: metrics.contentType };
@@ -226,6 +230,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       ledger: () => ledger.status(),
       health: () => health.view(),
       caps: () => current().caps,
+      config: configStatus,
       activeStreams: () => http.streams.streaming,
       day: () => ledger.peek(adhocGoal)?.dayAccount,
       eventLoopDelayMs: () => load.eventLoopDelayMs,
@@ -239,7 +244,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       metrics,
       http,
       ...(simulator === undefined ? {} : { simulator }),
-      reload: () => (live as LiveConfig).reload(),
+      reload,
       async drain(acceptMs, streamsMs, hurry = neverHurried) {
         await drainRequests({ http, timers, acceptMs, streamsMs, hurry });
         for (const close of closing.splice(0).reverse()) await close();

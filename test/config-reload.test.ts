@@ -1,5 +1,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LiveConfigOptions, liveConfig } from "#policy/live-config.ts";
@@ -144,6 +154,136 @@ describe("reloading when asked", () => {
     expect(hard()).toBe(3);
   });
 });
+
+describe("a checker that hangs or dies", () => {
+  const slow = "[a-z]{1,20}-[0-9]{2,64}"; // takes the checker seconds
+  const rule = (pattern: string) => `privacy:\n  custom_rules: [{ id: mine, pattern: '${pattern}' }]\n`;
+
+  test.skipIf(process.platform !== "linux")(
+    "killed once, is started again, and the reload ends as it should",
+    async () => {
+      const path = join(newFolder(), "policy.yaml");
+      writeFileSync(path, cap(1));
+      const { live, hard } = await start({ policyPath: path, watchFiles: false });
+      writeFileSync(path, cap(2) + rule("killed-[0-9]{6}-once"));
+      const reload = live.reload();
+      process.kill(await checkerProcess(), "SIGKILL");
+      expect((await reload).kind).toBe("reloaded");
+      expect(hard()).toBe(2);
+    },
+  );
+
+  test.skipIf(process.platform !== "linux")(
+    "stopped for good, ends the reload within its limit, says so, and reads again",
+    async () => {
+      const path = join(newFolder(), "policy.yaml");
+      writeFileSync(path, cap(1));
+      const kinds: string[] = [];
+      const { live, hard, next, events } = await start({
+        policyPath: path,
+        watchFiles: false,
+        ruleCheckMs: 2_000,
+        retryMs: 1,
+        onReload: (kind) => kinds.push(kind),
+      });
+      writeFileSync(path, cap(2) + rule("stopped-[0-9]{6}-for-good"));
+      const failed = live.reload();
+      const pid = await checkerProcess();
+      process.kill(pid, "SIGSTOP");
+      const reloaded = next("config_reloaded");
+      expect(live.status().state).toBe("checking");
+      const report = await failed;
+      expect(report.kind === "failed" && formatProblems(report.problems)).toContain("did not answer within 2 s");
+      expect(hard()).toBe(1);
+      await reloaded;
+      await Bun.sleep(0); // it is counted after it is logged
+      // On a busy machine the next checker may be too slow as well; it is tried until it is not.
+      expect([hard(), kinds[0], kinds.at(-1), events[0]]).toEqual([2, "failed", "reloaded", "config_reload_failed"]);
+      expect(live.status().state).toBe("current");
+      await gone(pid);
+    },
+  );
+
+  test.skipIf(process.platform !== "linux")(
+    "does not keep a newer file waiting: a lowered cap is in force at once",
+    async () => {
+      const path = join(newFolder(), "policy.yaml");
+      writeFileSync(path, cap(1) + rule("EMP-[0-9]{6}"));
+      const { live, hard } = await start({ policyPath: path, watchFiles: false, ruleCheckMs: 600_000 });
+      writeFileSync(path, cap(1) + rule(slow));
+      const older = live.reload();
+      const pid = await checkerProcess();
+      process.kill(pid, "SIGSTOP");
+      writeFileSync(path, cap(0) + rule("EMP-[0-9]{6}"));
+      expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["budget.per_goal_hard_usd"] });
+      expect(hard()).toBe(0);
+      expect(await older).toEqual({ kind: "reloaded", changed: ["budget.per_goal_hard_usd"] });
+      await gone(pid);
+    },
+  );
+
+  test("is not needed for rules that did not change", async () => {
+    const path = join(newFolder(), "policy.yaml");
+    writeFileSync(path, cap(1) + rule("EMP-[0-9]{7}"));
+    // No check can end within a millisecond.
+    const { live, hard } = await start({ policyPath: path, watchFiles: false, ruleCheckMs: 1 });
+    writeFileSync(path, cap(0) + rule("EMP-[0-9]{7}"));
+    expect((await live.reload()).kind).toBe("reloaded");
+    expect(hard()).toBe(0);
+    writeFileSync(path, cap(1) + rule("EMP-[0-9]{8}"));
+    expect((await live.reload()).kind).toBe("failed");
+    expect(hard()).toBe(0);
+  });
+});
+
+test("the status names what is in force, and tells a file that is not", async () => {
+  const path = join(newFolder(), "policy.yaml");
+  writeFileSync(path, cap(1));
+  const { live } = await start({ policyPath: path, watchFiles: false });
+  const first = live.status();
+  expect(first).toEqual({
+    state: "current",
+    hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+    loadedAtMs: expect.any(Number),
+  });
+  writeFileSync(path, cap("lots"));
+  await live.reload();
+  expect(live.status()).toEqual({ ...first, state: "refused" });
+  writeFileSync(path, cap(2));
+  await live.reload();
+  expect(live.status()).toMatchObject({ state: "current", hash: expect.not.stringContaining(first.hash) });
+  writeFileSync(path, cap(1));
+  await live.reload();
+  expect(live.status().hash).toBe(first.hash);
+});
+
+/** Children of this process that judge rules. */
+function checkerProcesses(): number[] {
+  return readdirSync("/proc/self/task")
+    .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, "utf8").trim().split(" "))
+    .filter((pid) => pid !== "" && commandOf(pid).includes("rule-checker-process"))
+    .map(Number);
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // gone meanwhile
+  }
+}
+
+async function checkerProcess(): Promise<number> {
+  for (;;) {
+    const [pid] = checkerProcesses();
+    if (pid !== undefined) return pid;
+    await Bun.sleep(1);
+  }
+}
+
+async function gone(pid: number): Promise<void> {
+  while (commandOf(String(pid)) !== "") await Bun.sleep(1);
+}
 
 describe("noticing a change", () => {
   test("of a file written in place", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#domain/system-clock.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
@@ -36,6 +36,14 @@ async function silentAfterFirst(): Promise<{ url: string; requests: () => number
     },
   });
   return { url: server.url.origin, requests: () => requests, stop: () => void server.stop(true) };
+}
+
+/** Processes that this one has started (Linux). */
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "))
+    .filter((child) => child !== "")
+    .map(Number);
 }
 
 async function ready(gateway: GatewayProcess): Promise<number> {
@@ -127,6 +135,27 @@ describe("the process", () => {
 });
 
 describe("the end of the process", () => {
+  test.skipIf(process.platform !== "linux")(
+    "by kill -9 leaves no process behind, also while a rule is checked",
+    async () => {
+      await using scratch = await serve();
+      const file = join(scratch.directory, "policy.yaml");
+      writeFileSync(file, "{}\n");
+      await using gateway = await serve({ ROUTING_POLICY_PATH: file });
+      writeFileSync(file, "privacy: { custom_rules: [{ id: slow, pattern: '[a-z]{1,20}-[0-9]{2,64}' }] }\n");
+      gateway.signal("SIGHUP");
+      let children: number[] = [];
+      await eventually(() => {
+        children = childrenOf(gateway.child.pid);
+        return children.length > 0;
+      });
+      const config = (await (await call(`${gateway.url}/healthz`)).json()).config;
+      expect(config).toMatchObject({ state: "checking", hash: expect.any(String) });
+      gateway.signal("SIGKILL");
+      await eventually(() => children.every((pid) => !existsSync(`/proc/${pid}`)));
+    },
+  );
+
   test("SIGTERM lets what is under way end, then exits 0", async () => {
     let answer: () => void = () => {};
     const gate = new Promise<void>((resolve) => {

@@ -87,6 +87,15 @@ export const HealthAnswer = z.strictObject({
   policy_version: z.string(),
   uptime_s: z.int().min(0),
   database: z.looseObject({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean() }),
+  config: z
+    .strictObject({
+      state: z
+        .enum(["current", "checking", "refused", "failed"])
+        .describe("Whether the policy and registry files are in force; `failed`: they could not be judged."),
+      hash: z.string().describe("Names the policy and registry in force."),
+      loaded_at: z.iso.datetime().describe("When they were last found to be what the files say."),
+    })
+    .optional(),
   models: z.record(
     z.string(),
     z.looseObject({

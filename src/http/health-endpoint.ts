@@ -11,8 +11,17 @@ export interface HealthReport {
     readonly policy_version: string;
     readonly uptime_s: number;
     readonly database: { readonly kind: LedgerStatus["kind"]; readonly ok: boolean };
+    readonly config: { readonly state: ConfigStatus["state"]; readonly hash: string; readonly loaded_at: string };
     readonly models: { readonly [key: string]: ModelReport };
   };
+}
+
+/** Whether the configuration in force is what the files say. A refused file is no reason to take traffic away. */
+export interface ConfigStatus {
+  readonly state: "current" | "checking" | "refused" | "failed";
+  /** Milliseconds since the epoch. */
+  readonly loadedAtMs: number;
+  readonly hash: string;
 }
 
 interface ModelReport {
@@ -27,6 +36,7 @@ export interface HealthSources {
   /** The policy's `health.senior_fallback_chain`: the models that sensitive requests may use. */
   readonly seniorChain: readonly ModelKey[];
   readonly ledger: LedgerStatus;
+  readonly config: ConfigStatus;
   readonly version: string;
   readonly uptimeMs: number;
 }
@@ -35,7 +45,7 @@ export interface HealthSources {
  * What `GET /healthz` says: unavailable when money cannot be counted or no model of the senior chain can serve, degraded when
  * one model cannot. Free models are never in the chain: what only they could serve, no sensitive request can use.
  */
-export function healthReport({ view, seniorChain, ledger, version, uptimeMs }: HealthSources): HealthReport {
+export function healthReport({ view, seniorChain, ledger, config, version, uptimeMs }: HealthSources): HealthReport {
   const models = Object.entries(view);
   const serving = seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
@@ -48,6 +58,7 @@ export function healthReport({ view, seniorChain, ledger, version, uptimeMs }: H
       policy_version: policyVersion,
       uptime_s: Math.floor(uptimeMs / 1_000),
       database: { kind: ledger.kind, ok: ledger.ok },
+      config: { state: config.state, hash: config.hash, loaded_at: new Date(config.loadedAtMs).toISOString() },
       models: Object.fromEntries(
         models.map(([key, { state, sinceMs, reason, retryAtMs }]) => [
           key,

@@ -7,7 +7,7 @@ import { type AuthRules, authProblem } from "./auth.ts";
 import { chatEndpoint } from "./chat-endpoint.ts";
 import { saysJson } from "./content-type.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
-import { healthReport } from "./health-endpoint.ts";
+import { type ConfigStatus, healthReport } from "./health-endpoint.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi.ts";
 import { originCheck } from "./origin-check.ts";
@@ -28,6 +28,8 @@ export interface ServerOptions {
   readonly allowedHosts: readonly string[];
   readonly auth: () => AuthRules;
   readonly ports: Ports;
+  /** Whether the files' configuration is in force, for `/healthz`. */
+  readonly configStatus: () => ConfigStatus;
   readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string }>;
   /** Why a chat request should be turned away unread; undefined when there is room. */
   readonly overloaded: (activeRequests: number) => string | undefined;
@@ -142,6 +144,7 @@ export function startServer(options: ServerOptions): HttpServer {
           view: ports.health.view(),
           seniorChain: ports.config().policy.health.senior_fallback_chain,
           ledger: ports.ledger.status(),
+          config: options.configStatus(),
           version: options.version,
           uptimeMs: ports.clock.monotonic() - startedMs,
         });

@@ -1,15 +1,21 @@
 import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { systemClock } from "#domain/system-clock.ts";
+import type { Clock } from "#domain/time.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
 import type { Log } from "#telemetry/log.ts";
-import { operatorText } from "#telemetry/log.ts";
+import { logId, operatorText } from "#telemetry/log.ts";
 import { type Config, type ConfigPaths, loadConfig } from "./load-config.ts";
 
 /** Policy and registry as they are in force now. A bad file is refused whole: the last good configuration stays. */
 export interface LiveConfig {
   current(): Config;
-  /** Reads both files again, as on SIGHUP. Never rejects. Calls wait for each other. */
+  /**
+   * Reads both files again, as on SIGHUP. Never rejects, and always ends. A newer call takes over from one that is still
+   * checking, which then answers what the newer one does.
+   */
   reload(): Promise<ReloadReport>;
+  status(): ConfigStatus;
   /** Stops watching. */
   close(): void;
 }
@@ -20,7 +26,19 @@ export type ReloadReport =
       readonly changed: readonly string[];
     }
   | { readonly kind: "unchanged" }
-  | { readonly kind: "refused"; readonly problems: readonly Problem[] };
+  | { readonly kind: "refused"; readonly problems: readonly Problem[] }
+  /** The files could not be judged (a check hung or crashed); they are read again after `retryMs`. */
+  | { readonly kind: "failed"; readonly problems: readonly Problem[] };
+
+/** Whether the configuration in force is what the files say. */
+export interface ConfigStatus {
+  /** `checking`: a changed file is being judged. `refused`, `failed`: the files say something else that is not in force. */
+  readonly state: "current" | "checking" | "refused" | "failed";
+  /** When the configuration in force was last found to be what the files say, milliseconds since the epoch. */
+  readonly loadedAtMs: number;
+  /** Names the configuration in force: equal on all nodes that run the same policy and registry. */
+  readonly hash: string;
+}
 
 export interface LiveConfigOptions extends ConfigPaths {
   readonly log: Log;
@@ -34,6 +52,11 @@ export interface LiveConfigOptions extends ConfigPaths {
   readonly quietMs?: number;
   /** How often the files are looked at without being told (network file systems tell nothing), in milliseconds. */
   readonly pollMs?: number;
+  /** How long after a failed reload the files are read again, in milliseconds. */
+  readonly retryMs?: number;
+  /** How long the check of one privacy rule may take, in milliseconds. */
+  readonly ruleCheckMs?: number;
+  readonly clock?: Clock;
 }
 
 /** Loads the configuration and keeps it current. Invalid at the start is the caller's to report. */
@@ -46,48 +69,97 @@ export async function liveConfig(
   const first = await loadConfig(options);
   if (first.kind === "invalid") return first;
 
+  const clock = options.clock ?? systemClock;
   let config = first.config;
+  let hash = hashOf(config);
+  let loadedAtMs = clock.now();
+  let outcome: "current" | "refused" | "failed" = "current";
   /** Files that were empty when they were taken over: such a file is meant to be. */
   let empty = paths.filter(isEmpty);
   let closed = false;
+  let checking = 0;
   let queue: Promise<unknown> = Promise.resolve();
+  /** Of the newest reload; aborted when another one takes over. */
+  let current = new AbortController();
+  let newest: Promise<ReloadReport> = Promise.resolve({ kind: "unchanged" });
+  let retry: ReturnType<typeof setTimeout> | undefined;
 
-  async function reloadNow(): Promise<ReloadReport> {
-    const before = fingerprints(paths);
+  /** Undefined when a newer reload has taken over. */
+  async function reloadNow(signal: AbortSignal): Promise<ReloadReport | undefined> {
+    if (closed) return { kind: "unchanged" };
+    if (signal.aborted) return undefined;
+    // Before the files are read and judged: a later change is seen as one, and this one is not read once more meanwhile.
+    seen = fingerprints(paths);
     const nowEmpty = paths.filter(isEmpty);
     const emptied = nowEmpty.filter((path) => !empty.includes(path));
     const loaded: Awaited<ReturnType<typeof loadConfig>> =
-      emptied.length > 0 ? { kind: "invalid", problems: emptied.map(emptyProblem) } : await loadConfig(options);
-    seen = before;
+      emptied.length > 0
+        ? { kind: "invalid", problems: emptied.map(emptyProblem) }
+        : await loadConfig(options, { signal, limitMs: options.ruleCheckMs });
     if (closed) return { kind: "unchanged" };
-    if (loaded.kind === "invalid") return refuse(loaded.problems);
+    if (signal.aborted) return undefined;
+    if (loaded.kind === "invalid") return loaded.unfinished ? failed(loaded.problems) : refused(loaded.problems);
     const changed = differences(plain(config), plain(loaded.config));
     if (changed.length > 0) {
       try {
         options.onChange?.(loaded.config, changed);
       } catch (error) {
         const message = `cannot be put to use: ${error instanceof Error ? error.message : "unknown error"}`;
-        return refuse([{ file: paths.join(", "), path: "", message }]);
+        return refused([{ file: paths.join(", "), path: "", message }]);
       }
+      config = loaded.config;
+      hash = hashOf(config);
     }
     empty = nowEmpty;
-    config = loaded.config;
+    loadedAtMs = clock.now();
+    outcome = "current";
     if (changed.length === 0) return { kind: "unchanged" };
-    options.log("config_reloaded", { changes: changed.length, changed: operatorText(changed.slice(0, 20).join(" ")) });
+    options.log("config_reloaded", {
+      changes: changed.length,
+      changed: operatorText(changed.slice(0, 20).join(" ")),
+      hash: logId(hash),
+    });
     return { kind: "reloaded", changed };
   }
 
-  function refuse(problems: readonly Problem[]): ReloadReport {
+  function refused(problems: readonly Problem[]): ReloadReport {
+    outcome = "refused";
     options.log("config_refused", { problems: problems.length, detail: operatorText(formatProblems(problems)) });
     return { kind: "refused", problems };
   }
 
+  function failed(problems: readonly Problem[]): ReloadReport {
+    outcome = "failed";
+    const retryMs = options.retryMs ?? 60_000;
+    options.log("config_reload_failed", {
+      problems: problems.length,
+      detail: operatorText(formatProblems(problems)),
+      retry_in_ms: retryMs,
+    });
+    retry = setTimeout(() => void reload(), retryMs);
+    retry.unref();
+    return { kind: "failed", problems };
+  }
+
   function reload(): Promise<ReloadReport> {
-    const report = queue.then(reloadNow).then((result) => {
+    // The newest files decide, and must not wait for a check of older ones that may be slow or hang.
+    current.abort();
+    current = new AbortController();
+    clearTimeout(retry);
+    const { signal } = current;
+    checking += 1;
+    const run = queue
+      .then(() => reloadNow(signal))
+      .finally(() => {
+        checking -= 1;
+      });
+    queue = run.catch(() => undefined); // whoever asked has the rejection; the next one must still run
+    const report = run.then((result) => {
+      if (result === undefined) return newest;
       options.onReload?.(result.kind);
       return result;
     });
-    queue = report.catch(() => undefined); // whoever asked has the rejection; the next one must still run
+    newest = report;
     return report;
   }
 
@@ -105,8 +177,11 @@ export async function liveConfig(
     kind: "ok",
     current: () => config,
     reload,
+    status: () => ({ state: checking > 0 ? "checking" : outcome, loadedAtMs, hash }),
     close() {
       closed = true;
+      current.abort();
+      clearTimeout(retry);
       watcher?.close();
     },
   };
@@ -228,6 +303,14 @@ function emptyProblem(file: string): Problem {
 function plain({ policy, registry }: Config): unknown {
   const { $schema: _, ...rest } = policy;
   return { ...rest, models: Object.fromEntries(registry.models), order: [...registry.models.keys()].join(" ") };
+}
+
+/** The first 16 hexadecimal digits of the SHA-256 of everything that policy and registry say. */
+function hashOf(config: Config): string {
+  return new Bun.CryptoHasher("sha256")
+    .update(JSON.stringify(plain(config)))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 /** The paths at which two plain values differ; lists count as one value. */

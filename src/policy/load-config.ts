@@ -1,5 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
+import type { RuleCheckerOptions } from "#privacy/custom-rules.ts";
 import { type Invalid, inOrder } from "#settings/problem.ts";
 import { type Caps, capsOf } from "./caps.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
@@ -17,22 +18,26 @@ export interface ConfigPaths {
   readonly registryPath?: string | undefined;
 }
 
-/** Reads both files. All problems of both at once; never throws. */
+/** Reads both files. All problems of both at once; never throws, and always ends. */
 export async function loadConfig(
   paths: ConfigPaths,
+  ruleCheck: RuleCheckerOptions = {},
 ): Promise<{ readonly kind: "ok"; readonly config: Config } | Invalid> {
   const policy = loadPolicy(paths.policyPath);
   const registry = loadRegistry(paths.registryPath);
   const readPolicy = policy.kind === "ok" ? policy : policy.rest;
   const readModels = registry.kind === "ok" ? registry.registry : registry.rest;
+  const rules = readPolicy
+    ? await customRuleProblems(readPolicy.policy, readPolicy.document, ruleCheck)
+    : { problems: [], unfinished: false };
   const problems = inOrder([
     ...(policy.kind === "invalid" ? policy.problems : []),
     ...(readPolicy && readModels ? chainProblems(readPolicy.policy, readModels, readPolicy.document) : []),
-    ...(readPolicy ? await customRuleProblems(readPolicy.policy, readPolicy.document) : []),
+    ...rules.problems,
     ...(registry.kind === "invalid" ? registry.problems : []),
   ]);
   if (problems.length > 0 || policy.kind === "invalid" || registry.kind === "invalid")
-    return { kind: "invalid", problems };
+    return { kind: "invalid", problems, unfinished: rules.unfinished };
   const config = { policy: policy.policy, registry: registry.registry, caps: capsOf(policy.policy) };
   return { kind: "ok", config };
 }

@@ -1,4 +1,5 @@
 import type { ModelRegistry } from "#domain/model.ts";
+import type { RuleCheckerOptions } from "#privacy/custom-rules.ts";
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { nearest } from "#settings/nearest.ts";
 import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
@@ -96,15 +97,21 @@ function inconsistencies(policy: Policy, document: ConfigDocument, reported: Rea
   return problems;
 }
 
-/** Checks the policy's own privacy rules; slow (up to seconds per rule), so it runs only where there are some. */
-export async function customRuleProblems(policy: Policy, document: ConfigDocument): Promise<Problem[]> {
+/** Checks the policy's own privacy rules; slow (up to seconds per new rule), so it runs only where there are some. */
+export async function customRuleProblems(
+  policy: Policy,
+  document: ConfigDocument,
+  options: RuleCheckerOptions = {},
+): Promise<{ readonly problems: readonly Problem[]; readonly unfinished: boolean }> {
   const rules = policy.privacy.custom_rules;
-  if (rules.length === 0) return [];
+  if (rules.length === 0) return { problems: [], unfinished: false };
   const { checkCustomRules } = await import("#privacy/custom-rules.ts");
-  return (await checkCustomRules(rules)).map(({ rule, problem: message }) => {
+  const found = await checkCustomRules(rules, options);
+  const problems = found.map(({ rule, problem: message }) => {
     const index = rules.findLastIndex(({ id }) => id === rule);
     return problem(document, ["privacy", "custom_rules", index], { message: `${rule}: ${message}` });
   });
+  return { problems, unfinished: found.some(({ unchecked }) => unchecked === true) };
 }
 
 /** What only the registry can tell: whether the chain names models that exist, once each, and none that is free. */

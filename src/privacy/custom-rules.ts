@@ -1,29 +1,45 @@
 import type { Policy } from "#policy/schema.ts";
+import { CheckStopped, RuleChecker, type RuleCheckerOptions, type Verdict } from "./rule-checker.ts";
 import type { Span } from "./spans.ts";
 import type { View } from "./view.ts";
+
+export type { RuleCheckerOptions } from "./rule-checker.ts";
 
 /** Why a rule of the policy's own cannot be used. */
 export interface RuleProblem {
   readonly rule: string;
   readonly problem: string;
+  /** The rule may be good: the check did not come to an end. */
+  readonly unchecked?: true;
 }
 
 /**
  * Checks rules of the policy's own: valid, never empty, and linear in the length of the text. To be called by whoever loads
- * a policy, before the engine is built; takes up to a second or two per pattern.
+ * a policy, before the engine is built; takes up to a few seconds per pattern that was not checked before. Always ends:
+ * where the checker hangs or dies twice, the rule and those after it come back as `unchecked`.
  */
-export async function checkCustomRules(rules: Policy["privacy"]["custom_rules"]): Promise<RuleProblem[]> {
+export async function checkCustomRules(
+  rules: Policy["privacy"]["custom_rules"],
+  options: RuleCheckerOptions = {},
+): Promise<RuleProblem[]> {
   const problems: RuleProblem[] = [];
-  if (rules.length === 0) return problems;
-  // The checker is large and only needed here, when a policy with own rules is loaded.
-  const { check } = await import("recheck");
+  const checker = new RuleChecker(options);
   const seen = new Set<string>();
-  for (const { id, pattern } of rules) {
-    const problem = seen.has(id)
-      ? "another rule has the same id"
-      : (shapeProblem(pattern) ?? complexityProblem(await check(pattern, "g", { timeout: 5_000 })));
-    seen.add(id);
-    if (problem !== undefined) problems.push({ rule: id, problem });
+  let current = "";
+  try {
+    for (const { id, pattern } of rules) {
+      current = id;
+      const problem = seen.has(id)
+        ? "another rule has the same id"
+        : (shapeProblem(pattern) ?? complexityProblem(await checker.verdictOf(pattern)));
+      seen.add(id);
+      if (problem !== undefined) problems.push({ rule: id, problem });
+    }
+  } catch (error) {
+    if (!(error instanceof CheckStopped)) throw error;
+    problems.push({ rule: current, problem: `could not be checked: ${error.message}`, unchecked: true });
+  } finally {
+    checker.close();
   }
   return problems;
 }
@@ -38,9 +54,9 @@ function shapeProblem(pattern: string): string | undefined {
   return regexp.test("") ? "matches the empty text" : undefined;
 }
 
-function complexityProblem({ status, complexity }: { status: string; complexity?: { type: string } | undefined }) {
-  if (status === "safe" && complexity?.type !== "polynomial" && complexity?.type !== "exponential") return undefined;
-  if (status === "vulnerable") return `can take ${complexity?.type ?? "more than linear"} time; bound its repetitions`;
+function complexityProblem({ status, complexity }: Verdict): string | undefined {
+  if (status === "safe" && complexity !== "polynomial" && complexity !== "exponential") return undefined;
+  if (status === "vulnerable") return `can take ${complexity ?? "more than linear"} time; bound its repetitions`;
   return "could not be shown to take linear time; make it simpler";
 }
 

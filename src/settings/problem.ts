@@ -12,7 +12,12 @@ export interface Problem {
   readonly suggestion?: string;
 }
 /** Problems are values, listed all at once. */
-export type Invalid = { readonly kind: "invalid"; readonly problems: readonly Problem[] };
+export type Invalid = {
+  readonly kind: "invalid";
+  readonly problems: readonly Problem[];
+  /** A check did not come to an end: the file may be good, and asking again may help. */
+  readonly unfinished?: boolean;
+};
 
 /** In the order of their lines, as far as they have any; otherwise as they came. */
 export function inOrder(problems: readonly Problem[]): Problem[] {

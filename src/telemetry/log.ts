@@ -40,8 +40,10 @@ export interface LogEvents {
   gateway_draining: { signal: LogId; in_flight: number };
   gateway_stopped: { uptime_s: number };
   settings_warning: { detail: OperatorText };
-  config_reloaded: { changes: number; changed: OperatorText };
+  config_reloaded: { changes: number; changed: OperatorText; hash: LogId };
   config_refused: { problems: number; detail: OperatorText };
+  /** The files could not be judged: the last good configuration stays, and they are read again after a pause. */
+  config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number };
   privacy_rule_disabled: { rule: LogId };
   request_finished: RequestFields;
   /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
@@ -106,6 +108,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   settings_warning: "warn",
   config_reloaded: "info",
   config_refused: "error",
+  config_reload_failed: "error",
   privacy_rule_disabled: "warn",
   request_finished: "info",
   request_rejected: "info",

@@ -21,7 +21,7 @@ export interface Metrics {
   /** An upstream cost came out above its hold. */
   overrun(model: ModelKey, aboveNanoUsd: number): void;
   healthChanged(model: ModelKey, to: HealthLabel): void;
-  configReloaded(result: "reloaded" | "unchanged" | "refused"): void;
+  configReloaded(result: "reloaded" | "unchanged" | "refused" | "failed"): void;
   /** Where the gauges look; later calls add to earlier ones. */
   observe(sources: Sources): void;
   /** The Prometheus text exposition. */
@@ -61,6 +61,11 @@ export interface Sources {
   };
   /** Today's account as this node last saw it, in nano-USD. */
   readonly day?: () => { readonly spent: number; readonly held: number } | undefined;
+  readonly config?: () => {
+    readonly state: "current" | "checking" | "refused" | "failed";
+    readonly loadedAtMs: number;
+    readonly hash: string;
+  };
   /** How late the event loop runs its timers, in milliseconds. */
   readonly eventLoopDelayMs?: () => number;
 }
@@ -176,6 +181,28 @@ export function createMetrics(): Metrics {
   gauge("smart_gateway_build_info", "Always 1; its labels say what runs.", ["version", "policy_version"], (set) => {
     set(1, sources.version ?? "unknown", policyVersion);
   });
+  gauge("smart_gateway_config_info", "Always 1; the hash names the policy and registry in force.", ["hash"], (set) => {
+    const config = sources.config?.();
+    if (config !== undefined) set(1, config.hash);
+  });
+  gauge(
+    "smart_gateway_config_last_reload_timestamp_seconds",
+    "When the configuration in force was last found to be what the files say, seconds since the Unix epoch.",
+    [],
+    (set) => {
+      const config = sources.config?.();
+      if (config !== undefined) set(config.loadedAtMs / 1_000);
+    },
+  );
+  gauge(
+    "smart_gateway_config_last_reload_successful",
+    "0 while the files say something that is not in force: refused, or not judged yet.",
+    [],
+    (set) => {
+      const config = sources.config?.();
+      if (config !== undefined) set(config.state === "current" ? 1 : 0);
+    },
+  );
   gauge("smart_gateway_active_streams", "Streams being sent to callers now.", [], (set) => {
     if (sources.activeStreams !== undefined) set(sources.activeStreams());
   });
