@@ -9,7 +9,17 @@ import type { Metrics } from "#telemetry/metrics.ts";
 export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): void {
   switch (event.kind) {
     case "resolved":
-      // The request's own record tells of it.
+      // The request's own record tells of it; not of what was charged for want of a figure.
+      if (event.state === "EXPIRED_CHARGED") metrics.chargedWithoutProof(event.hold);
+      else if (event.state === "CORRECTED") metrics.chargeCorrected(event.hold - event.charged);
+      return;
+    case "taken_over":
+      log("ledger_taken_over", {
+        nodes: operatorText(event.nodes.join(", ")),
+        unresolved: event.unresolved,
+        unresolved_nano_usd: event.unresolvedNanoUsd,
+        released: event.released,
+      });
       return;
     case "overrun":
       metrics.overrun(event.model, event.actual - event.hold);
@@ -71,6 +81,7 @@ export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
     markDispatched: (id) => ledger.markDispatched(id),
     peek: (goal) => ledger.peek(goal),
     read: (goal) => ledger.read(goal),
+    heldMoney: (goal) => ledger.heldMoney(goal),
     status: () => ledger.status(),
     close: (withinMs) => ledger.close(withinMs),
   };

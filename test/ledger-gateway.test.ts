@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import { utcDayOf } from "#domain/time.ts";
 import { openBooks } from "#ledger/open-books.ts";
-import { after, says } from "#simulator/behaviours.ts";
+import { after, hangsUp, says } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { eventually, start } from "./harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
@@ -43,6 +43,25 @@ describe("a request that the budget refuses", () => {
     expect((await running).status).toBe(200);
     await gateway.books();
     expect((await gateway.chat(large, goal)).status).toBe(200);
+  });
+
+  test("is told when the hold of a call with an unknown outcome ends, and not to repeat until then", async () => {
+    await using gateway = await start({
+      policy: { ...policy, upstream: { max_attempts: 1, timeouts_ms: { total: 120_000 } } },
+    });
+    gateway.upstream.follow(() => hangsUp("rst"));
+    expect((await gateway.chat(large, goal)).status).toBe(502);
+    await gateway.books(({ held }) => held > 0);
+    gateway.upstream.follow(undefined);
+    const refused = await gateway.chat(large, goal);
+    expect(refused.status).toBe(403);
+    // The deadline of the request and 60 s: not a moment before that is anything decided.
+    expect(Number(refused.headers.get("retry-after"))).toBeWithin(170, 181);
+    expect(refused.headers.get("x-should-retry")).toBe("false");
+    const { detail } = await refused.json();
+    expect(detail).toContain("calls whose outcome is unknown");
+    expect(detail).toContain("budgets holds");
+    expect(await (await gateway.get("/metrics")).text()).toMatch(/smart_gateway_held_usd\{state="unresolved"\} 0\.028/);
   });
 
   test("is told not to come back when only a higher cap can mend it", async () => {

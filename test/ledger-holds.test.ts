@@ -99,9 +99,18 @@ function suite(store: string, database: () => Promise<string>): void {
       expect(Date.parse(first.until)).toBeGreaterThan(Date.now() + 60_000);
       expect((await budgets("holds")).out).toContain("8 unresolved");
 
+      // The last two of them are what this start has found.
+      await eventually(() => running.output().includes("ledger_taken_over"), running.output);
+      expect(running.output()).toMatch(/"event":"ledger_taken_over",.*"nodes":"gateway","unresolved":2,/);
+
       upstream.follow(undefined);
       const refused = await chat(running);
       expect(refused.status).toBe(403);
+      expect(refused.headers.get("x-should-retry")).toBe("false");
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(60);
+      const metrics = await (await call(`${running.url}/metrics`)).text();
+      expect(metrics).toContain('smart_gateway_holds{state="unresolved"} 8');
+      expect(metrics).toContain('smart_gateway_holds{state="running"} 0');
 
       expect((await budgets("settle", first.id, "--usd", "0.0001", "--by", "ann", "--why", "invoice")).code).toBe(0);
       expect((await budgets("release", second.id, "--json")).json).toEqual([

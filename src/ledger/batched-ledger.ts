@@ -1,3 +1,4 @@
+import { nanoUsd } from "#domain/money.ts";
 import type { Clock, Random, Timers, UtcDay } from "#domain/time.ts";
 import {
   type AccountId,
@@ -10,10 +11,13 @@ import {
   type NodeIdentity,
   type Operation,
   type OperationReply,
+  type ReservationState,
   spendOf,
 } from "./books.ts";
+import { HoldWatch } from "./hold-watch.ts";
 import type {
   GoalId,
+  HeldMoney,
   Ledger,
   LedgerStatus,
   Reservation,
@@ -35,6 +39,15 @@ export type LedgerEvent =
   | { readonly kind: "store_failed"; readonly message: string }
   /** Resolutions that could not be kept or written: their holds expire and are charged. */
   | { readonly kind: "resolutions_dropped"; readonly count: number; readonly message: string }
+  /** Holds of gateways that have died are this node's to end now: so many that may have been billed, so much money. */
+  | {
+      readonly kind: "taken_over";
+      readonly nodes: readonly string[];
+      readonly unresolved: number;
+      readonly unresolvedNanoUsd: number;
+      /** Never dispatched, so given back. */
+      readonly released: number;
+    }
   | { readonly kind: "pruned"; readonly reservations: number };
 
 export interface BatchedLedgerOptions {
@@ -69,6 +82,9 @@ const maxAcknowledged = 25_000;
 const beatEveryMs = 5_000;
 const sweepEveryMs = 5_000;
 const pruneEveryMs = 600_000;
+const holdsEveryMs = 10_000;
+/** Names of dead nodes that one event gives. */
+const maxNamedNodes = 10;
 const pruneChunk = 500;
 const dueChunk = 128;
 const firstBackoffMs = 20;
@@ -146,6 +162,9 @@ export class BatchedLedger implements Ledger {
   /** Earlier generations that are not written yet, oldest first; there is one more only for a read that waits for it. */
   private closedGenerations: Generation[] = [];
   private typicalHoldMs = 5_000;
+  private readonly holdWatch: HoldWatch;
+  /** What the sweep under way has taken over from dead nodes. */
+  private takenOver = { nodes: new Set<string>(), unresolved: 0, unresolvedNanoUsd: 0, released: 0 };
 
   /** Joins the store as a node, resolves what an earlier life of the node left behind, and begins the upkeep. */
   static async open(store: Store, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
@@ -155,6 +174,7 @@ export class BatchedLedger implements Ledger {
     ledger.every("beat", beatEveryMs, () => ledger.beat());
     ledger.every("sweep", sweepEveryMs, () => ledger.sweep());
     ledger.every("prune", pruneEveryMs, () => ledger.prune());
+    ledger.every("holds", holdsEveryMs, async () => void (await ledger.holdWatch.look()));
     // Not awaited: what an earlier life left behind is safe where it is, and admission need not wait for it.
     ledger.sweep().catch((error: unknown) => ledger.upkeepFailed(error));
     return ledger;
@@ -164,6 +184,7 @@ export class BatchedLedger implements Ledger {
     this.store = store;
     this.node = node;
     this.options = options;
+    this.holdWatch = new HoldWatch(() => store.openHolds(), options.clock);
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {
@@ -262,6 +283,24 @@ export class BatchedLedger implements Ledger {
     return this.closedGenerations.at(-1)?.written.promise;
   }
 
+  async heldMoney(goal: GoalId): Promise<HeldMoney | undefined> {
+    if (this.stopped || this.failed !== undefined || this.day === undefined) return undefined;
+    let cancel = () => {};
+    const late = new Promise<undefined>((resolve) => {
+      cancel = this.options.timers.after(answerLimitMs, () => resolve(undefined));
+    });
+    const holds = await Promise.race([this.holdWatch.look(), late]);
+    cancel();
+    if (holds === undefined) return undefined;
+    const goalAccount = goalAccountOf(goal, this.day);
+    const dayAccount = dayAccountOf(this.day);
+    const unresolved = holds.rows.flatMap((row) => {
+      const own = { goal: row.goalAccount === goalAccount, day: row.dayAccount === dayAccount };
+      return own.goal || own.day ? { ...own, amount: nanoUsd(row.amount), endsInMs: row.endsInMs } : [];
+    });
+    return { unresolved, typicalHoldMs: this.retryAfterMs() };
+  }
+
   /** One read is under way at a time, for everybody who asked before it began. */
   private async readWanted(): Promise<void> {
     this.reading = true;
@@ -292,11 +331,13 @@ export class BatchedLedger implements Ledger {
     const underway = this.underway();
     const oldest = Math.min(underway[0]?.sinceMs ?? now, this.queue[0]?.sinceMs ?? now);
     const oldestMs = Math.max(0, now - oldest);
+    const holds = this.holdWatch.latest;
     return {
       kind: this.store.kind,
       ok: !this.away && this.failed === undefined && !this.stopped && oldestMs <= answerLimitMs,
       queued: this.queue.length + underway.length,
       oldestMs,
+      ...(holds === undefined ? {} : { holds: { running: holds.running, unresolved: holds.unresolved } }),
     };
   }
 
@@ -325,6 +366,14 @@ export class BatchedLedger implements Ledger {
 
   /** Resolves what is due: passed deadlines, and holds of dead nodes. Runs by itself every few seconds. */
   async sweep(): Promise<void> {
+    await this.sweepDue();
+    const { nodes, ...taken } = this.takenOver;
+    if (nodes.size === 0) return;
+    this.takenOver = { nodes: new Set(), unresolved: 0, unresolvedNanoUsd: 0, released: 0 };
+    this.options.log({ kind: "taken_over", nodes: [...nodes].slice(0, maxNamedNodes), ...taken });
+  }
+
+  private async sweepDue(): Promise<void> {
     for (;;) {
       const due = await this.store.due(this.node, dueChunk);
       if (due.length === 0 || this.closing) return;
@@ -498,7 +547,10 @@ export class BatchedLedger implements Ledger {
     this.remember(day, accounts);
     this.succeeded();
     for (const notice of notices) {
-      if (notice.kind === "resolved") this.learnHoldTime(notice.id);
+      if (notice.kind === "resolved") {
+        this.learnHoldTime(notice.id);
+        if (notice.orphanOf !== undefined) this.noteTakenOver(notice.orphanOf, notice);
+      }
       this.options.log(notice);
     }
     // A batch that is full already goes out before the callers of this one are answered: the store need not wait for that.
@@ -673,6 +725,19 @@ export class BatchedLedger implements Ledger {
     const since = this.acknowledged.get(id);
     if (since === undefined) return;
     this.typicalHoldMs += (this.options.clock.monotonic() - since - this.typicalHoldMs) / 16;
+  }
+
+  private noteTakenOver(
+    node: string,
+    { state, hold }: { readonly state: ReservationState; readonly hold: number },
+  ): void {
+    this.takenOver.nodes.add(node);
+    if (state === "UNRESOLVED") {
+      this.takenOver.unresolved += 1;
+      this.takenOver.unresolvedNanoUsd += hold;
+    } else {
+      this.takenOver.released += 1;
+    }
   }
 
   /** About as long as a hold lasts here: by then some of those that run now have given back what they did not use. */

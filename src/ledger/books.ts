@@ -109,6 +109,8 @@ export type LedgerNotice =
       /** What the accounts were charged: the actual cost, the hold, or 0. */
       readonly charged: number;
       readonly reason: string;
+      /** Present when the hold was taken over: the dead node that it belonged to. */
+      readonly orphanOf?: string;
     }
   /** Actual cost above the hold: a defect or a price change. Charged in full. */
   | {
@@ -437,12 +439,16 @@ class WorkingBooks {
   private orphan(id: ReservationId): OperationReply {
     const row = this.row(id);
     if (row === undefined || row.state !== "HELD") return done;
-    return this.resolve(
+    const at = this.notices.length;
+    const reply = this.resolve(
       id,
       row.dispatched
         ? { to: "unknown", reason: "owner_died" }
         : { to: "released", reason: "never_dispatched", source: null },
     );
+    const notice = this.notices[at];
+    if (notice?.kind === "resolved") this.notices[at] = { ...notice, orphanOf: row.nodeId };
+    return reply;
   }
 
   private resolve(id: ReservationId, event: CloseEvent): OperationReply {

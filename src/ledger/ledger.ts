@@ -32,6 +32,11 @@ export interface Ledger {
    * Undefined when the store does not answer within a second.
    */
   read(goal: GoalId): Promise<Spend | undefined>;
+  /**
+   * What calls of unknown outcome hold in this goal's and this day's account, as the store had it seconds ago at most.
+   * Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
+   */
+  heldMoney(goal: GoalId): Promise<HeldMoney | undefined>;
   /** Whether the store answers now, for health checks and shedding. */
   status(): LedgerStatus;
   /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
@@ -134,10 +139,30 @@ export interface Spend {
   readonly dayHardOverride?: NanoUsd;
 }
 
+export interface HeldMoney {
+  /** Charged in full when they end, unless their cost becomes known before; those that end first at the head. */
+  readonly unresolved: readonly UnresolvedHold[];
+  /** About as long as the hold of a running call lasts here, in milliseconds. */
+  readonly typicalHoldMs: number;
+}
+
+export interface UnresolvedHold {
+  readonly amount: NanoUsd;
+  /** Which of the two accounts it is held in. */
+  readonly goal: boolean;
+  readonly day: boolean;
+  readonly endsInMs: number;
+}
+
 export interface LedgerStatus {
   readonly kind: "sqlite" | "postgres" | "memory";
   readonly ok: boolean;
   readonly queued: number;
   /** Age of the oldest operation that waits, in milliseconds. */
   readonly oldestMs: number;
+  /** What is held in the whole store, in nano-USD, as this node last looked; absent when it has not, or long ago. */
+  readonly holds?: {
+    readonly running: { readonly count: number; readonly amount: number };
+    readonly unresolved: { readonly count: number; readonly amount: number };
+  };
 }

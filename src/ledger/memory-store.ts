@@ -14,6 +14,7 @@ import {
   nodeSilentMs,
   type ReservationRow,
 } from "./books.ts";
+import type { OpenHolds } from "./holds.ts";
 import type { ReservationId } from "./ledger.ts";
 import type { Due, Store } from "./store.ts";
 
@@ -83,6 +84,25 @@ export class MemoryStore implements Store {
   async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
     const day = this.today();
     return { day, accounts: accountsOf(day).flatMap((id) => this.accounts.get(id) ?? []) };
+  }
+
+  async openHolds(): Promise<OpenHolds> {
+    const now = this.clock.now();
+    const running = { count: 0, amount: 0 };
+    const unresolved = { count: 0, amount: 0 };
+    const rows: OpenHolds["rows"][number][] = [];
+    for (const row of this.reservations.values()) {
+      if (!isOpen(row.state)) continue;
+      const owner = this.nodes.get(row.nodeId);
+      const dead = owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeSilentMs;
+      const sum = row.state === "HELD" && !dead ? running : unresolved;
+      sum.count += 1;
+      sum.amount += row.hold;
+      if (sum === running) continue;
+      const { goalAccount, dayAccount, hold: amount } = row;
+      rows.push({ goalAccount, dayAccount, amount, endsInMs: Math.max(0, row.expiresMs - now) });
+    }
+    return { running, unresolved, rows: rows.sort((a, b) => a.endsInMs - b.endsInMs) };
   }
 
   async prune(retentionMs: number, limit: number): Promise<number> {

@@ -29,6 +29,7 @@ import {
   type ReservationState,
   saturatedAccount,
 } from "./books.ts";
+import { type OpenHolds, openHoldsOf, openHoldsSql } from "./holds.ts";
 import type { ActualSource, ReservationId } from "./ledger.ts";
 import { RecentMap } from "./recent-map.ts";
 import { type Due, type Store, StoreFailure } from "./store.ts";
@@ -38,6 +39,7 @@ const answerLimitMs = 2_500;
 const batchLimits = `SET LOCAL lock_timeout = '400ms'; SET LOCAL statement_timeout = '900ms';
 SET LOCAL idle_in_transaction_session_timeout = '2s'`;
 const maxRemembered = 100_000;
+const maxHoldsLookMs = 300;
 /** How often a batch may start over because it needs a lock that it did not foresee (a new day, a row of another node). */
 const maxWidenings = 4;
 /** What a batch has waited for may wait this much longer, until the next batch is sent: the server should not stand idle. */
@@ -249,6 +251,16 @@ export class PostgresStore implements Store {
       if (today === day) return { day, accounts: rows.map(accountOf) };
       day = today;
     }
+  }
+
+  async openHolds(): Promise<OpenHolds> {
+    const [sums, rows] = openHoldsSql(this.now(), `r.expires_ms >= ${integerLiteral(this.sweptMs)}`);
+    // Everything that expires from now on is looked at, and reads of balances wait behind it: so not for long.
+    const [held, unresolved] = await this.ask(
+      `BEGIN READ ONLY; SET LOCAL statement_timeout = '${maxHoldsLookMs}ms'; ${sums}; ${rows}; COMMIT`,
+      3,
+    );
+    return openHoldsOf(held, unresolved);
   }
 
   async prune(retentionMs: number, limit: number): Promise<number> {

@@ -426,6 +426,7 @@ class World {
           };
           return answer;
         }),
+      openHolds: () => call(() => disk.openHolds()),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
       ...(aheadFrom === undefined ? {} : { aheadFrom }),
       commit: (batch) => {

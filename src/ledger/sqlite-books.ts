@@ -18,6 +18,7 @@ import {
   type ReservationRow,
   saturatedAccount,
 } from "./books.ts";
+import { type OpenHolds, openHoldsOf, openHoldsSql } from "./holds.ts";
 import type { ReservationId } from "./ledger.ts";
 import { type Due, StoreFailure } from "./store.ts";
 
@@ -195,6 +196,11 @@ export class SqliteBooks {
     });
   }
 
+  openHolds(nowMs: number): OpenHolds {
+    const { heldSums, unresolvedRows } = this.statements;
+    return this.guarded(() => openHoldsOf(heldSums.all({ now: nowMs }), unresolvedRows.all({ now: nowMs })));
+  }
+
   latestDay(nowMs: number): UtcDay {
     const today = utcDayOf(nowMs);
     const latest = this.statements.day.get()?.day ?? "";
@@ -301,7 +307,10 @@ const oldEntries = `WITH RECURSIVE old (reservation, entry) AS (
   SELECT old.reservation, e.previous FROM old JOIN ledger_entry e ON e.seq = old.entry WHERE e.previous IS NOT NULL)`;
 
 function prepare(db: Database) {
+  const [heldSums, unresolvedRows] = openHoldsSql("$now");
   return {
+    heldSums: db.query<Record<string, unknown>, { now: number }>(heldSums),
+    unresolvedRows: db.query<Record<string, unknown>, { now: number }>(unresolvedRows),
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
     commit: db.query<unknown, []>("COMMIT"),
     version: db.query<{ data_version: number }, []>("PRAGMA data_version"),

@@ -1,5 +1,6 @@
 import type { Clock, UtcDay } from "#domain/time.ts";
 import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
+import type { OpenHolds } from "./holds.ts";
 import { type Due, type Store, StoreFailure } from "./store.ts";
 
 /** Between the threads both travel as JSON text: cloning a batch as objects costs several times as much. */
@@ -11,6 +12,7 @@ export type WorkerRequest =
   | { readonly call: "due"; readonly node: NodeIdentity; readonly limit: number; readonly nowMs: number }
   | { readonly call: "day"; readonly nowMs: number }
   | { readonly call: "read"; readonly day: UtcDay; readonly accounts: readonly AccountId[]; readonly nowMs: number }
+  | { readonly call: "openHolds"; readonly nowMs: number }
   | { readonly call: "prune"; readonly retentionMs: number; readonly limit: number; readonly nowMs: number }
   | { readonly call: "close" };
 
@@ -75,6 +77,10 @@ export class SqliteStore implements Store {
     const accounts = accountsOf(day);
     if (accounts.length === 0) return { day, accounts: [] };
     return this.call({ call: "read", day, accounts, nowMs });
+  }
+
+  openHolds(): Promise<OpenHolds> {
+    return this.call({ call: "openHolds", nowMs: this.clock.now() });
   }
 
   prune(retentionMs: number, limit: number): Promise<number> {

@@ -26,6 +26,8 @@ function run(request: WorkerRequest): unknown {
       return books.latestDay(request.nowMs);
     case "read":
       return books.read({ [request.day]: request.accounts }, request.nowMs);
+    case "openHolds":
+      return books.openHolds(request.nowMs);
     case "prune":
       return books.prune(request.retentionMs, request.limit, request.nowMs);
     case "close":

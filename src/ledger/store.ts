@@ -1,5 +1,6 @@
 import type { UtcDay } from "#domain/time.ts";
 import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
+import type { OpenHolds } from "./holds.ts";
 import type { LedgerStatus, ReservationId } from "./ledger.ts";
 
 /** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
@@ -23,6 +24,8 @@ export interface Store {
   due(node: NodeIdentity, limit: number): Promise<readonly Due[]>;
   /** Accounts as they stand, without a lock; the ones that do not exist are left out. `accountsOf` is told the day. */
   read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: readonly AccountRow[] }>;
+  /** What is held now, without a lock. May reject where looking would take too long; asked seldom. */
+  openHolds(): Promise<OpenHolds>;
   /**
    * Removes at most `limit` reservations closed more than `retentionMs` ago with their entries, carrying their sums over
    * into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`: all.

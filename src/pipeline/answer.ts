@@ -288,17 +288,14 @@ function refused(execution: Execution, journey: Journey, route: Route, head: Hea
   switch (execution.kind) {
     case "refused": {
       // Others took what was left between the decision and the reservation: the decision is denied after all.
-      const { reply, model } = execution;
+      const { reply, model, wait } = execution;
       const evidence: string[] = [];
       const { goalAccount, dayAccount } = reply.spend;
       showHardCap(model, { ...route.snapshot, spend: { goal: goalAccount, day: dayAccount } }, evidence);
       const decision = deniedByBooks(head.decision, reply, evidence);
       story.decided(decision, journey.redacted.findings);
       story.end("refused", 403);
-      return refusalOf(
-        { ...head, decision },
-        reply.retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(reply.retryAfterMs / 1_000)),
-      );
+      return refusalOf({ ...head, decision }, wait);
     }
     case "unavailable":
       story.end("failed", 503);

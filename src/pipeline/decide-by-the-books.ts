@@ -1,4 +1,3 @@
-import { zeroUsd } from "#domain/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
@@ -6,6 +5,7 @@ import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Journey } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
+import { type Wait, waitForRoom } from "./wait-for-room.ts";
 
 /** A decision, and what it was made from: fail-over asks the same snapshot. */
 export interface Route {
@@ -15,8 +15,8 @@ export interface Route {
 
 export type Decided = Route & {
   readonly kind: "decided" | "store_unavailable";
-  /** For refusals that waiting can mend: when to ask again, in seconds. */
-  readonly retryAfterS?: number;
+  /** For refusals: whether waiting can mend it, and when to ask again. */
+  readonly wait?: Wait;
 };
 
 /**
@@ -41,7 +41,7 @@ export function decideByTheBooks(
     const route = decideWith(seen);
     if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
   }
-  return ports.ledger.read(goal).then((spend) => {
+  return ports.ledger.read(goal).then(async (spend) => {
     const route = decideWith(spend);
     // Refusals that have nothing to do with money stand; anything else would spend what nobody can count.
     if (spend === undefined) {
@@ -49,23 +49,15 @@ export function decideByTheBooks(
       return { kind: stands ? "decided" : "store_unavailable", ...route };
     }
     if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
-    // Waiting mends it if it would fit once nothing is held any more; otherwise only a higher cap can.
-    const waits = decideWith(withoutHolds(spend)).decision.cause !== "budget_hard_cap_exceeded";
-    return { kind: "decided", ...route, ...(waits ? { retryAfterS: 2 } : {}) };
+    const fits = (later: Spend) => decideWith(later).decision.cause !== "budget_hard_cap_exceeded";
+    return { kind: "decided", ...route, wait: await waitForRoom(goal, spend, fits, ports.ledger) };
   });
 }
 
 function decided(route: Route, ports: Ports): Decided {
   if (route.decision.cause !== "all_models_unhealthy") return { kind: "decided", ...route };
-  return { kind: "decided", ...route, retryAfterS: retryAfterOf(route.snapshot.health, ports.clock.now()) };
-}
-
-function withoutHolds(spend: Spend): Spend {
-  return {
-    ...spend,
-    goalAccount: { ...spend.goalAccount, held: zeroUsd },
-    dayAccount: { ...spend.dayAccount, held: zeroUsd },
-  };
+  const retryAfterS = retryAfterOf(route.snapshot.health, ports.clock.now());
+  return { kind: "decided", ...route, wait: { shouldRetry: true, retryAfterS } };
 }
 
 /** Seconds until the first unroutable model may be tried again; at least one, at most a minute. */

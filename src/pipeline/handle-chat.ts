@@ -57,7 +57,7 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
     redactions: redacted.total,
   };
   if (decided.kind === "store_unavailable") return told(story, storeUnavailable(head));
-  if (decided.decision.model === null) return told(story, refusalOf(head, decided.retryAfterS));
+  if (decided.decision.model === null) return told(story, refusalOf(head, decided.wait));
 
   let route: Route = decided;
   if (decided.decision.action === "SCOUT") {
@@ -67,7 +67,7 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
     if (after.kind === "store_unavailable") return told(story, storeUnavailable(head));
     if (after.decision.model === null) {
       story.decided(after.decision, findings);
-      return told(story, refusalOf({ ...head, decision: after.decision }, after.retryAfterS));
+      return told(story, refusalOf({ ...head, decision: after.decision }, after.wait));
     }
     route = after;
   }

@@ -1,8 +1,10 @@
+import { formatUsd } from "#domain/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import type { ReserveReply } from "#ledger/ledger.ts";
 import { detailOf, statusOf } from "#pipeline/execute/failure-answer.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { Head, Refusal } from "./reply.ts";
+import type { Wait } from "./wait-for-room.ts";
 
 /** How each refusing cause is said to a caller: what is wrong and what to do. A cause that never refuses has no entry. */
 const sentences: { readonly [C in Cause]?: string } = {
@@ -17,20 +19,20 @@ const sentences: { readonly [C in Cause]?: string } = {
 };
 
 /** A decision that is neither ROUTE nor SCOUT. */
-export function refusalOf(head: Head, retryAfterS?: number): Refusal {
+export function refusalOf(head: Head, wait: Wait = { shouldRetry: false }): Refusal {
   const { decision } = head;
-  const waits = retryAfterS !== undefined;
+  const { shouldRetry, retryAfterS } = wait;
   return {
     kind: "refusal",
     status: 403,
     code: decision.cause,
     detail:
       decision.cause === "budget_hard_cap_exceeded"
-        ? budgetSentence(decision)
+        ? budgetSentence(decision, wait)
         : (sentences[decision.cause] ?? `The request was refused: ${decision.cause}.`),
-    shouldRetry: waits,
+    shouldRetry,
     head,
-    ...(waits ? { retryAfterS } : {}),
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
   };
 }
 
@@ -119,7 +121,7 @@ export function gateFailed(): Refusal {
 }
 
 /** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
-function budgetSentence(decision: RoutingDecision): string {
+function budgetSentence(decision: RoutingDecision, wait: Wait): string {
   const facts = new Map(
     decision.evidence.map((entry) => {
       const at = entry.indexOf("=");
@@ -132,6 +134,16 @@ function budgetSentence(decision: RoutingDecision): string {
     `The hard budget cap of the ${account} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
     `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
     `cap ${number(`budget_${account}_hard_usd`)} USD (budget.per_${account}_hard_usd). ` +
-    "Raise the cap, lower max_tokens, or wait for running requests to end."
+    adviceOn(wait)
+  );
+}
+
+function adviceOn({ shouldRetry, retryAfterS, unresolved }: Wait): string {
+  if (shouldRetry) return "Raise the cap, lower max_tokens, or wait for running requests to end.";
+  if (unresolved === undefined) return "Raise the cap or lower max_tokens; waiting does not help.";
+  const when = retryAfterS === undefined ? "at their deadlines" : `within ${retryAfterS} s`;
+  return (
+    `${formatUsd(unresolved)} USD is held for calls whose outcome is unknown. They are charged ${when} unless their cost becomes known; ` +
+    "`smart-gateway budgets holds` shows them, `budgets settle` and `budgets release` end them. Or raise the cap or lower max_tokens."
   );
 }

@@ -66,6 +66,8 @@ export interface LogEvents {
   ledger_conflict: { reservation: LogId; detail: OperatorText };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
+  /** Holds of gateways that have died: what may have been billed stays held until its deadline, the rest is given back. */
+  ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number; released: number };
   ledger_expired: { released: number; charged: number; resolved: number };
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
@@ -121,6 +123,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   ledger_conflict: "error",
   ledger_unavailable: "error",
   ledger_available: "warn",
+  ledger_taken_over: "warn",
   ledger_expired: "warn",
   records_pruned: "debug",
   task_failed: "error",

@@ -20,6 +20,10 @@ export interface Metrics {
   reservationAnswered(answer: "held" | "refused_goal" | "refused_day" | "unavailable", heldNanoUsd?: number): void;
   /** An upstream cost came out above its hold. */
   overrun(model: ModelKey, aboveNanoUsd: number): void;
+  /** A hold was charged in full because nobody said what its call cost, in nano-USD. */
+  chargedWithoutProof(nanoUsd: number): void;
+  /** The cost of a charged call became known: so much less (or more, where negative) than was charged. */
+  chargeCorrected(lessNanoUsd: number): void;
   healthChanged(model: ModelKey, to: HealthLabel): void;
   configReloaded(result: "reloaded" | "unchanged" | "refused" | "failed"): void;
   /** Where the gauges look; later calls add to earlier ones. */
@@ -50,7 +54,12 @@ export interface Sources {
   readonly models?: () => ReadonlyMap<ModelKey, Pick<Model, "role">>;
   readonly activeStreams?: () => number;
   readonly requestsInFlight?: () => number;
-  readonly ledger?: () => { readonly ok: boolean; readonly queued: number; readonly oldestMs: number };
+  readonly ledger?: () => {
+    readonly ok: boolean;
+    readonly queued: number;
+    readonly oldestMs: number;
+    readonly holds?: { readonly [S in "running" | "unresolved"]: { readonly count: number; readonly amount: number } };
+  };
   readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
   /** In nano-USD. */
   readonly caps?: () => {
@@ -169,6 +178,16 @@ export function createMetrics(): Metrics {
     "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
     ["model"],
   );
+  const charged = tally(
+    "smart_gateway_charged_without_proof_usd_total",
+    "Holds charged in full because nobody said what the call cost (deadline passed, caller left), in US dollars.",
+    [],
+  );
+  const corrected = tally(
+    "smart_gateway_charges_corrected_usd_total",
+    "Money given back because a call's cost became known after its hold was charged, in US dollars.",
+    [],
+  );
   const healthChanges = tally(
     "smart_gateway_model_health_changes_total",
     "Changes of a model's health, by the state entered.",
@@ -217,6 +236,17 @@ export function createMetrics(): Metrics {
   });
   gauge("smart_gateway_ledger_queue_oldest_seconds", "Age of the oldest waiting ledger operation.", [], (set) => {
     if (sources.ledger !== undefined) set(sources.ledger().oldestMs / 1_000);
+  });
+  gauge(
+    "smart_gateway_held_usd",
+    "Money held now in the whole store, in US dollars: by running calls, and by calls whose outcome is unknown.",
+    ["state"],
+    (set) => {
+      for (const [state, { amount }] of Object.entries(sources.ledger?.().holds ?? {})) set(inUsd(amount), state);
+    },
+  );
+  gauge("smart_gateway_holds", "Holds now in the whole store, running and unresolved.", ["state"], (set) => {
+    for (const [state, { count }] of Object.entries(sources.ledger?.().holds ?? {})) set(count, state);
   });
   gauge("smart_gateway_model_health", "1 for the state a model is in, 0 for the others.", ["model", "state"], (set) => {
     for (const [model, { state }] of Object.entries(sources.health?.() ?? {})) {
@@ -383,6 +413,12 @@ export function createMetrics(): Metrics {
     },
     overrun(model, aboveNanoUsd) {
       overruns(inUsd(aboveNanoUsd), modelLabel(model));
+    },
+    chargedWithoutProof(nanoUsd) {
+      charged(inUsd(nanoUsd));
+    },
+    chargeCorrected(lessNanoUsd) {
+      if (lessNanoUsd > 0) corrected(inUsd(lessNanoUsd));
     },
     healthChanged(model, to) {
       healthChanges(1, modelLabel(model), to);

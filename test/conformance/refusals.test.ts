@@ -121,6 +121,7 @@ describe("the budget store is away", () => {
     resolve: async () => undefined,
     peek: () => undefined,
     read: async () => undefined,
+    heldMoney: async () => undefined,
     status: () => ({ kind: "sqlite", ok: false, queued: 0, oldestMs: 0 }),
     close: async () => undefined,
   };

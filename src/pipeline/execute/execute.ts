@@ -2,8 +2,9 @@ import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
-import { type GoalId, type ReserveReply, type Resolution, reservationIdOf } from "#ledger/ledger.ts";
+import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
+import { type Wait, waitForRoom } from "#pipeline/wait-for-room.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { type ClosedAttempt, closeAbandoned, closeFailed, closeUnsent, type OpenAttempt } from "./attempt.ts";
@@ -50,7 +51,12 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
       readonly firstTokenMs: number;
     }
   /** The books said no before anything was sent. */
-  | { readonly kind: "refused"; readonly model: Model; readonly reply: ReserveReply & { kind: "refused" } }
+  | {
+      readonly kind: "refused";
+      readonly model: Model;
+      readonly reply: ReserveReply & { kind: "refused" };
+      readonly wait: Wait;
+    }
   | { readonly kind: "unavailable"; readonly reason: string }
   /** Every candidate is pausing or being probed. */
   | { readonly kind: "no_capacity" }
@@ -133,7 +139,14 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       permit.report({ kind: "ignored" });
       // The books took what was to be closed all the same: a refusal is an answer to the reservation alone.
       closing = [];
-      if (last === undefined) return { kind: "refused", model, reply, attempts };
+      if (last === undefined) {
+        const { goalHard, dayHard } = order.configuration.caps;
+        const fits = ({ goalAccount, dayAccount, goalHardOverride, dayHardOverride }: Spend) =>
+          goalAccount.spent + goalAccount.held + attempt.hold <= (goalHardOverride ?? goalHard) &&
+          dayAccount.spent + dayAccount.held + attempt.hold <= (dayHardOverride ?? dayHard);
+        const wait = await waitForRoom(order.goal, reply.spend, fits, ports.ledger);
+        return { kind: "refused", model, reply, wait, attempts };
+      }
       candidate += 1;
       triesOnModel = 0;
       continue;

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { nanoUsd } from "#domain/money.ts";
+import type { HeldMoney, Spend } from "#ledger/ledger.ts";
+import { waitForRoom } from "./wait-for-room.ts";
+
+/** A goal and a day with so much spent and held, under a cap of 100 each; the request needs 30. */
+function ask(
+  account: { readonly spent: number; readonly held: number },
+  unresolved: readonly { readonly amount: number; readonly endsInMs: number; readonly goal?: boolean }[] | undefined,
+) {
+  const own = { spent: nanoUsd(account.spent), held: nanoUsd(account.held) };
+  const spend: Spend = { day: "2026-01-15", goalAccount: own, dayAccount: own };
+  const fits = ({ goalAccount, dayAccount }: Spend) =>
+    goalAccount.spent + goalAccount.held + 30 <= 100 && dayAccount.spent + dayAccount.held + 30 <= 100;
+  const money: HeldMoney | undefined = unresolved && {
+    typicalHoldMs: 4_000,
+    unresolved: unresolved.map(({ amount, endsInMs, goal = true }) => ({
+      amount: nanoUsd(amount),
+      endsInMs,
+      goal,
+      day: true,
+    })),
+  };
+  return waitForRoom("goal", spend, fits, { heldMoney: async () => money });
+}
+
+describe("whether waiting can mend a refusal for want of budget", () => {
+  test("yes, for about as long as a hold lasts, while running calls hold the money", async () => {
+    expect(await ask({ spent: 10, held: 80 }, [])).toEqual({ shouldRetry: true, retryAfterS: 4 });
+    expect(await ask({ spent: 10, held: 80 }, [{ amount: 50, endsInMs: 500_000 }])).toEqual({
+      shouldRetry: true,
+      retryAfterS: 4,
+    });
+  });
+  test("no, when the money is spent", async () => {
+    expect(await ask({ spent: 80, held: 20 }, [{ amount: 20, endsInMs: 500_000 }])).toEqual({ shouldRetry: false });
+  });
+  test("no, when calls of unknown outcome hold it; but it says when those that block have ended", async () => {
+    const holds = [
+      { amount: 5, endsInMs: 100_000 },
+      { amount: 20, endsInMs: 200_000 },
+      { amount: 55, endsInMs: 600_500 },
+    ];
+    expect(await ask({ spent: 10, held: 80 }, holds)).toEqual({
+      shouldRetry: false,
+      retryAfterS: 200,
+      unresolved: nanoUsd(80),
+    });
+  });
+  test("what other goals hold of the day counts for the day alone", async () => {
+    expect(await ask({ spent: 10, held: 80 }, [{ amount: 80, endsInMs: 9_000, goal: false }])).toMatchObject({
+      shouldRetry: false,
+      retryAfterS: 9,
+    });
+  });
+  test("soon, when the store cannot say what is held", async () => {
+    expect(await ask({ spent: 10, held: 80 }, undefined)).toEqual({ shouldRetry: true, retryAfterS: 2 });
+  });
+});

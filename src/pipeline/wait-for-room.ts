@@ -1,0 +1,67 @@
+import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money.ts";
+import type { GoalId, Ledger, Spend } from "#ledger/ledger.ts";
+
+/** Whether, and until when, waiting can mend a refusal for want of budget. */
+export interface Wait {
+  readonly shouldRetry: boolean;
+  /** When running calls are likely to have given back enough; or when the unresolved holds that block have ended. */
+  readonly retryAfterS?: number;
+  /** What blocks and will be charged rather than given back, unless its cost becomes known: nano-USD. */
+  readonly unresolved?: NanoUsd;
+}
+
+/** Where the store cannot say what is held: soon, as most holds are those of running calls. */
+const unknownWait: Wait = { shouldRetry: true, retryAfterS: 2 };
+
+/**
+ * Money that is held by running calls is given back where they do not use it, so waiting for them can help. Holds of calls
+ * with an unknown outcome are charged in full when they end: waiting for them helps only if their cost becomes known before,
+ * so callers are not told to repeat, but when the last of those that block will have ended.
+ */
+export async function waitForRoom(
+  goal: GoalId,
+  spend: Spend,
+  fits: (spend: Spend) => boolean,
+  ledger: Pick<Ledger, "heldMoney">,
+): Promise<Wait> {
+  if (!fits(withHeld(spend, zeroUsd, zeroUsd))) return { shouldRetry: false };
+  const money = await ledger.heldMoney(goal);
+  if (money === undefined) return unknownWait;
+  const { unresolved, typicalHoldMs } = money;
+  let goalHeld = 0;
+  let dayHeld = 0;
+  for (const hold of unresolved) {
+    if (hold.goal) goalHeld += hold.amount;
+    if (hold.day) dayHeld += hold.amount;
+  }
+  if (fits(atMost(spend, goalHeld, dayHeld))) return { shouldRetry: true, retryAfterS: secondsOf(typicalHoldMs) };
+  const blocking = nanoUsd(
+    Math.max(Math.min(goalHeld, spend.goalAccount.held), Math.min(dayHeld, spend.dayAccount.held)),
+  );
+  // Those that end first are at the head: how many of them have to end before there can be room?
+  for (const hold of unresolved) {
+    if (hold.goal) goalHeld -= hold.amount;
+    if (hold.day) dayHeld -= hold.amount;
+    if (!fits(atMost(spend, goalHeld, dayHeld))) continue;
+    return { shouldRetry: false, retryAfterS: secondsOf(hold.endsInMs), unresolved: blocking };
+  }
+  return { shouldRetry: false, unresolved: blocking };
+}
+
+/** The store was asked about both at different moments: no more is unresolved than is held. */
+function atMost(spend: Spend, goalHeld: number, dayHeld: number): Spend {
+  const { goalAccount, dayAccount } = spend;
+  return withHeld(spend, nanoUsd(Math.min(goalHeld, goalAccount.held)), nanoUsd(Math.min(dayHeld, dayAccount.held)));
+}
+
+function withHeld(spend: Spend, goal: NanoUsd, day: NanoUsd): Spend {
+  return {
+    ...spend,
+    goalAccount: { ...spend.goalAccount, held: goal },
+    dayAccount: { ...spend.dayAccount, held: day },
+  };
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}
