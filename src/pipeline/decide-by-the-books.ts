@@ -32,7 +32,12 @@ export function decideByTheBooks(
   const goal = assessment.task.goal_id;
   const decideWith = (spend: Spend | undefined): Route => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
-    const snapshot = verdict === undefined ? base : { ...base, verdict };
+    const { evidence } = assessment;
+    const snapshot = {
+      ...base,
+      ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
+      ...(verdict === undefined ? {} : { verdict }),
+    };
     return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
   };
 

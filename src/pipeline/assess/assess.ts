@@ -18,6 +18,8 @@ export interface Assessment {
   readonly task: RoutingTask;
   readonly runtime: RuntimeState;
   readonly size: RequestSize;
+  /** What the run so far has shown, as `key=value`; never a caller's text. */
+  readonly evidence: readonly string[];
 }
 
 export interface AssessContext {
@@ -44,11 +46,12 @@ export function assess(
   const kind = said.taskFields.kind ?? kindOf(features);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
+  const run = runSignalsOf(conversation);
   const key = taskKeyOf(said);
   const { runtime, after } = runtimeOf({
     reported: said,
-    loop: runSignalsOf(conversation),
-    inLoop: conversation.inRun,
+    run,
+    inRun: conversation.inRun,
     ask: conversation.ask,
     before: key === undefined ? undefined : memory.recall(key, now),
   });
@@ -77,7 +80,7 @@ export function assess(
     estimated_tool_depth: fields.estimated_tool_depth ?? 0,
     metadata: metadataOf(said),
   };
-  return { task, runtime, size: sizeOf(request, redactions) };
+  return { task, runtime, evidence: run.evidence, size: sizeOf(request, redactions) };
 }
 
 function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"]): RoutingTask["metadata"] {

@@ -56,7 +56,7 @@ export function requestOf({
 
 let calls = 0;
 
-/** One step of an agent loop: an assistant's tool call and what the tool gave back. */
+/** One step of an agent's run: an assistant's tool call and what the tool gave back. */
 export function step(name: string, args: JsonObject | string, result: string): JsonObject[] {
   const id = `call_${++calls}`;
   const text = typeof args === "string" ? args : JSON.stringify(args);

@@ -15,6 +15,7 @@ import type { Snapshot } from "./snapshot.ts";
 export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snapshot): RoutingDecision {
   const { policy } = snapshot;
   const evidence: Evidence = [`kind=${task.kind}`, `risk_level=${task.risk_level}`];
+  if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
   const score = scoreOf(task, runtime, policy, evidence);
   const wanted = choose({ task, runtime, snapshot, privacy, score, evidence });

@@ -17,6 +17,8 @@ export interface Snapshot {
     readonly daySoft: NanoUsd;
     readonly dayHard: NanoUsd;
   };
+  /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */
+  readonly runEvidence?: readonly string[];
   /** What a scout call has answered, once it has: picks the tier instead of asking (again). */
   readonly verdict?: "flash" | "pro" | "none";
 }

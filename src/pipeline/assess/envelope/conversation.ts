@@ -1,19 +1,19 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { onlyGoesOn, saidByHarness, toolResultIn, withoutHarness, withoutResultLine } from "./harness.ts";
+import { onlyGoesOn, withoutHarness } from "./harness.ts";
+import { callWrittenOut, harnessTurnIn } from "./harness-turn.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
 
 /** Characters of the newest user message that are read: the head and the tail. */
 const askHead = 12_000;
 const askTail = 4_000;
-/** Messages looked back for the newest ask. Agent loops are longer only when something is wrong with them. */
+/** Messages looked back for the newest ask. Runs are longer only when something is wrong with them. */
 const messagesBack = 1_000;
-/** Tool results that are read, newest last, and how much of each. */
-const resultsRead = 12;
-const resultHead = 1_200;
-const resultTail = 2_400;
+/** How much of a tool result is read: its status and its last error stand at the edges. */
+const resultHead = 500;
+const resultTail = 1_500;
 
-/** One tool call of the loop: its name, and its arguments as the JSON text they came in. */
+/** One tool call of the run: its name, and its arguments as the JSON text they came in. */
 export interface ToolCall {
   readonly name: string;
   readonly args: string;
@@ -35,9 +35,9 @@ export interface Conversation {
   readonly asksForHighReasoning: boolean;
   /** Tool calls since the ask. */
   readonly calls: readonly ToolCall[];
-  /** The newest of their results, oldest first. */
+  /** Their results, oldest first. */
   readonly results: readonly ToolResult[];
-  /** Whether the model is in the middle of an agent loop: the newest message is a tool's answer. */
+  /** Whether the model is in the middle of an agent's run: calls have been answered since the ask. */
   readonly inRun: boolean;
   /** Beginning of the system prompt. */
   readonly system: string;
@@ -50,23 +50,27 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   const { ask, subject, at, newest } = newestAsk(messages);
   const calls: ToolCall[] = [];
   const byId = new Map<string, ToolCall>();
-  const answers: { call: ToolCall | undefined; content: Json | undefined }[] = [];
+  const results: ToolResult[] = [];
+  const add = (call: ToolCall | undefined, text: string) => {
+    results.push({ call, text: windowOf(text, resultHead, resultTail) });
+  };
   for (let index = at + 1; index < messages.length; index++) {
     const message = messages[index];
     if (message === undefined) continue;
     if (message.role === "assistant") addCalls(message, calls, byId);
     else if (message.role === "tool" || message.role === "function") {
       const id = message["tool_call_id"];
-      answers.push({
-        call: typeof id === "string" ? byId.get(id) : calls[calls.length - 1],
-        content: message["content"],
-      });
+      add(typeof id === "string" ? byId.get(id) : calls[calls.length - 1], textOf(message["content"]));
     } else if (message.role === "user") {
-      const name = toolResultIn(windowOf(textOf(message["content"]), 600, 0));
-      if (name === undefined) continue;
-      const call = callWrittenOut(messages[index - 1], name);
-      calls.push(call);
-      answers.push({ call, content: message["content"] });
+      const text = textOf(message["content"]);
+      const turn = harnessTurnIn(text);
+      if (turn === undefined) continue;
+      if (turn.kind === "note") add(undefined, text);
+      else {
+        const call = callWrittenOut(messages[index - 1], turn.tool);
+        calls.push(call);
+        add(call, turn.text);
+      }
     }
   }
   return {
@@ -74,11 +78,8 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     subject,
     asksForHighReasoning: carriesMarker(newest),
     calls,
-    results: answers.slice(-resultsRead).map(({ call, content }) => ({
-      call,
-      text: withoutResultLine(windowOf(textOf(content), resultHead, resultTail)),
-    })),
-    inRun: answers.length > 0,
+    results,
+    inRun: results.length > 0,
     system: windowOf(systemTextOf(messages), 3_000, 0),
     tools: toolNames(body["tools"], body["functions"]),
   };
@@ -104,7 +105,7 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
     const text = textOf(message["content"]);
     newest ??= { text, at };
     const shown = windowOf(text, askHead, askTail);
-    if (saidByHarness(shown) || toolResultIn(shown) !== undefined) continue;
+    if (harnessTurnIn(shown) !== undefined) continue;
     const ask = withoutHarness(shown);
     if (ask === "") continue;
     found ??= { ask, at };
@@ -117,7 +118,7 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
 
 /** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */
 function carriesMarker(newest: string): boolean {
-  if (!asksForHighReasoning(newest) || toolResultIn(newest) !== undefined) return false;
+  if (!asksForHighReasoning(newest) || harnessTurnIn(newest) !== undefined) return false;
   const own = withoutHarness(newest);
   return own === "" || asksForHighReasoning(own);
 }
@@ -140,13 +141,6 @@ function callOf(called: Json | undefined): ToolCall {
   if (!isObject(called)) return { name: "", args: "" };
   const args = called["arguments"] ?? called["input"];
   return { name: stringOr(called["name"], ""), args: stringOr(args, "") };
-}
-
-/** A call that the assistant wrote out as XML in its text, as Cline's and Roo Code's prompts ask for. */
-function callWrittenOut(before: ChatMessage | undefined, name: string): ToolCall {
-  const text = before?.role === "assistant" ? textOf(before["content"]) : "";
-  const at = text.lastIndexOf(`<${name}>`);
-  return { name, args: at < 0 ? "" : text.slice(at, at + 2_000) };
 }
 
 function systemTextOf(messages: readonly ChatMessage[]): string {

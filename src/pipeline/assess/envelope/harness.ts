@@ -117,30 +117,11 @@ function withoutNoise(ask: string): string {
   return text;
 }
 
-/** How Cline and Roo Code hand tool results back in a user message: `[execute_command for 'npm test'] Result:`. */
-const resultInUserMessage = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:\s*|(?=Error:))/;
-
-/** What harnesses say in the user's name, and what the user says only to keep the agent going. */
-const harnessSays = /^\s*\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])/;
+/** What the user says only to keep the agent going. */
 const goOn =
   /^(?:(?:yes|yep|yeah|ok|okay|sure|fine|please|continue|proceed|go|on|ahead|do|it|that|this|next|keep|going|retry|try|again|weiter|ja|mach|oui|continuez?|vas-y|sí|si|sigue|continúa|sim|continua|да|продолжай|дальше|继续|好的?|是的?)[\s,.!。，！]*){1,5}$/i;
-
-/** Whether a user message is the harness speaking, so that the ask stands before it. */
-export function saidByHarness(text: string): boolean {
-  return text.includes("[") && harnessSays.test(text);
-}
 
 /** Whether an ask says nothing but to go on with what was asked before. */
 export function onlyGoesOn(ask: string): boolean {
   return ask.length <= 40 && goOn.test(ask);
-}
-
-/** The tool whose result a user message really is; undefined for a user's own words. */
-export function toolResultIn(text: string): string | undefined {
-  return text.includes("]") ? resultInUserMessage.exec(text)?.[1] : undefined;
-}
-
-/** Such a result without the line that says whose it is. */
-export function withoutResultLine(text: string): string {
-  return text.replace(resultInUserMessage, "");
 }

@@ -1,96 +1,226 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
 import { assessed, step } from "#pipeline/assess/fixtures.ts";
 
 const ask = { role: "user", content: "Make the retry test pass." };
 const runtime = (...messages: JsonObject[]) => assessed({ messages: [ask, ...messages] }).runtime;
-const bash = (result: string) => step("bash", { command: "npm test" }, result);
+const evidence = (...messages: JsonObject[]) => assessed({ messages: [ask, ...messages] }).evidence;
+const bash = (result: string, command = "npm test") => step("bash", { command }, result);
+const edit = (path = "src/a.ts") => step("edit_file", { path, old: "x", new: "y" }, "Edit applied.");
+const failing = (line = "TypeError: x is undefined") => bash(`at /srv/app/a.ts:10\n${line}\nexit code: 1`);
 
-describe("tool depth", () => {
-  test("counts the tool calls since the newest ask, parallel ones too", () => {
-    const old = Array.from({ length: 20 }, () => step("bash", {}, "ok")).flat();
-    expect(assessed({ messages: [ask, ...old, ask] }).runtime.tool_depth).toBe(0);
-    const parallel = {
-      role: "assistant",
-      tool_calls: [
-        { id: "a", function: { name: "f" } },
-        { id: "b", function: { name: "g" } },
-      ],
-    };
-    expect(assessed({ messages: [ask, ...old, ask, parallel, ...bash("ok")] }).runtime.tool_depth).toBe(3);
+describe("calls without progress", () => {
+  test("a long run that goes well has none", () => {
+    const turns = Array.from({ length: 10 }, (_, n) => [
+      ...step("read_file", { path: `src/${n}.ts` }, `export const n = ${n};`),
+      ...edit(`src/${n}.ts`),
+      ...bash("12 passed"),
+      ...step("bash", { command: `grep -rn name${n} src` }, "exit code: 1"),
+    ]).flat();
+    expect(runtime(...turns).tool_depth).toBe(0);
   });
 
-  test("counts calls that the assistant wrote out, with results handed back as user messages", () => {
-    const turn = [
-      { role: "assistant", content: "<execute_command>\n<command>npm test</command>\n</execute_command>" },
+  test("reading something new is no waste, reading the same again is", () => {
+    const read = (path: string) => step("read_file", { path }, `text of ${path}`);
+    const fresh = Array.from({ length: 30 }, (_, n) => read(`a${n}.ts`)).flat();
+    expect(runtime(...fresh).tool_depth).toBe(0);
+    expect(runtime(...fresh, ...read("a1.ts"), ...read("a1.ts")).tool_depth).toBe(2);
+  });
+
+  test("failed commands add up to the hard rule's trigger, different errors too", () => {
+    const turns = Array.from({ length: 8 }, (_, n) => failing(`TypeError: number${"x".repeat(n)} is wrong`)).flat();
+    expect(runtime(...turns).tool_depth).toBe(16);
+    expect(runtime(...turns).same_error_count).toBe(0);
+  });
+
+  test("a check that passes takes some off; what was reached once stays for the rest of the run", () => {
+    const wrong = Array.from({ length: 8 }, (_, n) => failing(`RangeError: ${"y".repeat(n)}`)).flat();
+    expect(runtime(...failing(), ...bash("5 passed"), ...failing("Error: another")).tool_depth).toBe(2);
+    expect(runtime(...wrong, ...bash("5 passed"), ...bash("5 passed")).tool_depth).toBe(16);
+  });
+
+  test("changes that are taken back and calls that cannot be read count", () => {
+    const revert = bash("exit code: 0", "git checkout -- src/a.ts");
+    const malformed = step("bash", { command: "x" }, "Please always provide EXACTLY ONE action, found 2 actions.");
+    expect(runtime(...edit(), ...revert).tool_depth).toBe(4);
+    expect(runtime(...malformed, ...malformed).tool_depth).toBe(2);
+  });
+
+  test("a new ask begins anew", () => {
+    const turns = Array.from({ length: 10 }, (_, n) => failing(`TypeError: ${n}`)).flat();
+    expect(assessed({ messages: [ask, ...turns, { role: "user", content: "Now write docs." }] }).runtime).toMatchObject(
       {
-        role: "user",
-        content: "[execute_command for 'npm test'] Result:\nok\n<environment_details>x</environment_details>",
+        tool_depth: 0,
+        same_error_count: 0,
       },
-    ];
-    expect(runtime(...turn, ...turn).tool_depth).toBe(2);
-    expect(assessed({ messages: [ask, ...turn] }).task.instruction).toBe(ask.content);
+    );
   });
 });
 
-describe("repeated errors", () => {
-  test("the same error is recognized though lines, paths, addresses and times differ", () => {
-    const { same_error_count, error_signature } = runtime(
-      ...bash("at 10:01:02 /srv/app/a.ts:10\nTypeError: cannot read x of undefined at 0xdeadbeef01 (12 ms)"),
-      ...bash("at 10:07:55 /tmp/b.ts:99\nTypeError: cannot read x of undefined at 0xcafebabe02 (340 ms)"),
-    );
-    expect(same_error_count).toBe(2);
+describe("failed repairs", () => {
+  test("the same error after each of two changes is two failed repairs", () => {
+    const turns = [...failing(), ...edit(), ...failing(), ...edit(), ...failing()];
+    expect(runtime(...failing()).same_error_count).toBe(0);
+    expect(runtime(...failing(), ...edit(), ...failing()).same_error_count).toBe(1);
+    expect(runtime(...turns).same_error_count).toBe(2);
+  });
+
+  test("it is recognized though lines, paths, addresses and times differ", () => {
+    const first = bash("at 10:01:02 /srv/a.ts:10\nTypeError: no x at 0xdeadbeef01 (12 ms)\nExit code 1");
+    const again = bash("at 10:07:55 /tmp/b.ts:99\nTypeError: no x at 0xcafebabe02 (340 ms)\nExit code 1");
+    const { same_error_count, error_signature } = runtime(...first, ...edit(), ...again);
+    expect(same_error_count).toBe(1);
     expect(error_signature).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test("different errors count apart", () => {
-    expect(
-      runtime(...bash("TypeError: a is not a function"), ...bash("SyntaxError: unexpected end")).same_error_count,
-    ).toBe(1);
+  test("failing again without a change is no repair, unless call and result are the same", () => {
+    const once = (n: number) => bash(`attempt ${n}\nTypeError: a is not a function\nexit code: 1`);
+    expect(runtime(...once(1), ...once(2), ...once(3)).same_error_count).toBe(0);
+    expect(runtime(...failing(), ...failing(), ...failing()).same_error_count).toBe(2);
   });
 
-  test("what is read may speak of errors without being one", () => {
-    const source = "class ParseError extends Error {}\nthrow new ParseError('x')\nTypeError: boom";
-    const page = "Error handling in Go\nCannot you wrap errors? Failed builds are another story.";
-    const messages = [
-      ...step("read_file", { path: "a.ts" }, source),
-      ...step("grep", {}, source),
-      ...step("read_file", { path: "a.md" }, page),
-      ...step("read_file", { path: "b.md" }, page),
-    ];
-    expect(runtime(...messages)).toMatchObject({ same_error_count: 0, error_signature: null });
+  test("different errors, and the same error in different checks, count apart", () => {
+    expect(runtime(...failing("TypeError: a"), ...edit(), ...failing("SyntaxError: b")).same_error_count).toBe(0);
+    const line = "AssertionError\nexit code: 1";
+    expect(runtime(...bash(line, "pytest a.py"), ...edit(), ...bash(line, "pytest b.py")).same_error_count).toBe(0);
   });
 
-  test("a command that ended well shows none, whatever it printed", () => {
-    expect(runtime(...bash("FAILED to load optional plugin\nexit code: 0")).error_signature).toBeNull();
+  test("a check that passes solves its error; a long way back it is remembered all the same", () => {
+    const wrong = [...failing(), ...edit(), ...failing(), ...edit(), ...failing()];
+    const reading = Array.from({ length: 40 }, (_, n) => step("read_file", { path: `${n}` }, `${n}`)).flat();
+    expect(runtime(...failing(), ...edit(), ...bash("3 passed")).error_signature).toBeNull();
+    expect(runtime(...wrong, ...reading)).toMatchObject({ same_error_count: 2 });
+    expect(runtime(...wrong, ...bash("3 passed"), ...reading)).toMatchObject({
+      same_error_count: 2,
+      error_signature: null,
+    });
   });
 
-  test("a command that ended badly shows one, even if it printed nothing", () => {
-    expect(runtime(...bash("exit code: 2"), ...bash("exit code: 2")).same_error_count).toBe(2);
+  test("the evidence shows type, hash and counts, never the error's text", () => {
+    const wrong = failing("ModuleNotFoundError: No module named 'secret_name'");
+    const [first] = evidence(...wrong, ...edit(), ...wrong, ...edit(), ...wrong);
+    expect(first).toMatch(/^same_error=ModuleNotFoundError#[0-9a-f]{8} ×3 after 2 edits$/);
+    expect(JSON.stringify(evidence(...wrong, ...edit(), ...wrong))).not.toContain("secret_name");
   });
 
-  test("an error that newer results have left behind is solved", () => {
-    const solved = Array.from({ length: 4 }, () => bash("ok")).flat();
-    const error = bash("TypeError: a is not a function");
-    expect(runtime(...error, ...error, ...solved)).toMatchObject({ same_error_count: 0, error_signature: null });
+  test("an edit that the tool refuses again and again counts", () => {
+    const refused = step("edit_file", { path: "a.ts", old: "x" }, "Error: old_string not found in a.ts");
+    expect(runtime(...refused, ...refused, ...refused).same_error_count).toBe(2);
+  });
+});
+
+describe("what a result was", () => {
+  const wrong = (result: string, name = "bash", args: JsonObject = { command: "npm test" }) =>
+    runtime(...step(name, args, result)).error_signature !== null;
+
+  test.each([
+    "Exit Code: 0",
+    "exit code: 0",
+    "<returncode>0</returncode>",
+    '{"returncode": 0, "output": "x"}',
+    "exit=0",
+    "Process exited with code 0",
+    "[exit code: 0]",
+    '"exit_code":0',
+    "exitCode: 0",
+    '{"isError": false}',
+    "Exit status: 0",
+  ])("%s beats any text", (status) => {
+    expect(wrong(`${status}\nTypeError: boom\nFAILED tests/a.py\n1 failed`)).toBe(false);
   });
 
-  test("results handed back as user messages are read like others", () => {
-    const turn = (result: string) => [
+  test.each([
+    "Exit Code: 1",
+    "<returncode>2</returncode>",
+    '{"returncode": 127}',
+    "exit=1",
+    "Command exited with code 3",
+    "exited with status 1",
+    "(exit 1)",
+    "Exit code 124",
+    '{"isError": true}',
+    "exit status 1",
+    "returncode=-9",
+  ])("%s is a failure, whatever it printed", (status) => {
+    expect(wrong(`all is well\n${status}`)).toBe(true);
+  });
+
+  test.each(["Error: (none)", "0 failed, 12 passed", "errors: 0", "Found 0 errors.", "no errors", ""])(
+    "%p is none",
+    (result) => {
+      expect(wrong(result)).toBe(false);
+    },
+  );
+
+  test.each([
+    "cat a.py",
+    "grep -rn 'raise ValueError' src",
+    "sed -n '1,20p' a.py",
+    "git log -p",
+    "git diff",
+    "cd x && cat b",
+  ])("what %s shows is read, not a failure", (command) => {
+    expect(wrong("raise ValueError('x')\nValueError: boom\nTraceback", "bash", { command })).toBe(false);
+    expect(wrong("exit code: 1", "bash", { command })).toBe(false);
+  });
+
+  test("what a reading tool shows is no failure; what it refuses is", () => {
+    expect(wrong("class ParseError extends Error {}\nTypeError: boom", "read_file", { path: "a.ts" })).toBe(false);
+    expect(wrong("Error: file not found", "read_file", { path: "a.ts" })).toBe(true);
+  });
+
+  test("without a status a command's own words decide", () => {
+    expect(wrong("Traceback (most recent call last)\nKeyError: 'a'")).toBe(true);
+    expect(wrong("FAILED (errors=1)")).toBe(true);
+    expect(wrong("compiled in 3 s")).toBe(false);
+  });
+
+  test("holds for any text around a status", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", " ", "\n", "Error: x", "FAILED", "0", "passed", '"') });
+    fc.assert(fc.property(text, (around) => wrong(`<returncode>0</returncode>\n${around}`) === false));
+    fc.assert(fc.property(text, (around) => wrong(`<returncode>1</returncode>\n${around}`)));
+  });
+});
+
+describe("calls written out in text", () => {
+  const shapes: Record<string, (result: string, status: number) => JsonObject[]> = {
+    "Cline's XML": (result, status) => [
       { role: "assistant", content: "<execute_command>\n<command>npm test</command>\n</execute_command>" },
-      { role: "user", content: `[execute_command for 'npm test'] ${result}` },
-    ];
-    expect(
-      runtime(...turn("Result:\nTypeError: x is undefined"), ...turn("Result:\nTypeError: x is undefined"))
-        .same_error_count,
-    ).toBe(2);
-    expect(runtime(...turn("Error:\nno shell"), ...turn("Error:\nno shell")).same_error_count).toBe(2);
-    expect(runtime(...turn("Result:\nall fine")).error_signature).toBeNull();
-  });
+      { role: "user", content: `[execute_command for 'npm test'] Result:\n${result}\nexit code: ${status}` },
+    ],
+    "a fenced command": (result, status) => [
+      { role: "assistant", content: "THOUGHT: run it\n\n```bash\nnpm test\n```" },
+      { role: "user", content: `<returncode>${status}</returncode>\n<output>\n${result}\n</output>` },
+    ],
+    "an observation": (result, status) => [
+      { role: "assistant", content: "Thought: run it\nAction: bash\nAction Input: npm test" },
+      { role: "user", content: `Observation: ${result}\nexit code: ${status}` },
+    ],
+    "a command the user is said to have run": (result, status) => [
+      { role: "assistant", content: "```bash\nnpm test\n```" },
+      { role: "user", content: `I ran this command:\n\nnpm test\n\n${result}\nexit code: ${status}` },
+    ],
+  };
+  const fix = [
+    { role: "assistant", content: "```bash\nsed -i s/a/b/ src/a.ts\n```" },
+    { role: "user", content: "<returncode>0</returncode>\n<output>\n</output>" },
+  ];
 
-  test("a tool's own refusal counts, of any tool", () => {
-    const refused = step("edit_file", { path: "a.ts" }, "Error: old_string not found in a.ts");
-    expect(runtime(...refused, ...refused).same_error_count).toBe(2);
+  test.each(Object.keys(shapes))("%s continues the task and counts like a tool's result", (name) => {
+    const turn = shapes[name] ?? (() => []);
+    const messages = [
+      ask,
+      ...turn("TypeError: x", 1),
+      ...fix,
+      ...turn("TypeError: x", 1),
+      ...fix,
+      ...turn("TypeError: x", 1),
+    ];
+    const { task, runtime } = assessed({ messages });
+    expect(task.instruction).toBe(ask.content);
+    expect(runtime.same_error_count).toBe(2);
+    expect(assessed({ messages: [ask, ...turn("all fine", 0)] }).runtime.error_signature).toBeNull();
   });
 });
 

@@ -1,169 +1,160 @@
-import type { Conversation, ToolCall, ToolResult } from "#pipeline/assess/envelope/conversation.ts";
-import { changesFiles, runsThings } from "./tools.ts";
+import type { Conversation, ToolResult } from "#pipeline/assess/envelope/conversation.ts";
+import { type CallEffect, effectOf } from "./call-effect.ts";
+import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
+import { filesTouchedBy } from "./files-touched.ts";
+import { type ResultStatus, statusOf } from "./result-status.ts";
+import { failedTestsIn } from "./test-summary.ts";
 
-/** How the loop has gone since the ask. */
+/**
+ * How an agent's run has gone since the ask. The counts mean trouble, not length: a long run that makes progress has low
+ * ones. They only ever grow within a run, so that what a rule saw once it sees in every later call of the run as well.
+ */
 export interface RunSignals {
+  /** Calls spent without progress; see `unproductive`. */
   readonly toolDepth: number;
   /** Distinct files that edit-like calls named. */
   readonly filesTouched: number;
   /** As the newest test summary says; 0 when there is none. */
   readonly testsFailed: number;
-  /** Hash of the newest error, normalized; null when the newest results show none. */
+  /** Hash of the error that stands unsolved; null when there is none. */
   readonly errorSignature: string | null;
-  /** How often that error has been seen in the results read. */
+  /** Failed repairs of one error: how often it came back after something had been changed. */
   readonly sameErrorCount: number;
+  /** What was seen, as `key=value`: types and hashes of errors, never their text. */
+  readonly evidence: readonly string[];
 }
 
-/** An error counts as unsolved while it stands among this many newest results. */
-const stillFresh = 4;
+/** Calls that a step without progress counts for; a run is stuck when they add up to `hard_rules.tool_depth`. */
+const unproductive = {
+  /** The call, and the work before it that did not help. */
+  failed: 2,
+  /** A change that is taken back: the edits and checks on the way to it were for nothing. */
+  reverted: 4,
+  /** The same call with the same result. */
+  repeated: 1,
+  /** A call that the harness could not read. */
+  malformed: 1,
+  /** What a check that passes takes off. */
+  progress: 3,
+} as const;
 
-export function runSignalsOf(conversation: Conversation): RunSignals {
-  const { calls, results } = conversation;
-  const errors = results.map(errorIn);
-  const newest = errors.findLastIndex((error) => error !== undefined);
-  const signature = newest >= 0 && newest >= errors.length - stillFresh ? errors[newest] : undefined;
-  return {
-    toolDepth: calls.length,
-    filesTouched: filesTouchedBy(calls),
-    testsFailed: failedTestsIn(results),
-    errorSignature: signature ?? null,
-    sameErrorCount: signature === undefined ? 0 : errors.filter((error) => error === signature).length,
-  };
+/** One error in one check. */
+interface Failure {
+  readonly errorType: string;
+  readonly signature: string;
+  /** How often it came back after a change, or after the same call with the same result. */
+  repairs: number;
+  /** Changes made when it was last seen. */
+  changes: number;
+  output: string;
 }
 
-/** Distinct files are counted up to here: the hard rule's trigger lies far below. */
-const filesCounted = 200;
-const pathInArguments =
-  /["<](?:path|file_?path|file_?name|target_?file|absolute_?path|relative_?path|file|uri|new_path)(?:"\s*:\s*"|>)\s*([^"<\n]{1,300})/gi;
-const pathInPatch = /\*\*\* (?:Update|Add|Delete) File: ([^\n\\]{1,300})/g;
-
-function filesTouchedBy(calls: readonly ToolCall[]): number {
-  const paths = new Set<string>();
-  for (const { name, args } of calls) {
-    if (!changesFiles(name) || paths.size >= filesCounted) continue;
-    // The path stands before or after the new text, which may be long.
-    const shown = args.length <= 1_200 ? args : `${args.slice(0, 600)}\n${args.slice(-600)}`;
-    const inPatch = args.includes("*** ") ? args.slice(0, 40_000).matchAll(pathInPatch) : [];
-    for (const [, path = ""] of inPatch) paths.add(path.trim());
-    for (const [, path = ""] of shown.matchAll(pathInArguments)) paths.add(path.trim());
-  }
-  return Math.min(paths.size, filesCounted);
+export function runSignalsOf({ calls, results }: Conversation): RunSignals {
+  const run = new Run();
+  for (const result of results) run.add(result);
+  return run.signals(filesTouchedBy(calls));
 }
 
-/** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
-const refusalAtStart =
-  /^\s*(?:<error>|\[error\]|error:|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
-/** Words by which the output of a command says what went wrong; sought natively, as most output has none of them. */
-const errorWords = [
-  "rror", // Error:, TypeError, error:, error[E0382]
-  "xception",
-  "FAILED",
-  "panic:",
-  "fatal:",
-  "not found",
-  "No such file",
-  "ermission denied",
-  "Segmentation fault",
-  "Assertion failed",
-];
-/** What such a line looks like; "no errors", "0 errors" and names of files do not. */
-const errorLine =
-  /\b[A-Za-z_.]{0,40}(?:Error|Exception)\b|\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:|\bpanic:|\bfatal:|\bFAILED\b|command not found|No such file or directory|ermission denied|Segmentation fault|\bAssertion failed/;
-const exitedWell = /\b(?:[Ee]xit(?:ed with)?(?: code| status)?|returncode|exit_code"?)\s*[:=]?\s*0\b/;
-const exitedBadly = /\b(?:[Ee]xit(?:ed with)?(?: code| status)?|returncode|exit_code"?)\s*[:=]?\s*[1-9]\d{0,2}\b/;
+class Run {
+  #changes = 0;
+  #depth = 0;
+  #deepest = 0;
+  #testsFailed = 0;
+  /** By the check that failed and its error. */
+  readonly #failures = new Map<string, Failure>();
+  #unsolved: Failure | undefined;
+  /** The failure that came back most often, solved since or not. */
+  #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
+  /** What each call gave when it was last made. */
+  readonly #outputs = new Map<string, string>();
 
-/** The signature of the error a result shows; undefined when it shows none. */
-function errorIn({ call, text }: ToolResult): string | undefined {
-  const name = call?.name ?? "";
-  const runs = runsThings(name);
-  const tellsExit = runs && (text.includes("exit") || text.includes("Exit") || text.includes("returncode"));
-  if (tellsExit && exitedWell.test(text)) return undefined;
-  const refusal = refusalAtStart.exec(text)?.[0];
-  if (refusal !== undefined) return signatureOf(refusal);
-  // What was read may speak of errors without being one; only what was run is searched.
-  if (!runs) return undefined;
-  const last = lastErrorLine(text);
-  if (last !== undefined) return signatureOf(last);
-  return tellsExit && exitedBadly.test(text) ? signatureOf(`exit ${call?.args.slice(0, 200) ?? ""}`) : undefined;
-}
-
-/** The last line that tells of an error: stack traces and test summaries end with what matters. */
-function lastErrorLine(text: string): string | undefined {
-  let last = -1;
-  let line: string | undefined;
-  for (const word of errorWords) {
-    if (!text.includes(word)) continue; // many times faster than lastIndexOf on this runtime
-    // A few tries per word: a name such as `errors.ts` may stand after the line that counts.
-    let at = text.length;
-    for (let tries = 0; tries < 4; tries++) {
-      at = text.lastIndexOf(word, at - 1);
-      if (at <= last) break;
-      const start = text.lastIndexOf("\n", at) + 1;
-      const end = text.indexOf("\n", at);
-      const candidate = text.slice(Math.max(start, at - 120), end < 0 ? at + 200 : Math.min(end, at + 200));
-      if (errorLine.test(candidate)) {
-        last = at;
-        line = candidate;
-        break;
-      }
+  add({ call, text }: ToolResult): void {
+    const effect = effectOf(call);
+    const status = statusOf(effect, text);
+    if (effect.runs) this.#testsFailed = failedTestsIn(text) ?? this.#testsFailed;
+    const repeated = this.#isRepeated(call, text);
+    switch (status.kind) {
+      case "malformed":
+        this.#spend(unproductive.malformed);
+        return;
+      case "read":
+        if (repeated) this.#spend(unproductive.repeated);
+        return;
+      case "failed":
+        if (effect.changes) this.#changes += 1;
+        this.#fail(effect, status, text, repeated);
+        return;
+      case "succeeded":
+        if (effect.changes) this.#changes += 1;
+        if (effect.reverts) this.#spend(unproductive.reverted);
+        else if (effect.runs && !effect.changes) this.#pass(effect);
+        return;
     }
   }
-  return line;
-}
 
-/** The same error has the same signature though lines, paths, addresses, times and quoted values differ. */
-function signatureOf(error: string): string {
-  const normalized = error
-    .slice(0, 300)
-    .toLowerCase()
-    .replace(/\u001b\[[0-9;]*m/g, "")
-    .replace(/\b0x[0-9a-f]+\b|\b[0-9a-f]{8,}\b/g, "#")
-    .replace(/[\w.~-]*[/\\][\w./\\~-]+/g, "/")
-    .replace(/\d+(?:[.:]\d+)*(?:ms|s)?/g, "#")
-    .replace(/\s+/g, " ")
-    .trim();
-  return fnv1a(normalized);
-}
-
-/** FNV-1a, twice 32 bits with different seeds: 16 hex digits. Tells errors apart; protects nothing. */
-export function fnv1a(text: string): string {
-  let low = 0x811c9dc5;
-  let high = 0x01234567;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    low = Math.imul(low ^ code, 0x01000193);
-    high = Math.imul(high ^ code, 0x01000193);
+  signals(filesTouched: number): RunSignals {
+    const worst = this.#worst;
+    const evidence: string[] = [];
+    if (worst !== undefined && worst.repairs > 0) {
+      evidence.push(
+        `same_error=${worst.errorType}#${worst.signature.slice(0, 8)} ×${worst.repairs + 1} after ${worst.changes} edits`,
+      );
+    }
+    if (this.#deepest > 0) evidence.push(`calls_without_progress=${this.#deepest}`);
+    return {
+      toolDepth: this.#deepest,
+      filesTouched,
+      testsFailed: this.#testsFailed,
+      errorSignature: this.#unsolved?.signature ?? null,
+      sameErrorCount: worst?.repairs ?? 0,
+      evidence,
+    };
   }
-  return (high >>> 0).toString(16).padStart(8, "0") + (low >>> 0).toString(16).padStart(8, "0");
-}
 
-/** Test summaries: pytest, Jest, Vitest, Mocha, cargo, Bun, unittest, RSpec, JUnit; the number that failed comes first. */
-const failedTests =
-  /\b(\d{1,6}) (?:failed|failing|failures?|fail)\b|\bFAILED \((?:failures|errors)=(\d{1,6})|Failures: (\d{1,6})/;
-const passedTests = /\b\d{1,6} (?:passed|passing|pass)\b|\btest result: ok|^OK\b|^ok\s+\S+\s+[\d.]+s/m;
-
-function failedTestsIn(results: readonly ToolResult[]): number {
-  for (let index = results.length - 1; index >= 0; index--) {
-    if (!runsThings(results[index]?.call?.name ?? "")) continue;
-    const text = results[index]?.text ?? "";
-    const failed = failedIn(text, "ail") ?? failedIn(text, "FAILED (");
-    if (failed !== undefined) return failed;
-    if (text.includes("--- FAIL: ")) return text.split("--- FAIL: ").length - 1;
-    if ((text.includes("pass") || /^ok\b/im.test(text)) && passedTests.test(text)) return 0;
+  #spend(calls: number): void {
+    this.#depth += calls;
+    if (this.#depth > this.#deepest) this.#deepest = this.#depth;
   }
-  return 0;
-}
 
-/** The number in the last summary that holds `word`; regular expressions see only the places where it stands. */
-function failedIn(text: string, word: string): number | undefined {
-  if (!text.includes(word)) return undefined;
-  let at = text.length;
-  for (let tries = 0; tries < 6; tries++) {
-    at = text.lastIndexOf(word, at - 1);
-    if (at < 0) return undefined;
-    const summary = failedTests.exec(text.slice(Math.max(0, at - 20), at + 40));
-    if (summary !== null) return Number(summary[1] ?? summary[2] ?? summary[3]);
-    if (at === 0) return undefined;
+  #isRepeated(call: ToolResult["call"], text: string): boolean {
+    if (call === undefined) return false;
+    const key = `${call.name}\0${call.args}`;
+    const before = this.#outputs.get(key);
+    this.#outputs.set(key, text);
+    return before === text;
   }
-  return undefined;
+
+  #fail(
+    effect: CallEffect,
+    { errorType, line }: ResultStatus & { kind: "failed" },
+    text: string,
+    repeated: boolean,
+  ): void {
+    this.#spend(unproductive.failed);
+    const key = `${checkOf(effect.command)}\0${normalizedError(fromErrorType(line))}`;
+    let failure = this.#failures.get(key);
+    if (failure === undefined) {
+      failure = { errorType, signature: fnv1a(key), repairs: 0, changes: this.#changes, output: text };
+      this.#failures.set(key, failure);
+    } else if (this.#changes > failure.changes || repeated) {
+      failure.repairs += 1;
+      failure.changes = this.#changes;
+    }
+    this.#unsolved = failure;
+    if (this.#worst === undefined || failure.repairs > this.#worst.repairs) {
+      this.#worst = { ...failure, changes: this.#changes };
+    }
+  }
+
+  /** A check that passes is progress, and solves what it failed with before. */
+  #pass(effect: CallEffect): void {
+    this.#depth = Math.max(0, this.#depth - unproductive.progress);
+    if (this.#failures.size === 0) return;
+    const check = `${checkOf(effect.command)}\0`;
+    for (const [key, failure] of this.#failures) {
+      if (!key.startsWith(check)) continue;
+      this.#failures.delete(key);
+      if (this.#unsolved === failure) this.#unsolved = undefined;
+    }
+  }
 }

@@ -9,7 +9,7 @@ const flash = { key: "vendor_v4_flash", role: "worker" } as const;
 const pro = { key: "vendor_v4_pro", role: "senior" } as const;
 
 describe("attempts", () => {
-  test("the turns of an agent loop are no attempts, however many, nor are failing commands on the way", () => {
+  test("the turns of an agent's run are no attempts, however many, nor are failing commands on the way", () => {
     const memory = newMemory();
     const messages = [ask];
     for (let turn = 0; turn < 15; turn++) {
@@ -54,10 +54,10 @@ describe("attempts", () => {
     expect(assessed({ messages, routing: { ...failed, sameErrorCount: 2 } }, memory).runtime.attempts).toBe(2);
   });
 
-  test("the same error seen twice in a loop is one", () => {
+  test("two failed repairs of the same error in a run are one", () => {
     const memory = newMemory();
     const error = "TypeError: x is not a function";
-    const messages = [ask, ...step("bash", {}, error), ...step("bash", {}, error)];
+    const messages = [ask, ...[1, 2, 3].flatMap(() => step("bash", {}, error))];
     expect(assessed({ messages, routing }, memory).runtime).toMatchObject({ attempts: 1, same_error_count: 2 });
     expect(
       assessed({ messages: [...messages, ...step("read_file", {}, "text")], routing }, memory).runtime.attempts,
@@ -84,9 +84,9 @@ describe("what was reported", () => {
     expect(assessed({ routing }, memory).runtime).toMatchObject({ failure_class: "NONE", same_error_count: 0 });
   });
 
-  test("beats what the loop shows", () => {
+  test("beats what the run shows", () => {
     const error = "TypeError: x is not a function";
-    const messages = [ask, ...step("bash", {}, error), ...step("bash", {}, error)];
+    const messages = [ask, ...[1, 2, 3].flatMap(() => step("bash", {}, error))];
     expect(assessed({ messages, routing: { sameErrorCount: 0 } }).runtime.same_error_count).toBe(0);
   });
 

@@ -1,30 +1,31 @@
 import type { GatewayFields } from "#domain/chat.ts";
 import type { RuntimeState } from "#domain/routing.ts";
-import { fnv1a, type RunSignals } from "#pipeline/assess/run-signals/run-signals.ts";
+import { fnv1a } from "#pipeline/assess/run-signals/error-signature.ts";
+import type { RunSignals } from "#pipeline/assess/run-signals/run-signals.ts";
 import { newTask, type RememberedTask } from "./task-memory.ts";
 
 /** What is known of the task when a request comes in. */
 export interface Progress {
   readonly reported: Pick<GatewayFields, "failureClass" | "sameErrorCount">;
-  readonly loop: RunSignals;
-  /** Whether the request is a turn of an agent loop, and not a new ask. */
-  readonly inLoop: boolean;
+  readonly run: RunSignals;
+  /** Whether the request is a turn of an agent's run, and not a new ask. */
+  readonly inRun: boolean;
   readonly ask: string;
   readonly before: RememberedTask | undefined;
 }
 
 /**
  * The runtime state, and what to remember of it. A request is an attempt only when it brings news of a failure: the
- * caller reports one, or the loop shows the same error again. The turns of one loop repeat their history, so a failure
+ * caller reports one, or its run shows failed repairs. The turns of one run repeat their history, so a failure
  * is counted once, however many turns show it.
  */
 export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState; readonly after: RememberedTask } {
-  const { reported, loop, inLoop } = progress;
+  const { reported, run, inRun } = progress;
   const before = progress.before ?? newTask;
   const sameErrorReported = reported.sameErrorCount ?? before.sameErrorCount;
   const failure = failureSeen(progress);
-  // A fresh ask that reports a failure reports a new one; within a loop only another failure is news.
-  const isNews = failure !== undefined && (failure !== before.countedFailure || (!inLoop && isReported(reported)));
+  // A fresh ask that reports a failure reports a new one; within a run only another failure is news.
+  const isNews = failure !== undefined && (failure !== before.countedFailure || (!inRun && isReported(reported)));
   const attempts = before.attempts + (isNews ? 1 : 0);
   const flashAttempts = before.flashAttempts + (isNews && before.lastRole === "worker" ? 1 : 0);
 
@@ -33,9 +34,9 @@ export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState;
     flashAttempts,
     sameErrorCount: sameErrorReported,
     failureClass: reported.failureClass ?? before.failureClass,
-    errorSignature: loop.errorSignature ?? before.errorSignature,
-    testsFailed: inLoop ? loop.testsFailed : before.testsFailed,
-    filesTouched: Math.max(before.filesTouched, loop.filesTouched),
+    errorSignature: run.errorSignature ?? before.errorSignature,
+    testsFailed: inRun ? run.testsFailed : before.testsFailed,
+    filesTouched: Math.max(before.filesTouched, run.filesTouched),
     countedFailure: isNews ? failure : before.countedFailure,
     lastModel: before.lastModel,
     lastRole: before.lastRole,
@@ -44,11 +45,11 @@ export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState;
     runtime: {
       attempts,
       flash_attempts: flashAttempts,
-      same_error_count: reported.sameErrorCount ?? Math.max(before.sameErrorCount, loop.sameErrorCount),
+      same_error_count: reported.sameErrorCount ?? Math.max(before.sameErrorCount, run.sameErrorCount),
       error_signature: after.errorSignature,
       tests_failed: after.testsFailed,
       files_touched: after.filesTouched,
-      tool_depth: loop.toolDepth,
+      tool_depth: run.toolDepth,
       failure_class: after.failureClass,
       last_model: before.lastModel,
     },
@@ -61,10 +62,10 @@ function isReported({ failureClass, sameErrorCount }: Progress["reported"]): boo
 }
 
 /** A name for the failure a request shows; undefined when it shows none. */
-function failureSeen({ reported, loop, ask }: Progress): string | undefined {
+function failureSeen({ reported, run, ask }: Progress): string | undefined {
   if (isReported(reported)) {
     return fnv1a(`${reported.failureClass ?? ""} ${reported.sameErrorCount ?? ""} ${ask.length} ${ask.slice(0, 500)}`);
   }
   // One failing command is an agent at work; the same error a second time is a failed attempt.
-  return loop.sameErrorCount >= 2 && loop.errorSignature !== null ? loop.errorSignature : undefined;
+  return run.sameErrorCount >= 2 && run.errorSignature !== null ? run.errorSignature : undefined;
 }

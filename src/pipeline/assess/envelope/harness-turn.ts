@@ -1,0 +1,66 @@
+import type { ChatMessage } from "#domain/chat.ts";
+import { textOf } from "./text-window.ts";
+
+/**
+ * Turns in which the harness speaks in the user's role: it hands back the result of a call that the model wrote out in its
+ * text, or tells the model to go on. They continue the task; they are no new ask.
+ */
+export type HarnessTurn =
+  | {
+      readonly kind: "result";
+      /** Name of the tool, where the turn says it. */
+      readonly tool: string | undefined;
+      /** The result without the line that says whose it is. */
+      readonly text: string;
+    }
+  | { readonly kind: "note" };
+
+/** Cline and Roo Code: `[execute_command for 'npm test'] Result:`. */
+const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:\s*|(?=Error:))/;
+/** mini-SWE-agent, SWE-agent, OpenHands, ReAct and others: a label or a tag in front of what a command printed. */
+const labelledResult =
+  /^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|Tool (?:call )?(?:result|output|response)|Command (?:output|result)|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed)\b[^\n:]{0,200}:[ \t]*\n?|Exit code: -?\d+\b|The last command <command>)/;
+const taggedResult =
+  /^\s*<(?:returncode|exit_?code|output|observation|tool_(?:result|response|output)|function_(?:results?|response)|command_(?:output|result)|execution_result|stdout|stderr)\b[^<>]{0,200}>/i;
+/** The harness speaks to the model: a call it could not read, a reminder, a resumption. */
+const note =
+  /^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Please (?:continue|proceed) (?:on|with) (?:the task|whatever)\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b)/i;
+
+/** What the harness says in a message of the user's role; undefined for the user's own words. */
+export function harnessTurnIn(text: string): HarnessTurn | undefined {
+  const head = text.slice(0, 800);
+  if (note.test(head)) return { kind: "note" };
+  const bracketed = bracketedResult.exec(head);
+  if (bracketed !== null) return { kind: "result", tool: bracketed[1], text: text.slice(bracketed[0].length) };
+  const labelled = labelledResult.exec(head);
+  // The label that is itself the status stays in the text.
+  if (labelled !== null) {
+    const keeps = labelled[0].includes("xit code") || labelled[0].includes("<command>");
+    return { kind: "result", tool: undefined, text: keeps ? text : text.slice(labelled[0].length) };
+  }
+  return taggedResult.test(head) ? { kind: "result", tool: undefined, text } : undefined;
+}
+
+const fence =
+  /```(?:bash|sh|shell|zsh|console|python|py|execute|tool_code|mswea_bash_command)?[ \t]*\n([\s\S]*?)\n?```/g;
+const reactAction = /(?:^|\n)Action:\s*([\w.-]{1,60})\s*\n+Action Input:\s*([\s\S]{0,4000})/;
+const callTag = /<(?:bash|shell|execute_bash|execute_command|run_command|command)>([\s\S]{0,6000}?)<\//;
+
+/** The call that an assistant wrote out in its text: XML as Cline's prompts ask for, a fenced command, or ReAct's action. */
+export function callWrittenOut(
+  message: ChatMessage | undefined,
+  tool: string | undefined,
+): { readonly name: string; readonly args: string } {
+  const text = message?.role === "assistant" ? textOf(message["content"]) : "";
+  if (tool !== undefined) {
+    const at = text.lastIndexOf(`<${tool}>`);
+    return { name: tool, args: at < 0 ? "" : text.slice(at, at + 2_000) };
+  }
+  const action = text.includes("Action Input:") ? reactAction.exec(text) : null;
+  if (action !== null) return { name: action[1] ?? "", args: action[2] ?? "" };
+  const tagged = text.includes("<") ? callTag.exec(text) : null;
+  if (tagged !== null) return { name: "bash", args: tagged[1] ?? "" };
+  let command = "";
+  if (text.includes("```")) for (const [, body = ""] of text.slice(-12_000).matchAll(fence)) command = body;
+  return { name: "bash", args: command };
+}
