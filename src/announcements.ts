@@ -1,6 +1,7 @@
 import type { HealthChange } from "#health/registry.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { RequestRecord } from "#records/record.ts";
 import { type Log, logId, operatorText } from "#telemetry/log.ts";
 import type { Metrics } from "#telemetry/metrics.ts";
 
@@ -49,6 +50,19 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
     case "pruned":
       log("records_pruned", { deleted: event.reservations });
       return;
+  }
+}
+
+/** Raises the alarm for each call that was turned down while our prices went with it as its limit. */
+export function announceFilteredCalls(record: RequestRecord, log: Log, metrics: Metrics): void {
+  for (const { model, outcome, priceLimited } of record.attempts) {
+    if (outcome !== "constraint_filtered" || priceLimited !== true) continue;
+    metrics.priceDrifted(model, "constraint_filtered");
+    log("price_drift", {
+      model: logId(model),
+      reason: "constraint_filtered",
+      detail: operatorText("the aggregator has no host for the model within the price limit that was sent"),
+    });
   }
 }
 

@@ -23,9 +23,10 @@ import type { Settings } from "#settings/settings.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Log, loggedError, logId, operatorText, requestFields, silentLog } from "#telemetry/log.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
+import { isOn } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import pkg from "../package.json" with { type: "json" };
-import { announceHealth, announceLedger, countedLedger } from "./announcements.ts";
+import { announceFilteredCalls, announceHealth, announceLedger, countedLedger } from "./announcements.ts";
 import { drainRequests } from "./drain.ts";
 
 /** What a test, or another program around the gateway, may put in the place of what this file chooses. */
@@ -164,6 +165,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         for (const record of records) metrics.requestFinished(record);
         for (const record of records) {
           log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
+          announceFilteredCalls(record, log, metrics);
         }
       },
     });
@@ -270,7 +272,11 @@ function configurationOf(config: Config, settings: Settings, log: Log): Configur
   ];
   const privacy = privacyEngine(config.policy.privacy, secrets);
   for (const rule of privacy.disabledRules) log("privacy_rule_disabled", { rule: logId(rule) });
-  return { ...config, privacy };
+  const priceLimit =
+    settings.upstream.kind === "demo"
+      ? config.policy.upstream.price_limit === "on"
+      : isOn(config.policy.upstream.price_limit, settings.upstream.baseUrl);
+  return { ...config, privacy, priceLimit };
 }
 
 function sha256Hex(text: string): string {

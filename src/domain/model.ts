@@ -40,6 +40,15 @@ export interface UtcWindow {
   readonly toMinute: number;
 }
 
+/**
+ * Where a model's price comes from. `shipped`: part of the program, and as old as it; nobody has confirmed it.
+ * `registry_file`: the operator's own file states it. `price_book`: the aggregator's list said so at `atMs`.
+ */
+export type PriceSource =
+  | { readonly kind: "shipped" }
+  | { readonly kind: "registry_file" }
+  | { readonly kind: "price_book"; readonly atMs: number };
+
 /** One record of the model registry, parsed; durations in milliseconds, sizes in tokens. */
 export interface Model {
   readonly key: ModelKey;
@@ -47,6 +56,10 @@ export interface Model {
   /** The id the aggregator knows it by; what callers see as `model` in answers. */
   readonly upstreamId: string;
   readonly price: Price;
+  /** Absent: as `shipped`. */
+  readonly priceSource?: PriceSource;
+  /** What of the price the operator's own file states: it stands above the price book. */
+  readonly statedPrice?: Partial<Price>;
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   /** The output bound sent upstream (and reserved) when the caller sets none. */

@@ -2,7 +2,7 @@ import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
-import { priceOf } from "./prices.ts";
+import { partialPriceOf, priceOf } from "./prices.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
 
 export type LoadedRegistry = {
@@ -28,8 +28,8 @@ export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid
 }
 
 /** `base` is the plain data of the file under this one; both are maps `models:`. */
-function registryIn(document: ConfigDocument, base: unknown = {}): LoadedRegistry | InvalidRegistry {
-  const checked = validate(ModelRegistryFile, document, merged(base, document.value));
+function registryIn(document: ConfigDocument, base?: unknown): LoadedRegistry | InvalidRegistry {
+  const checked = validate(ModelRegistryFile, document, merged(base ?? {}, document.value));
   const value = checked.kind === "ok" ? checked.value : checked.rest;
   const problems: Problem[] = checked.kind === "ok" ? [] : [...checked.problems];
   if (value === undefined) return { kind: "invalid", problems: inOrder(problems) };
@@ -46,7 +46,7 @@ function registryIn(document: ConfigDocument, base: unknown = {}): LoadedRegistr
   const models = new Map<string, Model>();
   for (const [key, record] of Object.entries(value.models)) {
     checkRecord(key, record, document.value, report);
-    models.set(key, modelOf(key, record));
+    models.set(key, modelOf(key, record, base === undefined ? [] : pricesNamed(document.value, key)));
   }
   const byRole: { [R in Role]?: Model } = {};
   for (const role of roles) {
@@ -99,14 +99,34 @@ function checkRecord(
   }
 }
 
+/** The prices of a record that the file itself names, not the one under it. */
+function pricesNamed(written: unknown, key: string): string[] {
+  const models = isSection(written) ? written["models"] : undefined;
+  const record = isSection(models) ? models[key] : undefined;
+  const prices = isSection(record) ? record["prices"] : undefined;
+  return isSection(prices) ? Object.keys(prices) : [];
+}
+
+/** What the operator's file states of a price. Stated input and output are a price; less than that only amends one. */
+function statedIn(prices: ModelRecord["prices"], named: readonly string[]): Pick<Model, "statedPrice" | "priceSource"> {
+  if (prices === undefined || named.length === 0) return {};
+  const own = Object.fromEntries(Object.entries(prices).filter(([name]) => named.includes(name)));
+  const whole = own["input"] !== undefined && own["output"] !== undefined;
+  return {
+    statedPrice: partialPriceOf(own, prices.cached_input === undefined),
+    ...(whole ? { priceSource: { kind: "registry_file" } } : {}),
+  };
+}
+
 /** Sizes that were not written but defaulted, or that a lower one overtook, give way to it. */
-function modelOf(key: string, record: ModelRecord): Model {
+function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[]): Model {
   const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
   return {
     key,
     role: record.role,
     upstreamId: record.upstream_id,
     price: priceOf(record.prices),
+    ...statedIn(record.prices, pricesNamed),
     contextTokens: record.context_tokens,
     maxOutputTokens,
     defaultOutputTokens: Math.min(record.default_output_tokens, maxOutputTokens),

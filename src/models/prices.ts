@@ -4,26 +4,31 @@ import type { ModelRecord } from "./schema.ts";
 
 type Prices = NonNullable<ModelRecord["prices"]>;
 type Tier = NonNullable<Prices["tiers"]>[number];
-type Window = NonNullable<Prices["windows"]>[number];
+type Named = { readonly [R in "input" | "cached_input" | "cache_write" | "output" | "request"]?: number | undefined };
 
 /** The price that a record's `prices` mean; without them (free models) everything is 0. */
 export function priceOf(prices: ModelRecord["prices"]): Price {
   const { input = 0, output = 0, cached_input = input } = prices ?? {};
-  const bands: PriceBand[] = [];
-  // A band that names an input price and no cached one means both, unless the base has a cached price of its own.
-  const followsInput = prices?.cached_input === undefined;
-  for (const { from_input_tokens, ...rates } of (prices?.tiers ?? []).toSorted(byStart)) {
-    bands.push({ fromInputTokens: from_input_tokens, rates: ratesIn(rates, followsInput) });
-  }
-  for (const { from, to, ...rates } of prices?.windows ?? []) {
-    bands.push({ window: windowOf(from, to), rates: ratesIn(rates, followsInput) });
-  }
   return {
-    ...ratesIn({ ...prices, cached_input }, false),
+    ...partialPriceOf({ ...prices, cached_input }, prices?.cached_input === undefined),
     input: perMTok(input),
     cachedInput: perMTok(cached_input),
     output: perMTok(output),
-    ...(bands.length === 0 ? {} : { bands }),
+  };
+}
+
+/** The rates and bands that are named. `followsInput`: a band that names an input price and no cached one means both. */
+export function partialPriceOf(prices: Partial<Prices>, followsInput: boolean): Partial<Price> {
+  const bands: PriceBand[] = [];
+  for (const { from_input_tokens, ...rates } of (prices.tiers ?? []).toSorted(byStart)) {
+    bands.push({ fromInputTokens: from_input_tokens, rates: ratesIn(rates, followsInput) });
+  }
+  for (const { from, to, ...rates } of prices.windows ?? []) {
+    bands.push({ window: windowOf(from, to), rates: ratesIn(rates, followsInput) });
+  }
+  return {
+    ...ratesIn(prices, false),
+    ...(prices.tiers === undefined && prices.windows === undefined ? {} : { bands }),
   };
 }
 
@@ -31,10 +36,7 @@ function byStart(a: Tier, b: Tier): number {
   return a.from_input_tokens - b.from_input_tokens;
 }
 
-function ratesIn(
-  named: Pick<Tier | Window, "input" | "cached_input" | "cache_write" | "output" | "request">,
-  followsInput: boolean,
-): Partial<Rates> {
+function ratesIn(named: Named, followsInput: boolean): Partial<Rates> {
   const cached = named.cached_input ?? (followsInput ? named.input : undefined);
   return {
     ...(named.input === undefined ? {} : { input: perMTok(named.input) }),

@@ -17,6 +17,7 @@ import {
 import { type Execution, execute, type Order, safe } from "#pipeline/execute/execute.ts";
 import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
+import { priceLimitOf } from "#pipeline/execute/price-limit.ts";
 import { type Identity, type ReasoningMode, StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
 import type { Story } from "#pipeline/settle/story.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
@@ -153,7 +154,14 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     stream: request.stream,
     purpose: "EXECUTE",
     candidate: candidatesOf(route, journey, ports),
-    bodyFor: (model) => forwardedBody(request, redacted.body, model, outputBoundOf(model, assessment.size)),
+    bodyFor: (model) =>
+      forwardedBody(
+        request,
+        redacted.body,
+        model,
+        outputBoundOf(model, assessment.size),
+        priceLimitOf(model, assessment.size, configuration),
+      ),
     holdFor: (model) => holdOf(model, assessment.size),
     priceFor: (model) => priceOf(model, assessment.size),
     firstAttempt: firstAnswerAttempt,

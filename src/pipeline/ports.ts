@@ -40,4 +40,6 @@ export interface Configuration {
     readonly dayHard: NanoUsd;
   };
   readonly privacy: PrivacyEngine;
+  /** The aggregator takes a price limit, and the policy wants it sent. Absent: no. */
+  readonly priceLimit?: boolean;
 }

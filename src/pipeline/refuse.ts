@@ -82,9 +82,16 @@ export function noCapacity(head: Head, retryAfterS: number): Refusal {
   };
 }
 
+const waitingDoesNotMend: ReadonlySet<UpstreamFailure["kind"]> = new Set([
+  "rejected",
+  "constraint_filtered",
+  "unauthorized",
+  "redirected",
+]);
+
 /** All that could be tried was tried, or nothing more made sense. */
 export function failedUpstream(head: Head, failure: UpstreamFailure): Refusal {
-  const mended = failure.kind !== "rejected" && failure.kind !== "unauthorized" && failure.kind !== "redirected";
+  const mended = !waitingDoesNotMend.has(failure.kind);
   const status = statusOf(failure);
   return {
     kind: "refusal",

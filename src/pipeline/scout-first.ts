@@ -3,6 +3,7 @@ import { holdOf, priceOf } from "#pipeline/decide/budget.ts";
 import { type ScoutVerdict, scoutBody, verdictIn } from "#pipeline/execute/ask-scout.ts";
 import { closeAnswered } from "#pipeline/execute/attempt.ts";
 import { execute } from "#pipeline/execute/execute.ts";
+import { priceLimitOf, withPriceLimit } from "#pipeline/execute/price-limit.ts";
 import { inputBoundOf } from "#pipeline/settle/hold.ts";
 import type { Route } from "./decide-by-the-books.ts";
 import type { Journey } from "./handle-chat.ts";
@@ -21,13 +22,14 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
   const rules = configuration.policy.scout;
   const model = configuration.registry.models.get(route.decision.model ?? "");
   if (model === undefined) return "none";
-  const body = scoutBody(assessment.task.instruction, model, rules);
+  const question = scoutBody(assessment.task.instruction, model, rules);
   const size = {
-    inputTokensBound: inputBoundOf(body),
+    inputTokensBound: inputBoundOf(question),
     inputTokensEstimate: 0,
     requestedOutputTokens: rules.max_output_tokens,
     choices: 1,
   };
+  const body = withPriceLimit(question, undefined, priceLimitOf(model, size, configuration));
   // The scout's own end: the caller's leaving or the scout's time, whichever comes first.
   const scout = new LightAborter();
   const onLeave = () => scout.abort();

@@ -115,6 +115,12 @@ const Upstream = section({
     .describe(
       "True when the aggregator stops billing the moment a call is cancelled; then an abort is charged what was seen.",
     ),
+  price_limit: z
+    .enum(["auto", "on", "off"])
+    .default("auto")
+    .describe(
+      "Send the model's prices as the most the call may cost per token (`provider.max_price`), so that no dearer host serves it. `auto`: at OpenRouter only. Never sent for a model whose price nobody has confirmed.",
+    ),
   timeouts_ms: section({
     connect: ms.default(5_000).describe("Until the connection stands."),
     headers: ms.default(30_000).describe("Until the answer's head has come."),

@@ -48,4 +48,6 @@ export interface AttemptRecord {
   /** What it is known to have cost; absent while unknown. */
   readonly costNanoUsd?: NanoUsd;
   readonly usage?: TokenUsage;
+  /** Our prices went with the call as the most it may cost. */
+  readonly priceLimited?: true;
 }

@@ -1,8 +1,11 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
+import { ratesOf } from "#domain/prices.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { fails, replies, says } from "./behaviours.ts";
+import { promptTokensOf } from "./completion.ts";
 import { type Behaviour, Exchange, type MutableRecord, type RecordedRequest, recordOf } from "./exchange.ts";
+import { objectOr } from "./persona.ts";
 import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
 
 /**
@@ -108,7 +111,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       return fails(401, "No auth credentials found");
     if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
     if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
-    return says();
+    return withinLimit(request.body, model, options.clock.now()) ? says() : filtered(model);
   }
 
   const server = await listenOnWire(
@@ -141,6 +144,23 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 
 function isChat(request: { method: string; path: string }): boolean {
   return request.method === "POST" && (request.path.split("?")[0] ?? "").endsWith("/chat/completions");
+}
+
+/** Whether the model's price, in the tier and at the hour of this call, is within the `provider.max_price` that it came with. */
+function withinLimit(body: JsonObject, model: Model, nowMs: number): boolean {
+  const limit = objectOr(objectOr(body["provider"])?.["max_price"]);
+  if (limit === undefined) return true;
+  const rates = ratesOf(model.price, promptTokensOf(body).input, { fromMs: nowMs, toMs: nowMs });
+  const prices = { prompt: rates.input, completion: rates.output, request: rates.request ?? 0 };
+  return Object.entries(prices).every(
+    ([name, nano]) => limit[name] == null || nano <= Math.round(Number(limit[name]) * 1e9),
+  );
+}
+
+/** What the aggregator answers when none of a model's hosts is within the constraints of a call. */
+function filtered(model: Model): Behaviour {
+  const message = `No endpoints found for ${model.upstreamId} that satisfy the request's constraints`;
+  return replies(404, { error: { code: 404, message, availability: { code: "constraint_filtered" } } });
 }
 
 /** `GET /models` as the aggregator lists them, prices in USD per token as decimal text. */

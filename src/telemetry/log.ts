@@ -63,6 +63,11 @@ export interface LogEvents {
   /** Health goes on from what it last knew while its store is away. */
   health_store_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { request_id: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
+  /**
+   * Our prices and the aggregator's have drifted apart: it found no host within the limit we sent, its list changed by more
+   * than half, or it says something else than the operator's file.
+   */
+  price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
@@ -72,6 +77,8 @@ export interface LogEvents {
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
 }
+export const priceDrifts = ["constraint_filtered", "list_changed", "list_differs"] as const;
+export type PriceDrift = (typeof priceDrifts)[number];
 export type LogEvent = keyof LogEvents;
 
 /** What can be said about an error without repeating what it was about. */
@@ -120,6 +127,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   health_aggregator_changed: "warn",
   health_store_changed: "warn",
   ledger_overrun: "error",
+  price_drift: "error",
   ledger_conflict: "error",
   ledger_unavailable: "error",
   ledger_available: "warn",

@@ -4,6 +4,7 @@ import type { Model, ModelKey, Role } from "#domain/model.ts";
 import { type Cause, policyVersion, type RoutingDecision } from "#domain/routing.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { Histogram } from "./histogram.ts";
+import type { PriceDrift } from "./log.ts";
 
 /**
  * Every metric, declared once. Labels come from closed unions, or from the operator's files (model keys, rule ids), and then
@@ -24,6 +25,8 @@ export interface Metrics {
   chargedWithoutProof(nanoUsd: number): void;
   /** The cost of a charged call became known: so much less (or more, where negative) than was charged. */
   chargeCorrected(lessNanoUsd: number): void;
+  /** Our prices and the aggregator's have drifted apart. */
+  priceDrifted(model: ModelKey, reason: PriceDrift): void;
   healthChanged(model: ModelKey, to: HealthLabel): void;
   configReloaded(result: "reloaded" | "unchanged" | "refused" | "failed"): void;
   /** Where the gauges look; later calls add to earlier ones. */
@@ -187,6 +190,11 @@ export function createMetrics(): Metrics {
     "smart_gateway_charges_corrected_usd_total",
     "Money given back because a call's cost became known after its hold was charged, in US dollars.",
     [],
+  );
+  const priceDrifts = tally(
+    "smart_gateway_price_drift_total",
+    "Signs that the registry's prices and the aggregator's have drifted apart: no host within the price limit, the aggregator's list changed by more than half, or it differs so from the operator's file.",
+    ["model", "reason"],
   );
   const healthChanges = tally(
     "smart_gateway_model_health_changes_total",
@@ -419,6 +427,9 @@ export function createMetrics(): Metrics {
     },
     chargeCorrected(lessNanoUsd) {
       if (lessNanoUsd > 0) corrected(inUsd(lessNanoUsd));
+    },
+    priceDrifted(model, reason) {
+      priceDrifts(1, modelLabel(model), reason);
     },
     healthChanged(model, to) {
       healthChanges(1, modelLabel(model), to);

@@ -6,7 +6,7 @@ import { Attempt } from "./attempt.ts";
 import { readBody, type TextReader } from "./body.ts";
 import { chunkOf } from "./completion-chunk.ts";
 import { decompressed } from "./compressed-body.ts";
-import { cleanMessage, errorIn, messageOfBody, statusFailure } from "./failures.ts";
+import { cleanMessage, type ErrorBody, errorBodyOf, errorIn, refined, statusFailure } from "./failures.ts";
 import { HttpAgent, isHeaderValue, type RequestHead } from "./http1/agent.ts";
 import type { Exchange } from "./http1/exchange.ts";
 import type { ResponseHead } from "./http1/response-head.ts";
@@ -28,6 +28,8 @@ export interface UpstreamClientOptions {
   /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
   readonly keepAliveMs?: number;
 }
+
+const silentError: ErrorBody = { message: "" };
 
 /** Of an error answer no more is read than this. */
 const maxErrorBytes = 65_536;
@@ -121,18 +123,18 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     attempt: Attempt,
     wait: () => number | undefined,
   ): Promise<UpstreamReply> {
-    const message = body === undefined ? "" : await messageOf(body, attempt);
+    const { message, error } = body === undefined ? silentError : await errorBody(body, attempt);
     attempt.end(true);
-    return failed(statusFailure(status, message, wait()));
+    return failed(refined(statusFailure(status, message, wait()), error));
   }
 
   /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */
-  async function messageOf(body: TextReader, attempt: Attempt): Promise<string> {
+  async function errorBody(body: TextReader, attempt: Attempt): Promise<ErrorBody> {
     try {
-      return messageOfBody((await readBody(body, maxErrorBytes, attempt, now, "idle")).text);
+      return errorBodyOf((await readBody(body, maxErrorBytes, attempt, now, "idle")).text);
     } catch (error) {
       if (attempt.failureFrom(error).kind === "aborted") throw error;
-      return "";
+      return silentError;
     }
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
-import { cleanMessage, errorIn, messageOfBody, transportFailure } from "./failures.ts";
+import { cleanMessage, errorBodyOf, errorIn, transportFailure } from "./failures.ts";
 import { ConnectionError } from "./http1/connection-error.ts";
 import { HttpSyntaxError } from "./http1/response-head.ts";
 
@@ -66,9 +66,9 @@ describe("a message", () => {
       ["m", "m"],
       [[1], ""],
     ];
-    for (const [body, message] of bodies) expect(messageOfBody(JSON.stringify(body))).toBe(message);
-    expect(messageOfBody("plain")).toBe("plain");
-    expect(cleanMessage(messageOfBody("<style>a{}</style><p>Bad</p>gateway<script>x"))).toBe("Bad gateway");
+    for (const [body, message] of bodies) expect(errorBodyOf(JSON.stringify(body)).message).toBe(message);
+    expect(errorBodyOf("plain").message).toBe("plain");
+    expect(cleanMessage(errorBodyOf("<style>a{}</style><p>Bad</p>gateway<script>x").message)).toBe("Bad gateway");
   });
 
   test("is short, on one line and well formed, whatever comes", () => {
@@ -80,6 +80,23 @@ describe("a message", () => {
         expect(message.isWellFormed()).toBe(true);
       }),
     );
+  });
+});
+
+describe("a 404 that says constraint_filtered", () => {
+  const availability = { code: "constraint_filtered" };
+  test.each<Json>([
+    { code: 404, message: "m", availability },
+    { code: 404, message: "m", metadata: { availability } },
+  ])("is a kind of its own: %p", (error) => {
+    expect(errorIn({ error })).toMatchObject({ kind: "constraint_filtered", status: 404, message: "m" });
+  });
+  test.each<Json>([
+    { code: 404, message: "m", availability: { code: "no_endpoints" } },
+    { code: 404, message: "constraint_filtered" },
+    { code: 400, message: "m", availability },
+  ])("is not seen where it is not: %p", (error) => {
+    expect(errorIn({ error })?.kind).toBe("rejected");
   });
 });
 

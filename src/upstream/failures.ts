@@ -48,7 +48,22 @@ function kindOf(status: number): UpstreamFailure["kind"] {
 export function errorIn(object: JsonObject, wait?: () => number | undefined): UpstreamFailure | undefined {
   const error = object["error"];
   if (error === undefined || error === null || error === false || error === "") return undefined;
-  return statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
+  const failure = statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
+  return refined(failure, error);
+}
+
+/** The failure, with what the error object says beyond its status: a 404 can mean more than an unknown model. */
+export function refined(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
+  return failure.status === 404 && isConstraintFiltered(error) ? { ...failure, kind: "constraint_filtered" } : failure;
+}
+
+/** Whether the aggregator says that it has hosts for the model and none of them within the request's constraints. */
+function isConstraintFiltered(error: Json | undefined): boolean {
+  if (!isObject(error)) return false;
+  const { availability, metadata } = error;
+  return [availability, isObject(metadata) ? metadata["availability"] : undefined].some(
+    (place) => isObject(place) && place["code"] === "constraint_filtered",
+  );
 }
 
 function statusOf(error: JsonObject): number {
@@ -68,15 +83,22 @@ function messageIn(object: JsonObject): string | undefined {
   return places.find((place): place is string => typeof place === "string" && place.trim() !== "");
 }
 
+/** What an error answer says: in words, and as an object where it has one. */
+export interface ErrorBody {
+  readonly message: string;
+  readonly error?: Json;
+}
+
 /** What the body of an error answer says, JSON or not. */
-export function messageOfBody(body: string): string {
+export function errorBodyOf(body: string): ErrorBody {
   try {
     const json: Json = JSON.parse(body);
-    if (isObject(json)) return messageIn(json) ?? "";
-    return typeof json === "string" ? json : "";
+    if (isObject(json)) return { message: messageIn(json) ?? "", error: json["error"] ?? null };
+    return { message: typeof json === "string" ? json : "" };
   } catch {
     // Not JSON: a proxy's page or plain text. Tags are noise in a log line.
-    return body.slice(0, 8 * maxMessageLength).replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, " ");
+    const text = body.slice(0, 8 * maxMessageLength);
+    return { message: text.replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, " ") };
   }
 }
 

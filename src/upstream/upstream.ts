@@ -95,6 +95,8 @@ export const failureKinds = [
   "rate_limited",
   /** Any other 4xx. */
   "rejected",
+  /** 404: no host of the model meets the request's constraints, the price limit among them. */
+  "constraint_filtered",
   /** 401, 402, 403: our own credentials or credit. */
   "unauthorized",
   /** 200 that is not what it should be: not JSON, no choices, unparsable event, too large. */

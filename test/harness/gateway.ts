@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
 import { systemClock } from "#domain/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { parseSettings } from "#settings/settings.ts";
@@ -60,6 +61,8 @@ export interface StartOptions {
   /** A partial registry: the map under `models`. */
   readonly models?: object;
   readonly script?: Script;
+  /** The models as the aggregator has them; those of the gateway's registry when absent. */
+  readonly upstreamModels?: () => Iterable<Model>;
   readonly overrides?: Overrides;
 }
 
@@ -87,7 +90,7 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
   };
   let gateway: Gateway | undefined;
   const upstream = await startSimulator({
-    models: () => gateway?.ports.config().registry.models.values() ?? [],
+    models: options.upstreamModels ?? (() => gateway?.ports.config().registry.models.values() ?? []),
     clock: systemClock,
     random: Math.random,
     remember: 10_000,

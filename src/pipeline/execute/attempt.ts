@@ -16,6 +16,8 @@ export interface OpenAttempt {
   readonly hold: NanoUsd;
   /** The prices that the hold was made with; token counts are settled at the same. */
   readonly price: Price;
+  /** They go with the call as the most it may cost. */
+  readonly priceLimited: boolean;
   readonly permit: Permit;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
@@ -127,5 +129,6 @@ function recordOf(
   if (upstreamStatus !== undefined) record.upstreamStatus = upstreamStatus;
   if (cost !== undefined) record.costNanoUsd = cost;
   if (report.usage !== undefined) record.usage = report.usage;
+  if (attempt.priceLimited) record.priceLimited = true;
   return record;
 }

@@ -17,6 +17,8 @@ export const consequences = {
   upstream_error: { next: "retry", health: "failure", charge: "unknown" },
   rate_limited: { next: "retry", health: "limited", charge: "nothing" },
   rejected: { next: "give_up", health: "ignored", charge: "nothing" },
+  // The model is well, and so is its aggregator: our prices or the caller's wishes leave no host.
+  constraint_filtered: { next: "fail_over", health: "ignored", charge: "nothing" },
   unauthorized: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
   garbage: { next: "retry", health: "garbage", charge: "unknown" },
   redirected: { next: "give_up", health: "aggregator_failure", charge: "nothing" },

@@ -10,6 +10,7 @@ import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upst
 import { type ClosedAttempt, closeAbandoned, closeFailed, closeUnsent, type OpenAttempt } from "./attempt.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Consequence, consequences } from "./consequences.ts";
+import { isPriceLimited } from "./price-limit.ts";
 import { timeoutsOf } from "./timeouts.ts";
 
 /** What is to be executed: the models that may be tried, and how to make a call for each. */
@@ -111,6 +112,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       purpose: order.purpose,
       hold: order.holdFor(model),
       price: order.priceFor(model),
+      priceLimited: isPriceLimited(model, order.configuration),
       permit,
       startedMs,
       startedAtMs: ports.clock.now(),
@@ -214,7 +216,8 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       fresh = true;
       continue;
     }
-    if (!ports.retryBudget.take()) break;
+    // What the aggregator turns down before it does any work is no load that retries would add to.
+    if (failure.kind !== "constraint_filtered" && !ports.retryBudget.take()) break;
     const waitMs = repeatAfterMs(failure, sent, order, ports);
     if (next === "retry" && waitMs !== undefined && triesOnModel < rules.max_attempts_per_model) {
       if (!(await pause(waitMs, ports, signal))) {

@@ -10,6 +10,7 @@ const statuses = {
   upstream_error: 500,
   rate_limited: 500,
   rejected: 500,
+  constraint_filtered: 500,
   unauthorized: 500,
   garbage: 502,
   redirected: 502,
@@ -36,6 +37,8 @@ export function detailOf(failure: UpstreamFailure): string {
       return `The upstream failed with status ${failure.status ?? 500}${words}.`;
     case "rejected":
       return `The upstream refused the request with status ${failure.status ?? 400}${words}.`;
+    case "constraint_filtered":
+      return `No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own \`provider\` (status ${failure.status ?? 404})${words}. Compare the prices of the model registry with the aggregator's: \`smart-gateway doctor\`.`;
     case "unauthorized":
       return `The upstream refused the gateway's credentials or credit with status ${failure.status ?? 401}${words}. Check UPSTREAM_API_KEY and the account.`;
     case "garbage":

@@ -1,6 +1,7 @@
 import { type ChatRequest, gatewayMetadataKeys, isObject, type JsonObject } from "#domain/chat.ts";
 import { respelled } from "#domain/long-integers.ts";
 import type { Model } from "#domain/model.ts";
+import { type PriceLimit, withPriceLimit } from "./price-limit.ts";
 
 /**
  * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata keys,
@@ -12,6 +13,7 @@ export function forwardedBody(
   redactedBody: JsonObject,
   model: Model,
   outputBound: number,
+  priceLimit?: PriceLimit,
 ): JsonObject {
   // A spread, because assigning key by key would take a key named `__proto__` for the prototype.
   const body: JsonObject = { ...redactedBody, model: model.upstreamId };
@@ -23,7 +25,9 @@ export function forwardedBody(
     body["stream_options"] = { ...(isObject(options) ? options : {}), include_usage: true };
   }
   if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
-  return request.spelled === undefined ? body : respelled(body, request.spelled);
+  // The limit comes after the spelling, which would put a caller's own number back in its place.
+  const spelled = request.spelled === undefined ? body : respelled(body, request.spelled);
+  return withPriceLimit(spelled, body["provider"], priceLimit);
 }
 
 function withoutGatewayKeys(metadata: unknown): JsonObject | "unchanged" | "empty" {

@@ -1,0 +1,55 @@
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import { dearestRates } from "#domain/prices.ts";
+import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import type { Configuration } from "#pipeline/ports.ts";
+
+/**
+ * The most that a host may charge for a call to serve it: USD per million tokens, and per call. The aggregator applies it to
+ * these prices alone, not to cache writes, reasoning priced apart, or web search.
+ */
+export interface PriceLimit {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly request: number;
+}
+
+/**
+ * Whether calls to the model go with a limit: where the policy wants it, and somebody has confirmed the model's price. A
+ * price that is only as old as the program could leave the model without a host.
+ */
+export function isPriceLimited({ priceSource }: Model, { priceLimit }: Configuration): boolean {
+  return priceLimit === true && priceSource !== undefined && priceSource.kind !== "shipped";
+}
+
+/** The prices that the hold of a call is made of, as a limit; undefined where none is sent. */
+export function priceLimitOf(model: Model, size: RequestSize, configuration: Configuration): PriceLimit | undefined {
+  if (!isPriceLimited(model, configuration)) return undefined;
+  const { input, output, request } = dearestRates(model.price, size.inputTokensBound);
+  return { prompt: inUsd(input), completion: inUsd(output), request: inUsd(request ?? 0) };
+}
+
+/** The body with the limit in its `provider`: a caller's own lower limits and all its other wishes stay. */
+export function withPriceLimit(body: JsonObject, given: Json | undefined, limit: PriceLimit | undefined): JsonObject {
+  if (limit === undefined) return body;
+  const provider = isObject(body["provider"]) ? body["provider"] : {};
+  const wished = isObject(given) && isObject(given["max_price"]) ? given["max_price"] : {};
+  const max_price: JsonObject = { ...wished };
+  for (const name of ["prompt", "completion", "request"] as const) max_price[name] = lower(wished[name], limit[name]);
+  return { ...body, provider: { ...provider, max_price } };
+}
+
+/** A caller's limit, as a number or decimal text, where it is one and lower than ours. */
+function lower(wished: Json | undefined, ours: number): Json {
+  const own =
+    typeof wished === "number"
+      ? wished
+      : typeof wished === "string" && wished.trim() !== ""
+        ? Number(wished)
+        : Number.NaN;
+  return own >= 0 && own < ours ? (wished ?? ours) : ours;
+}
+
+function inUsd(nano: number): number {
+  return nano / 1_000_000_000;
+}

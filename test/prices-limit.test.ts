@@ -1,0 +1,170 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money.ts";
+import { says } from "#simulator/behaviours.ts";
+import { shippedModels, start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
+
+const on = { upstream: { price_limit: "on", retry_budget_per_second: 0, retry_budget_share: 0 } };
+const stated = {
+  vendor_v4_flash: { prices: { input: 0.14, cached_input: 0.0028, output: 0.28 } },
+  vendor_v4_pro: { prices: { input: 0.435, cached_input: 0.003625, output: 0.87 } },
+};
+const limit = { prompt: 0.14, completion: 0.28, request: 0 };
+const flash = upstreamIds["vendor_v4_flash"];
+
+/** The shipped models, as an aggregator has them whose prices for some are so many times ours. */
+function dearer(factors: { [key: string]: number }): () => Model[] {
+  const times = (rate: number, factor: number) => (rate * factor) as NanoUsdPerMTok; // test prices are written by hand
+  return () =>
+    shippedModels.map((model) => {
+      const factor = factors[model.key] ?? 1;
+      const { input, cachedInput, output } = model.price;
+      const price = {
+        input: times(input, factor),
+        cachedInput: times(cachedInput, factor),
+        output: times(output, factor),
+      };
+      return { ...model, price };
+    });
+}
+
+async function sent(gateway: TestGateway, body: JsonObject = {}): Promise<JsonObject> {
+  gateway.upstream.next(says());
+  expect((await gateway.chat(body)).status).toBe(200);
+  return gateway.upstream.requests.at(-1)?.body ?? {};
+}
+
+describe("the price limit that goes with a call", () => {
+  test("is the model's price per million tokens and per call", async () => {
+    await using gateway = await start({ policy: on, models: stated });
+    expect((await sent(gateway))["provider"]).toEqual({ max_price: limit });
+  });
+  test("goes with streams too", async () => {
+    await using gateway = await start({ policy: on, models: stated });
+    gateway.upstream.next(says());
+    await (await gateway.chat({ stream: true })).text();
+    expect(gateway.upstream.requests.at(-1)?.body?.["provider"]).toEqual({ max_price: limit });
+  });
+  test("is the price of the dearest band that the call can reach, as its hold is", async () => {
+    const tiers = [{ from_input_tokens: 500, input: 1, output: 2 }];
+    const windows = [{ from: "00:00", to: "12:00", output: 4 }];
+    const prices = { input: 0.14, output: 0.28, request: 0.01, tiers, windows };
+    await using gateway = await start({ policy: on, models: { vendor_v4_flash: { prices } } });
+    expect((await sent(gateway))["provider"]).toEqual({ max_price: { prompt: 0.14, completion: 4, request: 0.01 } });
+    const messages = [{ role: "user", content: "x".repeat(500) }];
+    expect((await sent(gateway, { messages }))["provider"]).toEqual({
+      max_price: { prompt: 1, completion: 4, request: 0.01 },
+    });
+  });
+  test("is part of the scout's question", async () => {
+    const scout = { vendor_free_scout: { prices: { input: 0, output: 0 } } };
+    await using gateway = await start({ policy: on, models: { ...stated, ...scout } });
+    await gateway.chat({ model: "smart-router", metadata: { sensitive: false } }, { "x-scout": "true" });
+    const asked = gateway.upstream.requests.map(({ body }) => [body?.["model"], body?.["provider"]]);
+    expect(asked[0]).toEqual([
+      upstreamIds["vendor_free_scout"],
+      { max_price: { prompt: 0, completion: 0, request: 0 } },
+    ]);
+  });
+  test("is not sent to an aggregator that may not know it, unless the policy says so", async () => {
+    await using gateway = await start({ models: stated });
+    expect(await sent(gateway)).not.toHaveProperty("provider");
+  });
+  test("is not sent for a price that nobody has confirmed", async () => {
+    await using gateway = await start({ policy: on });
+    expect(await sent(gateway)).not.toHaveProperty("provider");
+  });
+  test("is not sent for half a price of the operator's own", async () => {
+    await using gateway = await start({ policy: on, models: { vendor_v4_flash: { prices: { output: 0.3 } } } });
+    expect(await sent(gateway)).not.toHaveProperty("provider");
+  });
+  test("leaves the caller's other wishes and lower limits, and lowers higher ones", async () => {
+    await using gateway = await start({ policy: on, models: stated });
+    const provider = { sort: "price", order: ["a", "b"] };
+    expect((await sent(gateway, { provider }))["provider"]).toEqual({ ...provider, max_price: limit });
+    const wished = (max_price: JsonObject) => sent(gateway, { provider: { ...provider, max_price } });
+    expect((await wished({ prompt: 0.1, completion: 99 }))["provider"]).toEqual({
+      ...provider,
+      max_price: { ...limit, prompt: 0.1 },
+    });
+    expect((await wished({ prompt: "0.1", completion: "1e9" }))["provider"]).toEqual({
+      ...provider,
+      max_price: { ...limit, prompt: "0.1" },
+    });
+    for (const nonsense of [-1, "", " ", "NaN", "cheap", null, true, [0], {}]) {
+      expect((await wished({ completion: nonsense as string }))["provider"]).toEqual({ ...provider, max_price: limit });
+    }
+  });
+  test("stands above a caller's number of twenty digits", async () => {
+    await using gateway = await start({ policy: on, models: stated });
+    gateway.upstream.next(says());
+    const text = `{"model":"smart-router-flash","messages":[{"role":"user","content":"hi"}],"seed":12345678901234567890,"provider":{"max_price":{"prompt":10000000000000000000}}}`;
+    await gateway.chat({}, {}, { body: text });
+    expect(gateway.upstream.requests.at(-1)?.rawBody).toContain('"seed":12345678901234567890');
+    expect(gateway.upstream.requests.at(-1)?.body?.["provider"]).toEqual({ max_price: limit });
+  });
+});
+
+describe("a model whose hosts have all become dearer than its price", () => {
+  test("is passed over for the next, costs nothing, keeps its health and raises an alarm", async () => {
+    await using gateway = await start({
+      policy: on,
+      models: stated,
+      upstreamModels: dearer({ vendor_v4_flash: 2 }),
+    });
+    const reply = await gateway.chat();
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_pro");
+    expect(gateway.upstream.requests.map(({ body }) => body?.["model"])).toEqual([flash, upstreamIds["vendor_v4_pro"]]);
+    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.health())["vendor_v4_flash"]).not.toMatch(/DEGRADED|UNHEALTHY|QUARANTINE|DISABLED/);
+    expect(gateway.log.filter(({ event }) => event === "price_drift")).toEqual([
+      {
+        event: "price_drift",
+        fields: {
+          model: "vendor_v4_flash",
+          reason: "constraint_filtered",
+          detail: "the aggregator has no host for the model within the price limit that was sent",
+        },
+      },
+    ]);
+    expect(await (await gateway.get("/metrics")).text()).toContain(
+      'smart_gateway_price_drift_total{model="vendor_v4_flash",reason="constraint_filtered"} 1',
+    );
+  });
+
+  test("does not lose its place however often it happens, and every request is still answered", async () => {
+    await using gateway = await start({
+      policy: on,
+      models: stated,
+      upstreamModels: dearer({ vendor_v4_flash: 2 }),
+    });
+    for (let i = 0; i < 20; i++) expect((await gateway.chat()).status).toBe(200);
+    expect((await gateway.health())["vendor_v4_flash"]).not.toMatch(/UNHEALTHY|QUARANTINE|DISABLED/);
+  });
+
+  test("ends the request with that cause where no other model has a host either", async () => {
+    await using gateway = await start({
+      policy: on,
+      models: { ...stated, vendor_emergency: { prices: { input: 0.3, output: 2.5 } } },
+      upstreamModels: dearer({ vendor_v4_flash: 2, vendor_v4_pro: 2, vendor_emergency: 2 }),
+    });
+    const reply = await gateway.chat({}, { "x-smart-gateway-errors": "openai" });
+    expect(reply.status).toBe(500);
+    expect(reply.headers.get("x-should-retry")).toBe("false");
+    const text = JSON.stringify(await reply.json());
+    expect(text).toContain("upstream_constraint_filtered");
+    expect(text).toContain("price limit");
+    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(gateway.upstream.billedNanoUsd()).toBe(0);
+    expect(gateway.log.filter(({ event }) => event === "price_drift")).toHaveLength(3);
+  });
+
+  test("without a limit bills more than was held: what the limit is for", async () => {
+    await using gateway = await start({ models: stated, upstreamModels: dearer({ vendor_v4_flash: 1_000 }) });
+    expect((await gateway.chat({ max_tokens: 2 })).headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_flash");
+    await gateway.books();
+    expect(gateway.log.map(({ event }) => event)).toContain("ledger_overrun");
+  });
+});
