@@ -1,4 +1,5 @@
 import { classes, inName, isLower, isUpper } from "./characters.ts";
+import { isIdentifier } from "./identifiers.ts";
 import { type KeyName, keyName } from "./key-names.ts";
 import { isStandIn, looksRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
@@ -236,7 +237,11 @@ class Name {
           : undefined;
       case "secret":
         if (isSecret(text, writing)) return value;
-        return rule === "secret" && writing !== "prose" && isChosenSecret(text) && isPassword(text, writing)
+        return rule === "secret" &&
+          writing !== "prose" &&
+          isChosenSecret(text) &&
+          !(isIdentifier(text) && (writing === "bare" || keyName(text).kind !== "none")) &&
+          isPassword(text, writing)
           ? value
           : undefined;
       case "weak": {
@@ -298,6 +303,8 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   let at = valueAt;
   // `arn:aws:secretsmanager:…:secret:prod/db`
   if (next === 0x3a && bytes[from - 1] === 0x3a && name.key.kind === "secret") return undefined;
+  // `"AWS::IAM::AccessKey": …`, a type
+  if (next === 0x22 && bytes[from - 1] === 0x3a && bytes[from - 2] === 0x3a) return undefined;
   if (at >= 0) {
     // `<b>Password:</b> …`, `passwords = ["…", …]`
     const inTags = bytes[at] === 0x3c ? match(closedTags, text, at) : -1;
@@ -308,7 +315,7 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
       const accepted = name.accepts(value);
-      if (accepted !== undefined) return accepted;
+      if (accepted !== undefined) return isBehindLiteral(bytes, at) || isCallOf(bytes, accepted) ? undefined : accepted;
       if (value.writing === "quoted") return undefined;
     } else if (mayEndLine(bytes[at] ?? 0)) {
       let line = match(nextLine, text, to);
@@ -336,6 +343,7 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     if (
       value !== undefined &&
       !isNameOfNext(bytes, value.end) &&
+      !areConstants(name.text, value.text) &&
       (next === 0x5d || text.charCodeAt(at - 1) === 0x28 || /\d/.test(value.text))
     )
       return value;
@@ -351,7 +359,10 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     const value =
       read !== undefined &&
       !isNameOfNext(bytes, read.end) &&
-      (/\d.*\d|[!@#$%^&*]/.test(read.text) || looksRandom(read.text))
+      (/\d.*\d|[!@#$%^&*]/.test(read.text) || (/[A-Z]/.test(read.text) && looksRandom(read.text))) &&
+      !areConstants(name.text, read.text) &&
+      (next !== 0x2c || endsWithKeyWord(name.text)) &&
+      (next !== 0x28 || !asksFor(name.text))
         ? name.accepts(read)
         : undefined;
     if (value !== undefined) return value;
@@ -385,7 +396,11 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   if (blank) {
     // `secret 0 …`, `password 7 …` in the settings of network devices.
     const type = bytes[to + 1] ?? 0;
-    const typed = type >= 0x30 && type <= 0x39 && bytes[to + 2] === 0x20;
+    const typed =
+      type >= 0x30 &&
+      type <= 0x39 &&
+      bytes[to + 2] === 0x20 &&
+      /(?:password|passphrase|secret|key|md5)$/.test(name.text);
     const enabled = bytes[from - 1] === 0x20 && text.startsWith("enable ", from - 7);
     const device = typed || enabled ? readValue(text, typed ? to + 3 : to + 1, "bare") : undefined;
     if (device !== undefined && isPassword(device.text, "quoted") && name.key.kind !== "none") return device;
@@ -407,7 +422,7 @@ function passwordOfPair(view: View, key: Name, anchor: number): Value | undefine
   const { text } = view;
   const { to, text: name } = key;
   let value: Value | undefined;
-  if (/auth|cred|login|daten/i.test(name)) {
+  if (/auth(?!or(?!iz))|cred|login|daten/i.test(name)) {
     value = readMatch(pair, text, to);
     if (value === undefined && /(?:^|[_.-])(?:credentials?|creds|log-?in|auth|userpwd)$/i.test(name)) {
       value = readMatch(userColonPassword, text, to);
@@ -444,6 +459,53 @@ function valueInMarkup(view: View, name: Name): Value | undefined {
 /** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
 function mayEndLine(c: number): boolean {
   return c <= 0x0d || c === 0x7c || c === 0x3e || c === 0x7d || c === 0x5d || c === 0x2a || isQuote(c);
+}
+
+/**
+ * Whether a quote ends a literal that began before the name, with an operator behind it: `"PWD=" + dir`, `"?token="+id)`. Told by the
+ * number of quotes in the line before it.
+ */
+function isBehindLiteral(bytes: Uint8Array, at: number): boolean {
+  const quote = bytes[at] ?? 0;
+  if (!isQuote(quote)) return false;
+  const operator = bytes[afterBlanks(bytes, at + 1, 4)] ?? 0;
+  if (!isOperator(operator)) return false;
+  let count = 0;
+  for (let i = at - 1; i >= 0 && i > at - longestLead && bytes[i] !== 0x0a; i--) if (bytes[i] === quote) count++;
+  return count % 2 === 1;
+}
+
+const longestLead = 240;
+
+/** `+` `.` `,` `)` `;` `%` `&`: what goes on behind a literal. */
+function isOperator(c: number): boolean {
+  return c === 0x2b || c === 0x2e || c === 0x2c || c === 0x29 || c === 0x3b || c === 0x25 || c === 0x26;
+}
+
+/** `cfg.get("…")`: a word that ends in a bracket, and a literal in it; `$self->`. */
+function isCallOf(bytes: Uint8Array, { end, text, writing }: Value): boolean {
+  if (writing !== "bare") return false;
+  if (bytes[end] === 0x3e) return /^\$\w+-$/.test(text);
+  return isQuote(bytes[end] ?? 0) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(text);
+}
+
+/** `'USERPWD', 'HTTP200ALIASES'`: a list of constants. */
+function areConstants(name: string, value: string): boolean {
+  return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);
+}
+
+/** `login(password, "…")`, in contrast to `{token.CHAR, "…"}`. */
+function endsWithKeyWord(name: string): boolean {
+  return /(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|creds?|credentials?|auth(?:orization)?|bearer)s?\d{0,2}$/i.test(
+    name,
+  );
+}
+
+/** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
+function asksFor(name: string): boolean {
+  return /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/.test(
+    name,
+  );
 }
 
 /** Whether what ends at a place is the name of the next member of an object, not a value. */

@@ -35,6 +35,11 @@ const pairs = [
 const weights = new Int8Array(676);
 for (let i = 0; i < 676; i++) weights[i] = pairs.charCodeAt(i) - 0x35;
 
+/** The weight of two neighbouring letters of whatever case: words lie around 1, drawn letters around -2. */
+export function pairWeight(first: number, second: number): number {
+  return weights[((first | 0x20) - 0x61) * 26 + (second | 0x20) - 0x61] ?? 0;
+}
+
 /** The shape of a text in numbers, from one pass over it. */
 export interface Shape {
   readonly length: number;

@@ -1,6 +1,7 @@
 import { base64Around, type Encoded, printable, printableHex } from "./base64.ts";
 import { classes, inName, isLower } from "./characters.ts";
 import { encodedDocument, headLength, mayBeDocument } from "./encoded-documents.ts";
+import { isIdentifier } from "./identifiers.ts";
 import { piecesAround } from "./pieces.ts";
 import { isRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
@@ -188,7 +189,7 @@ export class Runs {
     if (
       ((classes[bytes[from] ?? 0] ?? 0) & isLower) !== 0 &&
       !this.#disabled.has("prefixed_key") &&
-      isPrefixedKey(text.slice(from, Math.min(to, from + 300))) &&
+      isPrefixedKey(text.slice(from, Math.min(to, from + 300)), name !== "" && !isVendorName(name)) &&
       !this.#tokens.isSwitchedOff(view, from)
     ) {
       found.push({ start: from, end: to, rule: "prefixed_key" });
@@ -288,7 +289,8 @@ function isQuoteOrSpace(c: number): boolean {
 
 /** The rule of a value that stands behind a name which is no word for a secret. */
 function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
-  if (isSignature(name) && value.length >= 32) return "url_signature";
+  // Shorter hex is the sum of something.
+  if (isSignature(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
   if (sessionNames.test(name)) return "session_cookie";
   if (
     /^(?:d|p|q|dp|dq|qi|k)$/.test(name) &&
@@ -305,6 +307,8 @@ function ruleOf(name: string, value: string, text: string, at: number): string |
     return "auth_header";
   return vendorRule(name, value) ?? (shortKeyNames.test(name) ? "secret_key" : undefined);
 }
+
+const hexText = /^[0-9a-f]+$/i;
 
 /** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
 const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
@@ -357,8 +361,11 @@ function isLongKey(run: string): boolean {
   return digits >= 4 && upper >= 4 && lower >= 4 && changes * 3 >= length;
 }
 
-/** `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them. */
-function isPrefixedKey(run: string): boolean {
+/**
+ * `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them.
+ * @param namedId whether the name beside it says that it is an id
+ */
+function isPrefixedKey(run: string, namedId: boolean): boolean {
   const match = prefixed.exec(run);
   if (match === null) return isLongKey(run);
   const [, vendor = "", separator = "", middle = "", body = ""] = match;
@@ -366,9 +373,9 @@ function isPrefixedKey(run: string): boolean {
   if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
   const shape = shapeOf(body);
   if (tellingVendor.test(vendor) || words.some((word) => tellingMiddle.test(word)))
-    return shape.digits > 0 && isRandom(shape);
+    return shape.digits > 0 && isRandom(shape) && !isIdentifier(body);
   // Without a word that tells, only what no id is: long, and drawn from capitals, small letters and digits alike.
-  if (middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
+  if (namedId || middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
   const { length, digits, upper, lower, changes } = shape;
   return (
     length >= (separator === "_" ? 32 : 36) &&

@@ -1,6 +1,6 @@
 import { eachAnchor } from "./anchors.ts";
 import { Assignments } from "./assignments.ts";
-import { classes, inToken } from "./characters.ts";
+import { classes, inToken, isDigit } from "./characters.ts";
 import { scanSaml } from "./encoded-documents.ts";
 import { Runs } from "./runs.ts";
 import { merged, type Scan, type Span } from "./spans.ts";
@@ -48,6 +48,8 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
           case "name":
             if (word === "pass" && isStdin(view.text, at)) scanPiped(view, at, found);
             if (word === "pass" && view.text.startsWith("chpasswd", at - 2)) scanPiped(view, at - 2, found);
+            // `5pw=` in base64: names do not begin with a digit.
+            if (nameLength(word) === 2 && (isDigitAt(view, at - 1) || isPadding(view, at + 2))) return at + 2;
             return assignments.scanAt(view, at, nameLength(word), found);
           case "url":
             scanUrl(view, at, found);
@@ -104,6 +106,15 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
   };
   return (text) => scan(text, 0);
+}
+
+/** `Pw== `, the end of base64. */
+function isPadding({ bytes }: View, at: number): boolean {
+  return bytes[at] === 0x3d && bytes[at + 1] === 0x3d && (bytes[at + 2] ?? 0) <= 0x20;
+}
+
+function isDigitAt(view: View, at: number): boolean {
+  return ((classes[view.bytes[at] ?? 0] ?? 0) & isDigit) !== 0;
 }
 
 /** Options and commands that read a password from a pipe. */

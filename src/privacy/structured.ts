@@ -172,6 +172,8 @@ function keyBody(view: View, from: number, to: number, rule: string, found: Span
   if (end - start < 24) return to;
   const body = text.slice(start, Math.min(end, start + 400));
   if (/REDACTED|\.{3,}|x{8}|X{8}|\*{4}|<[a-z]/.test(body) && end - start < 300) return to;
+  // A program that puts the key there.
+  if (end - start < 400 && /[A-Za-z_]\(/.test(body) && !/[A-Za-z0-9+/]{24}/.test(body)) return to;
   found.push({ start, end, rule });
   return end;
 }
@@ -208,11 +210,15 @@ export function scanPutty(view: View, anchor: number, found: Span[]): void {
 const identified =
   /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?(["'`]?)([^"'`\s;]{3,256})\1/iy;
 
+const statement = /\b(?:create|alter|grant|user|role|database[ \t]{1,3}link)\b[^;]{0,150}$/i;
+
 /** `IDENTIFIED BY '…'` in SQL. */
 export function scanSql(view: View, anchor: number, found: Span[]): void {
   const match = captures(identified, view.text, anchor);
   const value = match?.[2];
   if (value === undefined || match === undefined || !isPassword(value, "quoted")) return;
+  // `is also identified as windows-1255`: without quotes only in a statement.
+  if (match[1] === "" && !statement.test(view.text.slice(Math.max(0, anchor - 160), anchor))) return;
   const start = anchor + match[0].lastIndexOf(value);
   found.push({ start, end: start + value.length, rule: "password" });
 }

@@ -1,5 +1,6 @@
 import { classes, inChain, inToken, isDigit } from "./characters.ts";
 import { crc32Base62 } from "./checksums.ts";
+import { isIdentifier } from "./identifiers.ts";
 import { isRandom, isWords, shapeOf } from "./randomness.ts";
 import { type TokenRule, tokenRules } from "./rules/token-rules.ts";
 import type { Span } from "./spans.ts";
@@ -180,7 +181,7 @@ export class Tokens {
         return end;
       }
       let end = pattern.lastIndex;
-      if (start.length < 3 && isAmidBase64(view, at, end)) continue;
+      if (!unmistakable && !base64 && isAmidBase64(view, at, end, start.length < 3)) continue;
       const next = view.bytes[end] ?? 0;
       if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isJoint(view, end)) continue;
       end = restOf(view.bytes, end, base64);
@@ -206,7 +207,7 @@ function unknownShapeEnd(view: View, at: number, start: string): number {
   if (end - at - start.length < 20) return -1;
   const body = view.text.slice(at + start.length, Math.min(end, at + 400));
   const shape = shapeOf(body);
-  return shape.digits >= 3 && isRandom(shape) && !isStandInToken(body) ? end : -1;
+  return shape.digits >= 3 && isRandom(shape) && !isIdentifier(body) && !isStandInToken(body) ? end : -1;
 }
 
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
@@ -227,11 +228,27 @@ const inside = 2;
 /** Longest token that is read behind what looks like an escape sequence. */
 const longestEscaped = 512;
 
-/** `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. */
-function isAmidBase64({ bytes, text }: View, at: number, end: number): boolean {
-  if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
+/** How much base64 has to stand before a beginning of three letters and more, so that it is taken for a part of that. */
+const amidData = 32;
+
+/**
+ * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses hold tokens
+ * behind a `/` too: a beginning that says something needs more of what stands before it to be data.
+ */
+function isAmidBase64({ bytes, text }: View, at: number, end: number, short: boolean): boolean {
+  if ((bytes[end] === 0x2f || bytes[end] === 0x2b) && isData(text.slice(end, end + amidData))) return true;
   if (at < 2 || (bytes[at - 1] !== 0x2f && bytes[at - 1] !== 0x2b)) return false;
-  return ((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) !== 0;
+  if (((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) === 0) return false;
+  if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
+  if (short) return true;
+  return isData(text.slice(Math.max(0, at - amidData), at));
+}
+
+/** A stretch of base64, in contrast to a path. */
+function isData(text: string): boolean {
+  if (text.length < amidData || !/^[A-Za-z0-9+/]+$/.test(text)) return false;
+  const shape = shapeOf(text);
+  return shape.upper >= 5 && shape.lower >= 3 && shape.changes * 4 >= text.length && !isIdentifier(text);
 }
 
 /** The dash before a removed line of a diff, or an item of a list. */
@@ -253,10 +270,23 @@ function isBoundary(view: View, at: number): boolean {
 function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (rule.checksum !== undefined && crc32Base62(token)) return true;
   const body = token.slice(start.length);
-  if (isStandInToken(body)) return false;
+  if (isStandInToken(body) || isFiller(body)) return false;
   const shape = shapeOf(body);
-  return rule.confidence === "medium" ? isRandom(shape) : !isWords(shape);
+  if (rule.confidence !== "medium") return !isWords(shape);
+  // Drawn from more than sixteen characters, 24 of them never are digits of hex alone, and 48 hold a digit.
+  if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
+  if (body.length >= 48 && shape.digits === 0) return false;
+  return isRandom(shape) && !isIdentifier(body);
 }
+
+/** Whether zeros of binary data, in base64 or hex, make up most of a text. */
+function isFiller(body: string): boolean {
+  let zeros = 0;
+  for (let i = 0; i < body.length; i++) if (body.charCodeAt(i) === 0x41 || body.charCodeAt(i) === 0x30) zeros++;
+  return body.length >= 24 && zeros * 5 > body.length * 2;
+}
+
+const hexDigits = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
 
 /** No suffix of a token may stay behind, whatever its documented length. */
 export function restOf(bytes: Uint8Array, from: number, base64: boolean): number {

@@ -1,3 +1,5 @@
+import { isIdentifier } from "./identifiers.ts";
+import { keyName } from "./key-names.ts";
 import { isRandom, isStandIn, type Shape, shapeOf } from "./randomness.ts";
 
 /** How a value was written, which says how much of it can be code or a sentence. */
@@ -29,19 +31,83 @@ const hexText = /^(?:0x)?[0-9a-f]+$/i;
 const version = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?$|^\d{4}-\d{2}-\d{2}/;
 
 const algorithmParts = new Set(
-  "scram hmac pbkdf rsa ecdsa ed ecdh aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r".split(
+  "scram hmac pbkdf rsa ecdsa ed ecdh aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
     " ",
   ),
 );
+/** `prime256v1`, `secp384r1`: curves, by the names that programs give them. */
+const curve = /^(?:prime|sec[pt]|brainpoolP|wtls|c2[pt]nb)\d{3}[a-z]\d{1,2}$/i;
+
+/** Numbers that are more than digits: `0x8B30`, `-0x3f879678`, `2.71828e-1000`, `3.14159265i`. */
+const number = /^[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)$/i;
+const typeWords =
+  "(?:true|false|null|undefined|none|nil|string|str|number|boolean|bool|int|integer|float|array|list|dict|mixed|resource|void|callable|iterable|never|object|any|unknown)";
+/** `true|false`, `string|undefined`. */
+const choice = new RegExp(`^${typeWords}(?:\\|${typeWords})+$`, "i");
+/** `strict=False`, as an argument of a call. */
+const argument = /^[a-z_]\w{0,40}=(?:true|false|none|null|\d{1,4})?$/i;
+/** `path=path`, `disable=protected-access`, where the value is not quoted. */
+const settingOfWord = /^[a-z_]{2,40}=[a-z_.-]{2,40}$/i;
+const namedAlike = /^(\w{2,40})=\1\)?$/;
+/** Public keys in base64: EC, RSA, Ed25519. */
+const publicKey =
+  /^(?:MFkwEwYHKoZIzj0|MHYwEAYHKoZIzj0|MIGbMBAGByqGSM49|MIIBIjANBgkqhkiG|MIICIjANBgkqhkiG|MIGfMA0GCSqGSIb3DQEBAQUAA4|MCowBQYDK2Vw)/;
+/** `CountryIso3::PLW`, `&Util::now(`. */
+const member = /^(?:\\?&)?[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}\(?$/;
+/** `value1`, `Value1:Key2=Value2`, in examples. */
+const exampleValue = /^value\d{0,2}(?![a-z0-9])|^value\d{1,2}[A-Z]/i;
+/** `localhost:22`, `www.example.org:8080`. */
+const hostAndPort = /^(?:localhost|(?:[\w-]{1,63}\.){1,8}[a-z]{2,10}):\d{2,5}$/i;
+/** `HTTP/1.1`, `T1003.008`, `!0` of packed programs, `[a-z0-9]+`, `list[V1ObjectReference]`, `#include`, `-aes256`. */
+const otherNotation =
+  /^HTTP\/\d|^T\d{4}\.\d{3}$|^![01](?:[,;)}]|$)|^\[(?:\^|a-z|A-Z|0-9|\\w)|^(?:list|dict|map|array|set|optional|sequence|tuple)[[(<]|^#(?:include|define|import|endif|pragma)\b|^--?[a-z]{2,}(?:-[a-z]{1,20})*\d{0,4}$/;
+/** Names of settings and of environment variables: `OVHCLOUD_API_KEY`. */
+const constant = /^[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){1,8}(?:\$\d)?$/;
+/** `text|String|Buffer\.from`, in a pattern or a usage line. */
+const alternatives = /^[\w.\\-]{1,40}(?:\|[\w.\\-]{1,40}){2,}/;
+
+/** What a program puts values into: `{0}-{1:015d}`, `{user}@{host}`, `VS%0.f0TOOLS`, `${prefix}-${id}`. */
+const slots = /\$?\{(?:\d{0,2}|[A-Za-z_][\w.]*(?:[[(][^{}]*)?)?(?:![rsa])?(?::[^{}]{0,12})?\}/g;
+const formats = /%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,2})?[sdifgxXqv]/g;
+
+/** Whether a text is a pattern that a program fills in, with nothing drawn around the places it fills. */
+function isTemplate(value: string, places: RegExp, mark: string): boolean {
+  if (!value.includes(mark)) return false;
+  const rest = value.replace(places, " ");
+  if (rest === value) return false;
+  return !rest.split(/[\s_.:/@-]+/).some((part) => part.length >= 12 || (mark === "{" && isRandom(shapeOf(part))));
+}
+
+/** What an unquoted value of a program is made of: names, numbers and operators, and a bracket behind a name or at its beginning. */
+const programBracket = /^\.?[[(]|^\.[a-z]|[A-Za-z_]{3,}[[({]|^[A-Za-z_]{1,12}\[-?\d{0,3}:?-?\d{0,3}$/;
+const programParts = /[A-Za-z_$][\w$]*|\d+|./g;
+
+/** Whether an unquoted value is an expression: `cfg.get(`, `[1]*N`, `0,1,2,fp.fileno(`. */
+function isExpression(value: string): boolean {
+  if (!programBracket.test(value)) return false;
+  let behindNumber = false;
+  for (const [part] of value.matchAll(programParts)) {
+    const isNumber = /^\d/.test(part);
+    if (isNumber) {
+      if (part.length > 4) return false;
+    } else if (/^[A-Za-z_$]/.test(part)) {
+      if (behindNumber) return false;
+      if (/\d./.test(part) ? !isIdentifier(part) : part.length > 3 && shapeOf(part).wordiness < -0.8) return false;
+    } else if (!"()[]{}.,:;*+-/%|&<>=' \"".includes(part)) return false;
+    behindNumber = isNumber;
+  }
+  return true;
+}
 
 /** `scram-sha-256`, `AES_256_GCM`, `ed25519`. */
 function isAlgorithm(value: string): boolean {
   return (
-    value.length <= 32 &&
-    value
-      .toLowerCase()
-      .split(/[-_]/)
-      .every((part) => part !== "" && (/^\d+$/.test(part) || algorithmParts.has(part.replace(/\d+$/, ""))))
+    (value.length <= 32 &&
+      value
+        .toLowerCase()
+        .split(/[-_]/)
+        .every((part) => part !== "" && (/^\d+$/.test(part) || algorithmParts.has(part.replace(/\d+$/, ""))))) ||
+    curve.test(value)
   );
 }
 
@@ -51,6 +117,13 @@ function isBenign(value: string, shape: Shape, writing: Writing): boolean {
   if (references.test(value) || isStandIn(value)) return true;
   if (isUniform(value)) return true;
   if (version.test(value) || fileName.test(value) || isAlgorithm(value)) return true;
+  if (number.test(value) || choice.test(value) || argument.test(value) || hostAndPort.test(value)) return true;
+  if (value.includes("|") && alternatives.test(value) && !value.split("|").some(isDrawnPart)) return true;
+  if (member.test(value) || namedAlike.test(value) || publicKey.test(value) || exampleValue.test(value)) return true;
+  if (writing !== "quoted" && settingOfWord.test(value) && shape.wordiness > -0.8) return true;
+  if (otherNotation.test(value) || isTemplate(value, slots, "{")) return true;
+  if (constant.test(value) && keyName(value).kind !== "none" && shape.digits * 3 < value.length) return true;
+  if (writing !== "quoted" && isExpression(value)) return true;
   // A regular expression, a fingerprint.
   if (/^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/.test(value)) return true;
   if (path.test(value) && shape.wordiness > -0.8) return true;
@@ -70,6 +143,10 @@ function isBenign(value: string, shape: Shape, writing: Writing): boolean {
     if (expression.test(value) && value.includes(".")) return shape.wordiness > -0.3 || shape.digits * 6 < value.length;
   }
   return false;
+}
+
+function isDrawnPart(part: string): boolean {
+  return part.length >= 8 && isRandom(shapeOf(part)) && !isIdentifier(part);
 }
 
 /** One character over and over. */
@@ -148,9 +225,16 @@ export function isSecret(value: string, writing: Writing): boolean {
   if (isBenign(value, shape, writing)) return false;
   // WordPress draws its salts from all printable characters, blanks too.
   if (/\s/.test(value))
-    return writing === "quoted" && value.length >= 48 && strongSymbols(value) >= 6 && shape.digits >= 3;
+    return (
+      writing === "quoted" &&
+      value.length >= 48 &&
+      strongSymbols(value) >= 6 &&
+      shape.digits >= 3 &&
+      !/^[A-Za-z]+ \w+="/.test(value) // `Digest username="…", realm="…"`
+    );
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
+  if (isIdentifier(value.replace(/[,;:)\]}]+$/, "")) || isTemplate(value, formats, "%")) return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));
   if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
   return random && (value.length >= 16 || shape.digits >= 2 || writing === "quoted");

@@ -92,7 +92,7 @@ export const keyedRules: readonly KeyedRule[] = [
   { id: "jenkins_token", words: ["jenkins"], shape: "[a-f0-9]{32,36}", docs: "https://www.jenkins.io/doc/book/system-administration/authenticating-scripted-clients/" },
   { id: "artifactory_token", words: ["artifactory", "jfrog"], shape: "[A-Za-z0-9]{64,73}", docs: "https://jfrog.com/help/r/jfrog-platform-administration-documentation/access-tokens" },
   { id: "algolia_api_key", words: ["algolia"], shape: hex32, docs: "https://www.algolia.com/doc/guides/security/api-keys/" },
-  { id: "elastic_api_key", words: ["elastic", "elasticsearch"], shape: "[A-Za-z0-9+/_=-]{24,80}", docs: "https://www.elastic.co/docs/deploy-manage/api-keys" },
+  { id: "elastic_api_key", words: ["elastic", "elasticsearch"], shape: "(?=[^A-Z]*[A-Z])[A-Za-z0-9+/_=-]{24,80}", docs: "https://www.elastic.co/docs/deploy-manage/api-keys" },
   { id: "confluent_secret", words: ["confluent", "ccloud"], shape: "[A-Za-z0-9+/]{64}", docs: "https://docs.confluent.io/cloud/current/security/authenticate/workload-identities/service-accounts/api-keys/" },
   { id: "snowflake_password", words: ["snowflake"], shape: "[^\\s]{8,64}", docs: "https://docs.snowflake.com/en/user-guide/admin-user-management" },
   { id: "mongodb_atlas_key", words: ["atlas", "mongodb"], shape: uuid, docs: "https://www.mongodb.com/docs/atlas/configure-api-access/" },

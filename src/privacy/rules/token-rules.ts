@@ -311,7 +311,7 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "zoho_token", starts: ["1000."], body: "[a-f0-9]{32}\\.[a-f0-9]{32}", docs: "https://www.zoho.com/accounts/protocol/oauth.html" },
   { id: "facebook_token", starts: ["EAA", "EAAB", "EAAC", "EAAG", "EAAM"], body: "[A-Za-z0-9]{70,400}", confidence: "medium", docs: "https://developers.facebook.com/docs/facebook-login/guides/access-tokens/" },
   { id: "instagram_token", starts: ["IGQ", "IGAA"], body: "[A-Za-z0-9_-]{90,400}", confidence: "medium", docs: "https://developers.facebook.com/docs/instagram-platform" },
-  { id: "twitter_bearer_token", starts: ["AAAAAAAAAAAAAAAAAAAAA"], body: "[A-Za-z0-9%=+/]{40,130}", docs: "https://docs.x.com/fundamentals/authentication/oauth-2-0/bearer-tokens" },
+  { id: "twitter_bearer_token", starts: ["AAAAAAAAAAAAAAAAAAAAA"], body: "A?[B-Za-z0-9%][A-Za-z0-9%=+/]{39,129}", docs: "https://docs.x.com/fundamentals/authentication/oauth-2-0/bearer-tokens" },
   { id: "linkedin_secret", starts: ["WPL_AP1.", "WPL_AP0."], body: "[A-Za-z0-9]{16}\\.[A-Za-z0-9+/=]{6,12}", docs: "https://learn.microsoft.com/linkedin/shared/authentication/client-credentials-flow" },
   { id: "linkedin_token", starts: ["AQX", "AQV", "AQU"], body: "[\\w-]{120,420}", confidence: "medium", docs: "https://learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow" },
   { id: "pinterest_token", starts: ["pina_", "pinr."], body: "[\\w.-]{40,800}", confidence: "medium", docs: "https://developers.pinterest.com/docs/getting-started/set-up-authentication-and-authorization/" },
