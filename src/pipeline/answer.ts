@@ -14,6 +14,7 @@ import {
   closeFailed,
   type OpenAttempt,
 } from "#pipeline/execute/attempt.ts";
+import { fairPermit } from "#pipeline/execute/evidence.ts";
 import { type Execution, execute, type Order, safe } from "#pipeline/execute/execute.ts";
 import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
@@ -164,6 +165,7 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
       ),
     holdFor: (model) => holdOf(model, assessment.size),
     priceFor: (model) => priceOf(model, assessment.size),
+    permitFor: (permit, model) => fairPermit(permit, model, { body: request.body, size: assessment.size }),
     firstAttempt: firstAnswerAttempt,
     maxAttempts: policy.upstream.max_attempts,
     configuration,

@@ -1,5 +1,6 @@
 import { isObject, type Json } from "#domain/chat.ts";
 import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { endedByLimit } from "./evidence.ts";
 import type { StreamShaper } from "./shape-stream.ts";
 
 /** How an answer stream came to its end, told exactly once to whoever keeps the books. */
@@ -123,6 +124,7 @@ export class AnswerStream {
     const { choices } = event.chunk;
     if (!Array.isArray(choices)) return;
     for (const choice of choices) {
+      if (endedByLimit(choice)) this.#contentSeen = true; // there was something to be seen, but for the limit
       const delta: Json | undefined = isObject(choice) ? choice.delta : undefined;
       if (!isObject(delta)) continue;
       if (delta.content || delta.tool_calls || delta.reasoning || delta.reasoning_content || delta.refusal) {

@@ -56,7 +56,7 @@ export function closeFailed(
   report: UsageReport,
   nowMs: number,
 ): ClosedAttempt {
-  attempt.permit.report(verdictOf(failure));
+  attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
   const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   let resolution: Resolution;

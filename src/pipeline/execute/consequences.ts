@@ -1,5 +1,6 @@
 import type { Verdict } from "#health/health.ts";
 import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
+import { namesUnknownModel, refusesThisRequest } from "./evidence.ts";
 
 /** What follows from each kind of failure: for the request, for the model's health, for the money. Read it aloud. */
 export interface Consequence {
@@ -35,10 +36,11 @@ export function chargeOf(failure: UpstreamFailure): Consequence["charge"] {
   return consequences[failure.kind].charge;
 }
 
-/** What a failure says about the model, or about the aggregator in front of it. */
-export function verdictOf(failure: UpstreamFailure): Verdict {
+/** What a failure says about the model, or about the aggregator in front of it. `upstreamId` is the model's that was asked. */
+export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict {
   if (failure.staleSocket === true) return { kind: "ignored" };
-  if (failure.kind === "rejected" && failure.status === 404) return { kind: "delisted" };
+  if (failure.kind === "rejected" && namesUnknownModel(failure, upstreamId)) return { kind: "delisted" };
+  if (failure.kind === "unauthorized" && refusesThisRequest(failure)) return { kind: "ignored" };
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   const kind = consequences[failure.kind].health;
   switch (kind) {

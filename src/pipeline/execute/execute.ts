@@ -2,6 +2,7 @@ import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
+import type { Permit } from "#health/health.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { type Wait, waitForRoom } from "#pipeline/wait-for-room.ts";
@@ -25,6 +26,8 @@ export interface Order {
   readonly holdFor: (model: Model) => NanoUsd;
   /** The prices that the hold is made of. */
   readonly priceFor: (model: Model) => Price;
+  /** The permit as it may speak about the model's health; absent where the request is our own. */
+  readonly permitFor?: (permit: Permit, model: Model) => Permit;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
   readonly maxAttempts: number;
@@ -99,12 +102,13 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
   while (sent < order.maxAttempts) {
     const model = order.candidate(candidate);
     if (model === undefined) break;
-    const permit = ports.health.admit(model.key);
-    if (permit === undefined) {
+    const admitted = ports.health.admit(model.key);
+    if (admitted === undefined) {
       candidate += 1;
       triesOnModel = 0;
       continue;
     }
+    const permit = order.permitFor?.(admitted, model) ?? admitted;
     const startedMs = ports.clock.monotonic();
     const attempt: OpenAttempt = {
       id: reservationIdOf(order.decisionId, order.firstAttempt + sent),

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
+import { endedByLimit } from "./evidence.ts";
 import type { TextRestorer } from "./shape-stream.ts";
 
 /**
@@ -35,6 +36,7 @@ export function finishAnswer(answer: JsonObject, raw: string, model: string, res
 
 /** An answer that says nothing and calls nothing, although it claims to have stopped of its own accord. */
 export function isEmptyAnswer(answer: JsonObject): boolean {
+  if (Array.isArray(answer.choices) && answer.choices.some(endedByLimit)) return false;
   return messagesOf(answer).every((message) => {
     const calls = message.tool_calls;
     return (

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "bun:test";
+import type { Permit, Verdict } from "#health/health.ts";
+import { aModel } from "#pipeline/decide/fixtures.ts";
+import { verdictOf } from "./consequences.ts";
+import { fairPermit, isOrdinary } from "./evidence.ts";
+
+const messages = [{ role: "user", content: "hello" }];
+const model = aModel({ key: "m", role: "worker", contextTokens: 1_000 });
+
+function verdictFrom(verdict: Verdict, body: object, inputTokensEstimate = 10): Verdict["kind"] | undefined {
+  let seen: Verdict | undefined;
+  const permit: Permit = {
+    model: "m",
+    epoch: 7,
+    probe: true,
+    answering() {},
+    report(reported) {
+      seen = reported;
+    },
+  };
+  const size = { inputTokensBound: 10_000, inputTokensEstimate, requestedOutputTokens: null, choices: 1 };
+  const fair = fairPermit(permit, model, { body: { messages, ...body }, size });
+  expect([fair.model, fair.epoch, fair.probe]).toEqual(["m", 7, true]);
+  fair.report(verdict);
+  return seen?.kind;
+}
+
+describe("a request is of the usual kind", () => {
+  test.each<object>([
+    {},
+    { stream: true, stream_options: { include_usage: true }, max_tokens: 4_096, temperature: 0 },
+    { tools: [{ type: "function" }], tool_choice: "auto", parallel_tool_calls: true, reasoning_effort: "high" },
+    { stop: null, max_completion_tokens: 256, n: 1, top_p: 1 },
+  ])("%j", (body) => expect(isOrdinary({ messages, ...body })).toBe(true));
+});
+
+describe("a request can itself be why an answer is empty, unreadable or expensive", () => {
+  test.each<object>([
+    { max_tokens: 1 },
+    { max_completion_tokens: 255 },
+    { stop: ["e"] },
+    { logit_bias: { "1": 100 } },
+    { n: 2 },
+    { temperature: 2 },
+    { response_format: { type: "json_object" } },
+    { top_logprobs: 20, logprobs: true },
+    { models: ["x"] },
+    { anything_unknown: 1 },
+    { messages: [...messages, { role: "assistant", content: "hello" }] },
+  ])("%j", (body) => {
+    expect(isOrdinary({ messages, ...body })).toBe(false);
+    expect(verdictFrom({ kind: "garbage", reason: "empty answer" }, body)).toBe("ignored");
+    expect(verdictFrom({ kind: "price_breach" }, body)).toBe("ignored");
+    expect(verdictFrom({ kind: "failure", reason: "upstream_error 500" }, body)).toBe("failure");
+    expect(verdictFrom({ kind: "success", firstTokenMs: 1 }, body)).toBe("success");
+  });
+});
+
+test("an ordinary request's evidence counts in full", () => {
+  expect(verdictFrom({ kind: "garbage", reason: "empty answer" }, {})).toBe("garbage");
+  expect(verdictFrom({ kind: "price_breach" }, {})).toBe("price_breach");
+  expect(verdictFrom({ kind: "failure", reason: "timed_out" }, {})).toBe("failure");
+});
+
+test("a time-out of a prompt that fills the context window says nothing; a 500 does", () => {
+  expect(verdictFrom({ kind: "failure", reason: "timed_out" }, {}, 900)).toBe("ignored");
+  expect(verdictFrom({ kind: "failure", reason: "upstream_error 500" }, {}, 900)).toBe("failure");
+});
+
+describe("a 4xx", () => {
+  const id = "vendor/model-4.1";
+  const of = (status: number, message: string, kind: "rejected" | "unauthorized" = "rejected") =>
+    verdictOf({ kind, status, message, dispatched: true }, id).kind;
+
+  test.each([
+    [404, `No endpoints found for ${id}.`],
+    [404, `The model \`${id}\` does not exist or you do not have access to it.`],
+    [404, `model "${id}" not found, try pulling it first`],
+    [400, `${id} is not a valid model ID`],
+  ])("%d that names the model as unknown delists it: %s", (status, message) =>
+    expect(of(status, message)).toBe("delisted"),
+  );
+
+  test.each([
+    [404, "No endpoints found that support tool use. To learn more about provider routing, visit: …"],
+    [404, "No endpoints found that support the provided 'tool_choice' value."],
+    [404, "No endpoints found matching your data policy (Zero data retention)."],
+    [404, `No endpoints found for ${id} that support image input`],
+    [404, "No endpoints found for vendor/other."],
+    [404, `No tool named ${id} is not a valid model ID`],
+    [404, "Not Found"],
+    [404, ""],
+    [400, "other is not a valid model ID"],
+    [422, `${id} is not a valid model ID`],
+  ])("%d that does not says nothing: %s", (status, message) => expect(of(status, message)).toBe("ignored"));
+
+  test.each([
+    [403, "Your chosen model requires moderation and your input was flagged for violence"],
+    [
+      402,
+      "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 7",
+    ],
+  ])("%d about this request is no failure of the aggregator: %s", (status, message) =>
+    expect(of(status, message, "unauthorized")).toBe("ignored"),
+  );
+
+  test.each([
+    [401, "No auth credentials found"],
+    [402, "Insufficient credits"],
+    [403, "Key limit exceeded"],
+  ])("%d about our account is one: %s", (status, message) =>
+    expect(of(status, message, "unauthorized")).toBe("aggregator_failure"),
+  );
+});

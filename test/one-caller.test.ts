@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test";
+import { fails, replies } from "#simulator/behaviours.ts";
+import { start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
+
+/** What one caller's requests must not do to the models that everybody uses. */
+
+const flash = upstreamIds["vendor_v4_flash"] ?? "";
+const usual = { max_attempts: 1 };
+
+async function ask(gateway: TestGateway, times: number, body: object = {}): Promise<void> {
+  for (let call = 0; call < times; call++) await (await gateway.chat(body as never)).text(); // a body is JSON
+}
+
+async function stateOfFlash(gateway: TestGateway): Promise<string | undefined> {
+  return (await gateway.health())["vendor_v4_flash"];
+}
+
+const empty = (finish_reason: string) =>
+  replies(200, {
+    id: "x",
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason }],
+    usage: { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 },
+  });
+
+describe("one caller does not take a model out of service", () => {
+  test("by requests for which no host is found", async () => {
+    await using gateway = await start({
+      policy: { upstream: usual },
+      script: () => fails(404, "No endpoints found that support the provided 'tool_choice' value."),
+    });
+    await ask(gateway, 6, { tool_choice: "required" });
+    expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+  });
+
+  test("by answers that a token limit has left empty, whole or streamed", async () => {
+    await using gateway = await start({ policy: { upstream: usual }, script: () => empty("length") });
+    await ask(gateway, 6, { max_tokens: 1 });
+    await ask(gateway, 6);
+    expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+  });
+
+  test("by stop sequences that leave nothing of any answer", async () => {
+    await using gateway = await start({ policy: { upstream: usual }, script: () => empty("stop") });
+    await ask(gateway, 6, { stop: ["a", "e", "\n"] });
+    expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+    await ask(gateway, 3);
+    expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
+  });
+
+  test("by input that a moderation flags: nor does it stop all calls to the aggregator", async () => {
+    await using gateway = await start({
+      policy: { upstream: usual },
+      script: ({ body }) =>
+        JSON.stringify(body).includes("bad words") ? fails(403, "your input was flagged for violence") : undefined,
+    });
+    const messages = [{ role: "user", content: "bad words" }];
+    for (const alias of ["smart-router-flash", "smart-router-pro"]) await ask(gateway, 5, { model: alias, messages });
+    expect((await gateway.chat()).status).toBe(200);
+  });
+});
+
+test("a model that the upstream names as unknown twice is quarantined", async () => {
+  await using gateway = await start({
+    policy: { upstream: usual },
+    script: ({ body }) => (body?.["model"] === flash ? fails(404, `No endpoints found for ${flash}.`) : undefined),
+  });
+  await ask(gateway, 2);
+  expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
+  expect((await gateway.chat()).status).toBe(200);
+});
