@@ -8,10 +8,13 @@
  * longest wait for a server that does nothing, at the same time: what the machine itself adds. `peak` is the largest
  * resident size (VmHWM, Linux).
  */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { serve } from "../test/harness/process.ts";
+import { writePolicy } from "./servers.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -131,6 +134,8 @@ function post(url: string, path: string, body: Buffer): Promise<number> {
   });
 }
 
+const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
+const policy = await writePolicy(scratch);
 const completion =
   '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"cost":0.0000001}}';
 let answer = Buffer.from(completion);
@@ -167,6 +172,7 @@ for (const { name, path = "/v1/chat/completions", body, times = 1, answer: given
   await using gateway = await serve({
     UPSTREAM_BASE_URL: `http://127.0.0.1:${upstream.port}/v1`,
     UPSTREAM_API_KEY: "bench-upstream-key",
+    ROUTING_POLICY_PATH: policy,
   });
   const prober = Bun.spawn(
     [process.execPath, import.meta.path, "--probe", `${gateway.url}/livez`, "--probe", control],
@@ -191,4 +197,5 @@ for (const { name, path = "/v1/chat/completions", body, times = 1, answer: given
   console.log(`${name.padEnd(36)} ${figures.join(" ")}  ${counts.join(", ")}`);
 }
 idle.kill();
+rmSync(scratch, { recursive: true, force: true });
 await upstream.stop(true);

@@ -198,6 +198,8 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       version: pkg.version,
       demo: settings.upstream.kind === "demo",
       maxRequestBytes: settings.maxRequestBytes,
+      maxRequestValues: settings.maxRequestValues,
+      maxBytesInFlight: settings.maxBytesInFlight,
       allowedHosts: settings.allowedHosts,
       auth: () => ({
         minTokenLength: settings.authMinTokenLength,

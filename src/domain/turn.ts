@@ -34,3 +34,23 @@ export function oneEachTurn(): () => Promise<void> {
 
 /** The turns of this process, which has one event loop: all work on large bodies waits for them. */
 export const largeWorkTurn = oneEachTurn();
+
+/** Bodies above so many bytes are large: what is done with them is done in turns. */
+export const largeBodyBytes = 1_000_000;
+
+/** Work in steps, each in a turn of its own. */
+export async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    await largeWorkTurn();
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Work in steps, all of them now. */
+export function atOnce<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}

@@ -1,17 +1,21 @@
 import { LightAborter } from "#domain/abort.ts";
+import { largeBodyBytes } from "#domain/turn.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { Head, Refusal, Reply } from "#pipeline/reply.ts";
-import { parseChatRequest } from "./chat-schema.ts";
+import type { BodiesInFlight } from "./bodies-in-flight.ts";
+import { parseChatRequest, parseLargeChatRequest } from "./chat-schema.ts";
 import { saysJson } from "./content-type.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { readBody } from "./read-body.ts";
+import { type BodyText, readBody } from "./read-body.ts";
 import { openSse } from "./sse-response.ts";
 
 export interface ChatEndpoint {
   readonly ports: Ports;
   readonly maxRequestBytes: number;
+  readonly maxRequestValues: number;
+  readonly bodies: BodiesInFlight;
   readonly streams: OpenStreams;
   /** Resolves at the end of this turn of the event loop, for all requests that wait for it together. */
   readonly turnEnds: () => Promise<void>;
@@ -28,25 +32,43 @@ export async function chatEndpoint(
   common: Record<string, string>,
   endpoint: ChatEndpoint,
 ): Promise<Response> {
-  const { ports } = endpoint;
   const refuse = (error: HttpError) => errorResponse(error, request, common);
-  const body = await readBody(request, endpoint.maxRequestBytes);
-  if (body.kind === "too_large") return refuse(body.error);
+  const body = await readBody(request, endpoint.maxRequestBytes, endpoint.bodies);
+  if (body.kind === "refused") return refuse(body.error);
   if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
   if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
+  try {
+    return await answered(request, requestId, common, endpoint, body);
+  } finally {
+    body.held.release();
+  }
+}
+
+/** The answer to a request whose body is in; comes when a stream begins. */
+async function answered(
+  request: Request,
+  requestId: string,
+  common: Record<string, string>,
+  endpoint: ChatEndpoint,
+  body: BodyText,
+): Promise<Response> {
+  const { ports } = endpoint;
+  const refuse = (error: HttpError) => errorResponse(error, request, common);
   // Requests that came in together go through the pipeline together; one that is alone does not wait.
   if (endpoint.streams.count > 0) await endpoint.turnEnds();
   if (!saysJson(request.headers)) {
     return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
   }
 
-  const parsed = parseChatRequest({
+  const input = {
     text: body.text,
     bytes: body.bytes,
+    maxValues: endpoint.maxRequestValues,
     headers: request.headers,
     requestId,
     receivedAtMs: ports.clock.now(),
-  });
+  };
+  const parsed = body.bytes > largeBodyBytes ? await parseLargeChatRequest(input) : parseChatRequest(input);
   if (parsed.kind === "refused") {
     const { status, detail, param } = parsed;
     return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });

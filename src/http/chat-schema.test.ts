@@ -8,6 +8,7 @@ function parseText(text: string, headers: Record<string, string> = {}) {
   return parseChatRequest({
     text,
     bytes: Buffer.byteLength(text),
+    maxValues: 100_000,
     headers: new Headers(headers),
     requestId: "req-1",
     receivedAtMs: 1_700_000_000_000,

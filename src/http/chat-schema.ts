@@ -10,7 +10,9 @@ import {
   messageRoles,
   metadataTaskFields,
 } from "#domain/chat.ts";
+import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { Alias, aliases, FailureClass, RoutingTask } from "#domain/routing.ts";
+import { atOnce, inTurns } from "#domain/turn.ts";
 import { type JsonShape, longIntegersQuoted, maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 /**
@@ -86,6 +88,8 @@ export interface ChatInput {
   readonly text: string;
   /** Its size as received, in bytes. */
   readonly bytes: number;
+  /** Most JSON values that it may hold. */
+  readonly maxValues: number;
   readonly headers: Headers;
   readonly requestId: string;
   readonly receivedAtMs: number;
@@ -93,17 +97,29 @@ export interface ChatInput {
 
 export type ParsedChat =
   | { readonly kind: "ok"; readonly request: ChatRequest }
-  | { readonly kind: "refused"; readonly status: 400 | 422; readonly detail: string; readonly param?: string };
+  | { readonly kind: "refused"; readonly status: 400 | 413 | 422; readonly detail: string; readonly param?: string };
 
 /**
  * A chat request from its body and headers. A body of an unsupported shape (not JSON, not an object, content other than
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
+  return atOnce(parsing(input));
+}
+
+/** The same for a large body, in turns of the event loop. */
+export function parseLargeChatRequest(input: ChatInput): Promise<ParsedChat> {
+  return inTurns(parsing(input));
+}
+
+function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   const shape = shapeOfJson(input.text, maxJsonDepth);
   if (shape.tooDeep) {
     return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
   }
+  yield;
+  if (hasMoreValuesThan(input.text, input.maxValues)) return refused(413, undefined, tooManyValues(input.maxValues));
+  yield;
   let body: unknown;
   try {
     body = JSON.parse(input.text);
@@ -112,6 +128,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
     return refused(400, undefined, "The body is not valid JSON.");
   }
   if (!isObject(body)) return refused(400, undefined, "The body must be a JSON object.");
+  yield;
 
   const messages = problemOfMessages(body["messages"]);
   if (messages?.status === 400) return messages;
@@ -121,8 +138,14 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
 
   const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
+  if (shape.longIntegers) yield;
 
   return { kind: "ok", request: chatRequest(body as Checked, input, shape, routing) }; // checked above, field by field
+}
+
+/** Why a body of too many values is refused. */
+export function tooManyValues(maxValues: number): string {
+  return `The body holds more than ${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES).`;
 }
 
 /** What the checks have established. */
@@ -157,7 +180,7 @@ function largerOf(a: Json | undefined, b: Json | undefined): number | null {
 
 type Problem = Extract<ParsedChat, { kind: "refused" }>;
 
-function refused(status: 400 | 422, param: string | undefined, detail: string): Problem {
+function refused(status: 400 | 413 | 422, param: string | undefined, detail: string): Problem {
   return { kind: "refused", status, detail, ...(param === undefined ? {} : { param }) };
 }
 

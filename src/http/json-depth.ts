@@ -1,3 +1,5 @@
+import { endOfString } from "#domain/json-values.ts";
+
 /** Deepest nesting of objects and arrays that a body may have. */
 export const maxJsonDepth = 64;
 
@@ -101,28 +103,19 @@ export function longIntegersQuoted(text: string): string {
   return out + text.slice(from);
 }
 
-const inNumber = new Set("0123456789+-.eE");
-
 function endOfNumber(text: string, start: number): number {
   let end = start + 1;
-  while (inNumber.has(text.charAt(end))) end++;
+  while (isInNumber(text.charCodeAt(end))) end++;
   return end;
+}
+
+/** A digit, sign, decimal point or exponent. */
+function isInNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65;
 }
 
 function endOfDigits(text: string, start: number): number {
   let end = start + 1;
   while (isDigit(text.charCodeAt(end))) end++;
   return end;
-}
-
-/** Index of the quote that closes the string opened at `open`; -1 when it is never closed. */
-function endOfString(text: string, open: number): number {
-  let quote = text.indexOf('"', open + 1);
-  while (quote > 0) {
-    let backslashes = 0;
-    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-    quote = text.indexOf('"', quote + 1);
-  }
-  return -1;
 }

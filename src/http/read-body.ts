@@ -1,12 +1,19 @@
+import { largeBodyBytes, largeWorkTurn } from "#domain/turn.ts";
+import type { BodiesInFlight, HeldBytes } from "./bodies-in-flight.ts";
 import type { HttpError } from "./errors.ts";
 
-export type ReadBody =
-  | { readonly kind: "ok"; readonly text: string; readonly bytes: number }
-  | { readonly kind: "not_utf8" }
-  | TooLarge
-  | Gone;
-export interface TooLarge {
-  readonly kind: "too_large";
+export type ReadBody = BodyText | { readonly kind: "not_utf8" } | Refused | Gone;
+export interface BodyText {
+  readonly kind: "ok";
+  readonly text: string;
+  /** Its size as received. */
+  readonly bytes: number;
+  /** To be released once nothing is left of the body. */
+  readonly held: HeldBytes;
+}
+/** It is larger than allowed, or there is no room for it now. */
+export interface Refused {
+  readonly kind: "refused";
   readonly error: HttpError;
 }
 /** The caller left, or its connection broke, before the body was whole. */
@@ -14,20 +21,35 @@ export interface Gone {
   readonly kind: "gone";
 }
 
-/** The body as text, and its size in bytes. Counts while reading where no length was declared, and stops at the limit. */
-export async function readBody(request: Request, maxBytes: number): Promise<ReadBody> {
-  const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > maxBytes) return tooLarge(maxBytes);
+/**
+ * The body as text, and its size in bytes. Room for it is taken before it is read, or, where no length was declared, while
+ * reading, which stops at the limit.
+ */
+export async function readBody(request: Request, maxBytes: number, inFlight: BodiesInFlight): Promise<ReadBody> {
+  const length = Number(request.headers.get("content-length") ?? 0);
+  // What is no length the runtime has refused; the accounts must hold whatever comes.
+  const declared = Number.isSafeInteger(length) ? length : 0;
+  if (declared > maxBytes) return tooLarge(maxBytes);
+  const held = inFlight.hold(declared);
+  if (held === undefined) return noRoom;
+  let read: ReadBody;
   try {
-    if (declared !== null) return decoded(await request.bytes());
-    return await readCounting(request, maxBytes);
+    if (declared > 0) {
+      const bytes = await request.bytes();
+      if (declared > largeBodyBytes) await largeWorkTurn();
+      read = decoded(bytes, held);
+    } else {
+      read = await readCounting(request, maxBytes, held);
+    }
   } catch {
-    return { kind: "gone" };
+    read = { kind: "gone" };
   }
+  if (read.kind !== "ok") held.release();
+  return read;
 }
 
-async function readCounting(request: Request, maxBytes: number): Promise<ReadBody> {
-  if (request.body === null) return { kind: "ok", text: "", bytes: 0 };
+async function readCounting(request: Request, maxBytes: number, held: HeldBytes): Promise<ReadBody> {
+  if (request.body === null) return { kind: "ok", text: "", bytes: 0, held };
   const reader = request.body.getReader();
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -35,29 +57,31 @@ async function readCounting(request: Request, maxBytes: number): Promise<ReadBod
     const step = await reader.read();
     if (step.done) break;
     bytes += step.value.byteLength;
-    if (bytes > maxBytes) {
+    const refusal = bytes > maxBytes ? tooLarge(maxBytes) : held.growTo(bytes) ? undefined : noRoom;
+    if (refusal !== undefined) {
       await reader.cancel();
-      return tooLarge(maxBytes);
+      return refusal;
     }
     parts.push(step.value);
   }
-  return decoded(Buffer.concat(parts));
+  if (bytes > largeBodyBytes) await largeWorkTurn();
+  return decoded(Buffer.concat(parts), held);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** JSON is UTF-8: bytes that are not would become replacement characters, and the upstream would read what nobody wrote. */
-function decoded(bytes: Uint8Array): ReadBody {
+function decoded(bytes: Uint8Array, held: HeldBytes): ReadBody {
   try {
-    return { kind: "ok", text: utf8.decode(bytes), bytes: bytes.byteLength };
+    return { kind: "ok", text: utf8.decode(bytes), bytes: bytes.byteLength, held };
   } catch {
     return { kind: "not_utf8" };
   }
 }
 
-function tooLarge(maxBytes: number): TooLarge {
+function tooLarge(maxBytes: number): Refused {
   return {
-    kind: "too_large",
+    kind: "refused",
     error: {
       status: 413,
       code: "request_too_large",
@@ -67,3 +91,13 @@ function tooLarge(maxBytes: number): TooLarge {
     },
   };
 }
+
+const noRoom: Refused = {
+  kind: "refused",
+  error: {
+    status: 503,
+    code: "overloaded",
+    detail: "The gateway holds as many bytes of request bodies as it may (MAX_BYTES_IN_FLIGHT). Try again shortly.",
+    headers: { "retry-after": "1", connection: "close" },
+  },
+};

@@ -10,7 +10,8 @@ const privacy = {
     findings: text.includes(marked) ? [{ rule: "openai_key", count: 1, messageIndex: -1 }] : [],
   }),
 };
-const parse = (body: unknown) => parseDecisionRequest(typeof body === "string" ? body : JSON.stringify(body), privacy);
+const parse = (body: unknown) =>
+  parseDecisionRequest(typeof body === "string" ? body : JSON.stringify(body), 1_000, privacy);
 const detailOf = (body: unknown) => {
   const parsed = parse(body);
   return parsed.kind === "invalid" ? parsed.detail : "accepted";
@@ -69,7 +70,7 @@ describe("the instruction", () => {
         throw new Error("out of order");
       },
     };
-    expect(parseDecisionRequest(JSON.stringify(taskWith({ sensitive: false })), broken)).toMatchObject({
+    expect(parseDecisionRequest(JSON.stringify(taskWith({ sensitive: false })), 1_000, broken)).toMatchObject({
       task: { sensitive: true },
     });
   });
@@ -154,7 +155,7 @@ describe("whatever text comes", () => {
     );
     fc.assert(
       fc.property(bodies, (text) => {
-        const parsed = parseDecisionRequest(text, privacy);
+        const parsed = parseDecisionRequest(text, 1_000, privacy);
         if (parsed.kind === "invalid") expect(parsed.detail).not.toBe("");
         else expect(DecisionRequest.parse({ task: parsed.task, runtime: parsed.runtime }).task).toEqual(parsed.task);
       }),

@@ -1,10 +1,13 @@
 import type { z } from "zod";
 import { isObject } from "#domain/chat.ts";
+import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { atOnce, inTurns } from "#domain/turn.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import { inputBoundOf } from "#pipeline/settle/hold.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
+import { tooManyValues } from "./chat-schema.ts";
 import { maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 export type ParsedDecisionRequest =
@@ -15,15 +18,49 @@ export type ParsedDecisionRequest =
       /** The size of a chat request with the instruction as its one message. */
       readonly size: RequestSize;
     }
-  | { readonly kind: "invalid"; readonly detail: string };
+  | { readonly kind: "invalid"; readonly status: 413 | 422; readonly detail: string };
 
 /**
  * The body of `POST /v1/route/decision`: `{task, runtime?}`. Unknown keys are ignored, `null` counts as absent. The
  * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high reasoning,
  * and a credential in it makes the task sensitive.
  */
-export function parseDecisionRequest(text: string, privacy: Pick<PrivacyEngine, "redactText">): ParsedDecisionRequest {
+export function parseDecisionRequest(
+  text: string,
+  maxValues: number,
+  privacy: Pick<PrivacyEngine, "redactText">,
+): ParsedDecisionRequest {
+  const parsed = atOnce(parsing(text, maxValues));
+  if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
+  try {
+    return privacy.redactText(parsed.task.instruction).findings.length === 0 ? parsed : asSensitive(parsed);
+  } catch {
+    // The error might quote the text. The gate fails closed.
+    return asSensitive(parsed);
+  }
+}
+
+/** The same for a large body, in turns of the event loop. */
+export async function parseLargeDecisionRequest(
+  text: string,
+  maxValues: number,
+  privacy: Pick<PrivacyEngine, "redactBodyAsync">,
+): Promise<ParsedDecisionRequest> {
+  const parsed = await inTurns(parsing(text, maxValues));
+  if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
+  try {
+    const body = { messages: [{ role: "user" as const, content: parsed.task.instruction }] };
+    return (await privacy.redactBodyAsync(body)).total === 0 ? parsed : asSensitive(parsed);
+  } catch {
+    return asSensitive(parsed);
+  }
+}
+
+function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
   if (shapeOfJson(text, maxJsonDepth).tooDeep) return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
+  yield;
+  if (hasMoreValuesThan(text, maxValues)) return invalid(tooManyValues(maxValues), 413);
+  yield;
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -31,25 +68,22 @@ export function parseDecisionRequest(text: string, privacy: Pick<PrivacyEngine, 
     // The parser's message quotes the body, so it stays here.
     return invalid("The body is not valid JSON.");
   }
+  yield;
   if (!isObject(body)) return invalid("The body must be a JSON object with `task` and, if there is one, `runtime`.");
   const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
   const parsed = DecisionRequest.safeParse(given);
   if (!parsed.success) return invalid(problemsIn(parsed.error, given));
+  yield;
 
   const { task, runtime } = parsed.data;
   const asked = asksForHighReasoning(task.instruction) ? { ...task, reasoning: "HIGH" as const } : task;
-  return { kind: "ok", task: guarded(asked, privacy), runtime, size: sizeOf(task.instruction) };
+  yield;
+  return { kind: "ok", task: asked, runtime, size: sizeOf(task.instruction) };
 }
 
-/** What holds a credential is sensitive, whatever it says of itself; and so is what could not be examined. */
-function guarded(task: RoutingTask, privacy: Pick<PrivacyEngine, "redactText">): RoutingTask {
-  if (task.sensitive) return task;
-  try {
-    return privacy.redactText(task.instruction).findings.length === 0 ? task : { ...task, sensitive: true };
-  } catch {
-    // The error might quote the text. The gate fails closed.
-    return { ...task, sensitive: true };
-  }
+/** What holds a credential is sensitive, whatever it says of itself; and so is what could not be scanned. */
+function asSensitive<P extends { readonly task: RoutingTask }>(parsed: P): P {
+  return { ...parsed, task: { ...parsed.task, sensitive: true } };
 }
 
 const bytesPerToken = 4;
@@ -116,6 +150,6 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
 }
 
-function invalid(detail: string): ParsedDecisionRequest {
-  return { kind: "invalid", detail };
+function invalid(detail: string, status: 413 | 422 = 422): ParsedDecisionRequest {
+  return { kind: "invalid", status, detail };
 }

@@ -1,9 +1,10 @@
 import { aliases, type RoutingDecision } from "#domain/routing.ts";
-import { eachTurn } from "#domain/turn.ts";
+import { eachTurn, largeBodyBytes } from "#domain/turn.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
 import { type AuthRules, authProblem } from "./auth.ts";
+import { BodiesInFlight } from "./bodies-in-flight.ts";
 import { chatEndpoint } from "./chat-endpoint.ts";
 import { saysJson } from "./content-type.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
@@ -13,7 +14,7 @@ import { openApiDocument } from "./openapi.ts";
 import { originCheck } from "./origin-check.ts";
 import { readBody } from "./read-body.ts";
 import { requestIdOf } from "./request-id.ts";
-import { parseDecisionRequest } from "./route-decision.ts";
+import { parseDecisionRequest, parseLargeDecisionRequest } from "./route-decision.ts";
 
 export interface ServerOptions {
   readonly host: string;
@@ -24,6 +25,10 @@ export interface ServerOptions {
   /** Marks every answer as coming from a simulated upstream. */
   readonly demo: boolean;
   readonly maxRequestBytes: number;
+  /** Most JSON values in one body. */
+  readonly maxRequestValues: number;
+  /** Bytes of request bodies held at once, over all requests. */
+  readonly maxBytesInFlight: number;
   /** Names beside the loopback ones under which a gateway on loopback may be called. */
   readonly allowedHosts: readonly string[];
   readonly auth: () => AuthRules;
@@ -76,6 +81,8 @@ export function startServer(options: ServerOptions): HttpServer {
   const endpoint = {
     ports,
     maxRequestBytes: options.maxRequestBytes,
+    maxRequestValues: options.maxRequestValues,
+    bodies: new BodiesInFlight(options.maxBytesInFlight),
     streams,
     turnEnds: () => new Promise<void>(goOn),
     waits: (request: Request) => server.timeout(request, 0),
@@ -85,47 +92,38 @@ export function startServer(options: ServerOptions): HttpServer {
   /** path → method → handler; the one table that 404 and 405 are read from too. */
   const table: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
     "/v1/chat/completions": {
-      POST: authorized((request, requestId, common) => {
-        const reason = options.overloaded(streams.count);
-        if (reason !== undefined) {
-          const detail = `The gateway is overloaded (${reason}). Try again shortly.`;
-          return errorResponse(
-            { status: 503, detail, code: "overloaded", headers: { "retry-after": "1" } },
-            request,
-            common,
-          );
-        }
-        return chatEndpoint(request, requestId, common, endpoint);
-      }),
+      POST: authorized(
+        unlessOverloaded((request, requestId, common) => chatEndpoint(request, requestId, common, endpoint)),
+      ),
     },
     "/v1/route/decision": {
-      POST: authorized(async (request, _, common) => {
-        const body = await readBody(request, options.maxRequestBytes);
-        if (body.kind === "too_large") return errorResponse(body.error, request, common);
-        if (body.kind === "not_utf8") {
-          return errorResponse(
-            { status: 422, detail: "The body is not valid JSON: it is not UTF-8." },
-            request,
-            common,
-          );
-        }
-        if (body.kind === "gone")
-          return errorResponse({ status: 422, detail: "The request body did not arrive whole." }, request, common);
-        if (!saysJson(request.headers)) {
-          const detail = "Content-Type must be application/json.";
-          return errorResponse({ status: 422, detail, code: "invalid_request" }, request, common);
-        }
-        const configuration = ports.config();
-        const parsed = parseDecisionRequest(body.text, configuration.privacy);
-        if (parsed.kind === "invalid") {
-          return errorResponse({ status: 422, detail: parsed.detail, code: "invalid_request" }, request, common);
-        }
-        const begunMs = ports.clock.monotonic();
-        const snapshot = takeSnapshot(configuration, ports.health.view(), parsed.size);
-        const decision = decide(parsed.task, parsed.runtime, snapshot);
-        options.dryRun(decision, ports.clock.monotonic() - begunMs);
-        return json(decision, common);
-      }),
+      POST: authorized(
+        unlessOverloaded(async (request, _, common) => {
+          const refuse = (error: HttpError) => errorResponse(error, request, common);
+          const invalid = (detail: string, status = 422) => refuse({ status, detail, code: "invalid_request" });
+          const body = await readBody(request, options.maxRequestBytes, endpoint.bodies);
+          if (body.kind === "refused") return refuse(body.error);
+          if (body.kind === "not_utf8") return invalid("The body is not valid JSON: it is not UTF-8.");
+          if (body.kind === "gone") return invalid("The request body did not arrive whole.");
+          try {
+            if (!saysJson(request.headers)) return invalid("Content-Type must be application/json.");
+            const configuration = ports.config();
+            const { privacy } = configuration;
+            const parsed =
+              body.bytes > largeBodyBytes
+                ? await parseLargeDecisionRequest(body.text, options.maxRequestValues, privacy)
+                : parseDecisionRequest(body.text, options.maxRequestValues, privacy);
+            if (parsed.kind === "invalid") return invalid(parsed.detail, parsed.status);
+            const begunMs = ports.clock.monotonic();
+            const snapshot = takeSnapshot(configuration, ports.health.view(), parsed.size);
+            const decision = decide(parsed.task, parsed.runtime, snapshot);
+            options.dryRun(decision, ports.clock.monotonic() - begunMs);
+            return json(decision, common);
+          } finally {
+            body.held.release();
+          }
+        }),
+      ),
     },
     "/v1/models": {
       GET: authorized((_request, _, common) =>
@@ -171,6 +169,17 @@ export function startServer(options: ServerOptions): HttpServer {
       },
     },
   };
+
+  /** Turned away before anything of the body is read. */
+  function unlessOverloaded(handler: Handler): Handler {
+    return (request, requestId, common) => {
+      const reason = options.overloaded(streams.count);
+      if (reason === undefined) return handler(request, requestId, common);
+      const detail = `The gateway is overloaded (${reason}). Try again shortly.`;
+      const headers = { "retry-after": "1" };
+      return errorResponse({ status: 503, detail, code: "overloaded", headers }, request, common);
+    };
+  }
 
   function authorized(handler: Handler): Handler {
     return (request, requestId, common) => {

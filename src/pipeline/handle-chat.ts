@@ -1,5 +1,6 @@
 import type { Aborter } from "#domain/abort.ts";
 import type { ChatRequest } from "#domain/chat.ts";
+import { largeBodyBytes } from "#domain/turn.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { RedactedBody } from "#privacy/redaction.ts";
 import { answerStreamed, answerWhole } from "./answer.ts";
@@ -74,15 +75,13 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   return request.stream ? answerStreamed(journey, route, head, ports) : answerWhole(journey, route, head, ports);
 }
 
-const largeBytes = 1_000_000;
-
 /** Takes every credential out of what the upstream would read; undefined when that failed, and then nothing may be sent. */
 function examine(
   { body, bodyBytes }: ChatRequest,
   { privacy }: Configuration,
 ): RedactedBody | undefined | Promise<RedactedBody | undefined> {
   // Large bodies are examined in slices, so that other requests are not held up.
-  if (bodyBytes > largeBytes) return privacy.redactBodyAsync(body).catch(() => undefined);
+  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(() => undefined);
   try {
     return privacy.redactBody(body);
   } catch {

@@ -21,6 +21,10 @@ export interface Settings {
   readonly authMinTokenLength: number;
   readonly authKeysFile?: string;
   readonly maxRequestBytes: number;
+  /** Most JSON values in one request body. */
+  readonly maxRequestValues: number;
+  /** Bytes of request bodies held at once, over all requests. */
+  readonly maxBytesInFlight: number;
   readonly workers: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -153,6 +157,18 @@ export const settingsTable = {
     fallback: "16777216",
     about: "Larger request bodies get 413.",
   },
+  MAX_REQUEST_VALUES: {
+    schema: whole(1_000, 100_000_000),
+    fallback: "100000",
+    about:
+      "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has some 40,000. A value of two characters takes a hundred bytes of memory.",
+  },
+  MAX_BYTES_IN_FLIGHT: {
+    schema: whole(1_048_576, 68_719_476_736),
+    fallback: "268435456",
+    about:
+      "Bytes of request bodies that are held at once over all requests, from their first byte until their answer begins; what goes beyond gets 503 with `Retry-After`. Bodies above 1 MB together take at most a quarter. A body takes up to five times its size in memory.",
+  },
   WORKERS: { schema: whole(1, 256), fallback: "1", about: "Processes that share the port (Linux only)." },
   LOG_LEVEL: { schema: z.enum(logLevels), fallback: "info", about: `One of ${logLevels.join(", ")}.` },
   LOG_FORMAT: {
@@ -224,6 +240,8 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     databaseUrl: read("DATABASE_URL"),
     authMinTokenLength: read("AUTH_MIN_TOKEN_LENGTH"),
     maxRequestBytes: read("MAX_REQUEST_BYTES"),
+    maxRequestValues: read("MAX_REQUEST_VALUES"),
+    maxBytesInFlight: read("MAX_BYTES_IN_FLIGHT"),
     workers: read("WORKERS"),
     logLevel: read("LOG_LEVEL"),
     logFormat: read("LOG_FORMAT"),
