@@ -26,7 +26,7 @@ class RawCaller {
   }
 
   get statuses(): number[] {
-    return [...this.text.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status));
+    return [...this.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
   }
 }
 
@@ -73,4 +73,83 @@ describe("an idle connection is closed", () => {
     gate.resolve();
     await eventually(() => caller.text.includes("[DONE]"));
   });
+});
+
+describe("requests sent without waiting for the answers before them", () => {
+  const pairs: [what: string, first: string, second: string][] = [
+    ["two GETs", get("/livez"), get("/v1/models")],
+    ["two POSTs", dryRun, dryRun],
+    ["a GET and a POST", get("/healthz"), dryRun],
+    ["a POST and a GET", dryRun, get("/livez")],
+    ["a refused and an accepted POST", chat({ n: 0 }), dryRun],
+    ["a POST that nothing takes and a chat request", post("/v1/nothing", {}), chat()],
+  ];
+  for (const [what, first, second] of pairs) {
+    test(`${what} are answered in order, in one segment or split anywhere`, async () => {
+      await using gateway = await start();
+      const alone = async (request: string) => {
+        const caller = new RawCaller(gateway).send(request);
+        await eventually(() => caller.statuses.length === 1);
+        caller.socket.destroy();
+        return caller.statuses;
+      };
+      const wanted = [...(await alone(first)), ...(await alone(second))];
+      const both = first + second;
+      const cuts = Array.from({ length: Math.ceil(both.length / 5) }, (_, at) => at * 5);
+      const answered = cuts.map(async (cut) => {
+        const caller = new RawCaller(gateway).send(both.slice(0, cut));
+        // The second part is another segment: the first has been read by the time this has been answered.
+        await alone(get("/livez"));
+        caller.send(both.slice(cut));
+        await eventually(() => caller.statuses.length === 2 || caller.closed);
+        caller.socket.destroy();
+        return caller.statuses;
+      });
+      expect(await Promise.all(answered)).toEqual(cuts.map(() => wanted));
+    });
+  }
+
+  for (const stream of [false, true]) {
+    test(`behind a ${stream ? "streamed" : "whole"} chat answer they end it; nothing of it is mixed up, and the call is settled`, async () => {
+      await using gateway = await start();
+      const caller = new RawCaller(gateway).send(chat({ stream }) + chat({ stream }));
+      await eventually(() => caller.closed);
+      // The runtime closes the connection; of a second request it tells us nothing.
+      expect(caller.text).toBe("");
+      await eventually(() => gateway.gateway.http.streams.count === 0 && gateway.upstream.unfinished() === 0);
+      expect(gateway.upstream.received()).toBeLessThanOrEqual(1);
+      const { held } = await gateway.books();
+      expect(held).toBe(0);
+    });
+  }
+
+  test("the next request may follow as soon as the answer has come", async () => {
+    await using gateway = await start();
+    const caller = new RawCaller(gateway);
+    for (let count = 1; count <= 3; count++) {
+      caller.send(chat({ stream: true }));
+      await eventually(() => caller.text.split("[DONE]").length > count);
+    }
+    expect(caller.statuses).toEqual([200, 200, 200]);
+  });
+});
+
+describe("`Connection: close` of a caller is honoured", () => {
+  const rows: [what: string, request: string, end: string][] = [
+    ["by a whole answer", chat({}, "Connection: close\r\n"), "}"],
+    ["by a stream", chat({ stream: true }, "Connection: close\r\n"), "[DONE]"],
+    ["by a refusal", chat({ n: 0 }, "Connection: close\r\n"), "}"],
+    ["by a GET", get("/livez", "Connection: close\r\n"), "}"],
+  ];
+  for (const [what, request, end] of rows) {
+    test(what, async () => {
+      await using gateway = await start();
+      const begun = performance.now();
+      const caller = new RawCaller(gateway).send(request);
+      await eventually(() => caller.closed);
+      expect(caller.text).toContain(end);
+      // Not by the idle limit.
+      expect(performance.now() - begun).toBeLessThan(5_000);
+    });
+  }
 });

@@ -880,7 +880,7 @@ async function unreadStream(gateway: TestGateway) {
     messages: [{ role: "user", content: "x" }],
   });
   socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-token-of-a-test\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token-of-a-test\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   return socket;
 }
