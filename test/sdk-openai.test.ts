@@ -178,3 +178,53 @@ describe("errors", () => {
     expect(completion.choices).toHaveLength(1);
   });
 });
+
+describe("how often the SDK asks", () => {
+  /** An SDK with its usual two repeats, and the number of calls that it makes. */
+  async function callsOf(
+    ask: (client: OpenAI) => Promise<unknown>,
+    options: { apiKey?: string; baseURL?: string } = {},
+  ) {
+    let calls = 0;
+    const client = new OpenAI({
+      baseURL: `${gateway.url}/v1`,
+      apiKey: token,
+      ...options,
+      maxRetries: 2,
+      fetch: (input, init) => {
+        calls += 1;
+        return fetch(input, init);
+      },
+    });
+    const outcome = await ask(client).then(
+      () => "answered",
+      (error) => error.status,
+    );
+    return [outcome, calls];
+  }
+  const usual = (client: OpenAI) => client.chat.completions.create(hello);
+
+  test("once, where asking again cannot help", async () => {
+    const wrong = (body: object) => (client: OpenAI) => client.chat.completions.create({ ...hello, ...body });
+    expect(await callsOf(wrong({ n: 0 }))).toEqual([422, 1]);
+    expect(await callsOf(wrong({ model: "smart-router-free" }))).toEqual([403, 1]);
+    expect(await callsOf(usual, { apiKey: "short" })).toEqual([401, 1]);
+    expect(await callsOf(usual, { baseURL: gateway.url })).toEqual([404, 1]);
+    gateway.upstream.next(fails(400));
+    expect(await callsOf(usual)).toEqual([500, 1]);
+  });
+
+  test("once, where it would have to wait longer than it does", async () => {
+    await using limited = await start();
+    const later = fails(429, "slow down", { "retry-after": "300" });
+    limited.upstream.next(later, later, later);
+    expect(await callsOf(usual, { baseURL: `${limited.url}/v1` })).toEqual([500, 1]);
+    expect(limited.upstream.received()).toBe(3);
+  });
+
+  test("again after the time it was told, where that can help", async () => {
+    await using failing = await start();
+    failing.upstream.next(fails(503), fails(503), fails(503));
+    expect(await callsOf(usual, { baseURL: `${failing.url}/v1` })).toEqual(["answered", 2]);
+  });
+});

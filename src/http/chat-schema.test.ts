@@ -308,6 +308,17 @@ describe("what headers and metadata say to the gateway", () => {
     });
   });
 
+  test("the session that an agent names as X-Session-Id counts where none is named for the gateway", () => {
+    const session = (headers: Record<string, string>, body: object = plain) =>
+      accepted(body, headers).routing.sessionId;
+    expect(session({ "X-Session-Id": "ses_1" })).toBe("ses_1");
+    expect(session({ "X-Session-Id": "ses_1", "X-Smart-Gateway-Session": "own" })).toBe("own");
+    expect(session({ "X-Session-Id": "ses_1" }, { ...plain, metadata: { session_id: "m-s" } })).toBe("m-s");
+    // It was not meant for the gateway, so one that is no usable id is no reason to refuse.
+    expect(session({ "X-Session-Id": "x".repeat(257) })).toBeUndefined();
+    expect(session({ "X-Session-Id": "" })).toBeUndefined();
+  });
+
   test("false is false", () => {
     expect(accepted(plain, { "X-Pro": "false", "X-Scout": "False" }).routing).toMatchObject({
       forcePro: false,

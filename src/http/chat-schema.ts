@@ -341,7 +341,7 @@ function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Headers): Ga
     return wrong("X-Same-Error-Count", "must be a whole number from 0");
   }
 
-  const sessionId = ids.session ?? metadata.session_id;
+  const sessionId = ids.session ?? metadata.session_id ?? agentSession(headers);
   const goalId = ids.ownGoal ?? ids.goal ?? metadata.goal_id;
   const taskId = ids.task ?? metadata.task_id;
   // Field by field: spreading nothing for each absent one costs more than all of the checks.
@@ -382,6 +382,15 @@ function flagHeader(headers: Headers, name: string): boolean | Problem {
   const value = headerValue(headers, name)?.toLowerCase();
   if (value === undefined || value === "false") return false;
   return value === "true" ? true : wrong(name, "must be true or false");
+}
+
+/**
+ * The session that an agent names without knowing of this gateway: opencode and kilo send `X-Session-Id`. One that is no
+ * usable id is left alone, since it was not meant for us.
+ */
+function agentSession(headers: Headers): string | undefined {
+  const value = headerValue(headers, "X-Session-Id");
+  return value !== undefined && idPattern.test(value) ? value : undefined;
 }
 
 interface Ids {

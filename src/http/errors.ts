@@ -34,10 +34,10 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
         },
       }
     : { detail: error.detail };
-  return new Response(JSON.stringify(body), {
-    status: error.status,
-    headers: { ...headers, ...error.headers, "content-type": "application/json" },
-  });
+  const all: Record<string, string> = { ...headers, ...error.headers, "content-type": "application/json" };
+  // What is wrong with the request itself stays wrong; SDKs try some of these again unless told not to.
+  if (error.status < 500 && !("retry-after" in all)) all["x-should-retry"] = "false";
+  return new Response(JSON.stringify(body), { status: error.status, headers: all });
 }
 
 /** SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. */

@@ -146,7 +146,11 @@ const chatCompletions = {
     "of them `data: [DONE]`. A header beats the `metadata` key that says the same.",
   security: bearer,
   parameters: [
-    parameter("X-Smart-Gateway-Session", "A stable session id. Session and goal together name a budget.", idSchema),
+    parameter(
+      "X-Smart-Gateway-Session",
+      "A stable session id; without it, `X-Session-Id` counts, which some agents send. Session and goal together name a budget.",
+      idSchema,
+    ),
     parameter("X-Smart-Gateway-Goal", "The goal inside the session.", idSchema),
     parameter("X-Goal-Id", "The goal of this request; beats X-Smart-Gateway-Goal.", idSchema),
     parameter("X-Task-Id", "The task; its attempts and errors are remembered between requests.", idSchema),

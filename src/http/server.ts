@@ -278,12 +278,10 @@ function nowhere(request: Request, table: Readonly<Record<string, Readonly<Recor
   // Without a `Host` (HTTP/1.0) there is only a path.
   const path = URL.parse(request.url, "http://gateway")?.pathname ?? "";
   const methods = Object.hasOwn(table, path) ? table[path] : undefined;
-  if (methods === undefined) {
-    return {
-      status: 404,
-      detail: "There is nothing at this path. GET /openapi.json lists what there is.",
-      code: "not_found",
-    };
+  if (methods === undefined) return { status: 404, detail: absent(path, table), code: "not_found" };
+  if (Object.hasOwn(methods, request.method)) {
+    // The router compares what was sent; a path that only means the same is not served, or rules of a proxy could be evaded.
+    return { status: 404, detail: `Write the path as ${path}, without . or .. segments.`, code: "not_found" };
   }
   const allow = Object.keys(methods)
     .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
@@ -295,3 +293,25 @@ function nowhere(request: Request, table: Readonly<Record<string, Readonly<Recor
     headers: { allow },
   };
 }
+
+/** What to use instead, for the paths that clients with other settings ask for. */
+function absent(path: string, table: Readonly<Record<string, unknown>>): string {
+  const plain = path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+  const hint = hints[plain];
+  if (hint !== undefined) return hint;
+  // A base URL that lacks its /v1, has it twice, or a slash too many.
+  const rest = plain.replace(/^(?:\/v1(?=\/))+/, "");
+  const meant = [`/v1${rest}`, rest].find((candidate) => Object.hasOwn(table, candidate));
+  return meant === undefined
+    ? "There is nothing at this path. GET /openapi.json lists what there is."
+    : `There is nothing at this path; use ${meant}. The base URL of a client ends in /v1, without a slash behind it.`;
+}
+
+const chatInstead =
+  "Use POST /v1/chat/completions: set the client to an OpenAI-compatible provider with the Chat Completions API";
+const hints: Readonly<Record<string, string>> = {
+  "/v1/responses": `The Responses API is not served. ${chatInstead}.`,
+  "/v1/messages": `The Anthropic Messages API is not served. ${chatInstead}.`,
+  "/v1/completions": `Legacy text completions are not served. ${chatInstead}.`,
+  "/v1/embeddings": "Embeddings are not served; this gateway routes chat completions only (POST /v1/chat/completions).",
+};

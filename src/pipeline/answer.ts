@@ -16,13 +16,14 @@ import {
 } from "#pipeline/execute/attempt.ts";
 import { fairPermit } from "#pipeline/execute/evidence.ts";
 import { type Execution, execute, type Order, safe } from "#pipeline/execute/execute.ts";
+import { type InBandError, inBandErrorOf } from "#pipeline/execute/failure-answer.ts";
 import { finishAnswer, isEmptyAnswer } from "#pipeline/execute/finish-answer.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { priceLimitOf } from "#pipeline/execute/price-limit.ts";
 import { type Identity, type ReasoningMode, StreamShaper, type TextRestorer } from "#pipeline/execute/shape-stream.ts";
 import type { Story } from "#pipeline/settle/story.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import { type Route, retryAfterOf } from "./decide-by-the-books.ts";
+import { type Route, retryAfterFailure, retryAfterOf } from "./decide-by-the-books.ts";
 import type { Journey } from "./handle-chat.ts";
 import { mayShed } from "./may-shed.ts";
 import type { Configuration, Ports } from "./ports.ts";
@@ -69,7 +70,7 @@ export async function answerStreamed(journey: Journey, route: Route, head: Head,
 
 /** A stream that was begun towards the caller before the upstream had said anything. */
 class LateStream implements CallerStream {
-  readonly #begun: Promise<CallerStream | UpstreamFailure>;
+  readonly #begun: Promise<CallerStream | InBandError>;
   readonly #caller: Aborter;
   /** The upstream id of the model that was to answer. */
   readonly #model: string;
@@ -89,8 +90,8 @@ class LateStream implements CallerStream {
         return streamOf(execution, journey, head, ports);
       }
       const refusal = refused(execution, journey, route, head, ports);
-      if (execution.kind === "failed") return execution.failure;
-      return { kind: "upstream_error", status: refusal.status, message: refusal.detail, dispatched: false };
+      if (execution.kind === "failed") return inBandErrorOf(execution.failure);
+      return { code: refusal.status, message: refusal.detail, metadata: { error_type: refusal.code } };
     });
   }
 
@@ -106,7 +107,7 @@ class LateStream implements CallerStream {
       this.#stream = begun;
       return begun.next();
     }
-    return this.breakOff(begun);
+    return this.#fail(begun);
   }
 
   cancel(): void {
@@ -116,7 +117,10 @@ class LateStream implements CallerStream {
   }
 
   breakOff(failure: UpstreamFailure): string {
-    if (this.#stream !== undefined) return this.#stream.breakOff(failure);
+    return this.#stream === undefined ? this.#fail(inBandErrorOf(failure)) : this.#stream.breakOff(failure);
+  }
+
+  #fail(error: InBandError): string {
     if (this.#failed) return "";
     this.#failed = true;
     const shaper = new StreamShaper({
@@ -127,7 +131,7 @@ class LateStream implements CallerStream {
       maxHeldCharacters: 0,
     });
     this.cancel();
-    return shaper.shape({ kind: "broken", failure, report: {} });
+    return shaper.fail(error);
   }
 }
 
@@ -317,7 +321,9 @@ function refused(execution: Execution, journey: Journey, route: Route, head: Hea
       story.end("caller_gone", 499);
       return callerGone(head);
     case "failed": {
-      const refusal = failedUpstream({ ...head, answeredBy: execution.model }, execution.failure);
+      const { failure, model } = execution;
+      const retryAfterS = retryAfterFailure(route, failure, ports.health.view(), ports.clock.now());
+      const refusal = failedUpstream({ ...head, answeredBy: model }, failure, retryAfterS);
       story.end("failed", refusal.status);
       return refusal;
     }

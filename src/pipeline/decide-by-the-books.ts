@@ -2,6 +2,7 @@ import type { RoutingDecision } from "#domain/routing.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { Journey } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
@@ -72,4 +73,32 @@ export function retryAfterOf(health: Snapshot["health"], nowMs: number): number 
     if (!model.routable && model.retryAtMs !== undefined) earliest = Math.min(earliest, model.retryAtMs);
   }
   return Math.max(1, Math.ceil((earliest - nowMs) / 1_000));
+}
+
+/**
+ * Seconds after which a request that every attempt has failed may be asked again: when the first of its models is due, if
+ * none of them can serve now; else what the upstream asked for, or the usual pause of a rate limit. At least one, at most
+ * `health.limited_max_ms`.
+ */
+export function retryAfterFailure(
+  { decision, snapshot }: Route,
+  failure: UpstreamFailure,
+  health: Snapshot["health"],
+  nowMs: number,
+): number {
+  const { registry, policy } = snapshot;
+  const { senior_fallback_chain: chain, limited_default_ms, limited_max_ms } = policy.health;
+  let dueMs = Number.POSITIVE_INFINITY;
+  for (const key of [decision.model ?? "", ...chain]) {
+    const model = registry.models.get(key);
+    if (model === undefined || !model.enabled || (key !== decision.model && model.free)) continue;
+    if (decision.hard_rule && model.role !== "senior" && model.role !== "emergency") continue;
+    const { routable, retryAtMs } = health[key] ?? { routable: true };
+    if (routable) dueMs = nowMs;
+    else if (retryAtMs !== undefined) dueMs = Math.min(dueMs, retryAtMs);
+  }
+  const pauseMs = Number.isFinite(dueMs) ? dueMs - nowMs : 0;
+  const usualMs = failure.kind === "rate_limited" ? limited_default_ms : 0;
+  const waitMs = pauseMs > 0 ? pauseMs : (failure.retryAfterMs ?? usualMs);
+  return Math.max(1, Math.ceil(Math.min(waitMs, limited_max_ms) / 1_000));
 }

@@ -1,7 +1,7 @@
 import { formatUsd } from "#domain/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import type { ReserveReply } from "#ledger/ledger.ts";
-import { detailOf, statusOf } from "#pipeline/execute/failure-answer.ts";
+import { codeOf, detailOf, statusOf } from "#pipeline/execute/failure-answer.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { Head, Refusal } from "./reply.ts";
 import type { Wait } from "./wait-for-room.ts";
@@ -90,20 +90,16 @@ const waitingDoesNotMend: ReadonlySet<UpstreamFailure["kind"]> = new Set([
 ]);
 
 /** All that could be tried was tried, or nothing more made sense. */
-export function failedUpstream(head: Head, failure: UpstreamFailure): Refusal {
-  const mended = !waitingDoesNotMend.has(failure.kind);
+export function failedUpstream(head: Head, failure: UpstreamFailure, retryAfterS: number): Refusal {
   const status = statusOf(failure);
-  return {
-    kind: "refusal",
-    status,
-    code: `upstream_${failure.kind}`,
-    detail: detailOf(failure),
-    // We have retried already; an SDK that repeats what cannot work only costs time.
-    shouldRetry: mended,
-    head,
-    ...(mended && failure.retryAfterMs !== undefined ? { retryAfterS: Math.ceil(failure.retryAfterMs / 1_000) } : {}),
-  };
+  const common = { kind: "refusal", status, code: codeOf(failure), detail: detailOf(failure), head } as const;
+  return waitingDoesNotMend.has(failure.kind)
+    ? { ...common, shouldRetry: false }
+    : { ...common, retryAfterS, shouldRetry: retryAfterS < sdkPatienceS };
 }
+
+/** SDKs that are told to wait this long or longer use a short wait of their own instead; so they must not repeat at all. */
+const sdkPatienceS = 60;
 
 /** Nobody is left to read it; the status is for the record. */
 export function callerGone(head: Head | undefined): Refusal {

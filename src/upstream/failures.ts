@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { ConnectionError, codeOf } from "./http1/connection-error.ts";
 import { HttpSyntaxError } from "./http1/response-head.ts";
-import type { UpstreamFailure } from "./upstream.ts";
+import { bareStatusMessage, type UpstreamFailure } from "./upstream.ts";
 
 const maxMessageLength = 300;
 
@@ -27,7 +27,7 @@ export function statusFailure(status: number, message: string, retryAfterMs?: nu
   return {
     kind: kindOf(status),
     status,
-    message: cleanMessage(message) || `the upstream answered ${status}`,
+    message: cleanMessage(message) || bareStatusMessage(status),
     dispatched: true,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };

@@ -33,7 +33,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   #idleFrom: number;
   #dataFrom: number;
   #pausedAt: number | undefined;
-  /** Characters that have come since the last event that counted. */
+  /** Characters, other than comments, that have come since the last event that counted. */
   #withoutData = 0;
 
   constructor(body: TextReader, attempt: Attempt, options: { maxEventBytes: number; now: () => number }) {
@@ -171,11 +171,15 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
       this.#withoutData = 0;
       return this.#batch;
     }
-    // One event may be as large as the bound and have comments before it; more than that is no event.
+    if (this.#sse.comments > comments) {
+      this.#batch.push({ kind: "alive" });
+      return this.#batch;
+    }
+    // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
     this.#withoutData += read.value.length;
     if (this.#withoutData > 2 * this.#maxHeld) {
       this.#break({ kind: "garbage", message: "the upstream sends much, but no data", dispatched: true });
-    } else if (this.#sse.comments > comments) this.#batch.push({ kind: "alive" });
+    }
     return this.#batch;
   }
 

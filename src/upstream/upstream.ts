@@ -120,3 +120,8 @@ export interface UpstreamFailure {
   /** A reused keep-alive socket failed before any answer byte: one free repeat on a fresh connection. */
   readonly staleSocket?: boolean;
 }
+
+/** What is said of an answer that says nothing but its status. */
+export function bareStatusMessage(status: number | undefined): string {
+  return `the upstream answered ${status}`;
+}

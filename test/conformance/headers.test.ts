@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { fails } from "#simulator/behaviours.ts";
 import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
 
@@ -143,4 +144,62 @@ test("the aliases are listed in the usual shape", async () => {
   ]);
   for (const entry of list.data)
     expect(entry).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
+});
+
+describe("a path that is not there", () => {
+  const post = (path: string) => call(`${gateway.url}${path}`, { method: "POST", headers: authorization, body: "{}" });
+
+  test("says what to use instead, where that is known", async () => {
+    for (const path of ["/v1/responses", "/v1/messages", "/v1/completions"]) {
+      const response = await post(path);
+      expect(response.status).toBe(404);
+      expect((await response.json()).detail).toContain("is not served. Use POST /v1/chat/completions".slice(8));
+    }
+    for (const path of [
+      "/chat/completions",
+      "/v1/v1/chat/completions",
+      "/v1/chat/completions/",
+      "//v1//chat/completions",
+    ]) {
+      const response = await post(path);
+      expect(response.status).toBe(404);
+      expect((await response.json()).detail).toContain("use /v1/chat/completions.");
+    }
+    expect((await (await post("/nowhere")).json()).detail).toContain("GET /openapi.json");
+  });
+
+  test("is also one that only means the same: it is not served, and says how to write it", async () => {
+    const sent = (path: string) =>
+      new Promise<string>((resolve) => {
+        const { hostname, port } = new URL(gateway.url);
+        const socket = connect(Number(port), hostname);
+        let text = "";
+        socket.on("data", (bytes) => {
+          text += bytes.toString();
+        });
+        socket.on("close", () => resolve(text));
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: ${authorization.authorization}\r\nContent-Length: 2\r\n\r\n{}`,
+        );
+      });
+    for (const path of ["/v1/./chat/completions", "/v1/x/../chat/completions"]) {
+      const text = await sent(path);
+      expect(text).toStartWith("HTTP/1.1 404 ");
+      expect(text).toContain("Write the path as /v1/chat/completions, without . or .. segments.");
+    }
+    expect((await call(`${gateway.url}/v1/chat/completions`)).status).toBe(405);
+  });
+});
+
+test("what is wrong with the request itself stays wrong: SDKs are told not to try again", async () => {
+  const refused = [
+    await gateway.chat({ n: 0 }),
+    await gateway.chat({}, { authorization: "" }),
+    await gateway.chat({}, {}, { body: "{" }),
+    await gateway.chat({ model: "smart-router-free" }),
+    await gateway.get("/nowhere"),
+    await gateway.get("/v1/chat/completions", authorization),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([422, 401, 400, 403, 404, 405]);
+  for (const { headers } of refused) expect(headers.get("x-should-retry")).toBe("false");
 });

@@ -260,6 +260,62 @@ describe("Retry-After", () => {
       expect((await gateway.chat()).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
     });
 
+  test("is told to the caller, once every model has asked for a pause: the shortest of them", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(later("40"), later("20"), later("50"));
+    const response = await gateway.chat();
+    expect(response.status).toBe(500);
+    const told = Number(response.headers.get("retry-after"));
+    expect(told).toBeGreaterThan(15);
+    expect(told).toBeLessThanOrEqual(20);
+    expect(response.headers.get("x-should-retry")).toBeNull();
+    expect(gateway.upstream.received()).toBe(3);
+    // Who comes back before that is told the same, and the upstream is left alone.
+    const again = await gateway.chat();
+    expect(Number(again.headers.get("retry-after"))).toBeLessThanOrEqual(20);
+    expect(gateway.upstream.received()).toBe(3);
+  });
+
+  test("that SDKs would not wait for says so; beyond the longest pause it is cut", async () => {
+    for (const [asked, told] of [
+      ["300", 300],
+      ["86400", 900],
+    ] as const) {
+      await using gateway = await start();
+      gateway.upstream.next(later(asked), later(asked), later(asked));
+      const response = await gateway.chat();
+      expect(response.status).toBe(500);
+      const seconds = Number(response.headers.get("retry-after"));
+      expect(seconds).toBeGreaterThan(told - 5);
+      expect(seconds).toBeLessThanOrEqual(told);
+      expect(response.headers.get("x-should-retry")).toBe("false");
+    }
+  });
+
+  test("that no upstream has named is the usual pause of a rate limit", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(429), fails(429), fails(429));
+    const response = await gateway.chat();
+    expect(response.status).toBe(500);
+    expect(Number(response.headers.get("retry-after"))).toBe(30);
+  });
+
+  test("comes with each failure that may pass, and with none that will not", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(503), fails(503), fails(503));
+    const passing = await gateway.chat();
+    expect(passing.status).toBe(500);
+    expect(Number(passing.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    expect(passing.headers.get("x-should-retry")).toBeNull();
+    for (const status of [400, 401, 402, 422]) {
+      gateway.upstream.next(fails(status));
+      const lasting = await gateway.chat();
+      expect(lasting.status).toBe(500);
+      expect(lasting.headers.get("retry-after")).toBeNull();
+      expect(lasting.headers.get("x-should-retry")).toBe("false");
+    }
+  });
+
   for (const value of ["soon", "-5", "NaN", "1e9999", ""])
     test(`nonsense (${JSON.stringify(value)}) counts as none`, async () => {
       await using gateway = await start();
@@ -322,5 +378,65 @@ describe("money", () => {
     gateway.upstream.next(says({ text: "ok" }));
     await (await gateway.chat({ messages: [{ role: "user", content: '{"usage":{"cost":0}}' }] })).text();
     expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+  });
+});
+
+describe("the words of a failure", () => {
+  const openai = { "x-smart-gateway-errors": "openai" };
+  const rows: [what: string, upstream: Behaviour, code: string, detail: string][] = [
+    [
+      "a status with words",
+      fails(503, "Provider is down."),
+      "upstream_error",
+      "The upstream failed with status 503: Provider is down.",
+    ],
+    ["a status alone", replies(503, ""), "upstream_error", "The upstream failed with status 503."],
+    ["a rate limit", replies(429, ""), "upstream_rate_limited", "The upstream is rate limiting (status 429)."],
+    [
+      "a refusal",
+      fails(400, "bad tool"),
+      "upstream_rejected",
+      "The upstream refused the request with status 400: bad tool.",
+    ],
+    [
+      "an answer that is not JSON",
+      replies(200, "{", { headers: { "content-type": "text/plain" } }),
+      "upstream_garbage",
+      "The upstream's answer is not JSON (text/plain).",
+    ],
+    [
+      "a connection that breaks",
+      hangsUp("fin"),
+      "upstream_cut_off",
+      "The upstream closed the connection before an answer came (CLOSED).",
+    ],
+  ];
+  for (const [what, upstream, code, detail] of rows) {
+    test(`say it once, under a code that says it once: ${what}`, async () => {
+      await using gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+      gateway.upstream.next(upstream);
+      const body = await (await gateway.chat({}, openai)).json();
+      expect(body.error.code).toBe(code);
+      expect(body.detail).toBe(detail);
+    });
+  }
+
+  test("after the stream was begun without an answer are those of the refusal itself", async () => {
+    await using gateway = await start({ policy: { stream: { keepalive_ms: 1 }, upstream: { max_attempts: 1 } } });
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.next(async (exchange) => {
+      await gate.promise;
+      await fails(503, "down")(exchange);
+    });
+    const response = await gateway.chat({ stream: true });
+    expect(response.status).toBe(200);
+    gate.resolve();
+    const { chunks, done } = await readStream(response);
+    expect(chunks.at(-1).error).toEqual({
+      code: 503,
+      message: "The upstream failed with status 503: down.",
+      metadata: { error_type: "upstream_error" },
+    });
+    expect(done).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
+import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
 
 /** What the caller is told of an upstream failure: a status before the first byte, an error chunk after it. */
 
@@ -21,16 +21,23 @@ export function statusOf(failure: UpstreamFailure): (typeof statuses)[FailureKin
   return statuses[failure.kind];
 }
 
+/** What programs know a failure by: `error.code` before the first byte, `error_type` (without `upstream_`) after it. */
+export function codeOf({ kind }: UpstreamFailure): string {
+  return kind === "upstream_error" ? kind : `upstream_${kind}`;
+}
+
 /** One sentence for `detail`: what failed, and the upstream's own words, redacted already, where it had any. */
 export function detailOf(failure: UpstreamFailure): string {
-  const words = failure.message === "" ? "" : `: ${failure.message}`;
+  const message = failure.message.replace(/[.\s]+$/, "");
+  // Without words of its own an answer is described by its status, which is told anyway.
+  const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
   switch (failure.kind) {
     case "unreachable":
       return `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`;
     case "cut_off":
-      return `The upstream closed the connection before its answer was whole${words}.`;
+      return message === "" ? "The upstream closed the connection before its answer was whole." : sentence(message);
     case "timed_out":
-      return `The upstream did not answer in time${words}.`;
+      return `The upstream did not answer in time${words.replace(/^: timed out waiting/, ": waited")}.`;
     case "rate_limited":
       return `The upstream is rate limiting (status ${failure.status ?? 429})${words}.`;
     case "upstream_error":
@@ -42,7 +49,7 @@ export function detailOf(failure: UpstreamFailure): string {
     case "unauthorized":
       return `The upstream refused the gateway's credentials or credit with status ${failure.status ?? 401}${words}. Check UPSTREAM_API_KEY and the account.`;
     case "garbage":
-      return `The upstream's answer could not be understood${words}.`;
+      return message === "" ? "The upstream's answer could not be understood." : sentence(message);
     case "redirected":
       return `The upstream answered with a redirect (status ${failure.status ?? 302}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.`;
     case "aborted":
@@ -50,12 +57,19 @@ export function detailOf(failure: UpstreamFailure): string {
   }
 }
 
+/** Failures that we describe ourselves, in words that stand alone. */
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+}
+
 /** The `error` member of the last chunk of a broken stream. */
-export function inBandErrorOf(failure: UpstreamFailure): {
-  code: number;
-  message: string;
-  metadata: { error_type: string };
-} {
+export interface InBandError {
+  readonly code: number;
+  readonly message: string;
+  readonly metadata: { readonly error_type: string };
+}
+
+export function inBandErrorOf(failure: UpstreamFailure): InBandError {
   return {
     code: failure.status ?? (statusOf(failure) === 499 ? 502 : statusOf(failure)),
     message: detailOf(failure),

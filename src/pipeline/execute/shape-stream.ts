@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { ChunkEvent, Likeness, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
-import { inBandErrorOf } from "./failure-answer.ts";
+import type { ChunkEvent, Likeness, UpstreamEvent } from "#upstream/upstream.ts";
+import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
 
 /** Puts redacted values back into answer text; one per choice, because each choice is a text of its own. */
 export interface TextRestorer {
@@ -105,7 +105,7 @@ export class StreamShaper {
       case "end":
         return `${this.#releaseHeld(true)}${this.#takeUsage()}data: [DONE]\n\n`;
       case "broken":
-        return this.#breakOff(event.failure);
+        return this.fail(inBandErrorOf(event.failure));
     }
   }
 
@@ -297,7 +297,8 @@ export class StreamShaper {
     return out;
   }
 
-  #breakOff(failure: UpstreamFailure): string {
+  /** The end of a stream that has failed, with the reason. */
+  fail(error: InBandError): string {
     const released = this.#releaseHeld(false) + this.#takeUsage();
     const open = this.#choices.flatMap((state, index) => (state.finished ? [] : [index]));
     // What came after the last finish reason was no answer any more: the caller has the whole of it.
@@ -305,7 +306,7 @@ export class StreamShaper {
     const indices = open.length === 0 ? [0] : open;
     const chunk = {
       ...this.#names(),
-      error: inBandErrorOf(failure),
+      error: { ...error, metadata: { ...error.metadata } },
       choices: indices.map((index) => ({ index, delta: { content: "" }, finish_reason: "error" })),
     };
     return `${released}data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
