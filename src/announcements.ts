@@ -37,6 +37,9 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
         detail: operatorText(`${event.why}, in state ${event.state}`),
       });
       return;
+    case "store_awaited":
+      log("ledger_awaited", { detail: operatorText(event.message), within_ms: event.withinMs });
+      return;
     case "store_away":
     case "store_failed":
       log("ledger_unavailable", { detail: operatorText(event.message) });

@@ -113,6 +113,9 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       (await openLedger(settings.databaseUrl, {
         nodeId: settings.nodeId,
         clock,
+        timers,
+        random,
+        waitMs: settings.databaseWaitMs,
         log: (event) => announceLedger(event, log, metrics),
         retentionDays: () => current().policy.records.retention_days,
       }));

@@ -61,7 +61,9 @@ describe("smart-gateway serve", () => {
     const policy = file("serve.yaml", "budget:\n  per_goal_hard: 1\nhealth:\n  senior_fallback_chain: [nobody]\n");
     const [settings, files] = await Promise.all([
       run(["serve"], { env: { PORT: "eighty", WORKERS: "none" } }),
-      run(["serve"], { env: { PORT: "0", DATABASE_URL: "sqlite::memory:", ROUTING_POLICY_PATH: policy } }),
+      run(["serve"], {
+        env: { PORT: "0", DATABASE_WAIT_MS: "0", DATABASE_URL: "sqlite::memory:", ROUTING_POLICY_PATH: policy },
+      }),
     ]);
     expect([settings.code, files.code]).toEqual([2, 2]);
     for (const name of ["PORT", "WORKERS"]) expect(settings.err).toContain(`${name}: must be a whole number`);

@@ -235,6 +235,81 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     },
   );
 
+  test("both connections are open from the start", async () => {
+    await open("a", false);
+    const sessions =
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    expect((await query(sessions))[0]?.["n"]).toBe("2");
+  });
+
+  test("a server that became read-only behind the address is left for the one that takes writes", async () => {
+    const ledger = await open("a", false);
+    const before = reservationOf({ goal: "fail-over" });
+    expect((await ledger.reserve(before)).kind).toBe("held");
+    const database = new URL(url).pathname.slice(1);
+    // Sessions that begin from here on take no writes, as those with a demoted primary; this one was begun before.
+    await admin.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+    await admin.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    const asked = performance.now();
+    expect((await ledger.reserve(reservationOf({ goal: "fail-over" }))).kind).toBe("unavailable");
+    expect(performance.now() - asked).toBeLessThan(1_500);
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: "store_away", message: expect.stringContaining("25006") }),
+    );
+    await admin.run(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
+    await ledger.resolve([{ id: before.id, kind: "settled", actual: nanoUsd(1), source: "usage" }]);
+    await settled([ledger]);
+    expect((await ledger.reserve(reservationOf({ goal: "fail-over" }))).kind).toBe("held");
+    expect(ledger.status().ok).toBe(true);
+    expect((await rows()).get(before.id)?.["state"]).toBe("SETTLED");
+    expect(await findings()).toEqual([]);
+  });
+
+  test.each(["57P01", "57P02", "57P03", "53300", "08006", "25006", "25P03"])(
+    "a connection on which the server has said %s is not used again",
+    async (state) => {
+      const connection = new PostgresConnection(url, 2_000);
+      const pid = async () => (await connection.run("SELECT pg_backend_pid() AS pid"))[0]?.[0]?.["pid"];
+      const first = await pid();
+      const raising = `DO $$ BEGIN RAISE EXCEPTION 'said by the test' USING ERRCODE = '${state}'; END $$`;
+      await expect(connection.run(raising)).rejects.toThrow();
+      expect(await pid()).not.toBe(first);
+      await expect(connection.run(raising.replace(state, "22012"))).rejects.toThrow();
+      expect(await pid()).toBe(await pid());
+      await connection.close();
+    },
+  );
+
+  test("a database that is away at the start is waited for, and the log says so", async () => {
+    await admin.close();
+    await server.stop();
+    const opening = openLedger(url, { nodeId: "a", clock, log: (event) => events.push(event), waitMs: 60_000 });
+    const until = performance.now() + 10_000;
+    while (!events.some(({ kind }) => kind === "store_awaited") && performance.now() < until) await Bun.sleep(5);
+    expect(events).toEqual([{ kind: "store_awaited", message: expect.any(String), withinMs: 60_000 }]);
+    await server.start();
+    admin = new PostgresConnection(url, 10_000);
+    const ledger = await opening;
+    ledgers.push(ledger);
+    expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+    expect(events).toContainEqual(expect.objectContaining({ kind: "store_back" }));
+  }, 60_000);
+
+  test("a database that stays away, or says no, ends the start", async () => {
+    const { port } = proxy;
+    await proxy.close();
+    const away = url.replace(`:${server.port}/`, `:${port}/`);
+    const began = performance.now();
+    await expect(openLedger(away, { nodeId: "a", clock, waitMs: 700 })).rejects.toThrow("DATABASE_URL");
+    expect(performance.now() - began).toBeGreaterThan(600);
+    const nobody = url.replace(/[^/]*$/, "no_such_database").replace("postgres@", "no_such_user@");
+    const log = (event: LedgerEvent) => void events.push(event);
+    await expect(openLedger(nobody, { nodeId: "a", clock, waitMs: 20_000, log })).rejects.toThrow("no_such_user");
+    expect(events).toEqual([]);
+  });
+
   test("ten nodes that start at once on an empty database make one schema", async () => {
     await Promise.all(Array.from({ length: 10 }, (_, i) => open(`node-${i}`, false)));
     expect((await query("SELECT count(*) AS n FROM node"))[0]?.["n"]).toBe("10");

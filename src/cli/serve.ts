@@ -79,6 +79,8 @@ function untilToldToStop(gateway: Gateway, settings: Settings, log: ReturnType<t
         return;
       }
       stopping = true;
+      // Timers and connections of the gateway keep no process alive, and this one has money to write down.
+      setInterval(() => {}, 60_000);
       log("gateway_draining", { signal: logId(reason), in_flight: gateway.http.streams.count });
       gateway.drain(acceptMs, settings.drainStreamsMs, hurry.signal).then(
         () => resolve(code),

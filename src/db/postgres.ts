@@ -47,7 +47,7 @@ export class PostgresConnection {
       return isManyAnswers(answer) ? answer : [answer as PostgresRow[]];
     } catch (error) {
       running.catch(() => {}); // Lost with its connection; the caller hears of the time-out instead.
-      if (this.client === client && !isServerError(error)) this.drop();
+      if (this.client === client && endsConnection(error)) this.drop();
       throw error;
     } finally {
       clearTimeout(timer);
@@ -71,10 +71,31 @@ function isManyAnswers(answer: PostgresRow[] | PostgresRow[][]): answer is Postg
   return Array.isArray(answer[0]);
 }
 
-function isServerError(error: unknown): boolean {
+/**
+ * Classes of SQLSTATE after which a connection is of no use: 08 connection exceptions, 28 and 3D refused at its start, 53 out of
+ * resources (too many connections), 57P shut down or not up yet, 58 system errors. 25P03: idle in a transaction too long.
+ * 25006: the server takes no writes (any more): after a fail-over behind a stable address a new connection finds the new primary.
+ */
+const endingStates = /^(?:08|28|3D|53|57P|58)|^25P03$|^25006$/;
+
+/** Whether the connection cannot be used after this error; it may work over a new one. */
+export function endsConnection(error: unknown): boolean {
   const state = sqlStateOf(error);
-  // 57P01-57P05 and 25P03 end the connection.
-  return state !== undefined && !state.startsWith("57P") && state !== "25P03";
+  return state === undefined || endingStates.test(state);
+}
+
+/**
+ * Whether a database may yet come up: it cannot be reached, is starting, in recovery, or has no connection to spare. Not so
+ * where it answers that user, password or database are wrong, or that the schema is newer.
+ */
+export function mayComeUp(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return /^(?:08|53|57P)|^25006$/.test(state);
+  return error instanceof PostgresTimeout || (error instanceof Error && "code" in error && isNetworkCode(error.code));
+}
+
+function isNetworkCode(code: unknown): boolean {
+  return /^(?:ERR_POSTGRES_CONNECTION|E[A-Z]+$|FailedToOpenSocket$)/.test(String(code));
 }
 
 /** The five-character SQLSTATE of an error that the server reported. */

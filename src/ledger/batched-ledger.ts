@@ -32,6 +32,8 @@ import { asStoreFailure, type Store, type StoreFailure } from "./store.ts";
 /** What the ledger has to say beside its replies; for the log, metrics and records. */
 export type LedgerEvent =
   | LedgerNotice
+  /** The store cannot be reached at the start of the process, which waits for it. */
+  | { readonly kind: "store_awaited"; readonly message: string; readonly withinMs: number }
   /** The store stopped answering; admission is closed until `store_back`. */
   | { readonly kind: "store_away"; readonly message: string }
   | { readonly kind: "store_back"; readonly awayMs: number }

@@ -1,3 +1,4 @@
+import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import type { Ledger } from "./ledger.ts";
@@ -16,14 +17,19 @@ export interface OpenLedgerOptions {
   readonly log?: (event: LedgerEvent) => void;
   /** `records.retention_days` of the policy, asked before each run; 30 when absent. */
   readonly retentionDays?: () => number;
+  /** How long a database that cannot be reached yet is waited for, in milliseconds; 0 (default): not at all. */
+  readonly waitMs?: number;
 }
+
+/** How often a database that is away is asked anew while the gateway starts. */
+const askAgainMs = 500;
 
 /**
  * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to date.
- * Rejects when the URL is none of these, the store cannot be reached, or its schema is newer than this program.
+ * Rejects when the URL is none of these, the store cannot be reached in time, or its schema is newer than this program.
  */
 export async function openLedger(databaseUrl: string, options: OpenLedgerOptions): Promise<Ledger> {
-  const store = await openStore(databaseUrl, options.clock);
+  const store = await openStoreInTime(databaseUrl, options);
   try {
     return await BatchedLedger.open(store, options.nodeId, {
       clock: options.clock,
@@ -40,18 +46,37 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
   }
 }
 
+/** A database that starts together with its gateways is waited for; one that says no is not asked again. */
+async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions): Promise<Store> {
+  const { clock, log = () => {}, waitMs = 0 } = options;
+  const beganMs = clock.monotonic();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const store = await openStore(databaseUrl, clock);
+      if (attempt > 1) log({ kind: "store_back", awayMs: clock.monotonic() - beganMs });
+      return store;
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined;
+      const leftMs = beganMs + waitMs - clock.monotonic();
+      if (leftMs <= 0 || !mayComeUp(cause)) throw error;
+      if (attempt === 1) log({ kind: "store_awaited", message: messageOf(cause), withinMs: waitMs });
+      // The process's own timer: it keeps the process alive, and nothing else does yet.
+      await new Promise((resolve) => setTimeout(resolve, Math.min(askAgainMs, leftMs)));
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 async function openStore(databaseUrl: string, clock: Clock): Promise<Store> {
   if (databaseUrl.startsWith("sqlite:")) return SqliteStore.open(databaseUrl.slice("sqlite:".length), clock);
   if (/^postgres(ql)?:\/\//.test(databaseUrl)) {
     try {
       return await PostgresStore.open(databaseUrl);
     } catch (error) {
-      throw new Error(
-        `cannot open the budget store at DATABASE_URL: ${error instanceof Error ? error.message : error}`,
-        {
-          cause: error,
-        },
-      );
+      throw new Error(`cannot open the budget store at DATABASE_URL: ${messageOf(error)}`, { cause: error });
     }
   }
   throw new Error("DATABASE_URL must begin with sqlite: or postgres://");

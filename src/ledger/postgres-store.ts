@@ -1,4 +1,5 @@
 import {
+  endsConnection,
   integerLiteral,
   migratePostgres,
   PostgresConnection,
@@ -38,6 +39,8 @@ import { type Due, type Store, StoreFailure } from "./store.ts";
 const answerLimitMs = 2_500;
 const batchLimits = `SET LOCAL lock_timeout = '400ms'; SET LOCAL statement_timeout = '900ms';
 SET LOCAL idle_in_transaction_session_timeout = '2s'`;
+/** The server takes no writes. */
+const readOnlyState = "25006";
 const maxRemembered = 100_000;
 const maxHoldsLookMs = 300;
 /** How often a batch may start over because it needs a lock that it did not foresee (a new day, a row of another node). */
@@ -130,7 +133,7 @@ export class PostgresStore implements Store {
   private readonly lookedAfter = new Set<string>();
   private asideBusy: Promise<unknown> = Promise.resolve();
 
-  /** Connects and brings the schema up to date. Rejects when either fails. */
+  /** Connects and brings the schema up to date. Rejects with the connection's error when either fails. */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     await migratePostgres(url);
     return new PostgresStore(url, options);
@@ -145,6 +148,8 @@ export class PostgresStore implements Store {
   }
 
   async join(nodeId: string): Promise<NodeIdentity> {
+    // Opened now, so that the first request need not wait for it, and a server without one to spare says so at the start.
+    await this.batches.run("SELECT 1");
     const [[setting], [node], [time]] = await this.ask(
       `SHOW synchronous_commit;
        INSERT INTO node (id, epoch, heartbeat_ms) VALUES (${textLiteral(nodeId)}, 1, ${this.now()})
@@ -526,8 +531,13 @@ export class PostgresStore implements Store {
   /** Leaves no transaction open behind, and says what the error means for the batch. */
   private async afterFailure(error: unknown): Promise<StoreFailure> {
     const state = sqlStateOf(error);
-    if (state === undefined) this.batches.drop();
-    else await this.batches.run("ROLLBACK").catch(() => this.batches.drop());
+    if (endsConnection(error)) {
+      this.batches.drop();
+      // The other one leads to the same server: what it would read there may be old.
+      if (state === readOnlyState) this.aside.drop();
+    } else {
+      await this.batches.run("ROLLBACK").catch(() => this.batches.drop());
+    }
     if (error instanceof StoreFailure) return error;
     const message = error instanceof Error ? error.message : String(error);
     const kind = isUnexpectedRow(state) ? "conflict" : "again";
@@ -545,7 +555,8 @@ export class PostgresStore implements Store {
         const answers = await this.aside.run(statements, limitMs);
         return Array.from({ length: count }, (_, i) => [...(answers[answers.length - count + i] ?? [])]);
       } catch (error) {
-        await this.aside.run("ROLLBACK").catch(() => this.aside.drop());
+        if (endsConnection(error)) this.aside.drop();
+        else await this.aside.run("ROLLBACK").catch(() => this.aside.drop());
         throw new StoreFailure("again", error instanceof Error ? error.message : String(error), { cause: error });
       }
     });

@@ -16,6 +16,8 @@ export interface Settings {
     | { readonly kind: "demo" }
     | { readonly kind: "aggregator"; readonly baseUrl: string; readonly apiKey?: string };
   readonly databaseUrl: string;
+  /** At the start: how long a database that cannot be reached is waited for. */
+  readonly databaseWaitMs: number;
   readonly policyPath?: string;
   readonly registryPath?: string;
   readonly authMinTokenLength: number;
@@ -130,6 +132,12 @@ export const settingsTable = {
       "The budget store: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (forgets everything at exit).",
     secret: true,
   },
+  DATABASE_WAIT_MS: {
+    schema: whole(0, 3_600_000),
+    fallback: "60000",
+    about:
+      "At the start, how long a PostgreSQL that cannot be reached yet is waited for; the log says so (`ledger_awaited`).",
+  },
   ROUTING_POLICY_PATH: {
     schema: z.string().max(4_096),
     fallback: "",
@@ -238,6 +246,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     port: read("PORT"),
     allowedHosts: allowedHosts ?? noHosts,
     databaseUrl: read("DATABASE_URL"),
+    databaseWaitMs: read("DATABASE_WAIT_MS"),
     authMinTokenLength: read("AUTH_MIN_TOKEN_LENGTH"),
     maxRequestBytes: read("MAX_REQUEST_BYTES"),
     maxRequestValues: read("MAX_REQUEST_VALUES"),

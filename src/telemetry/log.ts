@@ -69,6 +69,8 @@ export interface LogEvents {
    */
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
+  /** The database cannot be reached at the start and is waited for. */
+  ledger_awaited: { detail: OperatorText; within_ms: number };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
   /** Holds of gateways that have died: what may have been billed stays held until its deadline, the rest is given back. */
@@ -129,6 +131,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   ledger_overrun: "error",
   price_drift: "error",
   ledger_conflict: "error",
+  ledger_awaited: "warn",
   ledger_unavailable: "error",
   ledger_available: "warn",
   ledger_taken_over: "warn",
