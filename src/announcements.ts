@@ -31,6 +31,15 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
         actual_nano_usd: event.actual,
       });
       return;
+    case "cost_distrusted":
+      metrics.costDistrusted(event.model);
+      log("upstream_cost_distrusted", {
+        request_id: logId(event.requestId),
+        model: logId(event.model),
+        hold_nano_usd: event.hold,
+        stated_nano_usd: event.stated,
+      });
+      return;
     case "ignored":
       log("ledger_conflict", {
         reservation: logId(event.id),

@@ -267,6 +267,10 @@ describe("metrics", () => {
     metrics.reservationAnswered("held", 2_000_000);
     metrics.reservationAnswered("refused_goal");
     metrics.overrun("vendor_v4_pro", 1_000);
+    metrics.costDistrusted("vendor_v4_pro");
+    metrics.chargedWithoutProof(2_000_000_000);
+    metrics.chargeCorrected(500_000_000);
+    metrics.chargeCorrected(-1);
     metrics.healthChanged("vendor_v4_pro", "DEGRADED");
     metrics.configReloaded("refused");
     expect(Object.fromEntries(await samples(metrics))).toMatchObject({
@@ -276,6 +280,9 @@ describe("metrics", () => {
       'smart_gateway_reservations_total{answer="refused_goal"}': 1,
       smart_gateway_held_usd_total: 0.002,
       'smart_gateway_overrun_usd_total{model="vendor_v4_pro"}': 0.000_001,
+      'smart_gateway_distrusted_costs_total{model="vendor_v4_pro"}': 1,
+      smart_gateway_charged_without_proof_usd_total: 2,
+      smart_gateway_charges_corrected_usd_total: 0.5,
       'smart_gateway_model_health_changes_total{model="vendor_v4_pro",to="DEGRADED"}': 1,
       'smart_gateway_config_reloads_total{result="refused"}': 1,
     });

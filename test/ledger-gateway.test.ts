@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
+import type { JsonObject } from "#domain/chat.ts";
 import { utcDayOf } from "#domain/time.ts";
 import { openBooks } from "#ledger/open-books.ts";
-import { after, hangsUp, says } from "#simulator/behaviours.ts";
+import { after, chunk, hangsUp, replies, says, streams } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { eventually, start } from "./harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
@@ -133,6 +134,62 @@ describe("a caller near the cap who waits for each answer", () => {
       await sequence(await server.createDatabase(), 2);
     } finally {
       await server.remove();
+    }
+  });
+});
+
+describe("a cost far above the hold", () => {
+  const policy = { health: { garbage_in_a_row: 100, garbage_minimum: 1_000 } };
+  /** A whole answer, or a stream, that states a cost. */
+  const costing = (costUsd: number) => (request: { body: JsonObject | undefined }) => {
+    const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, cost: costUsd };
+    if (request.body?.["stream"] !== true) {
+      const message = { role: "assistant", content: "hi" };
+      return replies(200, { id: "gen-1", choices: [{ index: 0, message, finish_reason: "stop" }], usage });
+    }
+    return streams({ events: [chunk({ content: "hi" }), chunk({}, "stop"), { ...chunk({}), choices: [], usage }] });
+  };
+
+  test.each([false, true])("is not believed: the hold is charged, logged, counted (stream: %p)", async (stream) => {
+    await using gateway = await start({ policy });
+    for (const costUsd of [9_000_000, 9_000_000, 9_000_000]) {
+      gateway.upstream.follow(costing(costUsd));
+      const reply = await gateway.chat({ stream, max_tokens: 1_000 });
+      expect(reply.status).toBe(200);
+      await reply.text();
+    }
+    const { spent } = await gateway.books();
+    // 1,000 tokens of output at 0.28 USD a million and a little for the prompt, three times.
+    expect(spent).toBeWithin(3 * 280_000, 3 * 400_000);
+    const logged = gateway.log.filter(({ event }) => event === "upstream_cost_distrusted");
+    expect(logged).toHaveLength(3);
+    expect(logged[0]?.fields).toMatchObject({ model: "vendor_v4_flash", stated_nano_usd: 9e15 });
+    expect(await (await gateway.get("/metrics")).text()).toContain(
+      'smart_gateway_distrusted_costs_total{model="vendor_v4_flash"} 3',
+    );
+    gateway.upstream.follow(undefined);
+    expect((await gateway.chat()).status).toBe(200);
+  });
+
+  test("begins where the policy says; up to there it is charged in full", async () => {
+    await using gateway = await start({ policy: { ...policy, budget: { absurd_cost_factor: 2 } } });
+    // The hold is 0.00028 USD and the prompt's part.
+    gateway.upstream.follow(costing(0.0005));
+    await gateway.chat({ max_tokens: 1_000 });
+    expect((await gateway.books()).spent).toBe(500_000);
+    gateway.upstream.follow(costing(0.001));
+    await gateway.chat({ max_tokens: 1_000 });
+    expect((await gateway.books()).spent).toBeWithin(780_000, 900_000);
+    const events = gateway.log.map(({ event }) => event);
+    expect(events.filter((event) => event === "ledger_overrun")).toHaveLength(1);
+    expect(events.filter((event) => event === "upstream_cost_distrusted")).toHaveLength(1);
+  });
+
+  test("a single overrun takes no model out of service; three do", async () => {
+    await using gateway = await start({ script: costing(0.001) });
+    for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
+      await (await gateway.chat({ max_tokens: 1_000 })).text();
+      expect((await gateway.health())["vendor_v4_flash"]).toBe(state);
     }
   });
 });

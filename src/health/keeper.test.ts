@@ -9,6 +9,7 @@ import type { HealthStore } from "./health-store.ts";
 import { healthKeeper } from "./keeper.ts";
 import { memoryHealthStore } from "./memory-store.ts";
 import { healthRegistry } from "./registry.ts";
+import type { HealthRules } from "./transitions.ts";
 
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";
@@ -34,7 +35,7 @@ function model(key: ModelKey): Model {
   };
 }
 const models: ModelRegistry = { models: new Map([flash, pro].map((key) => [key, model(key)])), byRole: {} };
-const rules = Policy.parse({}).health;
+const rules: HealthRules = { ...Policy.parse({}).health, price_breaches_to_quarantine: 1 };
 
 /** A memory store that can be taken away; what is in it outlives the nodes. */
 function sharedStore() {

@@ -416,7 +416,7 @@ describe("the aggregator's breaker", () => {
     expect(state(emergency)).toBe("HEALTHY");
   });
   test("a price breach counts even then", () => {
-    const { health, say, state } = setUp();
+    const { health, say, state } = setUp({ price_breaches_to_quarantine: 1 });
     const inFlight = health.admit(emergency);
     say(flash, unreachable, 3);
     say(pro, unreachable, 2);
@@ -484,6 +484,32 @@ describe("a reload of the model registry", () => {
     expect(state(pro)).toBe("HEALTHY");
     permit?.report({ kind: "price_breach" });
     expect([state(pro), world.changes]).toEqual(["HEALTHY", []]);
+  });
+});
+
+describe("answers that cost more than was held for them", () => {
+  const dear = { kind: "price_breach" } as const;
+  test("quarantine a model when they repeat, not the first times", () => {
+    const { say, state, wait } = setUp();
+    say(flash, dear, 2);
+    expect(state(flash)).toBe("HEALTHY");
+    wait(59 * minute);
+    say(flash, ok, 50);
+    say(flash, dear);
+    expect(state(flash)).toBe("QUARANTINE");
+    // Back on probation, one more is enough.
+    wait(31 * minute);
+    say(flash, dear);
+    expect(state(flash)).toBe("QUARANTINE");
+  });
+  test("do not add up over days, nor over models", () => {
+    const { say, state, wait } = setUp();
+    for (let day = 0; day < 5; day++) {
+      say(flash, dear, 2);
+      say(pro, dear);
+      wait(361 * minute);
+    }
+    expect([state(flash), state(pro)]).not.toContain("QUARANTINE");
   });
 });
 

@@ -95,6 +95,8 @@ interface Entry {
   disabledByOperator: boolean;
   /** Whether the pause it is under was told to us (Retry-After), or is our own guess after a bare 429. */
   pauseIsTold: boolean;
+  /** The latest answers that cost more than their holds; as many as a quarantine takes. */
+  priceBreachesAtMs: readonly number[];
 }
 
 /** Model health in this process: applies the table to what the pipeline reports, and keeps the cheap view it reads. */
@@ -143,6 +145,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
           firstTokens: new FirstTokenTimes(),
           disabledByOperator: false,
           pauseIsTold: true,
+          priceBreachesAtMs: [],
         });
       }
     }
@@ -367,10 +370,16 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
         say({ kind: "limited", untilMs: ms + (verdict.retryAfterMs ?? options.rules().limited_default_ms) });
         break;
       }
-      case "price_breach":
-        // Money: counts whatever else is the matter.
-        say({ kind: "price_breached", epoch });
+      case "price_breach": {
+        // Money: counts whatever else is the matter. One overrun can be the request's own doing; several are a price.
+        const { price_breaches_to_quarantine, price_breach_window_ms } = options.rules();
+        entry.priceBreachesAtMs = [...entry.priceBreachesAtMs, ms]
+          .filter((atMs) => ms - atMs < price_breach_window_ms)
+          .slice(-price_breaches_to_quarantine);
+        const repeated = entry.priceBreachesAtMs.length >= price_breaches_to_quarantine;
+        say(repeated ? { kind: "price_breached", epoch } : { kind: "lease_returned", epoch });
         break;
+      }
     }
   }
 
@@ -390,6 +399,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       const entry = entries.get(model);
       if (entry === undefined) return "unknown_model";
       if (action === "reset") {
+        entry.priceBreachesAtMs = [];
         apply(model, entry, { kind: "reset" }, ms);
         cached = undefined;
       } else {

@@ -120,6 +120,15 @@ export type LedgerNotice =
       readonly hold: number;
       readonly actual: number;
     }
+  /** A stated cost so far above the hold that it is not believed: the hold is charged. */
+  | {
+      readonly kind: "cost_distrusted";
+      readonly id: ReservationId;
+      readonly requestId: string;
+      readonly model: string;
+      readonly hold: number;
+      readonly stated: number;
+    }
   /** A repeat with other numbers, or for a reservation that cannot take it any more: ignored. */
   | {
       readonly kind: "ignored";
@@ -431,7 +440,7 @@ class WorkingBooks {
     return this.resolve(
       id,
       row.dispatched
-        ? { to: "charged", reason: "deadline_passed" }
+        ? { to: "charged", reason: "deadline_passed", distrusted: undefined }
         : { to: "released", reason: "never_dispatched", source: null },
     );
   }
@@ -512,6 +521,10 @@ class WorkingBooks {
         const after: ReservationRow = { ...row, ...closed, state: "EXPIRED_CHARGED" };
         this.put(after);
         this.enter(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
+        if (event.distrusted !== undefined) {
+          const { id, requestId, model, hold } = row;
+          this.notices.push({ kind: "cost_distrusted", id, requestId, model, hold, stated: event.distrusted });
+        }
         return;
       }
       case "unknown": {
@@ -616,7 +629,8 @@ type CloseEvent =
       readonly reason: string;
     }
   | { readonly to: "released"; readonly reason: string; readonly source: "operator" | null }
-  | { readonly to: "unknown" | "charged"; readonly reason: string };
+  | { readonly to: "charged"; readonly reason: string; readonly distrusted: NanoUsd | undefined }
+  | { readonly to: "unknown"; readonly reason: string };
 
 function eventOf(resolution: Resolution): CloseEvent {
   switch (resolution.kind) {
@@ -626,9 +640,10 @@ function eventOf(resolution: Resolution): CloseEvent {
     }
     case "released":
       return { to: "released", reason: resolution.reason, source: resolution.source ?? null };
-    case "unknown":
     case "charged":
-      return { to: resolution.kind, reason: resolution.reason };
+      return { to: "charged", reason: resolution.reason, distrusted: resolution.distrusted };
+    case "unknown":
+      return { to: "unknown", reason: resolution.reason };
   }
 }
 

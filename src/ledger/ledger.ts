@@ -117,8 +117,13 @@ export type Resolution =
     }
   /** Dispatched and unknown: stays held until it is known or its deadline charges it. */
   | { readonly id: ReservationId; readonly kind: "unknown"; readonly reason: string }
-  /** Dispatched, never to be known: charged in full now. */
-  | { readonly id: ReservationId; readonly kind: "charged"; readonly reason: string };
+  /** Dispatched, never to be known: charged in full now. `distrusted` is a stated cost that is not believed, too high to be one. */
+  | {
+      readonly id: ReservationId;
+      readonly kind: "charged";
+      readonly reason: string;
+      readonly distrusted?: NanoUsd;
+    };
 
 export const actualSources = ["upstream_cost", "usage", "at_least", "operator"] as const;
 /** Where a cost is known from. `at_least` and `operator` are estimates: the upstream's own figure, should it come, corrects them. */

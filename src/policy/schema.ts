@@ -184,6 +184,12 @@ const Health = section({
   garbage_in_a_row: z.int().min(1).default(3).describe("This many garbage answers in a row put a model in QUARANTINE;"),
   garbage_share: share.default(0.2).describe("so does this share of garbage …"),
   garbage_minimum: z.int().min(1).default(10).describe("… once there were this many verdicts in the window."),
+  price_breaches_to_quarantine: z
+    .int()
+    .min(1)
+    .default(3)
+    .describe("So many answers that cost more than was held for them put a model in QUARANTINE …"),
+  price_breach_window_ms: ms.default(21_600_000).describe("… when they come within this time."),
   trips_to_quarantine: z.int().min(1).default(4).describe("Trips within trips_window_ms that mean flapping."),
   trips_window_ms: ms.default(3_600_000).describe("The time over which trips are counted."),
   quarantine_base_ms: ms.default(1_800_000).describe("First stay in QUARANTINE; doubles with each."),
@@ -221,6 +227,14 @@ const Budget = section({
   per_goal_hard_usd: usd.default(5).describe("A goal never spends more than this; the request that would is denied."),
   per_day_soft_usd: usd.default(20).describe("The soft cap of a UTC day, all goals together."),
   per_day_hard_usd: usd.default(50).describe("The hard cap of a UTC day, all goals together."),
+  absurd_cost_factor: z
+    .number()
+    .min(1)
+    .max(1_000_000)
+    .default(20)
+    .describe(
+      "A cost above this many times its hold is not believed: the hold is charged, an error logged and counted. (A cost above its hold up to there is charged in full.)",
+    ),
 }).describe("Caps per goal and per UTC day. A soft cap above its hard cap counts as equal to it.");
 
 const Privacy = section({

@@ -47,6 +47,8 @@ export interface AttemptRecord {
   readonly holdNanoUsd: NanoUsd;
   /** What it is known to have cost; absent while unknown. */
   readonly costNanoUsd?: NanoUsd;
+  /** What the upstream said it cost, where that is too high to be believed. The hold was charged. */
+  readonly distrustedCostNanoUsd?: NanoUsd;
   readonly usage?: TokenUsage;
   /** Our prices went with the call as the most it may cost. */
   readonly priceLimited?: true;

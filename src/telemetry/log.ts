@@ -68,6 +68,8 @@ export interface LogEvents {
    * than half, or it says something else than the operator's file.
    */
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
+  /** The upstream said a cost too far above the hold to be one; the hold was charged. */
+  upstream_cost_distrusted: { request_id: LogId; model: LogId; hold_nano_usd: number; stated_nano_usd: number };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
   /** The database cannot be reached at the start and is waited for. */
   ledger_awaited: { detail: OperatorText; within_ms: number };
@@ -130,6 +132,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   health_store_changed: "warn",
   ledger_overrun: "error",
   price_drift: "error",
+  upstream_cost_distrusted: "error",
   ledger_conflict: "error",
   ledger_awaited: "warn",
   ledger_unavailable: "error",

@@ -21,6 +21,8 @@ export interface Metrics {
   reservationAnswered(answer: "held" | "refused_goal" | "refused_day" | "unavailable", heldNanoUsd?: number): void;
   /** An upstream cost came out above its hold. */
   overrun(model: ModelKey, aboveNanoUsd: number): void;
+  /** The upstream stated a cost that is too high to be believed. */
+  costDistrusted(model: ModelKey): void;
   /** A hold was charged in full because nobody said what its call cost, in nano-USD. */
   chargedWithoutProof(nanoUsd: number): void;
   /** The cost of a charged call became known: so much less (or more, where negative) than was charged. */
@@ -179,6 +181,11 @@ export function createMetrics(): Metrics {
   const overruns = tally(
     "smart_gateway_overrun_usd_total",
     "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
+    ["model"],
+  );
+  const distrusted = tally(
+    "smart_gateway_distrusted_costs_total",
+    "Costs stated by the upstream that are too far above the hold to be believed (budget.absurd_cost_factor), by model.",
     ["model"],
   );
   const charged = tally(
@@ -421,6 +428,9 @@ export function createMetrics(): Metrics {
     },
     overrun(model, aboveNanoUsd) {
       overruns(inUsd(aboveNanoUsd), modelLabel(model));
+    },
+    costDistrusted(model) {
+      distrusted(1, modelLabel(model));
     },
     chargedWithoutProof(nanoUsd) {
       charged(inUsd(nanoUsd));

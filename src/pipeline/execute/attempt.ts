@@ -1,5 +1,5 @@
 import type { Model, Price } from "#domain/model.ts";
-import type { NanoUsd } from "#domain/money.ts";
+import { formatUsd, type NanoUsd } from "#domain/money.ts";
 import type { TimeSpan } from "#domain/prices.ts";
 import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
@@ -18,6 +18,8 @@ export interface OpenAttempt {
   readonly price: Price;
   /** They go with the call as the most it may cost. */
   readonly priceLimited: boolean;
+  /** A stated cost above this is not believed. */
+  readonly mostTrusted: NanoUsd;
   readonly permit: Permit;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
@@ -38,15 +40,18 @@ export function closeAnswered(
   nowMs: number,
 ): ClosedAttempt {
   const { report, firstTokenMs, empty } = answered;
-  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
-  if (settlement !== undefined && settlement.actual > attempt.hold) attempt.permit.report({ kind: "price_breach" });
+  const { settlement, distrusted } = believed(attempt, report, nowMs);
+  if (distrusted !== undefined) attempt.permit.report({ kind: "garbage", reason: "absurd cost" });
+  else if (settlement !== undefined && settlement.actual > attempt.hold)
+    attempt.permit.report({ kind: "price_breach" });
   else if (empty) attempt.permit.report({ kind: "garbage", reason: "empty answer" });
   else attempt.permit.report({ kind: "success", firstTokenMs });
-  const resolution: Resolution =
-    settlement === undefined
-      ? { id: attempt.id, kind: "charged", reason: "answered without usage" }
-      : { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
-  return { resolution, record: recordOf(attempt, "answered", undefined, report, settlement?.actual, nowMs) };
+  let resolution: Resolution;
+  if (distrusted !== undefined) resolution = distrustedCost(attempt, distrusted);
+  else if (settlement === undefined) resolution = { id: attempt.id, kind: "charged", reason: "answered without usage" };
+  else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
+  return { resolution, record: recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted) };
 }
 
 /** The upstream did not deliver. What it reported before it failed still settles the cost exactly. */
@@ -57,17 +62,20 @@ export function closeFailed(
   nowMs: number,
 ): ClosedAttempt {
   attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
-  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
+  const { settlement, distrusted } = believed(attempt, report, nowMs);
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   let resolution: Resolution;
-  if (settlement !== undefined) {
+  if (distrusted !== undefined) {
+    resolution = distrustedCost(attempt, distrusted);
+  } else if (settlement !== undefined) {
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   } else if (chargeOf(failure) === "nothing") {
     resolution = { id: attempt.id, kind: "released", reason };
   } else {
     resolution = { id: attempt.id, kind: "unknown", reason };
   }
-  return { resolution, record: recordOf(attempt, failure.kind, failure.status, report, settlement?.actual, nowMs) };
+  const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
+  return { resolution, record: recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted) };
 }
 
 /**
@@ -81,10 +89,13 @@ export function closeAbandoned(
   nowMs: number,
 ): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
-  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
+  const { settlement, distrusted } = believed(attempt, report, nowMs);
   let resolution: Resolution;
   let cost: NanoUsd;
-  if (settlement !== undefined) {
+  if (distrusted !== undefined) {
+    cost = attempt.hold;
+    resolution = distrustedCost(attempt, distrusted);
+  } else if (settlement !== undefined) {
     cost = settlement.actual;
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   } else if (seen !== undefined) {
@@ -94,7 +105,7 @@ export function closeAbandoned(
     cost = attempt.hold;
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
   }
-  return { resolution, record: recordOf(attempt, "aborted", undefined, report, cost, nowMs) };
+  return { resolution, record: recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted) };
 }
 
 /** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
@@ -104,6 +115,22 @@ export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt 
     resolution: { id: attempt.id, kind: "released", reason: "never sent" },
     record: recordOf(attempt, "aborted", undefined, {}, undefined, nowMs),
   };
+}
+
+/** What the report says the attempt cost, unless that is too much to be true: then what it stated. */
+function believed(
+  attempt: OpenAttempt,
+  report: UsageReport,
+  nowMs: number,
+): { readonly settlement?: ReturnType<typeof settlementOf>; readonly distrusted?: NanoUsd } {
+  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
+  if (settlement === undefined || settlement.actual <= attempt.mostTrusted) return { settlement };
+  return { distrusted: settlement.actual };
+}
+
+/** Neither believed nor free: the hold is charged, and the ledger says so loudly. */
+function distrustedCost({ id }: OpenAttempt, distrusted: NanoUsd): Resolution {
+  return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
 }
 
 /** When the call was under way. `nowMs` is monotonic: a clock that is set meanwhile does not bend the span. */
@@ -118,6 +145,7 @@ function recordOf(
   report: UsageReport,
   cost: NanoUsd | undefined,
   nowMs: number,
+  distrusted?: NanoUsd,
 ): AttemptRecord {
   const record: { -readonly [name in keyof AttemptRecord]: AttemptRecord[name] } = {
     model: attempt.model.key,
@@ -128,6 +156,7 @@ function recordOf(
   };
   if (upstreamStatus !== undefined) record.upstreamStatus = upstreamStatus;
   if (cost !== undefined) record.costNanoUsd = cost;
+  if (distrusted !== undefined) record.distrustedCostNanoUsd = distrusted;
   if (report.usage !== undefined) record.usage = report.usage;
   if (attempt.priceLimited) record.priceLimited = true;
   return record;

@@ -5,6 +5,7 @@ import type { NanoUsd } from "#domain/money.ts";
 import type { Permit } from "#health/health.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
+import { mostTrustedCost } from "#pipeline/settle/cost.ts";
 import { type Wait, waitForRoom } from "#pipeline/wait-for-room.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -110,11 +111,13 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
     }
     const permit = order.permitFor?.(admitted, model) ?? admitted;
     const startedMs = ports.clock.monotonic();
+    const hold = order.holdFor(model);
     const attempt: OpenAttempt = {
       id: reservationIdOf(order.decisionId, order.firstAttempt + sent),
       model,
       purpose: order.purpose,
-      hold: order.holdFor(model),
+      hold,
+      mostTrusted: mostTrustedCost(hold, policy.budget.absurd_cost_factor),
       price: order.priceFor(model),
       priceLimited: isPriceLimited(model, order.configuration),
       permit,

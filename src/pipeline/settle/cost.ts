@@ -1,5 +1,5 @@
 import type { Price } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money.ts";
+import { type NanoUsd, nanoUsd, saturatedUsd, zeroUsd } from "#domain/money.ts";
 import type { TimeSpan } from "#domain/prices.ts";
 import { costOf, type TokenUsage } from "#domain/tokens.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
@@ -30,6 +30,14 @@ export function settlementOf(
   // Counts of zero beside a hold that is not zero: some aggregators send an empty usage object when they have lost count.
   if (actual === zeroUsd && hold > 0 && report.usage.input === 0 && report.usage.output === 0) return undefined;
   return { actual, source: "usage" };
+}
+
+/** With nothing held (a free model) there is nothing to compare a cost with: up to this it is believed. */
+const mostWithoutHold = nanoUsd(1_000_000_000);
+
+/** The highest cost of an attempt that is believed, so many times its hold (`budget.absurd_cost_factor`). */
+export function mostTrustedCost(hold: NanoUsd, factor: number): NanoUsd {
+  return hold === zeroUsd ? mostWithoutHold : saturatedUsd(Math.floor(hold * factor));
 }
 
 function isAmount(value: number): boolean {
