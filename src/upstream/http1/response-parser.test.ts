@@ -96,22 +96,22 @@ describe("an answer", () => {
     }
   });
 
-  test("with both framings is read in chunks, and nothing follows", () => {
-    const both = `${ok}Content-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`;
-    expect(read([both])).toMatchObject({ body: "x", complete: true, keepsOpen: false });
-  });
-
-  test("joins headers of the same name; equal lengths are one length", () => {
-    const answer = read([`${ok}Retry-After: 1\r\nretry-after:2\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx`]);
+  test("joins headers of the same name, without the white space around them", () => {
+    const answer = read([`${ok}Retry-After: 1\r\nretry-after:\t2 \t\r\nContent-Length:  1 \r\n\r\nx`]);
     expect(answer).toMatchObject({ headers: { "retry-after": "1, 2" }, body: "x", complete: true });
   });
 
-  test("may end its lines with LF alone", () => {
-    expect(read(["HTTP/1.1 200 OK\nContent-Length: 1\n\nx"])).toMatchObject({ body: "x", complete: true });
-    expect(read(["HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n1\nx\n0\n\n"])).toMatchObject({
-      body: "x",
-      complete: true,
-    });
+  test("may have characters beyond ASCII in a value, which are no white space", () => {
+    const answer = read([`${ok}Content-Type: \xa0text\xa0\r\nContent-Length: 1\r\n\r\nx`]);
+    expect(answer).toMatchObject({ headers: { "content-type": "\xa0text\xa0" }, body: "x" });
+  });
+
+  test("may have no reason in its first line, chunk extensions and trailers", () => {
+    expect(read(["HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx"])).toMatchObject({ body: "x", complete: true });
+    for (const line of ["1", "0001", "1;a", "1;a=b", '1;a="b c"', '1;a="b\\"c";d']) {
+      const wire = `${line}\r\nx\r\n000\r\nA: b\r\nC:\td\r\n\r\n`;
+      expect(read([`${ok}Transfer-Encoding: CHUNKED\r\n\r\n${wire}`])).toMatchObject({ body: "x", complete: true });
+    }
   });
 });
 
@@ -138,12 +138,121 @@ describe("refused is", () => {
     ["a chunk's line without end", `${ok}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(5_000)}`],
     ["trailers without end", `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n${"A: x\r\n".repeat(20_000)}`],
   ];
+  /** What llhttp, in its strict mode, refuses as well; the names are those of what is wrong. */
+  const length = (value: string) => `${ok}Content-Length:${value}\r\n\r\nx`;
+  const header = (line: string) => `${ok}${line}\r\nContent-Length: 1\r\n\r\nx`;
+  const coding = (value: string) => `${ok}Transfer-Encoding:${value}\r\n\r\n1\r\nx\r\n0\r\n\r\n`;
+  const inChunks = (wire: string) => `${ok}Transfer-Encoding: chunked\r\n\r\n${wire}`;
+  const line = (of: string) => inChunks(`${of}\r\nx\r\n0\r\n\r\n`);
+  const trailer = (of: string) => inChunks(`1\r\nx\r\n0\r\n${of}\r\n\r\n`);
+  rows.push(
+    ["a first line that ends in LF alone", "HTTP/1.1 200 OK\nContent-Length: 1\r\n\r\nx"],
+    ["a header that ends in LF alone", `${ok}A: b\nContent-Length: 1\r\n\r\nx`],
+    ["a blank line of LF alone", `${ok}Content-Length: 1\r\n\nx`],
+    ["nothing but LF", "HTTP/1.1 200 OK\nContent-Length: 1\n\nx"],
+    ["two spaces before the status", "HTTP/1.1  200 OK\r\nContent-Length: 1\r\n\r\nx"],
+    ["a tab before the status", "HTTP/1.1\t200 OK\r\nContent-Length: 1\r\n\r\nx"],
+    ["a status of four digits", "HTTP/1.1 2000 OK\r\nContent-Length: 1\r\n\r\nx"],
+    ["a name in small letters", "http/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"],
+    ["a CR in the reason", "HTTP/1.1 200 O\rK\r\nContent-Length: 1\r\n\r\nx"],
+    ["a tab before the colon", header("A\t: b")],
+    ["a header that begins with a space", header(" A: b")],
+    ["a header folded with a tab", header("A: b\r\n\tc")],
+    ["a control character in a name", header("A\x01: b")],
+    ["a letter beyond ASCII in a name", header("A\xe9: b")],
+    ["a bracket in a name", header("A(: b")],
+    ["an empty name", header(": b")],
+    ["a control character in a value", header("A: b\x01c")],
+    ["a DEL in a value", header("A: b\x7fc")],
+    ["a vertical tab around a value", header("Connection: \x0bclose")],
+    ["a form feed around a value", header("A: \x0cb")],
+    ["a second CR at a line's end", header("A: b\r")],
+    ["an empty length", length("")],
+    ["a length with a sign", length(" +1")],
+    ["a length in hexadecimal", length(" 0x1")],
+    ["a length with a fraction", length(" 1.0")],
+    ["a length of two numbers", length(" 1 1")],
+    ["a length with a parameter", length(" 1;")],
+    ["a length beside a no-break space", length(" \xa01")],
+    ["a length before a no-break space", length(" 1\xa0")],
+    ["a length before a vertical tab", length(" 1\x0b")],
+    ["a length before a tab", length(" 1\t")],
+    ["a list of equal lengths", length(" 1, 1")],
+    ["the same length twice", header("Content-Length: 1")],
+    ["two lengths of an answer without a body", "HTTP/1.1 204 No\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+    ["a coding, then a length", `${ok}Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n`],
+    ["a length, then a coding", `${ok}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`],
+    ["chunks that are not the last coding", coding(" chunked, gzip")],
+    ["chunks twice", coding(" chunked, chunked")],
+    ["an empty coding", coding("")],
+    ["a coding that ends like chunks", coding(" xchunked")],
+    ["a coding in quotes", coding(' "chunked"')],
+    ["a coding with a parameter", coding(" chunked;q=1")],
+    ["a coding before a comma", coding(" chunked,")],
+    ["a coding beside a vertical tab", coding(" \x0bchunked")],
+    ["a coding before a no-break space", coding(" chunked\xa0")],
+    ["a coding beside a tab", coding("\tchunked")],
+    ["a space before a chunk's length", line(" 1")],
+    ["a space after a chunk's length", line("1 ")],
+    ["a tab after a chunk's length", line("1\t")],
+    ["a word after a chunk's length", line("1 a")],
+    ["a comma after a chunk's length", line("1,a")],
+    ["a chunk's length with 0x", line("0x1")],
+    ["a chunk's length below zero", line("-1")],
+    ["a chunk's length that is no number", line("1g")],
+    ["a chunk's length beyond all measure", line("FFFFFFFFFFFFFFFFF")],
+    ["a chunk's line that ends in LF alone", inChunks("1\nx\r\n0\r\n\r\n")],
+    ["a chunk's line with two CRs", line("1\r")],
+    ["a chunk's line with a CR and more", inChunks("1\rx\r\n0\r\n\r\n")],
+    ["a chunk's data that end in LF alone", inChunks("1\r\nx\n0\r\n\r\n")],
+    ["a chunk's data before two CRs", inChunks("1\r\nx\r\r\n0\r\n\r\n")],
+    ["a last chunk's line that ends in LF alone", inChunks("1\r\nx\r\n0\n\r\n")],
+    ["an end of LF alone", inChunks("1\r\nx\r\n0\r\n\n")],
+    ["an end with two CRs", inChunks("1\r\nx\r\n0\r\n\r\r\n")],
+    ["an empty chunk extension", line("1;")],
+    ["a chunk extension after a space", line("1; a=b")],
+    ["a chunk extension before a space", line("1;a =b")],
+    ["a control character in a chunk extension", line("1;a\x01")],
+    ["a NUL in a chunk extension", line("1;a\0")],
+    ["a CR in a chunk extension", line("1;a\rb")],
+    ["a letter beyond ASCII in a chunk extension", line("1;a\xe9")],
+    ["a chunk extension that ends in LF alone", inChunks("1;a\nx\r\n0\r\n\r\n")],
+    ["an open quote in a chunk extension", line('1;a="b')],
+    ["something behind a quote in a chunk extension", line('1;a="b"c')],
+    ["a trailer that ends in LF alone", trailer("A: b\nC: d")],
+    ["a trailer without a colon", trailer("abc")],
+    ["a trailer without a name", trailer(": b")],
+    ["a folded trailer", trailer("A: b\r\n c")],
+    ["a NUL in a trailer", trailer("A: \0")],
+    ["a control character in a trailer", trailer("A: \x01")],
+    ["a CR in a trailer", trailer("A: b\rc")],
+    ["a space before a trailer's colon", trailer("A : b")],
+    ["a length in a trailer", trailer("Content-Length: 5")],
+    ["another answer in the trailers", trailer("HTTP/1.1 200 OK")],
+  );
   for (const [what, text] of rows) {
     test(`${what}, also byte by byte`, () => {
       expect(() => read([text])).toThrow(HttpSyntaxError);
       expect(() => read([...Buffer.from(text, "latin1")].map((byte) => Uint8Array.of(byte)))).toThrow(HttpSyntaxError);
     });
   }
+});
+
+describe("a server that speaks only HTTP/2", () => {
+  const settings = Buffer.from([0, 0, 18, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]);
+  for (const [what, bytes] of [
+    ["its first frame", settings],
+    ["its name", "HTTP/2 200\r\n\r\n"],
+    ["its preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  ] as const) {
+    test(`is told by ${what}, and the message says so`, () => {
+      expect(() => read([bytes])).toThrow("it is HTTP/2, but the gateway speaks HTTP/1.1");
+    });
+  }
+
+  test("is not what every other start of bytes is", () => {
+    expect(() => read([Buffer.from([0, 0, 0, 0, 0])])).toThrow("it does not begin with HTTP/1.1");
+  });
 });
 
 describe("whatever comes", () => {

@@ -1,4 +1,13 @@
-import { endOfHead, HttpSyntaxError, type ResponseHead, readHead } from "./response-head.ts";
+import {
+  endOfHead,
+  HttpSyntaxError,
+  hasBareLf,
+  isChunkExtension,
+  isTrailer,
+  notHttp1,
+  type ResponseHead,
+  readHead,
+} from "./response-head.ts";
 
 const maxHeadBytes = 65_536;
 /** Most heads are smaller; so much is looked at first. */
@@ -10,8 +19,6 @@ const maxLengthDigits = 12;
 
 const cr = 13;
 const lf = 10;
-const space = 32;
-const tab = 9;
 const semicolon = 59;
 const nothing = Buffer.alloc(0);
 
@@ -20,8 +27,10 @@ type State =
   | "length"
   | "chunk_length"
   | "chunk_extension"
+  | "chunk_begin"
   | "chunk"
   | "chunk_end"
+  | "chunk_end_lf"
   | "trailers"
   | "until_close"
   | "complete";
@@ -31,8 +40,10 @@ type State =
  * to the answer's body lie afterwards between `bodyStart` and `bodyEnd` in that same piece: what frames chunks is taken out
  * in place, so that a body costs no copy and is handed on in one part, however many chunks came at once.
  *
- * Interim answers (1xx) are passed over. Lines may end in LF alone. Refused: folded headers, lengths that contradict each
- * other, transfer codings other than chunked, heads and trailers above 64 KiB.
+ * Interim answers (1xx) are passed over. Nothing is read that llhttp in its strict mode refuses, so that no two readers of
+ * the same bytes see different answers: lines that do not end in CR and LF, folded headers, control characters, more than
+ * one length, a length beside a transfer coding, chunks whose length or extension is not exactly as the standard has it.
+ * Refused, too: transfer codings other than chunked, heads and trailers above 64 KiB.
  */
 export class ResponseParser {
   #state: State = "head";
@@ -44,8 +55,8 @@ export class ResponseParser {
   #digits = 0;
   /** Bytes of a chunk's extension, or of trailers. */
   #extra = 0;
-  /** Nothing but a CR has come of the line that is being read. */
-  #lineEmpty = true;
+  /** What has come of a chunk's extension, or of the line of a trailer. */
+  #line = "";
   #keepsOpen = false;
   #endsWithConnection = false;
   #head: ResponseHead | undefined;
@@ -106,7 +117,8 @@ export class ResponseParser {
       }
       if (length < 0) {
         if (text.length >= maxHeadBytes) throw new HttpSyntaxError("its headers are too large");
-        if (!mayBeHttp(text)) throw new HttpSyntaxError("it does not begin with HTTP/1.1");
+        if (!mayBeHttp(text)) throw notHttp1(text);
+        if (hasBareLf(text)) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
         // A copy: the piece itself is handed on.
         this.#held = Buffer.from(bytes.subarray(start));
         return bytes.length;
@@ -129,15 +141,17 @@ export class ResponseParser {
     }
     const codings = headers.get("transfer-encoding");
     const length = headers.get("content-length");
+    const bytes = length === undefined ? 0 : lengthOf(length);
+    if (codings !== undefined) {
+      if (codings.toLowerCase() !== "chunked") throw new HttpSyntaxError("its transfer coding is not known");
+      if (length !== undefined) throw new HttpSyntaxError("it has both a length and a transfer coding");
+    }
     if (status === 204 || status === 304) {
       this.#state = "complete";
     } else if (codings !== undefined) {
-      if (codings.toLowerCase() !== "chunked") throw new HttpSyntaxError("its transfer coding is not known");
-      // Chunks count, as the standard says; but one of the two was a mistake, so nothing else is read from there.
-      if (length !== undefined) this.#keepsOpen = false;
       this.#state = "chunk_length";
     } else if (length !== undefined) {
-      this.#left = lengthOf(length);
+      this.#left = bytes;
       this.#state = this.#left === 0 ? "complete" : "length";
     } else {
       this.#keepsOpen = false;
@@ -176,12 +190,18 @@ export class ResponseParser {
   }
 
   /** One byte of what stands between the data of chunks. */
-  #frameByte(state: "chunk_length" | "chunk_extension" | "chunk_end" | "trailers", byte: number): void {
+  #frameByte(
+    state: "chunk_length" | "chunk_extension" | "chunk_begin" | "chunk_end" | "chunk_end_lf" | "trailers",
+    byte: number,
+  ): void {
     switch (state) {
       case "chunk_end":
-        // The line break after a chunk's data; CR and LF may come apart.
-        if (byte === lf) this.#state = "chunk_length";
-        else if (byte !== cr) throw new HttpSyntaxError("a chunk is longer than it said");
+        if (byte !== cr) throw new HttpSyntaxError("a chunk is longer than it said");
+        this.#state = "chunk_end_lf";
+        return;
+      case "chunk_end_lf":
+        if (byte !== lf) throw new HttpSyntaxError("a chunk is longer than it said");
+        this.#state = "chunk_length";
         return;
       case "chunk_length": {
         const digit = hexValue(byte);
@@ -189,21 +209,35 @@ export class ResponseParser {
           this.#left = this.#left * 16 + digit;
           if (++this.#digits > maxLengthDigits) throw new HttpSyntaxError("a chunk is too large");
         } else if (this.#digits === 0) throw new HttpSyntaxError("a chunk does not say its length");
-        else if (byte === lf) this.#beginChunk();
-        else if (byte === cr || byte === space || byte === tab || byte === semicolon) this.#state = "chunk_extension";
-        else throw new HttpSyntaxError("a chunk does not say its length");
+        else if (byte === cr) this.#state = "chunk_begin";
+        else if (byte === semicolon) {
+          this.#line = ";";
+          this.#state = "chunk_extension";
+        } else throw new HttpSyntaxError("a chunk does not say its length");
         return;
       }
+      case "chunk_begin":
+        if (byte !== lf) throw new HttpSyntaxError("a chunk does not say its length");
+        this.#beginChunk();
+        return;
       case "chunk_extension":
-        if (byte === lf) this.#beginChunk();
-        else if (++this.#extra > maxExtensionBytes) throw new HttpSyntaxError("the framing of its body is too large");
+        if (byte === lf) {
+          if (!isChunkExtension(this.#line)) throw new HttpSyntaxError("a chunk has an extension that cannot be read");
+          this.#beginChunk();
+          return;
+        }
+        this.#line += String.fromCharCode(byte);
+        if (++this.#extra > maxExtensionBytes) throw new HttpSyntaxError("the framing of its body is too large");
         return;
       case "trailers":
-        if (byte === lf) {
-          if (this.#lineEmpty) this.#state = "complete";
-          this.#lineEmpty = true;
-        } else if (byte !== cr) this.#lineEmpty = false;
         if (++this.#extra > maxHeadBytes) throw new HttpSyntaxError("the framing of its body is too large");
+        if (byte !== lf) {
+          this.#line += String.fromCharCode(byte);
+          return;
+        }
+        if (this.#line === "\r") this.#state = "complete";
+        else if (!isTrailer(this.#line)) throw new HttpSyntaxError("it has a trailer that cannot be read");
+        this.#line = "";
         return;
     }
   }
@@ -212,6 +246,7 @@ export class ResponseParser {
     this.#state = this.#left === 0 ? "trailers" : "chunk";
     this.#digits = 0;
     this.#extra = 0;
+    this.#line = "";
   }
 
   #addBody(bytes: Buffer, from: number, to: number): void {
@@ -231,14 +266,10 @@ function mayBeHttp(text: string): boolean {
   return mark.startsWith(text.slice(0, mark.length));
 }
 
-/** The one length that all `content-length` lines agree on. */
 function lengthOf(value: string): number {
-  const [first = "", ...others] = value.split(",");
-  const length = first.trim();
-  if (!/^\d{1,15}$/.test(length) || others.some((other) => other.trim() !== length)) {
-    throw new HttpSyntaxError("its length is not a number");
-  }
-  return Number(length);
+  // Lines of the same name are joined with a comma: more than one length is refused, also if they agree.
+  if (!/^\d{1,15}$/.test(value)) throw new HttpSyntaxError("its length is not a number");
+  return Number(value);
 }
 
 function hexValue(byte: number): number {
