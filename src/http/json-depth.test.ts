@@ -52,3 +52,28 @@ test.each([
 ])("whether %s asks for cache writes is known before it is parsed", (text, expected) => {
   expect(shapeOfJson(text, 64).cacheControl).toBe(expected);
 });
+
+test("a number too large for a double is noticed wherever it stands, and no other", () => {
+  const number = fc.oneof(
+    fc.tuple(fc.integer(), fc.integer({ min: -400, max: 400 })).map(([a, b]) => `${a}e${b}`),
+    fc.tuple(fc.nat(9), fc.integer({ min: 100, max: 400 })).map(([digit, count]) => `1${String(digit).repeat(count)}`),
+    fc.tuple(fc.integer({ min: 1, max: 400 }), fc.nat(400)).map(([count, b]) => `1${"0".repeat(count)}.5E+${b}`),
+    fc.integer({ min: 1, max: 400 }).map((count) => `-0.${"1".repeat(count)}e-5`),
+    fc.constantFrom("1e400", "-1E400", "1e308", "1.8e308", "0e999", "1e0000308", "1e-999", "17e307", "18e307"),
+  );
+  const text = fc.constantFrom('"1e400"', '"\\"1e999"', '"e999"', "true", "false", "null");
+  fc.assert(
+    fc.property(fc.array(fc.oneof(number, text)), (values) => {
+      const json = `{"a":[${values.join(",")}]}`;
+      const infinite = JSON.parse(json).a.some(
+        (value: unknown) => Math.abs(Number(value)) === Infinity && typeof value === "number",
+      );
+      expect(shapeOfJson(json, 64).infinite).toBe(infinite);
+    }),
+  );
+});
+
+test("no more numbers are looked at closely than a body has use for", () => {
+  expect(shapeOfJson(`[${"1e308,".repeat(10_000)}1]`, 64).infinite).toBe(false);
+  expect(shapeOfJson(`[${"1e308,".repeat(10_001)}1]`, 64).infinite).toBe(true);
+});

@@ -11,6 +11,8 @@ export interface JsonShape {
   readonly exponents: number;
   /** Some number has so many digits that a double may not hold it. */
   readonly longIntegers: boolean;
+  /** Some number is too large for a double (`1e400`): it would be read as infinite, and written anew as `null`. */
+  readonly infinite: boolean;
   /** Some key (or whole string) is `cache_control`, however it is spelled. */
   readonly cacheControl: boolean;
 }
@@ -26,41 +28,73 @@ const longestSafeDigits = 15;
  * search, so it costs little on bodies that are mostly text.
  */
 export function shapeOfJson(text: string, limit: number): JsonShape {
+  const shape = { tooDeep: false, exponents: 0, longIntegers: false, infinite: false, cacheControl: false, large: 0 };
   let depth = 0;
-  let exponents = 0;
-  let longIntegers = false;
-  let cacheControl = false;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22 /* " */:
         {
           const open = at;
           at = endOfString(text, at);
-          if (at < 0) return { tooDeep: false, exponents, longIntegers, cacheControl };
-          if (at - open >= 14 && at - open <= longestCacheControl) cacheControl ||= isCacheControl(text, open, at);
+          if (at < 0) return shape;
+          if (at - open >= 14 && at - open <= longestCacheControl) shape.cacheControl ||= isCacheControl(text, open, at);
           break;
         }
       case 0x5b /* [ */:
       case 0x7b /* { */:
-        if (++depth > limit) return { tooDeep: true, exponents, longIntegers, cacheControl };
+        if (++depth > limit) {
+          shape.tooDeep = true;
+          return shape;
+        }
         break;
       case 0x5d /* ] */:
       case 0x7d /* } */:
         depth--;
         break;
-      case 0x45 /* E */:
-      case 0x65 /* e */:
-        if (isDigit(text.charCodeAt(at - 1))) exponents++;
-        break;
       default:
-        if (isDigit(text.charCodeAt(at))) {
-          const end = endOfDigits(text, at);
-          longIntegers ||= end - at > longestSafeDigits;
-          at = end - 1;
-        }
+        if (isDigit(text.charCodeAt(at))) at = seeNumber(text, at, shape) - 1;
     }
   }
-  return { tooDeep: false, exponents, longIntegers, cacheControl };
+  return shape;
+}
+
+type Seen = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
+  /** Numbers so far that had to be converted to know whether they are infinite. */
+  large: number;
+};
+
+/** Every number below 1e308 is a double. */
+const largestPower = 308;
+
+/** Conversions cost, so there is a bound on them; more numbers near 1e308 than this count as infinite. */
+const maxLarge = 10_000;
+
+/** Takes note of the number that begins at `start`, its sign left out; the index of what follows it. */
+function seeNumber(text: string, start: number, seen: Seen): number {
+  let end = endOfDigits(text, start);
+  let power = end - start;
+  if (text.charCodeAt(end) === 0x2e /* . */) end = endOfDigits(text, end);
+  const e = text.charCodeAt(end);
+  if (e === 0x45 || e === 0x65) {
+    seen.exponents++;
+    const sign = text.charCodeAt(end + 1);
+    const from = sign === 0x2b || sign === 0x2d ? end + 1 : end;
+    end = endOfDigits(text, from);
+    power += exponentOf(text, from + 1, end, sign === 0x2d);
+  } else if (power > longestSafeDigits) {
+    seen.longIntegers = true;
+  }
+  if (power > largestPower && !seen.infinite) {
+    seen.infinite = ++seen.large > maxLarge || Number(text.slice(start, end)) === Number.POSITIVE_INFINITY;
+  }
+  return end;
+}
+
+/** The number that a run of digits spells; far above any exponent for long runs. */
+function exponentOf(text: string, from: number, to: number, negative: boolean): number {
+  let value = 0;
+  for (let at = from; at < to && value < 1e9; at++) value = 10 * value + text.charCodeAt(at) - 0x30;
+  return negative ? -value : value;
 }
 
 function isCacheControl(text: string, open: number, close: number): boolean {

@@ -57,7 +57,9 @@ export async function parseLargeDecisionRequest(
 }
 
 function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
-  if (shapeOfJson(text, maxJsonDepth).tooDeep) return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
+  const shape = shapeOfJson(text, maxJsonDepth);
+  if (shape.tooDeep) return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
+  if (shape.infinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
   yield;
   if (hasMoreValuesThan(text, maxValues)) return invalid(tooManyValues(maxValues), 413);
   yield;
