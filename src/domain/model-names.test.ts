@@ -1,0 +1,38 @@
+import { describe, expect, test } from "bun:test";
+import { otherModel } from "./model-names.ts";
+
+describe("the model that an upstream names", () => {
+  test.each([
+    ["vendor/model", "vendor/model"],
+    ["vendor/model", "Vendor/Model"],
+    ["vendor/model", "vendor/model-20260115"],
+    ["vendor/model", "vendor/model-2026-01-15"],
+    ["vendor/model", "vendor/model@20260115"],
+    ["vendor/model-20260115", "vendor/model"],
+    ["vendor/model-latest", "vendor/model-20260115"],
+    ["vendor/model", "vendor/model:nitro"],
+    ["vendor/model:floor", "vendor/model"],
+    ["vendor/model:free", "vendor/model-20260115:free"],
+    ["vendor/model", "model"],
+    ["model", "vendor/model-20260115"],
+  ])("asked %s, said %s: is the same", (asked, said) => {
+    expect(otherModel(asked, said)).toBeUndefined();
+  });
+
+  test.each([
+    ["vendor/model", "openai/o1-pro"],
+    ["vendor/model", "vendor/model-pro"],
+    ["vendor/model-v3", "vendor/model-v3-0324"],
+    ["vendor/model", "other/model"],
+    ["vendor/model", "vendor/model:free"],
+    ["vendor/model:free", "vendor/model"],
+    ["vendor/model-20260115", "vendor/model-20260301"],
+    ["vendor/model", "vendor/model-20269915"],
+  ])("asked %s, said %s: is another", (asked, said) => {
+    expect(otherModel(asked, said)).toBe(said);
+  });
+
+  test.each([undefined, null, 7, "", {}, "x\u0000y", "x".repeat(257)])("%p is no name", (said) => {
+    expect(otherModel("vendor/model", said)).toBeUndefined();
+  });
+});
