@@ -83,6 +83,7 @@ function keyRows(path: string, node: SchemaNode): string[][] {
 
 function typeName(node: SchemaNode): string {
   if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join(", ");
+  if (node.anyOf !== undefined) return node.anyOf.map(typeName).join(" or ");
   if (node.type === "array") return `list of ${node.items === undefined ? "values" : typeName(node.items)}`;
   if (node.type === "object") return "section";
   const name =

@@ -1,7 +1,7 @@
 import type { HealthChange } from "#health/registry.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
-import type { RequestRecord } from "#records/record.ts";
+import type { AttemptRecord, RequestRecord } from "#records/record.ts";
 import { type Log, logId, operatorText } from "#telemetry/log.ts";
 import type { Metrics } from "#telemetry/metrics.ts";
 
@@ -89,6 +89,16 @@ export function announceHealth(change: HealthChange, log: Log, metrics: Metrics)
     from: logId(change.from),
     to: logId(change.to),
     reason: operatorText(change.reason),
+  });
+}
+
+export function announceOtherModel({ decisionId }: RequestRecord, attempt: AttemptRecord, log: Log): void {
+  if (attempt.otherModel === undefined) return;
+  log("other_model_answered", {
+    decision_id: logId(decisionId),
+    model: logId(attempt.model),
+    answered: logId(attempt.otherModel),
+    cost_stated: attempt.costStated === true,
   });
 }
 

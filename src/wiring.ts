@@ -12,6 +12,7 @@ import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
+import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { Config } from "#policy/load-config.ts";
@@ -26,7 +27,13 @@ import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
 import { isOn } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import pkg from "../package.json" with { type: "json" };
-import { announceFilteredCalls, announceHealth, announceLedger, countedLedger } from "./announcements.ts";
+import {
+  announceFilteredCalls,
+  announceHealth,
+  announceLedger,
+  announceOtherModel,
+  countedLedger,
+} from "./announcements.ts";
 import { drainRequests } from "./drain.ts";
 
 /** What a test, or another program around the gateway, may put in the place of what this file chooses. */
@@ -169,6 +176,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         for (const record of records) {
           log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
           announceFilteredCalls(record, log, metrics);
+          for (const attempt of record.attempts) announceOtherModel(record, attempt, log);
         }
       },
     });
@@ -281,7 +289,7 @@ function configurationOf(config: Config, settings: Settings, log: Log): Configur
     settings.upstream.kind === "demo"
       ? config.policy.upstream.price_limit === "on"
       : isOn(config.policy.upstream.price_limit, settings.upstream.baseUrl);
-  return { ...config, privacy, priceLimit };
+  return { ...config, fields: fieldRulesOf(config.policy), privacy, priceLimit };
 }
 
 function sha256Hex(text: string): string {

@@ -1,4 +1,5 @@
 import type { Alias, RoutingTask } from "./routing.ts";
+import type { Surcharge } from "./surcharge.ts";
 
 /** JSON as it came over the wire. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -33,12 +34,14 @@ export interface ChatRequest {
   readonly spelled?: Json;
   /** The body's size in bytes: as received, or, where numbers come out longer when written anew, at least what is sent on. */
   readonly bodyBytes: number;
-  /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when the caller set neither. */
+  /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when neither is above 0. */
   readonly requestedOutputTokens: number | null;
-  /** `n`, at least 1. */
+  /** The larger of `n` and `best_of`, at least 1: how many answers are written, and billed. */
   readonly choices: number;
   /** `cache_control` stands somewhere in the body: the upstream may write the prompt to its cache and charge for that. */
   readonly writesCache?: true;
+  /** Set by the pipeline where a field goes out that may change the price. */
+  readonly surcharge?: Surcharge;
   /** Whether the caller asked for the usage chunk (`stream_options.include_usage`). */
   readonly wantsUsage: boolean;
   readonly routing: GatewayFields;

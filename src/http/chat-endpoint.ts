@@ -1,4 +1,5 @@
 import { LightAborter } from "#domain/abort.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
 import { largeBodyBytes } from "#domain/turn.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -122,7 +123,7 @@ async function answered(
 }
 
 /** Why the request went where it went, for whoever reads headers. Empty where there is nothing to say. */
-export function headHeaders({ decisionId, decision, answeredBy, redactions }: Head): Record<string, string> {
+export function headHeaders({ decisionId, decision, taskKind, answeredBy, redactions }: Head): Record<string, string> {
   // A stand-in that took over shows as the decision's model; a scout's decision keeps naming the scout.
   const model = decision.action === "ROUTE" ? (answeredBy ?? decision.model) : decision.model;
   return {
@@ -131,17 +132,33 @@ export function headHeaders({ decisionId, decision, answeredBy, redactions }: He
     "x-smart-gateway-model": model ?? "",
     "x-smart-gateway-cause": decision.cause,
     "x-smart-gateway-score": String(decision.score),
+    "x-smart-gateway-kind": taskKind,
+    "x-smart-gateway-rule": hardRulesIn(decision),
     "x-smart-gateway-answered-by": answeredBy ?? "",
     "x-smart-gateway-redactions": String(redactions),
   };
 }
 
+/** The names of the hard rules that have fired, in the order of the reference; "" when none has. */
+function hardRulesIn({ evidence }: RoutingDecision): string {
+  let names = "";
+  for (const entry of evidence) {
+    if (!entry.startsWith(hardRuleKey)) continue;
+    const name = entry.slice(hardRuleKey.length);
+    names = names === "" ? name : `${names}, ${name}`;
+  }
+  return names;
+}
+
+const hardRuleKey = "hard_rule=";
+
 function errorOf(refusal: Refusal): HttpError {
-  const { status, detail, code, retryAfterS, shouldRetry, head } = refusal;
+  const { status, detail, code, param, retryAfterS, shouldRetry, head } = refusal;
   return {
     status,
     detail,
     code,
+    ...(param === undefined ? {} : { param }),
     headers: {
       ...(head === undefined ? {} : headHeaders(head)),
       ...(retryAfterS === undefined ? {} : { "retry-after": String(retryAfterS) }),

@@ -114,6 +114,8 @@ describe("a body that breaks the schema gives 422 and names the field", () => {
     ["n", { n: 0 }],
     ["n", { n: 1.5 }],
     ["n", { n: 129 }],
+    ["best_of", { best_of: 0 }],
+    ["best_of", { best_of: "3" }],
     ["max_tokens", { max_tokens: -1 }],
     ["max_tokens", { max_tokens: 1.5 }],
     ["max_tokens", { max_tokens: "100" }],
@@ -205,17 +207,45 @@ describe("what is accepted", () => {
   });
 
   test("stream, usage, choices and the output bound are read", () => {
-    const body = { ...plain, stream: true, stream_options: { include_usage: true }, n: 3, max_tokens: 0 };
+    const body = { ...plain, stream: true, stream_options: { include_usage: true }, n: 3, max_tokens: 7 };
     expect(accepted(body)).toMatchObject({
       requestId: "req-1",
       alias: "smart-router",
       stream: true,
       wantsUsage: true,
       choices: 3,
-      requestedOutputTokens: 0,
+      requestedOutputTokens: 7,
       receivedAtMs: 1_700_000_000_000,
       bodyBytes: JSON.stringify(body).length,
     });
+  });
+
+  test("a number too large for a double is refused anywhere, because it would be forwarded as null", () => {
+    const read = (fields: string) =>
+      parseText(`{"model":"smart-router","messages":[{"role":"user","content":"1e400"}]${fields}}`);
+    expect(read("").kind).toBe("ok");
+    expect(read(',"seed":1e300').kind).toBe("ok");
+    expect(read(',"temperature":1e400')).toMatchObject({ status: 422, param: "temperature" });
+    for (const fields of [',"logit_bias":{"5":-1e999}', ',"x":[[{"y":1e400}]]', `,"x":1${"0".repeat(400)}`]) {
+      const refused = read(fields);
+      expect(refused).toMatchObject({ kind: "refused", status: 422, detail: expect.stringContaining("1e400") });
+      expect(refused).not.toHaveProperty("param");
+    }
+    expect(read(',"tools":[{"type":"function","function":{"parameters":{"maximum":1e400}}}]')).toMatchObject({
+      param: "tools",
+    });
+  });
+
+  test("an output bound of 0 is none", () => {
+    expect(accepted({ ...plain, max_tokens: 0 }).requestedOutputTokens).toBeNull();
+    expect(accepted({ ...plain, max_tokens: 0, max_completion_tokens: 0 }).requestedOutputTokens).toBeNull();
+    expect(accepted({ ...plain, max_tokens: 0, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
+  });
+
+  test("as many answers are paid for as are written, whatever is shown of them", () => {
+    expect(accepted({ ...plain, n: 2, best_of: 5 }).choices).toBe(5);
+    expect(accepted({ ...plain, n: 2, best_of: null }).choices).toBe(2);
+    expect(accepted({ ...plain, best_of: 4 }).choices).toBe(4);
   });
 
   test("of two output bounds the larger counts, because either may bind upstream", () => {

@@ -61,7 +61,7 @@ const Metadata = z
   })
   .describe("Gateway routing metadata. Other keys are the caller's and travel unchanged.");
 
-const outputTokens = z.int().min(0).max(maxOutputTokens).nullish();
+const outputTokens = z.int().min(0).max(maxOutputTokens).nullish().describe("0 counts as not set.");
 
 export const ChatCompletionsBody = z
   .looseObject({
@@ -72,6 +72,7 @@ export const ChatCompletionsBody = z
     temperature: z.number().nullish(),
     top_p: z.number().nullish(),
     n: z.int().min(1).max(maxChoices).nullish(),
+    best_of: z.int().min(1).max(maxChoices).nullish().describe("How many answers are written, and paid for."),
     max_tokens: outputTokens,
     max_completion_tokens: outputTokens,
     stop: z.union([z.string(), z.array(z.string())]).nullish(),
@@ -128,6 +129,7 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
     return refused(400, undefined, "The body is not valid JSON.");
   }
   if (!isObject(body)) return refused(400, undefined, "The body must be a JSON object.");
+  if (shape.infinite) return infinite(body);
   yield;
 
   const messages = problemOfMessages(body["messages"]);
@@ -163,8 +165,9 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     body,
     ...(shape.longIntegers ? { spelled: JSON.parse(longIntegersQuoted(input.text)) } : {}),
     bodyBytes: input.bytes + shape.exponents * longestExpansion,
-    requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]),
-    choices: typeof body["n"] === "number" ? body["n"] : 1,
+    // Many servers take a limit of 0 for no limit, so it is none that money could be held for.
+    requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]) || null,
+    choices: largerOf(body["n"], body["best_of"]) ?? 1,
     ...(shape.cacheControl ? { writesCache: true } : {}),
     wantsUsage: isObject(streamOptions) && streamOptions["include_usage"] === true,
     routing,
@@ -187,6 +190,16 @@ function refused(status: 400 | 413 | 422, param: string | undefined, detail: str
 /** 422: names the field and says what it must be. Never repeats the value, which may be a prompt or a secret. */
 function wrong(param: string, mustBe: string): Problem {
   return refused(422, param, `${param} ${mustBe}.`);
+}
+
+/** A number that cannot be forwarded as it was sent. Its field is named where that is a name of the API, not the caller's. */
+function infinite(body: JsonObject): Problem {
+  const isInfinite = (value: Json | undefined): boolean =>
+    typeof value === "number"
+      ? !Number.isFinite(value)
+      : typeof value === "object" && value !== null && Object.values(value).some(isInfinite);
+  const name = Object.keys(fields).find((field) => isInfinite(body[field]));
+  return refused(422, name, `${name ?? "The body"} holds a number that is too large for a double (such as 1e400).`);
 }
 
 function problemOfModel(model: Json | undefined): Problem | undefined {
@@ -251,6 +264,7 @@ const fields: Readonly<Record<string, (value: Json) => string | undefined>> = {
   temperature: (value) => (typeof value === "number" ? undefined : "must be a number"),
   top_p: (value) => (typeof value === "number" ? undefined : "must be a number"),
   n: (value) => wholeBetween(value, 1, maxChoices),
+  best_of: (value) => wholeBetween(value, 1, maxChoices),
   max_tokens: (value) => wholeBetween(value, 0, maxOutputTokens),
   max_completion_tokens: (value) => wholeBetween(value, 0, maxOutputTokens),
   stop: (value) =>
@@ -377,6 +391,22 @@ function headerValue(headers: Headers, name: string): string | undefined {
   return headers.get(name) || undefined;
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * A header's text in UTF-8, as nearly every client sends what is not ASCII. The runtime reads each byte as a character of
+ * its own (Latin-1); bytes that are no UTF-8 are left at that.
+ */
+function utf8HeaderValue(headers: Headers, name: string): string | undefined {
+  const value = headerValue(headers, name);
+  if (value === undefined || !/[\x80-\xff]/.test(value) || /[^\0-\xff]/.test(value)) return value;
+  try {
+    return utf8.decode(Buffer.from(value, "latin1"));
+  } catch {
+    return value;
+  }
+}
+
 /** Boolean text, as any language prints it: true, True. */
 function flagHeader(headers: Headers, name: string): boolean | Problem {
   const value = headerValue(headers, name)?.toLowerCase();
@@ -410,7 +440,7 @@ const idHeaderNames = [
 function idHeaders(headers: Headers): Ids | Problem {
   const ids: Ids = {};
   for (const [key, name] of idHeaderNames) {
-    const value = headerValue(headers, name);
+    const value = utf8HeaderValue(headers, name);
     if (value === undefined) continue;
     if (!idPattern.test(value)) return wrong(name, "must be 1 to 256 characters without control characters");
     ids[key] = value;

@@ -37,7 +37,8 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
           const open = at;
           at = endOfString(text, at);
           if (at < 0) return shape;
-          if (at - open >= 14 && at - open <= longestCacheControl) shape.cacheControl ||= isCacheControl(text, open, at);
+          if (at - open >= 14 && at - open <= longestCacheControl)
+            shape.cacheControl ||= isCacheControl(text, open, at);
           break;
         }
       case 0x5b /* [ */:

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DecisionRequest, FailureClass, RoutingDecision } from "#domain/routing.ts";
+import { DecisionRequest, FailureClass, RoutingDecision, taskKinds } from "#domain/routing.ts";
 import { version } from "../../package.json";
 import {
   ChatCompletion,
@@ -88,6 +88,11 @@ const decisionHeaders = {
   "X-Smart-Gateway-Model": header("Internal key of the chosen model; empty on refusals."),
   "X-Smart-Gateway-Cause": header("The rule that fired.", decisionField("cause")),
   "X-Smart-Gateway-Score": header("The complexity score, 0 to 100.", { type: "number", minimum: 0, maximum: 100 }),
+  "X-Smart-Gateway-Kind": header("The kind of work that the request was taken for.", {
+    type: "string",
+    enum: [...taskKinds],
+  }),
+  "X-Smart-Gateway-Rule": header("The hard rules that fired, comma-separated; empty when none did."),
   "X-Smart-Gateway-Answered-By": header("Internal key of the model that answered, a stand-in perhaps."),
   "X-Smart-Gateway-Redactions": header("How many values were taken out before anything was sent.", {
     type: "integer",

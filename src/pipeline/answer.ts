@@ -1,6 +1,7 @@
 import type { Aborter } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, Price } from "#domain/model.ts";
+import { otherModel } from "#domain/model-names.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import { holdFor } from "#domain/tokens.ts";
 import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
@@ -40,11 +41,13 @@ export async function answerWhole(journey: Journey, route: Route, head: Head, po
 
   const { attempt, report, firstTokenMs } = execution;
   const empty = isEmptyAnswer(execution.answer);
-  close(closeAnswered(attempt, { report, firstTokenMs, empty }, ports.clock.monotonic()), journey, ports);
+  const other = otherModel(attempt.model.upstreamId, execution.answer.model);
+  const answered = { report, firstTokenMs, empty, otherModel: other };
+  close(closeAnswered(attempt, answered, ports.clock.monotonic()), journey, ports);
   const body = finishAnswer(execution.answer, execution.raw, attempt.model.upstreamId, restorerOf(journey));
-  const answered = headOf(head, attempt.model, journey, firstTokenMs, ports);
+  const answerHead = headOf(head, attempt.model, journey, firstTokenMs, ports);
   story.end("answered", 200);
-  return { kind: "answer", body, ...answered };
+  return { kind: "answer", body, ...answerHead };
 }
 
 /**
@@ -159,12 +162,13 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     stream: request.stream,
     purpose: "EXECUTE",
     candidate: candidatesOf(route, journey, ports),
+    // More than the model can write is held for where a caller grants it to reasoning, but never asked for.
     bodyFor: (model) =>
       forwardedBody(
         request,
         redacted.body,
         model,
-        outputBoundOf(model, assessment.size),
+        Math.min(outputBoundOf(model, assessment.size), model.maxOutputTokens),
         priceLimitOf(model, assessment.size, configuration),
       ),
     holdFor: (model) => holdOf(model, assessment.size),
@@ -174,6 +178,7 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     maxAttempts: policy.upstream.max_attempts,
     configuration,
     deadlineMs,
+    pricedByCost: request.surcharge !== undefined,
     abandonedCost: (model) =>
       seenCost(priceOf(model, assessment.size), holdOf(model, assessment.size), 0, restOf(journey)),
   };
@@ -264,18 +269,19 @@ function endStream(end: StreamEnd, attempt: OpenAttempt, firstTokenMs: number, r
   const nowMs = ports.clock.monotonic();
   switch (end.kind) {
     case "complete": {
-      close(closeAnswered(attempt, { report: end.report, firstTokenMs, empty: end.empty }, nowMs), rest, ports);
+      const { report, empty } = end;
+      close(closeAnswered(attempt, { report, firstTokenMs, empty, otherModel: end.otherModel }, nowMs), rest, ports);
       story.end("answered", 200);
       return;
     }
     case "broken": {
-      close(closeFailed(attempt, end.failure, end.report, nowMs), rest, ports);
+      close(closeFailed(attempt, end.failure, end.report, nowMs, end.otherModel), rest, ports);
       story.end("broken_stream", 200);
       return;
     }
     case "caller_gone": {
       const seen = seenCost(attempt.price, attempt.hold, end.outputBytesSeen, rest);
-      close(closeAbandoned(attempt, end.report, seen, nowMs), rest, ports);
+      close(closeAbandoned(attempt, end.report, seen, nowMs, end.otherModel), rest, ports);
       story.end("caller_gone", 200);
       return;
     }

@@ -4,6 +4,7 @@ import { manualTime } from "#domain/manual-time.ts";
 import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
+import { fieldRulesOf } from "./field-rules.ts";
 import { handleChat } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
 
@@ -39,7 +40,7 @@ test.each([100, 2_000_000])(
       tasks: untouchable,
       retryBudget: { countRequest: () => {} },
       newId: () => "d1",
-      config: () => ({ policy, registry: aRegistry(), caps: capsOf(policy), privacy }),
+      config: () => ({ policy, registry: aRegistry(), caps: capsOf(policy), fields: fieldRulesOf(policy), privacy }),
       record: () => expect.unreachable("recorded"),
     } as unknown as Ports; // the rest must not be asked for
     const reply = await handleChat({ ...request, bodyBytes }, ports, new AbortController());
@@ -78,7 +79,13 @@ test("a stream under way keeps nothing of the conversation alive, as received or
     tasks: { recall: () => undefined, remember() {}, served() {} },
     retryBudget: { countRequest() {}, take: () => false },
     newId: () => `d${sent.length}`,
-    config: () => ({ policy, registry, caps: capsOf(policy), privacy: privacyEngine(policy.privacy) }),
+    config: () => ({
+      policy,
+      registry,
+      caps: capsOf(policy),
+      fields: fieldRulesOf(policy),
+      privacy: privacyEngine(policy.privacy),
+    }),
     record: () => {},
   } as unknown as Ports; // as much of them as a stream needs until it begins
   const streams: unknown[] = [];

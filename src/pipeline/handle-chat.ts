@@ -5,8 +5,9 @@ import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { RedactedBody } from "#privacy/redaction.ts";
 import { answerStreamed, answerWhole } from "./answer.ts";
 import { decideByTheBooks, type Route } from "./decide-by-the-books.ts";
+import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
-import { callerGone, gateFailed, refusalOf, storeUnavailable } from "./refuse.ts";
+import { callerGone, fieldRefused, freeTermsRefused, gateFailed, refusalOf, storeUnavailable } from "./refuse.ts";
 import type { Head, Reply } from "./reply.ts";
 import { safeId } from "./safe-id.ts";
 import { askScout } from "./scout-first.ts";
@@ -29,8 +30,11 @@ export interface Journey {
  * The way of one chat request. Assess, decide, perhaps ask the scout, execute, settle: each is a file or folder beside
  * this one. Never throws for anything a caller or an upstream can do.
  */
-export async function handleChat(request: ChatRequest, ports: Ports, caller: Aborter): Promise<Reply> {
+export async function handleChat(received: ChatRequest, ports: Ports, caller: Aborter): Promise<Reply> {
   const configuration = ports.config();
+  const guarded = guardFields(received.body, received.spelled, configuration.fields);
+  if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
+  const request = guarded === undefined ? received : withGuardedFields(received, guarded);
   ports.retryBudget.countRequest();
   const story = new Story(request, ports.newId(), ports.clock, ports.record);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
@@ -43,6 +47,7 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
     policy: configuration.policy,
     redactions: redacted.total + redacted.unredactable.length,
   });
+  if (guarded?.freeTerms !== undefined && assessed.task.sensitive) return freeTermsRefused(guarded.freeTerms);
   const assessment = withSafeIds(assessed, request, configuration);
   const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
 
@@ -54,6 +59,7 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
   const head: Head = {
     decisionId: story.decisionId,
     decision: decided.decision,
+    taskKind: assessment.task.kind,
     answeredBy: null,
     redactions: redacted.total,
   };
@@ -73,6 +79,17 @@ export async function handleChat(request: ChatRequest, ports: Ports, caller: Abo
     route = after;
   }
   return request.stream ? answerStreamed(journey, route, head, ports) : answerWhole(journey, route, head, ports);
+}
+
+/** The request as the policy lets it out: without what it drops, with what the rest may cost. */
+function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: "allowed" }): ChatRequest {
+  const { body, spelled, surcharge } = guarded;
+  return {
+    ...request,
+    body: { ...body, messages: request.body.messages },
+    ...(spelled === undefined ? {} : { spelled }),
+    ...(surcharge === undefined ? {} : { surcharge }),
+  };
 }
 
 /** Takes every credential out of what the upstream would read; undefined when that failed, and then nothing may be sent. */

@@ -9,6 +9,7 @@ import type { Policy } from "#policy/schema.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { Upstream } from "#upstream/upstream.ts";
+import type { FieldRules } from "./field-rules.ts";
 
 /** All that one chat request may touch outside itself. `wiring.ts` chooses what stands behind each. */
 export interface Ports {
@@ -39,6 +40,8 @@ export interface Configuration {
     readonly daySoft: NanoUsd;
     readonly dayHard: NanoUsd;
   };
+  /** What is done with request fields that may change model, terms or price. */
+  readonly fields: FieldRules;
   readonly privacy: PrivacyEngine;
   /** The aggregator takes a price limit, and the policy wants it sent. Absent: no. */
   readonly priceLimit?: boolean;

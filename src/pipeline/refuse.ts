@@ -113,6 +113,34 @@ export function callerGone(head: Head | undefined): Refusal {
   };
 }
 
+/** A field that may change model, terms or price, with a value that is not harmless. `param` says where in it. */
+export function fieldRefused(field: string, param: string): Refusal {
+  return {
+    kind: "refusal",
+    status: 422,
+    code: "field_refused",
+    param,
+    detail:
+      `${param} may change which model answers, on what terms or at what price, so this gateway does not forward it. ` +
+      `Leave it out, or ask the operator to allow it (policy: upstream.fields.${field}).`,
+    shouldRetry: false,
+  };
+}
+
+/** The operator lets the field through, but not for what is sensitive. */
+export function freeTermsRefused(field: string): Refusal {
+  return {
+    kind: "refusal",
+    status: 403,
+    code: "privacy_free_denied",
+    param: field,
+    detail:
+      `${field} names a free model, or lets providers keep what they are sent, and this request is sensitive. ` +
+      'Leave it out, or send "metadata": {"sensitive": false} if the request holds nothing private.',
+    shouldRetry: false,
+  };
+}
+
 export function gateFailed(): Refusal {
   return {
     kind: "refusal",

@@ -1,5 +1,5 @@
 import type { ModelKey } from "#domain/model.ts";
-import type { RoutingDecision } from "#domain/routing.ts";
+import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** What a chat request gets: the edge turns it into a response, and nothing else decides a status. */
@@ -13,6 +13,8 @@ export type Reply =
 export interface Head {
   readonly decisionId: string;
   readonly decision: RoutingDecision;
+  /** The kind of work that the request was taken for. */
+  readonly taskKind: TaskKind;
   /** The model that answers; null when none does, or none is known yet. */
   readonly answeredBy: ModelKey | null;
   readonly redactions: number;
@@ -20,10 +22,12 @@ export interface Head {
 
 export interface Refusal {
   readonly kind: "refusal";
-  readonly status: 403 | 499 | 500 | 502 | 503 | 504;
+  readonly status: 403 | 422 | 499 | 500 | 502 | 503 | 504;
   readonly detail: string;
   /** What SDKs get as `error.code`: the decision's cause, or the kind of failure. */
   readonly code: string;
+  /** The request field at fault, where it is one. */
+  readonly param?: string;
   /** Seconds after which asking again makes sense; absent: waiting cannot mend it, or nobody knows. */
   readonly retryAfterS?: number;
   /** False: the caller's SDK must not repeat the request by itself. */

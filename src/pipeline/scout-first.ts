@@ -1,4 +1,5 @@
 import { LightAborter } from "#domain/abort.ts";
+import { otherModel } from "#domain/model-names.ts";
 import { holdOf, priceOf } from "#pipeline/decide/budget.ts";
 import { type ScoutVerdict, scoutBody, verdictIn } from "#pipeline/execute/ask-scout.ts";
 import { closeAnswered } from "#pipeline/execute/attempt.ts";
@@ -50,6 +51,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
         maxAttempts: 1,
         configuration,
         deadlineMs: Math.min(journey.deadlineMs, ports.clock.monotonic() + rules.timeout_ms),
+        pricedByCost: false,
         abandonedCost: () => undefined,
       },
       ports,
@@ -59,7 +61,9 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
     story.attempts.push(...execution.attempts);
     if (execution.kind !== "answered") return "none";
     const { attempt, report, firstTokenMs } = execution;
-    const closed = closeAnswered(attempt, { report, firstTokenMs, empty: false }, ports.clock.monotonic());
+    const other = otherModel(attempt.model.upstreamId, execution.answer.model);
+    const answered = { report, firstTokenMs, empty: false, otherModel: other };
+    const closed = closeAnswered(attempt, answered, ports.clock.monotonic());
     story.attempts.push(closed.record);
     void ports.ledger.resolve([closed.resolution]);
     return verdictIn(execution.answer);

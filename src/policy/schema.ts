@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { guardedFields } from "#domain/guarded-fields.ts";
 import { type TaskKind, taskKinds } from "#domain/routing.ts";
 
 /**
@@ -92,6 +93,42 @@ const Scout = section({
   max_prompt_bytes: z.int().min(256).default(6_000).describe("How much of the ask the scout is shown."),
 }).describe("The scout call that settles gray-zone requests.");
 
+const fieldActions = z.enum(["forward", "refuse", "drop"]);
+
+/** An action, or an action with what a forwarded field may cost. */
+const FieldAction = z.union([
+  fieldActions,
+  z.strictObject({
+    action: fieldActions,
+    fee_usd: usd.default(0),
+    price_factor: z.number().min(1).max(1_000).default(1),
+  }),
+]);
+
+/** Fields that the gateway itself sets or reads; a rule for them would break every request. */
+const ownFields = ["model", "messages", "stream", "metadata", "max_tokens", "max_completion_tokens", "n"];
+
+const Fields = z
+  .object(
+    Object.fromEntries(
+      Object.entries(guardedFields).map(([name, { about }]) => [
+        name,
+        FieldAction.default("refuse").describe(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
+      ]),
+    ) as Record<string, z.ZodDefault<typeof FieldAction>>,
+  )
+  .catchall(FieldAction)
+  .refine((fields) => ownFields.every((name) => !Object.hasOwn(fields, name)), {
+    message: `fields that the gateway itself sets or reads cannot stand here: ${ownFields.join(", ")}`,
+  })
+  .prefault({})
+  .describe(
+    "Request fields that may change the model, the provider's terms or the price, and so pass the hold: what happens to a " +
+      "value that is not harmless. refuse: 422. drop: it is left out. forward: it goes out; " +
+      "{action: forward, fee_usd: 0.02, price_factor: 2} has the hold contain a fee per call and a multiple of the price " +
+      "of tokens. Further fields may be added by name.",
+  );
+
 const Upstream = section({
   max_attempts: z
     .int()
@@ -121,6 +158,7 @@ const Upstream = section({
     .describe(
       "Send the model's prices as the most the call may cost per token (`provider.max_price`), so that no dearer host serves it. `auto`: at OpenRouter only. Never sent for a model whose price nobody has confirmed.",
     ),
+  fields: Fields,
   timeouts_ms: section({
     connect: ms.default(5_000).describe("Until the connection stands."),
     headers: ms.default(30_000).describe("Until the answer's head has come."),

@@ -22,6 +22,8 @@ export interface RequestRecord {
   readonly attempts: readonly AttemptRecord[];
   /** Sum over the attempts of what is known to be owed; holds of unknown outcome are not in it. */
   readonly costNanoUsd: NanoUsd;
+  /** Fields of the request that the policy let through although they may change model, terms or price. */
+  readonly forwardedFields?: readonly string[];
   /** Replacements by rule id. */
   readonly redactions: readonly { readonly rule: string; readonly count: number }[];
   readonly timings: {
@@ -52,4 +54,8 @@ export interface AttemptRecord {
   readonly usage?: TokenUsage;
   /** Our prices went with the call as the most it may cost. */
   readonly priceLimited?: true;
+  /** What the upstream calls the model that answered, where it is another than the one asked. */
+  readonly otherModel?: string;
+  /** Whether the upstream said what it cost; said beside `otherModel`, whose price nobody else knows. */
+  readonly costStated?: boolean;
 }

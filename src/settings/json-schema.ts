@@ -12,6 +12,7 @@ export interface SchemaNode {
   readonly properties?: { readonly [key: string]: SchemaNode };
   readonly additionalProperties?: boolean | SchemaNode;
   readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
 }
 
 /** The JSON Schema of what may be written (defaults are optional), for editors. */

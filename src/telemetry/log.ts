@@ -58,6 +58,8 @@ export interface LogEvents {
     upstream_status?: number;
     duration_ms: number;
   };
+  /** The upstream says that another model has answered than the one asked. */
+  other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
   /** Health goes on from what it last knew while its store is away. */
@@ -108,6 +110,8 @@ export interface RequestFields {
   redactions: number;
   input_tokens: number;
   output_tokens: number;
+  /** Fields that the policy lets through although they may change model, terms or price. */
+  forwarded_fields?: OperatorText;
   cost_usd: OperatorText;
   decision_ms: number;
   first_token_ms?: number;
@@ -127,6 +131,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   request_rejected: "info",
   request_crashed: "error",
   attempt_failed: "warn",
+  other_model_answered: "warn",
   health_changed: "warn",
   health_aggregator_changed: "warn",
   health_store_changed: "warn",
@@ -243,6 +248,9 @@ export function requestFields(record: RequestRecord): RequestFields {
     redactions,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
+    ...(record.forwardedFields === undefined
+      ? {}
+      : { forwarded_fields: operatorText(record.forwardedFields.join(" ")) }),
     cost_usd: operatorText(formatUsd(record.costNanoUsd)),
     decision_ms: rounded(timings.decisionMs),
     ...(timings.firstTokenMs === undefined ? {} : { first_token_ms: rounded(timings.firstTokenMs) }),

@@ -105,6 +105,7 @@ export function createMetrics(): Metrics {
   const sources: { -readonly [K in keyof Sources]: Sources[K] } = {};
   const modelLabel = boundedLabel();
   const ruleLabel = boundedLabel();
+  const fieldLabel = boundedLabel();
 
   const requests = tally(
     "smart_gateway_requests_total",
@@ -165,6 +166,16 @@ export function createMetrics(): Metrics {
     "smart_gateway_cost_usd_total",
     "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
     ["model"],
+  );
+  const otherModels = tally(
+    "smart_gateway_other_model_answers_total",
+    "Answers of which the upstream says that another model wrote them, by the model that was asked.",
+    ["model"],
+  );
+  const forwardedFields = tally(
+    "smart_gateway_forwarded_fields_total",
+    "Request fields forwarded although they may change model, terms or price (policy upstream.fields), by field.",
+    ["field"],
   );
   const redactions = tally("smart_gateway_redactions_total", "Values replaced by the privacy gate, by rule.", ["rule"]);
   const sensitiveBlocks = tally(
@@ -404,10 +415,12 @@ export function createMetrics(): Metrics {
         tokens(attempt.usage.output, model, "output");
         tokens(attempt.usage.reasoning, model, "reasoning");
       }
+      if (attempt.otherModel !== undefined) otherModels(1, model);
       if (attempt.purpose === "SCOUT") continue;
       if (before !== undefined) retries(1, before === attempt.model ? "repeat" : "fail_over");
       before = attempt.model;
     }
+    for (const field of record.forwardedFields ?? []) forwardedFields(1, fieldLabel(field));
     for (const { rule, count } of record.redactions) redactions(count, ruleLabel(rule));
   }
 

@@ -222,13 +222,13 @@ describe("the answer", () => {
     expect(await response.json()).toEqual(upstream);
   });
 
-  test("names the model that was asked, whatever the upstream calls it", async () => {
+  test("names the model that was asked, also where the upstream says the day of its release", async () => {
     gateway.upstream.next(
       replies(200, {
         id: "x",
         object: "chat.completion",
         created: 1,
-        model: "something/else-2026-01",
+        model: `${upstreamIds["vendor_v4_flash"]}-20260115`,
         choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
       }),
     );

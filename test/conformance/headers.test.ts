@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect } from "node:net";
 import { fails } from "#simulator/behaviours.ts";
 import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
@@ -54,6 +54,25 @@ describe("decision headers", () => {
     expect(headers.get("x-smart-gateway-cause")).toBe("privacy_free_denied");
     expect(headers.get("x-smart-gateway-model")).toBe("");
     expect(headers.get("x-smart-gateway-decision-id")).toBeTruthy();
+  });
+
+  test("say the kind of work and the hard rules that fired, on answers and refusals", async () => {
+    const auth = { kind: "AUTH", risk_level: "CRITICAL" };
+    for (const stream of [false, true]) {
+      const plain = await gateway.chat({ stream, metadata: { kind: "DEBUG" } });
+      expect([plain.headers.get("x-smart-gateway-kind"), plain.headers.get("x-smart-gateway-rule")]).toEqual([
+        "DEBUG",
+        "",
+      ]);
+      const ruled = await gateway.chat({ stream, metadata: { estimated_tool_depth: 16 } });
+      expect(ruled.headers.get("x-smart-gateway-rule")).toBe("tool_depth");
+      const both = await gateway.chat({ stream, metadata: auth });
+      expect(both.headers.get("x-smart-gateway-rule")).toBe("guarded_kind, critical_risk");
+    }
+    const refused = await gateway.chat({ model: "smart-router-free", metadata: auth });
+    expect([refused.status, refused.headers.get("x-smart-gateway-kind")]).toEqual([403, "AUTH"]);
+    const overCap = await gateway.chat({ max_tokens: 2_000_000_000, metadata: auth });
+    expect([overCap.status, overCap.headers.get("x-smart-gateway-rule")]).toEqual([403, "guarded_kind, critical_risk"]);
   });
 
   test("say on failures which model failed", async () => {
@@ -202,4 +221,37 @@ test("what is wrong with the request itself stays wrong: SDKs are told not to tr
   ];
   expect(refused.map(({ status }) => status)).toEqual([422, 401, 400, 403, 404, 405]);
   for (const { headers } of refused) expect(headers.get("x-should-retry")).toBe("false");
+});
+
+describe("ids in headers", () => {
+  /** The account that a request with these header bytes was charged to: the goal that the ledger was asked for. */
+  async function goalOf(bytes: Uint8Array): Promise<string> {
+    const { ledger } = gateway.gateway.ports;
+    const peek = spyOn(ledger, "peek");
+    const body = JSON.stringify({ model: "smart-router-flash", messages: [{ role: "user", content: "hi" }] });
+    const lines = [
+      "POST /v1/chat/completions HTTP/1.1",
+      "Host: 127.0.0.1",
+      `Authorization: ${authorization.authorization}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      "Connection: close",
+      "X-Goal-Id: ",
+    ];
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(Buffer.concat([Buffer.from(lines.join("\r\n")), bytes, Buffer.from(`\r\n\r\n${body}`)]));
+    let text = "";
+    for await (const part of socket) text += part;
+    expect(text).toStartWith("HTTP/1.1 200");
+    const goal = peek.mock.calls.at(-1)?.[0] ?? "";
+    peek.mockRestore();
+    return goal;
+  }
+
+  test("are read as UTF-8, and as Latin-1 where they are not", async () => {
+    expect(await goalOf(Buffer.from("größe Ā 目标 🙂"))).toBe("größe Ā 目标 🙂");
+    expect(await goalOf(Buffer.from("gr\xf6\xdfe", "latin1"))).toBe("größe");
+    expect(await goalOf(Buffer.from("plain"))).toBe("plain");
+  });
 });

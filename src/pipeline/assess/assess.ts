@@ -1,5 +1,6 @@
-import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import { type ChatMessage, type ChatRequest, isObject, type JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
+import { otherOutputLimits } from "#domain/guarded-fields.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Policy } from "#policy/schema.ts";
@@ -119,11 +120,40 @@ const bytesPerToken = 4;
 function sizeOf(request: ChatRequest, redactions: number): RequestSize {
   const bytes = request.bodyBytes + bytesPerRedaction * redactions;
   const messages = request.body.messages.length;
-  return {
+  const { body } = request;
+  const size: { -readonly [name in keyof RequestSize]: RequestSize[name] } = {
     inputTokensBound: bytes + 8 * messages + 64,
     inputTokensEstimate: Math.ceil(bytes / bytesPerToken) + 4 * messages,
     requestedOutputTokens: request.requestedOutputTokens,
     choices: request.choices,
     ...(request.writesCache === true ? { writesCache: true } : {}),
   };
+  // Rare, so absent is the usual: a request is one shape more seldom than it pays to write zeros.
+  const other = largestOf(body, otherOutputLimits);
+  if (other > 0) size.otherOutputTokens = other;
+  const reasoning = reasoningTokensIn(body);
+  if (reasoning > 0) size.reasoningTokens = reasoning;
+  // A token that was predicted and not used is billed as output; it is at least a byte of the prediction.
+  if (isObject(body["prediction"])) size.predictedTokens = Buffer.byteLength(JSON.stringify(body["prediction"]));
+  if (request.surcharge !== undefined) size.surcharge = request.surcharge;
+  return size;
+}
+
+/** What a caller grants to reasoning alone, under any of the names in use; 0 when it grants nothing of its own. */
+function reasoningTokensIn(body: JsonObject): number {
+  const { reasoning, thinking } = body;
+  return Math.max(
+    isObject(reasoning) ? largestOf(reasoning, ["max_tokens"]) : 0,
+    isObject(thinking) ? largestOf(thinking, ["budget_tokens"]) : 0,
+    largestOf(body, ["thinking_budget"]),
+  );
+}
+
+function largestOf(object: JsonObject, names: readonly string[]): number {
+  let largest = 0;
+  for (const name of names) {
+    const value = object[name];
+    if (typeof value === "number" && value > largest) largest = Math.ceil(value);
+  }
+  return largest;
 }

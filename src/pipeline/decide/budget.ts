@@ -1,16 +1,21 @@
 import type { Model, Price } from "#domain/model.ts";
-import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { formatUsd, type NanoUsd } from "#domain/money.ts";
 import { dearestRates, priceWithCacheWrites } from "#domain/prices.ts";
+import { beyondAnyCap, withSurcharge } from "#domain/surcharge.ts";
 import { dearestInputOf, holdFor } from "#domain/tokens.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import type { RequestSize, Snapshot } from "./snapshot.ts";
 
 /**
- * The output tokens one choice may have: the `max_tokens` really sent upstream. The caller's own number is forwarded
- * unchanged, so it is the bound even where it is above what the model can write.
+ * The output tokens one choice may have, for which money is held; at least the `max_tokens` really sent upstream. The
+ * caller's own number is forwarded unchanged, so it is the bound even where it is above what the model can write. Reasoning
+ * is part of the output everywhere, but who grants it more than the whole answer may get both.
  */
 export function outputBoundOf(model: Model, size: RequestSize): number {
-  return size.requestedOutputTokens ?? Math.min(model.defaultOutputTokens, model.maxOutputTokens);
+  const asked = size.requestedOutputTokens ?? Math.min(model.defaultOutputTokens, model.maxOutputTokens);
+  const bound = Math.max(asked, size.otherOutputTokens ?? 0);
+  const reasoning = size.reasoningTokens ?? 0;
+  return reasoning < bound ? bound : bound + reasoning;
 }
 
 /** The most one attempt on this model can cost: what is reserved, and what the hard caps are asked about. */
@@ -82,20 +87,18 @@ function showCap({ account, limit, level }: Cap, { spend, caps }: Snapshot, evid
   );
 }
 
-/** Above every cap there can be (a policy's caps end at a million dollars), and still a safe integer. */
-const beyondAnyCap = nanoUsd(Number.MAX_SAFE_INTEGER);
-
 /** The prices that a request of this kind meets at a model; its hold and its settlement use the same. */
 export function priceOf(model: Model, size: RequestSize): Price {
   return size.writesCache === true ? priceWithCacheWrites(model.price) : model.price;
 }
 
-/** `holdFor`, except that a request of absurd size (`max_tokens: 1e15`) is too dear instead of an error. */
+/** `holdFor` with the surcharge, except that a request of absurd size (`max_tokens: 1e15`) is too dear instead of an error. */
 function dearest(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
-  const outputTokens = outputBoundOf(model, size);
+  const outputTokens = outputBoundOf(model, size) + (size.predictedTokens ?? 0);
   const price = priceOf(model, size);
   const rates = dearestRates(price, inputTokens);
   const millionths = inputTokens * dearestInputOf(rates) + size.choices * outputTokens * rates.output;
   if (millionths / 1_000_000 > 1e15) return beyondAnyCap;
-  return holdFor({ inputTokens: Math.ceil(inputTokens), outputTokens, choices: size.choices }, price);
+  const hold = holdFor({ inputTokens: Math.ceil(inputTokens), outputTokens, choices: size.choices }, price);
+  return withSurcharge(hold, size.surcharge);
 }

@@ -45,6 +45,15 @@ const rows: { readonly [C in Cause]: Row } = {
   all_models_unhealthy: [{}, {}, allDown, refuses("STOP_FOR_HUMAN")],
 };
 
+test("fields that the policy lets through show in the evidence with what they may cost", () => {
+  const surcharge = { fee: dollars(0.02), factor: 2, fields: ["plugins", "preset"] };
+  const plain = aSnapshot();
+  const { evidence } = decide(aTask(), aRuntime(), { ...plain, size: { ...plain.size, surcharge } });
+  expect(evidence).toContain("forwarded_fields=plugins,preset");
+  expect(evidence).toContain("surcharge_usd=0.02");
+  expect(evidence).toContain("price_factor=2");
+});
+
 describe("every cause", () => {
   test.each(causes.map((cause): [Cause, Row] => [cause, rows[cause]]))(
     "%s",

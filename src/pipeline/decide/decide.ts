@@ -1,3 +1,4 @@
+import { formatUsd } from "#domain/money.ts";
 import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { withinSoftCap } from "./budget.ts";
 import type { Choice, Evidence } from "./choice.ts";
@@ -15,6 +16,12 @@ import type { Snapshot } from "./snapshot.ts";
 export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snapshot): RoutingDecision {
   const { policy } = snapshot;
   const evidence: Evidence = [`kind=${task.kind}`, `risk_level=${task.risk_level}`];
+  const { surcharge } = snapshot.size;
+  if (surcharge !== undefined) {
+    evidence.push(`forwarded_fields=${surcharge.fields.join(",")}`);
+    if (surcharge.fee > 0) evidence.push(`surcharge_usd=${formatUsd(surcharge.fee)}`);
+    if (surcharge.factor > 1) evidence.push(`price_factor=${surcharge.factor}`);
+  }
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
   const score = scoreOf(task, runtime, policy, evidence);

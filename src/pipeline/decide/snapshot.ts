@@ -1,5 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money.ts";
+import type { Surcharge } from "#domain/surcharge.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
 
@@ -37,7 +38,14 @@ export interface RequestSize {
   readonly inputTokensEstimate: number;
   /** What the caller allows; null: the model's default. */
   readonly requestedOutputTokens: number | null;
+  /** The largest output limit under another name than the two that are standard. Default 0. */
+  readonly otherOutputTokens?: number;
+  /** Tokens that the caller grants to reasoning alone. Default 0. */
+  readonly reasoningTokens?: number;
+  /** Output tokens that are billed beyond any limit: those of a prediction that the answer does not use. Default 0. */
+  readonly predictedTokens?: number;
   readonly choices: number;
   /** It asks the upstream to write to its prompt cache (`cache_control`), which can cost more than plain input. */
   readonly writesCache?: boolean;
+  readonly surcharge?: Surcharge;
 }

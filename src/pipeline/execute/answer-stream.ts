@@ -4,10 +4,14 @@ import { endedByLimit } from "./evidence.ts";
 import type { StreamShaper } from "./shape-stream.ts";
 
 /** How an answer stream came to its end, told exactly once to whoever keeps the books. */
-export type StreamEnd =
+export type StreamEnd = {
+  /** What the upstream calls the model that answered, if it is another than the one asked. */
+  readonly otherModel?: string | undefined;
+} & (
   | { readonly kind: "complete"; readonly report: UsageReport; readonly empty: boolean }
   | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport }
-  | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number };
+  | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number }
+);
 
 /** What events amount to that stop without having ended. */
 const endless: readonly UpstreamEvent[] = [
@@ -136,6 +140,7 @@ export class AnswerStream {
   #end(end: StreamEnd): void {
     if (this.#done) return;
     this.#done = true;
-    this.#ended(end);
+    const { otherModel } = this.#shaper;
+    this.#ended(otherModel === undefined ? end : { ...end, otherModel });
   }
 }

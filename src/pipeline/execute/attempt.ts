@@ -20,7 +20,11 @@ export interface OpenAttempt {
   readonly priceLimited: boolean;
   /** A stated cost above this is not believed. */
   readonly mostTrusted: NanoUsd;
+  /** The same where the price is not ours: another model has answered, or the caller's fields change it. */
+  readonly mostTrustedElsewhere: NanoUsd;
   readonly permit: Permit;
+  /** Our prices do not bound it, by the caller's fields: only a stated cost says what it cost. */
+  readonly pricedByCost: boolean;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
   /** The same moment in milliseconds since the epoch: prices can depend on the hour. */
@@ -36,13 +40,21 @@ export interface ClosedAttempt {
 /** The upstream answered in full. Without usage or cost nobody will ever know: the hold is charged. */
 export function closeAnswered(
   attempt: OpenAttempt,
-  answered: { readonly report: UsageReport; readonly firstTokenMs: number; readonly empty: boolean },
+  answered: {
+    readonly report: UsageReport;
+    readonly firstTokenMs: number;
+    readonly empty: boolean;
+    /** What the upstream calls the model that answered, if it is another than the one asked. */
+    readonly otherModel?: string | undefined;
+  },
   nowMs: number,
 ): ClosedAttempt {
-  const { report, firstTokenMs, empty } = answered;
-  const { settlement, distrusted } = believed(attempt, report, nowMs);
-  if (distrusted !== undefined) attempt.permit.report({ kind: "garbage", reason: "absurd cost" });
-  else if (settlement !== undefined && settlement.actual > attempt.hold)
+  const { report, firstTokenMs, empty, otherModel } = answered;
+  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  // What the caller's own fields have made of the price says nothing about the model.
+  const priced = !attempt.pricedByCost;
+  if (priced && distrusted !== undefined) attempt.permit.report({ kind: "garbage", reason: "absurd cost" });
+  else if (priced && settlement !== undefined && settlement.actual > attempt.hold)
     attempt.permit.report({ kind: "price_breach" });
   else if (empty) attempt.permit.report({ kind: "garbage", reason: "empty answer" });
   else attempt.permit.report({ kind: "success", firstTokenMs });
@@ -51,7 +63,17 @@ export function closeAnswered(
   else if (settlement === undefined) resolution = { id: attempt.id, kind: "charged", reason: "answered without usage" };
   else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
-  return { resolution, record: recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted) };
+  const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted);
+  return { resolution, record: withOtherModel(record, otherModel, report) };
+}
+
+function withOtherModel(record: AttemptRecord, otherModel: string | undefined, report: UsageReport): AttemptRecord {
+  return otherModel === undefined ? record : { ...record, otherModel, costStated: report.costNanoUsd !== undefined };
+}
+
+/** The price for which token counts are believed where no cost is stated; undefined where only a stated cost is. */
+function usagePriceOf({ price, pricedByCost }: OpenAttempt): Price | undefined {
+  return pricedByCost ? undefined : price;
 }
 
 /** The upstream did not deliver. What it reported before it failed still settles the cost exactly. */
@@ -60,9 +82,10 @@ export function closeFailed(
   failure: UpstreamFailure,
   report: UsageReport,
   nowMs: number,
+  otherModel?: string,
 ): ClosedAttempt {
   attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
-  const { settlement, distrusted } = believed(attempt, report, nowMs);
+  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   let resolution: Resolution;
   if (distrusted !== undefined) {
@@ -75,7 +98,8 @@ export function closeFailed(
     resolution = { id: attempt.id, kind: "unknown", reason };
   }
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
-  return { resolution, record: recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted) };
+  const record = recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted);
+  return { resolution, record: withOtherModel(record, otherModel, report) };
 }
 
 /**
@@ -87,9 +111,10 @@ export function closeAbandoned(
   report: UsageReport,
   seen: NanoUsd | undefined,
   nowMs: number,
+  otherModel?: string,
 ): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
-  const { settlement, distrusted } = believed(attempt, report, nowMs);
+  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
   let resolution: Resolution;
   let cost: NanoUsd;
   if (distrusted !== undefined) {
@@ -98,14 +123,15 @@ export function closeAbandoned(
   } else if (settlement !== undefined) {
     cost = settlement.actual;
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
-  } else if (seen !== undefined) {
+  } else if (seen !== undefined && !attempt.pricedByCost) {
     cost = seen;
     resolution = { id: attempt.id, kind: "settled", actual: seen, source: "at_least" };
   } else {
     cost = attempt.hold;
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
   }
-  return { resolution, record: recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted) };
+  const record = recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted);
+  return { resolution, record: withOtherModel(record, otherModel, report) };
 }
 
 /** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
@@ -122,9 +148,12 @@ function believed(
   attempt: OpenAttempt,
   report: UsageReport,
   nowMs: number,
+  otherModel: string | undefined,
 ): { readonly settlement?: ReturnType<typeof settlementOf>; readonly distrusted?: NanoUsd } {
-  const settlement = settlementOf(report, attempt.price, attempt.hold, spanOf(attempt, nowMs));
-  if (settlement === undefined || settlement.actual <= attempt.mostTrusted) return { settlement };
+  const settlement = settlementOf(report, usagePriceOf(attempt), attempt.hold, spanOf(attempt, nowMs));
+  // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
+  const limit = attempt.pricedByCost || otherModel !== undefined ? attempt.mostTrustedElsewhere : attempt.mostTrusted;
+  if (settlement === undefined || settlement.actual <= limit) return { settlement };
   return { distrusted: settlement.actual };
 }
 

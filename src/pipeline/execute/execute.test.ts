@@ -7,6 +7,7 @@ import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import { MemoryStore } from "#ledger/memory-store.ts";
 import { aPolicy, aRegistry, dollars, emergencyModel, seniorModel, workerModel } from "#pipeline/decide/fixtures.ts";
+import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
@@ -48,7 +49,13 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
   const calls: UpstreamCall[] = [];
   const waits: number[] = [];
   const remaining = [...script];
-  const configuration = { policy, registry, caps: capsOf(policy), privacy: privacyEngine(policy.privacy) };
+  const configuration = {
+    policy,
+    registry,
+    caps: capsOf(policy),
+    fields: fieldRulesOf(policy),
+    privacy: privacyEngine(policy.privacy),
+  };
   const ports = {
     clock: time.clock,
     timers: {
@@ -88,6 +95,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     maxAttempts: policy.upstream.max_attempts,
     configuration,
     deadlineMs: 600_000,
+    pricedByCost: false,
     abandonedCost: () => undefined,
   };
   const commitment = { committed: false };

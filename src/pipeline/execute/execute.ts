@@ -5,7 +5,7 @@ import type { NanoUsd } from "#domain/money.ts";
 import type { Permit } from "#health/health.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
-import { mostTrustedCost } from "#pipeline/settle/cost.ts";
+import { mostTrustedCost, mostTrustedElsewhere } from "#pipeline/settle/cost.ts";
 import { type Wait, waitForRoom } from "#pipeline/wait-for-room.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -29,6 +29,8 @@ export interface Order {
   readonly priceFor: (model: Model) => Price;
   /** The permit as it may speak about the model's health; absent where the request is our own. */
   readonly permitFor?: (permit: Permit, model: Model) => Permit;
+  /** See `OpenAttempt.pricedByCost`. */
+  readonly pricedByCost: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
   readonly maxAttempts: number;
@@ -118,9 +120,11 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       purpose: order.purpose,
       hold,
       mostTrusted: mostTrustedCost(hold, policy.budget.absurd_cost_factor),
+      mostTrustedElsewhere: mostTrustedElsewhere(hold, policy.budget.absurd_cost_factor),
       price: order.priceFor(model),
       priceLimited: isPriceLimited(model, order.configuration),
       permit,
+      pricedByCost: order.pricedByCost,
       startedMs,
       startedAtMs: ports.clock.now(),
     };

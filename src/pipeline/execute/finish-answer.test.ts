@@ -14,7 +14,10 @@ describe("a whole answer", () => {
     expect(finished(text)).toBe(text);
   });
   test.each([
-    ["another model", raw('{"content":"hi"}', '"model": "vendor/other", "object": "chat.completion"')],
+    [
+      "another name of the model",
+      raw('{"content":"hi"}', '"model": "vendor/model-20260115", "object": "chat.completion"'),
+    ],
     ["no model", raw('{"content":"hi"}', '"object": "chat.completion"')],
     ["another object", raw('{"content":"hi"}', '"model": "vendor/model", "object": "text_completion"')],
   ])("is put right: %s", (_, text) => {

@@ -1,16 +1,19 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
+import { otherModel } from "#domain/model-names.ts";
 import { endedByLimit } from "./evidence.ts";
 import type { TextRestorer } from "./shape-stream.ts";
 
 /**
- * A whole answer as the caller gets it, as JSON text: the upstream's object under the real upstream model id; where a
+ * A whole answer as the caller gets it, as JSON text: the upstream's object under the id of the model that was asked, or of
+ * the one that the upstream says has answered instead; where a
  * message has reasoning and no content (null or absent), the reasoning becomes the content. An answer that needs no change
  * leaves as the very text it came in (`raw`). Changes the object it is given.
  */
 export function finishAnswer(answer: JsonObject, raw: string, model: string, restorer?: () => TextRestorer): string {
   let changed = false;
-  if (answer.model !== model) {
-    answer.model = model;
+  const named = otherModel(model, answer.model) ?? model;
+  if (answer.model !== named) {
+    answer.model = named;
     changed = true;
   }
   if (answer.object !== "chat.completion") {

@@ -10,7 +10,7 @@ function forward(body: JsonObject, outputBound = 4096): JsonObject {
   const bounds = [body["max_tokens"], body["max_completion_tokens"]].filter((bound) => typeof bound === "number");
   const request = {
     stream: body["stream"] === true,
-    requestedOutputTokens: bounds.length === 0 ? null : Math.max(...bounds),
+    requestedOutputTokens: Math.max(0, ...bounds) || null,
   } as ChatRequest; // all that is read
   return forwardedBody(request, body, model, outputBound);
 }
@@ -29,8 +29,29 @@ describe("the body that goes upstream", () => {
     expect(JSON.stringify(forward(sent))).toBe(JSON.stringify({ ...sent, model: "vendor/v4-flash", max_tokens: 4096 }));
   });
 
-  test("keeps a bound the caller set, under either name, zero included", () => {
-    expect(forward({ messages, max_tokens: 0 })["max_tokens"]).toBe(0);
+  test("has the bound that money is held for in the place of zeros, which are no bound to many servers", () => {
+    expect(forward({ messages, max_tokens: 0 })["max_tokens"]).toBe(4096);
+    expect(forward({ messages, max_completion_tokens: 0 })).toEqual({
+      messages,
+      model: "vendor/v4-flash",
+      max_tokens: 4096,
+    });
+    expect(forward({ messages, max_tokens: 0, max_completion_tokens: 9 })).toMatchObject({
+      max_tokens: 9,
+      max_completion_tokens: 9,
+    });
+    expect(forward({ messages, max_tokens: 9, max_completion_tokens: 0 })).not.toHaveProperty("max_completion_tokens");
+  });
+
+  test("always asks what the call has cost", () => {
+    expect(forward({ messages, usage: { include: false, x: 1 } })["usage"]).toEqual({ include: true, x: 1 });
+    expect(forward({ messages, usage: false })["usage"]).toEqual({ include: true });
+    expect(forward({ messages, usage: null })["usage"]).toBeNull();
+    expect(forward({ messages })).not.toHaveProperty("usage");
+  });
+
+  test("keeps a bound the caller set, under either name", () => {
+    expect(forward({ messages, max_tokens: 1 })["max_tokens"]).toBe(1);
     expect(forward({ messages, max_completion_tokens: 5 })).not.toHaveProperty("max_tokens");
   });
 

@@ -5,7 +5,7 @@ import { type PriceLimit, withPriceLimit } from "./price-limit.ts";
 
 /**
  * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata keys,
- * with usage asked for on streams, and bounded in output when the caller set no bound. Everything else, the order of
+ * with usage asked for, and bounded in output when the caller set no bound above 0. Everything else, the order of
  * keys too, is the caller's. `redactedBody` is not changed.
  */
 export function forwardedBody(
@@ -24,7 +24,13 @@ export function forwardedBody(
     const options = body["stream_options"];
     body["stream_options"] = { ...(isObject(options) ? options : {}), include_usage: true };
   }
+  const usage = body["usage"];
+  // What a call has cost is asked for, also where the caller does not want to know.
+  if (usage != null) body["usage"] = { ...(isObject(usage) ? usage : {}), include: true };
+  // A limit of 0 is none to many servers: what goes out is what money is held for.
+  if (body["max_completion_tokens"] === 0) delete body["max_completion_tokens"];
   if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
+  else if (body["max_tokens"] === 0) body["max_tokens"] = request.requestedOutputTokens;
   // The limit comes after the spelling, which would put a caller's own number back in its place.
   const spelled = request.spelled === undefined ? body : respelled(body, request.spelled);
   return withPriceLimit(spelled, body["provider"], priceLimit);

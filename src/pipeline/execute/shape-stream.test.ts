@@ -265,9 +265,23 @@ describe("what a caller of a stream may rely on", () => {
     });
   }
 
-  test("every chunk names the real model, whatever the upstream wrote", () => {
-    const { chunks } = read(shaped([chunkOf({ delta: { content: "a" } }, { model: "other" })]));
-    expect(chunks[0]?.model).toBe(model);
+  test.each(["vendor/model-20260115", "VENDOR/model", "", 7])(
+    "every chunk names the model asked, also for %p",
+    (said) => {
+      const { chunks } = read(shaped([chunkOf({ delta: { content: "a" } }, { model: said })]));
+      expect(chunks[0]?.model).toBe(model);
+    },
+  );
+
+  test("every chunk names the model that the upstream says has answered instead, ours too", () => {
+    const { chunks } = read(
+      shaped([
+        chunkOf({ delta: { reasoning: "hm" } }, { model: "other/model" }),
+        chunkOf({ delta: { content: "a" } }, { model: "other/model" }),
+        chunkOf({ delta: {}, finish_reason: "stop" }, { model: undefined as never }),
+      ]),
+    );
+    expect(chunks.map((chunk) => chunk.model)).toEqual(chunks.map(() => "other/model"));
   });
 
   test("a broken stream ends in an error chunk and [DONE], never in a clean finish", () => {

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { otherModel } from "#domain/model-names.ts";
 import type { ChunkEvent, Likeness, UpstreamEvent } from "#upstream/upstream.ts";
 import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
 
@@ -15,7 +16,7 @@ export interface Identity {
 }
 
 export interface ShapeOptions {
-  /** The upstream id of the model that answers; every chunk names it. */
+  /** The upstream id of the model that was asked; every chunk names it, or the one that answers instead. */
   readonly model: string;
   /** For chunks of our own making, when the upstream has said nothing of its own. */
   readonly identity: Identity;
@@ -88,9 +89,17 @@ export class StreamShaper {
   #frame: Frame | undefined;
   /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
   #usage: JsonObject | undefined;
+  /** What the upstream last called its model, and that name if it is another than the one asked. */
+  #saidModel: Json | undefined;
+  #otherModel: string | undefined;
 
   constructor(options: ShapeOptions) {
     this.#options = options;
+  }
+
+  /** What the upstream calls the model that answers, if it is another than the one that was asked. */
+  get otherModel(): string | undefined {
+    return this.#otherModel;
   }
 
   /** The server-sent events, as text, that one upstream event becomes; "" when the caller is to see nothing. */
@@ -144,6 +153,12 @@ export class StreamShaper {
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
+    if (chunk.model !== this.#saidModel && chunk.model != null) {
+      this.#saidModel = chunk.model;
+      this.#otherModel = otherModel(this.#options.model, chunk.model);
+      // Chunks of its pattern name the model as before; the next one has to be read for that.
+      this.#frame = undefined;
+    }
     this.#id ??= chunk.id;
     this.#created ??= chunk.created;
     const usage = chunk.usage;
@@ -320,7 +335,8 @@ export class StreamShaper {
   }
 
   #names(): JsonObject {
-    const { identity, model } = this.#options;
+    const { identity } = this.#options;
+    const model = this.#otherModel ?? this.#options.model;
     return { id: this.#id ?? identity.id, object: chunkObject, created: this.#created ?? identity.created, model };
   }
 
@@ -344,8 +360,9 @@ export class StreamShaper {
 
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
     let same = !changed;
-    if (chunk.model !== this.#options.model) {
-      chunk.model = this.#options.model;
+    const model = this.#otherModel ?? this.#options.model;
+    if (chunk.model !== model) {
+      chunk.model = model;
       same = false;
     }
     if (chunk.object !== chunkObject) {

@@ -43,6 +43,10 @@ describe("what an attempt has cost", () => {
   test("a cost above the hold is believed", () => {
     expect(settlementOf({ costNanoUsd: 9_000_000 }, price, hold)?.actual).toBe(nanoUsd(9_000_000));
   });
+  test("where our prices are not what the call costs, only a stated cost is believed", () => {
+    expect(settlementOf({ usage }, undefined, hold)).toBeUndefined();
+    expect(settlementOf({ usage, costNanoUsd: 7 }, undefined, hold)?.actual).toBe(nanoUsd(7));
+  });
   test("nothing said is unknown", () => {
     expect(settlementOf({}, price, hold)).toBeUndefined();
   });

@@ -12,11 +12,13 @@ import type { UsageReport } from "#upstream/upstream.ts";
  * A cost of 0 is a value (free models, credits); an absent one is not. Both are believed as they are, also above the hold:
  * the ledger charges what is owed and records the overrun. A figure that is no amount at all (negative, not a number,
  * too large to hold) says that the report is broken, and then its token counts are not believed either.
- * `during` is when the call was under way, for prices that depend on the hour.
+ *
+ * Without a `price` (the caller's fields change what the call costs) only a stated cost is believed. `during` is when the
+ * call was under way, for prices that depend on the hour.
  */
 export function settlementOf(
   report: UsageReport,
-  price: Price,
+  price: Price | undefined,
   hold: NanoUsd,
   during?: TimeSpan,
 ): { readonly actual: NanoUsd; readonly source: ActualSource } | undefined {
@@ -24,7 +26,7 @@ export function settlementOf(
     const stated = Math.ceil(report.costNanoUsd);
     return isAmount(stated) ? { actual: nanoUsd(Math.max(stated, 0)), source: "upstream_cost" } : undefined;
   }
-  if (report.usage === undefined || !isUsage(report.usage)) return undefined;
+  if (price === undefined || report.usage === undefined || !isUsage(report.usage)) return undefined;
   const actual = costAtOurPrices(report.usage, price, during);
   if (actual === undefined) return undefined;
   // Counts of zero beside a hold that is not zero: some aggregators send an empty usage object when they have lost count.
@@ -38,6 +40,11 @@ const mostWithoutHold = nanoUsd(1_000_000_000);
 /** The highest cost of an attempt that is believed, so many times its hold (`budget.absurd_cost_factor`). */
 export function mostTrustedCost(hold: NanoUsd, factor: number): NanoUsd {
   return hold === zeroUsd ? mostWithoutHold : saturatedUsd(Math.floor(hold * factor));
+}
+
+/** The same where the hold is made of another price than the call's: at least what is believed of a call for a dollar. */
+export function mostTrustedElsewhere(hold: NanoUsd, factor: number): NanoUsd {
+  return mostTrustedCost(hold > mostWithoutHold ? hold : mostWithoutHold, factor);
 }
 
 function isAmount(value: number): boolean {

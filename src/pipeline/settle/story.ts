@@ -11,7 +11,7 @@ export class Story {
   readonly decisionId: string;
   readonly attempts: AttemptRecord[] = [];
   /** Not the request itself, whose conversation would live as long as its answer takes. */
-  readonly #request: Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream">;
+  readonly #request: Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream" | "surcharge">;
   readonly #clock: Clock;
   readonly #append: (record: RequestRecord) => void;
   readonly #begunMs: number;
@@ -23,8 +23,8 @@ export class Story {
   #ended = false;
 
   constructor(request: ChatRequest, decisionId: string, clock: Clock, append: (record: RequestRecord) => void) {
-    const { requestId, receivedAtMs, alias, stream } = request;
-    this.#request = { requestId, receivedAtMs, alias, stream };
+    const { requestId, receivedAtMs, alias, stream, surcharge } = request;
+    this.#request = { requestId, receivedAtMs, alias, stream, ...(surcharge === undefined ? {} : { surcharge }) };
     this.decisionId = decisionId;
     this.#clock = clock;
     this.#append = append;
@@ -60,6 +60,7 @@ export class Story {
       attempts: this.attempts,
       costNanoUsd: saturatedUsd(cost),
       redactions: byRule(this.#findings),
+      ...(this.#request.surcharge === undefined ? {} : { forwardedFields: this.#request.surcharge.fields }),
       timings: {
         decisionMs: this.#decisionMs,
         ...(this.#firstTokenMs === undefined ? {} : { firstTokenMs: this.#firstTokenMs }),

@@ -1,0 +1,21 @@
+import { type NanoUsd, nanoUsd } from "./money.ts";
+
+/** What a request may cost above our prices, because of fields that the operator's policy lets through. */
+export interface Surcharge {
+  /** Of the whole call, on top of everything. */
+  readonly fee: NanoUsd;
+  /** What the price of tokens is multiplied with; at least 1. */
+  readonly factor: number;
+  /** The fields it comes from; names of the operator's policy, never a caller's text. */
+  readonly fields: readonly string[];
+}
+
+/** Above every cap there can be (a policy's caps end at a million dollars), and still a safe integer. */
+export const beyondAnyCap = nanoUsd(Number.MAX_SAFE_INTEGER);
+
+/** `amount` with the surcharge, rounded up; too large a sum is `beyondAnyCap`. */
+export function withSurcharge(amount: NanoUsd, surcharge: Surcharge | undefined): NanoUsd {
+  if (surcharge === undefined) return amount;
+  const sum = Math.ceil(amount * surcharge.factor) + surcharge.fee;
+  return sum < beyondAnyCap ? nanoUsd(sum) : beyondAnyCap;
+}

@@ -1,0 +1,113 @@
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import {
+  type GuardedField,
+  guardedByName,
+  guardedFields,
+  harmIn,
+  harmlessPartOf,
+  namesFreeTerms,
+} from "#domain/guarded-fields.ts";
+import { type NanoUsd, usdToNano } from "#domain/money.ts";
+import type { Surcharge } from "#domain/surcharge.ts";
+import type { Policy } from "#policy/schema.ts";
+
+/** What the policy does with guarded fields of requests, made once per configuration. */
+export type FieldRules = ReadonlyMap<string, FieldRule>;
+
+interface FieldRule {
+  readonly field: GuardedField;
+  readonly action: "forward" | "refuse" | "drop";
+  readonly fee: NanoUsd;
+  readonly factor: number;
+}
+
+/** What becomes of a body with a value that is not harmless. */
+export type GuardedBody =
+  | {
+      readonly kind: "refused";
+      /** A field of the table, and where in its value: `tools[2]`, `provider.data_collection`. */
+      readonly field: string;
+      readonly param: string;
+    }
+  | {
+      readonly kind: "allowed";
+      /** Without what is dropped. */
+      readonly body: JsonObject;
+      readonly spelled?: Json;
+      /** Present when a field goes out that may change model, terms or price. */
+      readonly surcharge?: Surcharge;
+      /** The first field forwarded that names a free model or open terms: a sensitive request must not have it. */
+      readonly freeTerms?: string;
+    };
+
+export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules {
+  return new Map(
+    Object.entries(upstream.fields).map(([name, rule]) => {
+      const { action, fee_usd, price_factor } =
+        typeof rule === "string" ? { action: rule, fee_usd: 0, price_factor: 1 } : rule;
+      const field = (Object.hasOwn(guardedFields, name) ? guardedFields[name] : undefined) ?? guardedByName;
+      const fee = usdToNano(fee_usd);
+      // The schema admits 0 to a million dollars, all of which can be held.
+      if (fee === undefined) throw new RangeError(`not an amount in USD: ${fee_usd}`);
+      return [name, { field, action, fee, factor: price_factor }];
+    }),
+  );
+}
+
+/** One look at the keys of a body; undefined when all of it is harmless, as nearly always. */
+export function guardFields(body: JsonObject, spelled: Json | undefined, rules: FieldRules): GuardedBody | undefined {
+  let found: Found[] | undefined;
+  for (const name in body) {
+    const rule = rules.get(name);
+    if (rule === undefined) continue;
+    const at = harmIn(rule.field, body[name] ?? null);
+    if (at === undefined) continue;
+    if (rule.action === "refuse") return { kind: "refused", field: name, param: `${name}${at}` };
+    found ??= [];
+    found.push({ name, rule });
+  }
+  return found === undefined ? undefined : allowed(body, spelled, found);
+}
+
+interface Found {
+  readonly name: string;
+  readonly rule: FieldRule;
+}
+
+function allowed(body: JsonObject, spelled: Json | undefined, found: readonly Found[]): GuardedBody {
+  const dropped = found.filter(({ rule }) => rule.action === "drop");
+  const forwarded = found.filter(({ rule }) => rule.action === "forward");
+  const without = (target: JsonObject): JsonObject => {
+    const kept: JsonObject = { ...target };
+    for (const { name, rule } of dropped) {
+      const part = harmlessPartOf(rule.field, body[name] ?? null, target[name] ?? null);
+      if (part === undefined) delete kept[name];
+      else kept[name] = part;
+    }
+    return kept;
+  };
+  const freeTerms = forwarded.find(({ name }) => namesFreeTerms({ [name]: body[name] ?? null }))?.name;
+  return {
+    kind: "allowed",
+    body: dropped.length === 0 ? body : without(body),
+    ...(spelled === undefined ? {} : { spelled: isObject(spelled) && dropped.length > 0 ? without(spelled) : spelled }),
+    ...(forwarded.length === 0 ? {} : { surcharge: surchargeOf(forwarded) }),
+    ...(freeTerms === undefined ? {} : { freeTerms }),
+  };
+}
+
+function surchargeOf(forwarded: readonly Found[]): Surcharge {
+  let fee = 0;
+  let factor = 1;
+  for (const { rule } of forwarded) {
+    fee += rule.fee;
+    factor *= rule.factor;
+  }
+  // Each fee is at most a million dollars, and there are some dozens of fields: far from what a number can hold … but for
+  // a policy that means it; then the hold is beyond any cap, as it should be.
+  return {
+    fee: Math.min(fee, Number.MAX_SAFE_INTEGER) as NanoUsd, // a sum of amounts, and bounded
+    factor,
+    fields: forwarded.map(({ name }) => name),
+  };
+}
