@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { onlyGoesOn, withoutHarness } from "./harness.ts";
+import { askIn, onlyGoesOn } from "./ask.ts";
 import { callWrittenOut, harnessTurnIn } from "./harness-turn.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
@@ -106,7 +106,7 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
     newest ??= { text, at };
     const shown = windowOf(text, askHead, askTail);
     if (harnessTurnIn(shown) !== undefined) continue;
-    const ask = withoutHarness(shown);
+    const ask = askIn(shown);
     if (ask === "") continue;
     found ??= { ask, at };
     if (!onlyGoesOn(ask)) return { ...found, subject: ask, newest: newest.text };
@@ -119,7 +119,7 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
 /** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */
 function carriesMarker(newest: string): boolean {
   if (!asksForHighReasoning(newest) || harnessTurnIn(newest) !== undefined) return false;
-  const own = withoutHarness(newest);
+  const own = askIn(newest);
   return own === "" || asksForHighReasoning(own);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { assessed } from "#pipeline/assess/fixtures.ts";
-import { withoutHarness } from "./harness.ts";
+import { askIn } from "./ask.ts";
 
 const ask = "Rename foo to bar.";
 
@@ -23,12 +23,12 @@ describe("the ask without its envelope", () => {
     ["opencode attachments", `${ask}\n<file path="a.ts">\n1: let foo\n</file>`],
     ["Aider's reminder", `${ask}\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must use this format`],
   ])("%s", (_, text) => {
-    expect(withoutHarness(text)).toBe(ask);
+    expect(askIn(text)).toBe(ask);
   });
 
   test("other tags, and tags that never close, are the user's own", () => {
-    expect(withoutHarness("Center this <div> and <b>that</b>")).toBe("Center this <div> and <b>that</b>");
-    expect(withoutHarness(`${ask} <task>`)).toBe(`${ask} <task>`);
+    expect(askIn("Center this <div> and <b>that</b>")).toBe("Center this <div> and <b>that</b>");
+    expect(askIn(`${ask} <task>`)).toBe(`${ask} <task>`);
   });
 });
 

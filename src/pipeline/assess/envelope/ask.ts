@@ -1,0 +1,27 @@
+import { withoutAttachedFences, withoutBracketBlocks, withoutPatch, withoutTagBlocks } from "./blocks.ts";
+import { questionIn, requestSectionIn, withoutFrame } from "./templates.ts";
+
+/**
+ * What the user typed, without the envelope that an agent or a framework put around it; empty when nothing in the text is
+ * the user's. Linear in the text. Envelopes are recognised by their form, and by name where they cannot be told otherwise.
+ */
+export function askIn(text: string): string {
+  let ask = withoutBracketBlocks(withoutTagBlocks(text));
+  ask = questionIn(ask) ?? requestSectionIn(ask) ?? ask;
+  ask = withoutFrame(ask);
+  const bare = withoutPatch(withoutAttachedFences(ask)).trim();
+  return bare === "" && !isPatch(ask) ? ask.trim() : bare;
+}
+
+function isPatch(text: string): boolean {
+  return text.trimStart().startsWith("diff --git ");
+}
+
+/** What the user says only to keep the agent going. */
+const goOn =
+  /^(?:(?:yes|yep|yeah|ok|okay|sure|fine|please|continue|proceed|go|on|ahead|do|it|that|this|next|keep|going|retry|try|again|weiter|ja|mach|oui|continuez?|vas-y|sí|si|sigue|continúa|sim|continua|да|продолжай|дальше|继续|好的?|是的?)[\s,.!。，！]*){1,5}$/i;
+
+/** Whether an ask says nothing but to go on with what was asked before. */
+export function onlyGoesOn(ask: string): boolean {
+  return ask.length <= 40 && goOn.test(ask);
+}

@@ -1,0 +1,158 @@
+/**
+ * Blocks that an agent puts around what its user typed: tags, bracketed sections, attached files. Known ones are taken out
+ * wherever they stand; a block of an unknown name only where it stands alone on its lines, because a user may write tags too.
+ */
+
+/** Blocks that hold the ask: where one is present, what stands outside is not the user's. */
+const askTags: ReadonlySet<string> = new Set(
+  (
+    "task user_query user_message userrequest user_request user_input user_question user_prompt user_task feedback issue " +
+    "issue_description pr_description problem_statement question query request"
+  ).split(" "),
+);
+
+/** Blocks that agents are known to add. */
+const addedTags: ReadonlySet<string> = new Set(
+  (
+    "system-reminder system_reminder environment_details environment_context environment_info env user_instructions " +
+    "instructions user_info workspace_info workspace project_layout git_status attachments attached_files attachment " +
+    "context additional_data editorcontext repocontext reminderinstructions reminder file files file_content " +
+    "folder_content uploaded_files open_and_recently_viewed_files local-command-stdout local-command-caveat " +
+    "command-name command-message command-args bash-input bash-stdout bash-stderr runtime_information " +
+    "repository_instructions info-msg slash_command"
+  ).split(" "),
+);
+
+/** Markup that people paste; a block of it is theirs. */
+const markupTags: ReadonlySet<string> = new Set(
+  (
+    "html head body div span p a b i u ul ol li table thead tbody tr td th form input button select option label script " +
+    "style svg path g template section article header footer nav main img h1 h2 h3 h4 h5 h6 pre code em strong br hr xml " +
+    "project dependency dependencies plugin configuration beans bean manifest application activity component slot"
+  ).split(" "),
+);
+
+const openTag = /<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,400})?>/g;
+
+/** The text without blocks; what stands inside of ask blocks, where there are any. Linear in the text. */
+export function withoutTagBlocks(text: string): string {
+  if (!text.includes("</")) return text;
+  let inside = "";
+  let outside = "";
+  let copied = 0;
+  const unclosed = new Set<string>(); // looked for once in vain: not again, or hostile text would cost its square
+  openTag.lastIndex = 0;
+  for (let match = openTag.exec(text); match !== null; match = openTag.exec(text)) {
+    const [whole, name = ""] = match;
+    if (unclosed.has(name)) continue;
+    const known = name.toLowerCase();
+    const isAsk = askTags.has(known);
+    const isAdded = addedTags.has(known);
+    if (!isAsk && !isAdded && (markupTags.has(known) || !beginsLine(text, match.index))) continue;
+    const start = match.index + whole.length;
+    const close = `</${name}>`;
+    const end = text.indexOf(close, start);
+    if (end < 0) {
+      unclosed.add(name);
+      continue;
+    }
+    if (!isAsk && !isAdded && !endsLine(text, end + close.length)) continue;
+    if (isAsk) inside += `${withoutAddedInside(text.slice(start, end))}\n`;
+    outside += text.slice(copied, match.index);
+    copied = end + close.length;
+    openTag.lastIndex = copied;
+  }
+  if (copied === 0) return text;
+  outside += text.slice(copied);
+  return inside.trim() === "" ? outside : inside;
+}
+
+function beginsLine(text: string, at: number): boolean {
+  for (let index = at - 1; index >= 0; index--) {
+    const character = text[index];
+    if (character === "\n") return true;
+    if (character !== " " && character !== "\t") return false;
+  }
+  return true;
+}
+
+function endsLine(text: string, at: number): boolean {
+  for (let index = at; index < text.length; index++) {
+    const character = text[index];
+    if (character === "\n") return true;
+    if (character !== " " && character !== "\t" && character !== "\r") return false;
+  }
+  return true;
+}
+
+const addedInside = /<(system-reminder|environment_details|file_content)[^<>]{0,400}>/;
+
+/** An ask block may hold added blocks of its own, one level deep. */
+function withoutAddedInside(ask: string): string {
+  let text = ask;
+  for (let round = 0; round < 8; round++) {
+    const match = addedInside.exec(text);
+    if (match === null) break;
+    const close = `</${match[1]}>`;
+    const end = text.indexOf(close, match.index);
+    if (end < 0) break;
+    text = text.slice(0, match.index) + text.slice(end + close.length);
+  }
+  return text;
+}
+
+const bracketLine = /^\[([A-Z][A-Z0-9 _-]{2,40})\][ \t]*$/gm;
+
+/** The text without sections such as `[WORKSPACE] … [/WORKSPACE]`, each bracket alone on its line. */
+export function withoutBracketBlocks(text: string): string {
+  if (!text.includes("[/")) return text;
+  let rest = "";
+  let copied = 0;
+  bracketLine.lastIndex = 0;
+  for (let match = bracketLine.exec(text); match !== null; match = bracketLine.exec(text)) {
+    const close = `\n[/${match[1]}]`;
+    const end = text.indexOf(close, match.index);
+    if (end < 0) break;
+    rest += text.slice(copied, match.index);
+    copied = end + close.length;
+    bracketLine.lastIndex = copied;
+  }
+  return rest + text.slice(copied);
+}
+
+/** A fence whose label is the name of a file or a note, and not of a language: something attached to the ask. */
+const attachedFence = /^(`{3,})[ \t]*((?:[\w@~-]*[./\\-])+[\w-]+|[\w-]+\.[\w]{1,8})[ \t]*$/gm;
+/** A file's name alone on the line before a fence, as Aider writes it. */
+const namedFence = /^[ \t]*[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}[ \t]*\n(`{3,})[\w+#-]{0,20}[ \t]*$/gm;
+
+/** The text without files that were attached in fences. A fence that never closes stays. */
+export function withoutAttachedFences(text: string): string {
+  if (!text.includes("```")) return text;
+  return withoutFences(withoutFences(text, attachedFence), namedFence);
+}
+
+function withoutFences(text: string, opening: RegExp): string {
+  let rest = "";
+  let copied = 0;
+  opening.lastIndex = 0;
+  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+    const close = `\n${match[1]}`;
+    const end = text.indexOf(close, match.index + match[0].length);
+    if (end < 0) break;
+    rest += text.slice(copied, match.index);
+    copied = end + close.length;
+    opening.lastIndex = copied;
+  }
+  return rest + text.slice(copied);
+}
+
+/** A pasted patch from its first line on, as long as the lines look like one. */
+const patchStart = /^diff --git a\/\S+ b\/\S+$/m;
+
+export function withoutPatch(text: string): string {
+  const at = text.includes("diff --git ") ? patchStart.exec(text)?.index : undefined;
+  if (at === undefined) return text;
+  const lines = text.slice(at).split("\n");
+  const end = lines.findIndex((line) => line !== "" && !/^(?:diff |index |---|\+\+\+|@@|[ +\-\\]|(?:new|deleted|old) |rename |similarity |Binary )/.test(line));
+  return text.slice(0, at) + (end < 0 ? "" : lines.slice(end).join("\n"));
+}

@@ -1,0 +1,64 @@
+/**
+ * Templates into which agents and frameworks set an ask: an issue frame, a question behind its context, a section of a
+ * prompt, rules for the answer behind it.
+ */
+
+/** Sentences and headings from which on a message is the agent's instructions. */
+const instructionsBehind =
+  /\n(?:#{1,4} *\*?(?:SEARCH\/REPLACE|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|You can execute bash commands\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
+/** What an issue frame begins with. */
+const leadIn =
+  /^\s*(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*/i;
+
+/** The ask without the frame's first words and without the instructions behind it. */
+export function withoutFrame(text: string): string {
+  const lead = leadIn.exec(text)?.[0].length ?? 0;
+  const behind = instructionsBehind.exec(text);
+  return behind === null || behind.index < lead ? text.slice(lead) : text.slice(lead, behind.index);
+}
+
+const questionLabel = /^(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)[ \t]*:[ \t]*/gim;
+/** What a template ends with, so that the model goes on from there. */
+const answerLabel = /\n(?:Thought|(?:Helpful |Final )?Answer|Assistant|Response|AI|Output)[ \t]*:\s*$/i;
+/** What says that the text around the question is a template. */
+const templateSign =
+  /\b(?:following (?:pieces of )?(?:context|documents?|information|passages?|questions?|tools|format)|context (?:below|above|provided|information)|access to the following)\b|^(?:Context|Documents?|Sources?|Begin!)[ \t]*:?[ \t]*$|^Context[ \t]*:/im;
+
+/** The question of a ReAct or retrieval template; undefined where the text is none. */
+export function questionIn(text: string): string | undefined {
+  // In ReAct's template the question's label stands in the description of the format as well.
+  const sign = text.indexOf("Begin!") >= 0 ? /Begin!/.exec(text) : templateSign.exec(text);
+  questionLabel.lastIndex = sign === null ? 0 : sign.index;
+  const label = questionLabel.exec(text);
+  if (label === null) return undefined;
+  const question = text.slice(label.index + label[0].length);
+  const answer = answerLabel.exec(question);
+  if (sign === null && (answer === null || label.index === 0)) return undefined;
+  return (answer === null ? question : question.slice(0, answer.index)).trim();
+}
+
+const heading = /^(?:#{1,4}[ \t]+([^\n]{1,60})|\*\*([^*\n]{1,60})\*\*:?)[ \t]*$/gm;
+const requestTitle =
+  /^(?:the |your |my |current )?(?:user(?:'s)? )?(?:request|task|ask|question|query|instructions? from the user|issue|prompt|message|problem statement|goal)\b[^a-z]*$/i;
+const otherTitle =
+  /\b(?:context|output|format|rules?|constraints|environment|background|files?|repository|history|guidelines|tools?|memory|notes|response|workspace|instructions|examples?|requirements|settings|capabilities)\b/i;
+
+/** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
+export function requestSectionIn(text: string): string | undefined {
+  if (!text.includes("#") && !text.includes("**")) return undefined;
+  let start: number | undefined;
+  let end = text.length;
+  let others = 0;
+  for (const match of text.matchAll(heading)) {
+    const title = (match[1] ?? match[2] ?? "").trim();
+    if (start === undefined && requestTitle.test(title)) start = match.index + match[0].length;
+    else if (otherTitle.test(title)) {
+      others += 1;
+      if (start !== undefined) {
+        end = match.index;
+        break;
+      }
+    }
+  }
+  return start === undefined || others === 0 ? undefined : text.slice(start, end).trim();
+}
