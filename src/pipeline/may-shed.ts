@@ -1,5 +1,4 @@
 import type { Model, Role } from "#domain/model.ts";
-import { isHousekeeping } from "#pipeline/assess/housekeeping.ts";
 import type { Journey } from "./handle-chat.ts";
 
 /** Which tier a role belongs to: free, flash, pro. The emergency model stands in for the senior one and costs about as much. */
@@ -17,6 +16,6 @@ export function mayShed(from: Model | undefined, to: Model, journey: Journey): b
     case "never":
       return false;
     case "not_housekeeping":
-      return !isHousekeeping(journey.request, journey.assessment);
+      return journey.assessment.housekeeping === undefined;
   }
 }

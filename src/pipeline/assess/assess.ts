@@ -4,11 +4,12 @@ import { otherOutputLimits } from "#domain/guarded-fields.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Policy } from "#policy/schema.ts";
-import { dimensionsOf } from "./ask/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
 import { featuresOf } from "./ask/features.ts";
 import { kindOf } from "./ask/kind.ts";
-import { riskOf } from "./ask/risk.ts";
+import { type Risk, riskOf } from "./ask/risk.ts";
 import { conversationOf } from "./envelope/conversation.ts";
+import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
 import { runSignalsOf } from "./run-signals/run-signals.ts";
 import { runtimeOf } from "./task/runtime.ts";
@@ -19,6 +20,8 @@ export interface Assessment {
   readonly task: RoutingTask;
   readonly runtime: RuntimeState;
   readonly size: RequestSize;
+  /** A call that an agent makes for itself; undefined for its user's work. */
+  readonly housekeeping: HousekeepingKind | undefined;
   /** What the run so far has shown, as `key=value`; never a caller's text. */
   readonly evidence: readonly string[];
 }
@@ -43,12 +46,14 @@ export function assess(
 ): Assessment {
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
+  const housekeeping = housekeepingOf(conversation, request.requestedOutputTokens);
   const features = featuresOf(conversation.subject);
-  const kind = said.taskFields.kind ?? kindOf(features);
+  const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOf(features) : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
   const run = runSignalsOf(conversation);
-  const key = taskKeyOf(said);
+  // A title is no part of the task that it names: it neither inherits the task's trouble nor adds to it.
+  const key = housekeeping === undefined ? taskKeyOf(said) : undefined;
   const { runtime, after } = runtimeOf({
     reported: said,
     run,
@@ -60,15 +65,16 @@ export function assess(
 
   // Field by field: spreads and rests copy objects, once for every request.
   const fields = said.taskFields;
-  const risk = riskOf(kind, features);
-  const dimensions = dimensionsOf(features, conversation.tools.length);
+  const risk = housekeeping === undefined ? riskOf(kind, features) : noRisk;
+  const dimensions = housekeeping === undefined ? dimensionsOf(features, conversation.tools.length) : smallWork;
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),
     instruction: conversation.ask,
     kind,
     explicit_route: explicitRouteOf(request, sensitive) ?? fields.explicit_route ?? "AUTO",
-    reasoning: said.reasoning === "high" || conversation.asksForHighReasoning ? "HIGH" : "AUTO",
+    reasoning:
+      said.reasoning === "high" || (housekeeping === undefined && conversation.asksForHighReasoning) ? "HIGH" : "AUTO",
     sensitive,
     repo_context_present: fields.repo_context_present ?? repoContextIn(conversation, redactedBody.messages),
     repo_free_opt_in: fields.repo_free_opt_in ?? false,
@@ -81,8 +87,18 @@ export function assess(
     estimated_tool_depth: fields.estimated_tool_depth ?? 0,
     metadata: metadataOf(said),
   };
-  return { task, runtime, evidence: run.evidence, size: sizeOf(request, redactions) };
+  const evidence = housekeeping === undefined ? run.evidence : [`housekeeping=${housekeeping}`, ...run.evidence];
+  return { task, runtime, housekeeping, evidence, size: sizeOf(request, redactions) };
 }
+
+/** What a housekeeping call is worth, whatever words stand in what it names or sums up. */
+const noRisk: Risk = { risk_level: "LOW", blast_radius: "LOW" };
+const smallWork: Dimensions = {
+  reasoning_requirement: 0.1,
+  ambiguity: 0.1,
+  dependency_depth: 0.1,
+  verification_difficulty: 0.1,
+};
 
 function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"]): RoutingTask["metadata"] {
   const metadata: RoutingTask["metadata"] = {};

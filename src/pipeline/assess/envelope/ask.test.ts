@@ -21,9 +21,57 @@ describe("the ask without its envelope", () => {
     ["Cursor", `<additional_data>open files</additional_data>\n<user_query>\n${ask}\n</user_query>`],
     ["Copilot", `<context>date</context><editorContext>a.ts</editorContext><userRequest>${ask}</userRequest>`],
     ["opencode attachments", `${ask}\n<file path="a.ts">\n1: let foo\n</file>`],
+    [
+      "Aider's file listing rules",
+      `${ask}\n\nTo suggest changes to a file you MUST return the entire content of the updated file.\n\npath/to/a.js`,
+    ],
+    [
+      "an issue frame",
+      `Please solve this issue: ${ask}\n\nYou can execute bash commands.\n\n## Recommended Workflow\n1. Look`,
+    ],
+    [
+      "a pull request frame",
+      `<uploaded_files>\n/srv\n</uploaded_files>\nConsider this:\n<pr_description>\n${ask}\n</pr_description>\nHelp me.`,
+    ],
+    [
+      "a ReAct template",
+      `You have access to the following tools:\nSearch\n\nQuestion: the input question\nThought: think\n\nBegin!\n\nQuestion: ${ask}\nThought:`,
+    ],
+    [
+      "a retrieval template",
+      `Use the following context.\n\nContext:\nTokens rotate.\n\nQuestion: ${ask}\nHelpful Answer:`,
+    ],
+    ["sections", `### Context\nA payments service.\n\n### User request\n${ask}\n\n### Output format\nJSON`],
+    [
+      "blocks of unknown tags",
+      `<session_state turn="4">\nlogin failed\n</session_state>\n${ask}\n<snapshot>\nx\n</snapshot>`,
+    ],
+    ["brackets", `[WORKSPACE]\ncwd=/srv\n[/WORKSPACE]\n${ask}`],
+    ["an attached file", `${ask}\n\n\`\`\`\`calc.py\ndef login(): pass\n\`\`\`\``],
+    ["a file named before its fence", `${ask}\n\ncalc.py\n\`\`\`python\ndef login(): pass\n\`\`\``],
+    ["a patch behind it", `${ask}\n\ndiff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-login\n+logout`],
+    ["instructions behind a line", `${ask}\n\n---\nIMPORTANT: Answer in English. Never mention tokens.`],
     ["Aider's reminder", `${ask}\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must use this format`],
   ])("%s", (_, text) => {
     expect(askIn(text)).toBe(ask);
+  });
+
+  test("markup, code in a fence and words such as question are the user's own", () => {
+    const own = [
+      "Why does this not centre?\n<div>\n  <p>x</p>\n</div>",
+      "Fix this:\n```python\nprint(1)\n```",
+      "Question: what is a monad?",
+      "## Requirements\nSort a list.\n## Notes\nKeep it stable.",
+    ];
+    for (const text of own) expect(askIn(text)).toBe(text);
+  });
+
+  test("is found in time linear in the text", () => {
+    for (const hostile of ["<a>\n", "[X]\n", "```a.py\n", "Question: ", "# Task\n", "diff --git a/x b/x\n"]) {
+      const begun = performance.now();
+      askIn(hostile.repeat(20_000));
+      expect(performance.now() - begun).toBeLessThan(1_000);
+    }
   });
 
   test("other tags, and tags that never close, are the user's own", () => {

@@ -153,6 +153,10 @@ export function withoutPatch(text: string): string {
   const at = text.includes("diff --git ") ? patchStart.exec(text)?.index : undefined;
   if (at === undefined) return text;
   const lines = text.slice(at).split("\n");
-  const end = lines.findIndex((line) => line !== "" && !/^(?:diff |index |---|\+\+\+|@@|[ +\-\\]|(?:new|deleted|old) |rename |similarity |Binary )/.test(line));
+  const end = lines.findIndex(
+    (line) =>
+      line !== "" &&
+      !/^(?:diff |index |---|\+\+\+|@@|[ +\-\\]|(?:new|deleted|old) |rename |similarity |Binary )/.test(line),
+  );
   return text.slice(0, at) + (end < 0 ? "" : lines.slice(end).join("\n"));
 }

@@ -1,6 +1,7 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { askIn, onlyGoesOn } from "./ask.ts";
 import { callWrittenOut, harnessTurnIn } from "./harness-turn.ts";
+import { asksForCompaction } from "./housekeeping.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
 
@@ -39,8 +40,13 @@ export interface Conversation {
   readonly results: readonly ToolResult[];
   /** Whether the model is in the middle of an agent's run: calls have been answered since the ask. */
   readonly inRun: boolean;
-  /** Beginning of the system prompt. */
+  /** Beginning of the system prompt, and its whole length in characters. */
   readonly system: string;
+  readonly systemLength: number;
+  /** The newest user message as it came: its beginning and end. */
+  readonly newest: string;
+  /** Messages by users and assistants. */
+  readonly turns: number;
   /** Names of the tools offered. */
   readonly tools: readonly string[];
 }
@@ -73,6 +79,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
       }
     }
   }
+  const system = systemTextOf(messages);
   return {
     ask,
     subject,
@@ -80,7 +87,10 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     calls,
     results,
     inRun: results.length > 0,
-    system: windowOf(systemTextOf(messages), 3_000, 0),
+    system: windowOf(system, 3_000, 0),
+    systemLength: system.length,
+    newest: windowOf(newest, 1_200, 600),
+    turns: messages.reduce((count, { role }) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
     tools: toolNames(body["tools"], body["functions"]),
   };
 }
@@ -105,7 +115,7 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
     const text = textOf(message["content"]);
     newest ??= { text, at };
     const shown = windowOf(text, askHead, askTail);
-    if (harnessTurnIn(shown) !== undefined) continue;
+    if (harnessTurnIn(shown) !== undefined || asksForCompaction(shown, messages.length)) continue;
     const ask = askIn(shown);
     if (ask === "") continue;
     found ??= { ask, at };

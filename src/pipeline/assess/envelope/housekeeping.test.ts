@@ -1,0 +1,118 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { assessed, newMemory, policy, step } from "#pipeline/assess/fixtures.ts";
+import { hardRules } from "#pipeline/decide/hard-rules.ts";
+
+const system = (content: string): JsonObject => ({ role: "system", content });
+const user = (content: string): JsonObject => ({ role: "user", content });
+const guarded = "Rotate the signing keys of the login tokens in production and drop the old users table.";
+const kindIn = (messages: JsonObject[], tools?: string[]) =>
+  assessed({ messages, ...(tools && { tools }) }).housekeeping;
+
+describe("housekeeping is recognised by what it asks for", () => {
+  test.each([
+    ["title", [system("You are a title generator. You output ONLY a thread title. Nothing else."), user(guarded)]],
+    ["title", [system("Generate concise conversation titles."), user(`Create a 2-4 word title.\n${guarded}`)]],
+    [
+      "title",
+      [user(`Create a concise title (3-5 words) for the chat below. Reply with only the title.\n\n${guarded}`)],
+    ],
+    [
+      "title",
+      [system("Analyze this message and come up with a short name for the session. No quotes."), user(guarded)],
+    ],
+    [
+      "commit_message",
+      [
+        system("You generate concise, one-line Git commit messages. Reply only with the message."),
+        user(`# Diffs:\n${guarded}`),
+      ],
+    ],
+    [
+      "summary",
+      [system("*Briefly* summarize this partial conversation about programming."), user(`# USER\n${guarded}`)],
+    ],
+    ["labels", [user(`Generate 1-3 broad tags for this chat. Answer in JSON: {"tags": []}\n${guarded}`)]],
+    ["command_check", [system("Determine the command prefix. ONLY return the prefix."), user("rm -rf /srv/tokens")]],
+    [
+      "completion",
+      [system("You are a HOLE FILLER. Answer with only the code."), user("def rotate():\n  {{FILL_HERE}}")],
+    ],
+  ] as [string, JsonObject[]][])("%s: %p", (kind, messages) => {
+    expect(kindIn(messages)).toBe(kind as never); // a word of the union, from the table
+  });
+
+  test.each([
+    "Write a function that generates titles for blog posts.",
+    "Summarize this article in three sentences.",
+    "Give me a title for my essay on chess.",
+    "What does a good commit message look like?",
+    "How does fill in the middle work?",
+    "Add a title generator to the chat page.",
+  ])("somebody's own ask is none: %s", (ask) => {
+    expect(kindIn([user(ask)])).toBeUndefined();
+  });
+
+  test("a call that offers tools is none, nor is a turn of a longer conversation", () => {
+    const messages = [system("Generate concise conversation titles."), user(guarded)];
+    expect(kindIn(messages, ["bash"])).toBeUndefined();
+    const ask = "Suggest a name for this session. Reply with only the name.";
+    expect(kindIn([user("hello"), { role: "assistant", content: "hi" }, user(ask)])).toBeUndefined();
+  });
+});
+
+describe("housekeeping never escalates", () => {
+  const title = [
+    system("You are a title generator. You output ONLY a thread title."),
+    user(`[reasoning:high] ${guarded}`),
+  ];
+
+  test("whatever words stand in what it names", () => {
+    const { task, runtime, evidence } = assessed({ messages: title });
+    expect(task).toMatchObject({ kind: "SUMMARIZE", risk_level: "LOW", blast_radius: "LOW", reasoning: "AUTO" });
+    expect(hardRules.filter((rule) => rule.sees(task, runtime, policy.hard_rules) !== undefined)).toEqual([]);
+    expect(evidence).toContain("housekeeping=title");
+  });
+
+  test("nor does it inherit a task's trouble, or add to it", () => {
+    const memory = newMemory();
+    const routing = { sessionId: "s", taskId: "t" };
+    for (let n = 0; n < 3; n++) {
+      assessed({ ask: `try ${n}`, routing: { ...routing, failureClass: "STRUCTURAL" } }, memory);
+    }
+    expect(assessed({ messages: title, routing }, memory).runtime).toMatchObject({
+      attempts: 0,
+      failure_class: "NONE",
+    });
+    expect(assessed({ ask: "again", routing }, memory).runtime.attempts).toBe(3);
+  });
+
+  test("what the caller says of it stands", () => {
+    const said = { taskFields: { kind: "AUTH", risk_level: "HIGH" }, reasoning: "high" } as const;
+    expect(assessed({ messages: title, routing: said }).task).toMatchObject({
+      kind: "AUTH",
+      risk_level: "HIGH",
+      reasoning: "HIGH",
+    });
+  });
+});
+
+test("compaction of a long session goes on with its task", () => {
+  const ask = user("Design a distributed job queue with exactly-once delivery.");
+  const run = [
+    ask,
+    ...step("bash", { command: "ls" }, "a"),
+    ...step("bash", { command: "cat a" }, "b"),
+    ...step("edit", {}, "ok"),
+  ];
+  const compact = user(
+    "Your task is to create a detailed summary of the conversation so far, paying close attention to the asks.",
+  );
+  const { kind, reasoning_requirement } = assessed({ messages: run }).task;
+  expect(assessed({ messages: [...run, compact] }).task).toMatchObject({
+    instruction: ask["content"],
+    kind,
+    reasoning_requirement,
+  });
+  expect(assessed({ messages: [compact] }).task.instruction).toContain("detailed summary");
+});

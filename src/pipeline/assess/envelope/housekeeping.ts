@@ -1,0 +1,96 @@
+import type { TaskKind } from "#domain/routing.ts";
+import type { Conversation } from "./conversation.ts";
+
+/** Calls that an agent or a chat program makes for itself, not for its user's work. */
+export const housekeepingKinds = [
+  "title",
+  "commit_message",
+  "summary",
+  "labels",
+  "command_check",
+  "completion",
+] as const;
+export type HousekeepingKind = (typeof housekeepingKinds)[number];
+
+/** The kind of task that a housekeeping call is. */
+export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
+  title: "SUMMARIZE",
+  commit_message: "SUMMARIZE",
+  summary: "SUMMARIZE",
+  labels: "CLASSIFY",
+  command_check: "CLASSIFY",
+  completion: "CODING",
+};
+
+/** What each is told to do, in the words that programs use for it. */
+const instructions: readonly { readonly kind: HousekeepingKind; readonly says: RegExp }[] = [
+  {
+    kind: "title",
+    says: /\b(?:title|name|headline) generator\b|\b(?:generate|create|write|suggest|give|provide|produce|propose|make|come up with|pick)\b[^.\n]{0,60}\b(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b/i,
+  },
+  {
+    kind: "commit_message",
+    says: /\b(?:generat|writ|creat|compos|produc)\w{1,4}\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b/i,
+  },
+  {
+    kind: "summary",
+    says: /\bsummar(?:i[sz]e|i[sz]ing|y of)\b[^.\n]{0,60}\b(?:conversation|chat|dialogu?e|discussion|session|history|transcript)\b/i,
+  },
+  {
+    kind: "labels",
+    says: /\b(?:generate|suggest|produce|extract)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b/i,
+  },
+  {
+    kind: "command_check",
+    says: /\bcommand[ _-]prefix|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
+  },
+  {
+    kind: "completion",
+    says: /<\|?(?:fim_(?:prefix|suffix|middle)|cursor|hole)\|?>|<(?:PRE|SUF|MID)>|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)[^}]{0,20}\}\}|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|(?:code )?autocomplet\w+ (?:engine|assistant|model)|code completion (?:engine|assistant|model))\b/i,
+  },
+];
+
+/** Programs ask for the bare result; people who ask for a title in a chat do not. */
+const bareResult =
+  /\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment)|\bno (?:explanations?|quotes|preamble|markdown|additional)|\bNEVER (?:explain|respond|answer)|\b(?:max(?:imum)?|at most|≤|<=|fewer than|less than|up to)\s*\d{1,3}\b[^\n]{0,20}\b(?:words?|characters?|chars)|\bJSON\b/i;
+
+/** Longest system prompt of a call that does one small thing. */
+const longestInstruction = 8_000;
+
+/** A bound on the answer that leaves room for one small thing only. */
+const smallAnswerTokens = 512;
+
+/**
+ * What kind of housekeeping a call is; undefined when it is somebody's work. It offers no tools, and its instructions, in a
+ * system prompt of its own or in its one message, ask for one small thing and for nothing else.
+ */
+export function housekeepingOf(
+  { tools, system, systemLength, newest, turns }: Conversation,
+  requestedOutputTokens: number | null,
+): HousekeepingKind | undefined {
+  if (tools.length > 0 || systemLength > longestInstruction) return undefined;
+  const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
+  const bySystem = kindSaidIn(system);
+  if (bySystem !== undefined) {
+    const bare = smallAnswer || system.length < 200 || bareResult.test(system) || bareResult.test(newest);
+    if (bare) return bySystem;
+  }
+  // Without a system prompt that says so, the message itself must, and be the whole conversation.
+  if (turns > 1) return undefined;
+  const byMessage = kindSaidIn(newest);
+  return byMessage !== undefined && (smallAnswer || bareResult.test(newest)) ? byMessage : undefined;
+}
+
+function kindSaidIn(text: string): HousekeepingKind | undefined {
+  return text === "" ? undefined : instructions.find(({ says }) => says.test(text))?.kind;
+}
+
+const compactionStart =
+  /^\s*(?:(?:CRITICAL|IMPORTANT)\b[^\n]{0,300}\n+\s*)?(?:Your task is to create a (?:detailed|comprehensive) summary|Provide a (?:detailed|comprehensive) (?:prompt|summary)[^\n]{0,60}\b(?:continu|conversation)|(?:Please )?(?:summari[sz]e|compact) (?:the|this|our)(?: entire| whole| full)? (?:conversation|session|chat|history)\b|Create a (?:detailed |concise )?(?:summary|handoff)[^\n]{0,60}\b(?:conversation|session)|You have been tasked with (?:summari[sz]ing|compacting)|The following is a conversation history to be (?:summari[sz]ed|compacted))/i;
+/** Messages from which on a conversation has something to be compacted. */
+const longConversation = 6;
+
+/** Whether a message asks to compact the long conversation that it ends: work for the model that has it in its cache. */
+export function asksForCompaction(text: string, messages: number): boolean {
+  return messages >= longConversation && compactionStart.test(text.slice(0, 1_200));
+}
