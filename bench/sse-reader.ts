@@ -51,7 +51,7 @@ const readers: { [name: string]: Read } = {
   "ours, parsed and judged": (pieces) => {
     let seen = 0;
     const reader = new SseReader(1_048_576);
-    const judge = new StreamJudge();
+    const judge = new StreamJudge(500_000);
     const decoder = new TextDecoder();
     for (const piece of pieces) {
       reader.push(decoder.decode(piece, { stream: true }), (data, name) => {

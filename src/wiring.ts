@@ -165,8 +165,10 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         : { baseUrl: simulator?.url ?? "" }),
       clock,
       timers,
-      maxAnswerBytes: current().policy.stream.max_answer_bytes,
-      maxEventBytes: current().policy.stream.max_event_bytes,
+      limits: () => {
+        const { max_answer_bytes, max_answer_values, max_event_bytes } = current().policy.stream;
+        return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
+      },
     });
 
     const finished = inBatches<RequestRecord>({

@@ -20,7 +20,7 @@ function doubling() {
 
 /** What a caller reads of a stream, with or without the shortcut, and how many chunks it has spared reading. */
 function answer(pieces: readonly string[], shortcut: boolean, options: Partial<ShapeOptions>) {
-  const judge = new StreamJudge();
+  const judge = new StreamJudge(1_000);
   const shaper = new StreamShaper({
     model: "vendor/model",
     identity: { id: "chatcmpl-own", created: 7 },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { brotliCompressSync, deflateSync } from "node:zlib";
 import type { JsonObject } from "#domain/chat.ts";
+import { type AnswerLimits, defaultAnswerLimits } from "#upstream/client.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import { callOf, chunked, eventsOf, headOf, jsonAnswer, withUpstream } from "./upstream-raw-server.ts";
 
@@ -21,7 +22,7 @@ function failureOf(reply: UpstreamReply): UpstreamFailure {
 /** What one call comes to when the server answers each request with these bytes and then, if told, closes. */
 function answered(
   bytes: string | Buffer,
-  options: { stream?: boolean; ending?: "end" | "reset"; maxAnswerBytes?: number } = {},
+  options: { stream?: boolean; ending?: "end" | "reset"; limits?: Partial<AnswerLimits> } = {},
 ) {
   return withUpstream(
     async ({ socket, request }) => {
@@ -32,11 +33,18 @@ function answered(
       });
     },
     async ({ send }) => send(callOf(options.stream ?? false)),
-    options.maxAnswerBytes === undefined ? {} : { maxAnswerBytes: options.maxAnswerBytes },
+    { limits: () => ({ ...defaultAnswerLimits, ...options.limits }) },
   );
 }
 
 describe("a call", () => {
+  test("whose answer holds too many JSON values is garbage; one of just as many is not", async () => {
+    const answer = { ...completion, logprobs: Array.from({ length: 2_000 }, () => []) };
+    const refused = failureOf(await answered(jsonAnswer(answer), { limits: { maxValues: 2_000 } }));
+    expect(refused).toMatchObject({ kind: "garbage", message: expect.stringContaining("2000 JSON values") });
+    expect((await answered(jsonAnswer(answer), { limits: { maxValues: 5_000 } })).kind).toBe("answer");
+  });
+
   test("posts the body as JSON with our credentials and nothing of the caller's", async () => {
     const key = ["sk", "test", "key"].join("-");
     await withUpstream(
@@ -270,7 +278,7 @@ describe("a 200", () => {
   test("larger than the bound is garbage, told or not, and its connection is closed", async () => {
     const big = JSON.stringify({ ...completion, pad: "x".repeat(5_000) });
     for (const head of [headOf("application/json", Buffer.byteLength(big)), headOf("application/json", "close")]) {
-      const failure = failureOf(await answered(head + big, { maxAnswerBytes: 4_000, ending: "end" }));
+      const failure = failureOf(await answered(head + big, { limits: { maxAnswerBytes: 4_000 }, ending: "end" }));
       expect(failure).toMatchObject({ kind: "garbage", message: "the upstream's answer is larger than 4000 bytes" });
     }
   });
@@ -332,7 +340,7 @@ describe("a 200", () => {
     test(`that is compressed by ${coding} against our wish is read all the same, and bounded`, async () => {
       const whole = Buffer.concat([Buffer.from(head), bytes]);
       expect(await answered(whole)).toMatchObject({ kind: "answer", answer: completion });
-      const bounded = failureOf(await answered(whole, { maxAnswerBytes: text.length - 1 }));
+      const bounded = failureOf(await answered(whole, { limits: { maxAnswerBytes: text.length - 1 } }));
       expect(bounded).toMatchObject({ kind: "garbage", message: expect.stringContaining("larger than") });
     });
   }

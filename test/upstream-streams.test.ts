@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { defaultAnswerLimits } from "#upstream/client.ts";
 import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { callOf, chunked, eventsOf, headOf, lastChunk, withUpstream } from "./upstream-raw-server.ts";
 
@@ -212,9 +213,30 @@ describe("a stream's beginning", () => {
         await closed;
       },
       async ({ send }) => send(callOf(true)),
-      { maxEventBytes: 100_000 },
+      { limits: () => ({ ...defaultAnswerLimits, maxEventBytes: 100_000 }) },
     );
     expect(reply).toMatchObject({ failure: { kind: "garbage" } });
+  });
+
+  test("that opens with an event of too many JSON values is garbage; later one breaks it", async () => {
+    const event = `data: {"choices":[{"index":0,"delta":{"content":"x"},"more":[${"[],".repeat(3_000)}0]}]}\n\n`;
+    const limits = () => ({ ...defaultAnswerLimits, maxValues: 3_000 });
+    const asked = (before: string) =>
+      withUpstream(
+        async ({ socket, request }) => {
+          await request();
+          socket.end(`${sseHead("close")}${before}${event}`);
+        },
+        async ({ send }) => {
+          const reply = await send(callOf(true));
+          return reply.kind === "stream" ? eventsOf(reply) : reply;
+        },
+        { limits },
+      );
+    expect(await asked("")).toMatchObject({ failure: { kind: "garbage" } });
+    expect((await asked(say("a"))) as unknown[]).toContainEqual(
+      expect.objectContaining({ kind: "broken", failure: expect.objectContaining({ kind: "garbage" }) }),
+    );
   });
 
   test("of a web page is garbage", async () => {
@@ -258,7 +280,7 @@ describe("a malformed event in mid-stream", () => {
         const events = await eventsOf(await send(callOf(true)));
         expect(events).toMatchObject([{ kind: "chunk" }, { kind: "broken", failure: { kind: "garbage" } }]);
       },
-      { maxEventBytes: 100_000 },
+      { limits: () => ({ ...defaultAnswerLimits, maxEventBytes: 100_000 }) },
     );
   });
 

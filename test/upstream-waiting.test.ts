@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ManualTime } from "#domain/manual-time.ts";
+import { defaultAnswerLimits } from "#upstream/client.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import {
   type Connection,
@@ -205,7 +206,7 @@ describe("a deadline", () => {
         const last = (await eventsOf(reply)).at(-1);
         expect(last).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
       },
-      { maxEventBytes: 4_096 },
+      { limits: () => ({ ...defaultAnswerLimits, maxEventBytes: 4_096 }) },
     );
   });
 

@@ -140,9 +140,16 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
 
   const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
-  if (shape.longIntegers) yield;
-
-  return { kind: "ok", request: chatRequest(body as Checked, input, shape, routing) }; // checked above, field by field
+  let spelled: Json | undefined;
+  if (shape.longIntegers) {
+    yield;
+    const quoted = longIntegersQuoted(input.text);
+    yield;
+    spelled = JSON.parse(quoted) as Json; // it was JSON before
+    yield;
+  }
+  const request = chatRequest(body as Checked, input, shape, routing); // checked above, field by field
+  return { kind: "ok", request: spelled === undefined ? request : { ...request, spelled } };
 }
 
 /** Why a body of too many values is refused. */
@@ -163,7 +170,6 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     alias: body.model,
     stream: body["stream"] === true,
     body,
-    ...(shape.longIntegers ? { spelled: JSON.parse(longIntegersQuoted(input.text)) } : {}),
     bodyBytes: input.bytes + shape.exponents * longestExpansion,
     // Many servers take a limit of 0 for no limit, so it is none that money could be held for.
     requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]) || null,

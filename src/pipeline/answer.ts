@@ -162,6 +162,7 @@ function orderOf(journey: Journey, route: Route, ports: Ports): Order {
     stream: request.stream,
     purpose: "EXECUTE",
     candidate: candidatesOf(route, journey, ports),
+    bodyBytes: request.bodyBytes,
     // More than the model can write is held for where a caller grants it to reasoning, but never asked for.
     bodyFor: (model) =>
       forwardedBody(

@@ -2,13 +2,21 @@ import type { Aborter } from "#domain/abort.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { largeBodyBytes } from "#domain/turn.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
-import type { RedactedBody } from "#privacy/redaction.ts";
+import { type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import { answerStreamed, answerWhole } from "./answer.ts";
 import { decideByTheBooks, type Route } from "./decide-by-the-books.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
-import { callerGone, fieldRefused, freeTermsRefused, gateFailed, refusalOf, storeUnavailable } from "./refuse.ts";
-import type { Head, Reply } from "./reply.ts";
+import {
+  callerGone,
+  fieldRefused,
+  freeTermsRefused,
+  gateFailed,
+  refusalOf,
+  storeUnavailable,
+  tooManySecrets,
+} from "./refuse.ts";
+import type { Head, Refusal, Reply } from "./reply.ts";
 import { safeId } from "./safe-id.ts";
 import { askScout } from "./scout-first.ts";
 import { Story } from "./settle/story.ts";
@@ -41,7 +49,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
 
   const examined = examine(request, configuration);
   const redacted = examined instanceof Promise ? await examined : examined;
-  if (redacted === undefined) return gateFailed();
+  if ("status" in redacted) return redacted;
   const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
     policy: configuration.policy,
@@ -92,19 +100,23 @@ function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: 
   };
 }
 
-/** Takes every credential out of what the upstream would read; undefined when that failed, and then nothing may be sent. */
+/** Takes every credential out of what the upstream would read; a refusal when that failed, and then nothing may be sent. */
 function examine(
   { body, bodyBytes }: ChatRequest,
   { privacy }: Configuration,
-): RedactedBody | undefined | Promise<RedactedBody | undefined> {
+): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
   // Large bodies are examined in slices, so that other requests are not held up.
-  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(() => undefined);
+  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfGate);
   try {
     return privacy.redactBody(body);
-  } catch {
-    // The error might quote the text; that it failed is all that may be known.
-    return undefined;
+  } catch (error) {
+    return refusalOfGate(error);
   }
+}
+
+/** The error might quote the text; that it failed, or that there was too much to do, is all that may be known. */
+function refusalOfGate(error: unknown): Refusal {
+  return error instanceof TooManySecrets ? tooManySecrets() : gateFailed();
 }
 
 /** The goal is stored and the task's id is part of the record: neither may be a credential. */

@@ -2,6 +2,7 @@ import { formatUsd } from "#domain/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import type { ReserveReply } from "#ledger/ledger.ts";
 import { codeOf, detailOf, statusOf } from "#pipeline/execute/failure-answer.ts";
+import { mostSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { Head, Refusal } from "./reply.ts";
 import type { Wait } from "./wait-for-room.ts";
@@ -147,6 +148,17 @@ export function gateFailed(): Refusal {
     status: 403,
     code: "privacy_gate_failed",
     detail: "The privacy gate could not examine this request, so nothing was sent.",
+    shouldRetry: false,
+  };
+}
+
+/** Nothing is lost by refusing: a body with so many is a list of credentials, not a conversation. */
+export function tooManySecrets(): Refusal {
+  return {
+    kind: "refusal",
+    status: 413,
+    code: "too_many_secrets",
+    detail: `The request holds more than ${mostSecrets} credentials. Take them out, or send it in parts.`,
     shouldRetry: false,
   };
 }

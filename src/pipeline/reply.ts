@@ -22,7 +22,7 @@ export interface Head {
 
 export interface Refusal {
   readonly kind: "refusal";
-  readonly status: 403 | 422 | 499 | 500 | 502 | 503 | 504;
+  readonly status: 403 | 413 | 422 | 499 | 500 | 502 | 503 | 504;
   readonly detail: string;
   /** What SDKs get as `error.code`: the decision's cause, or the kind of failure. */
   readonly code: string;

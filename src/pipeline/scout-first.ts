@@ -45,6 +45,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
         purpose: "SCOUT",
         candidate: (place) => (place === 0 ? model : undefined),
         bodyFor: () => body,
+        bodyBytes: rules.max_prompt_bytes,
         holdFor: () => holdOf(model, size),
         priceFor: () => priceOf(model, size),
         firstAttempt: scoutAttempt,

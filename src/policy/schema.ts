@@ -186,6 +186,11 @@ const Stream = section({
     .describe("Buffered per caller before the upstream is paused."),
   max_event_bytes: z.int().min(4_096).default(16_777_216).describe("Largest single event of a stream."),
   max_answer_bytes: z.int().min(4_096).default(33_554_432).describe("Largest non-streaming answer that is buffered."),
+  max_answer_values: z
+    .int()
+    .min(1_000)
+    .default(500_000)
+    .describe("Most JSON values (objects, arrays, texts, numbers) in an answer or in one event of a stream."),
 }).describe("Streams to callers.");
 
 const Health = section({

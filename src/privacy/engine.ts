@@ -6,7 +6,7 @@ import { type ExactValue, exactValueRules } from "./exact-values.ts";
 import { scanInSlices, sliceLength } from "./long-texts.ts";
 import { personalRules } from "./personal-rules.ts";
 import { Placeholders } from "./placeholders.ts";
-import type { ChatBody, PrivacyEngine, RedactedText } from "./redaction.ts";
+import { type ChatBody, mostSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
 import { credentialScan, type MoreRules } from "./scan.ts";
 import type { Scan, Span } from "./spans.ts";
 
@@ -33,6 +33,7 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
       };
       redactBody(body, list, false);
       let sinceTurn = 0;
+      let secrets = 0;
       for (const text of scanned.keys()) {
         const spans = await scanInSlices(text, scan, async (length) => {
           sinceTurn += length + costOfScan;
@@ -41,6 +42,8 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
           sinceTurn = length;
         });
         if (spans.length > 0) scanned.set(text, spans);
+        secrets += spans.length;
+        if (secrets > mostSecrets) throw new TooManySecrets();
       }
       await largeWorkTurn();
       return redactBody(body, (text) => scanned.get(text) ?? scan(text), restoring);

@@ -41,11 +41,17 @@ export interface RedactedText {
   readonly findings: readonly Finding[];
 }
 
+/** Most secrets that are taken out of one large body. */
+export const mostSecrets = 50_000;
+
+/** A large body holds more secrets than one request can: replacing each would keep others waiting. */
+export class TooManySecrets extends Error {}
+
 /** The privacy gate, built once per policy. Throws on nothing a caller can send; if it throws, refuse the request. */
 export interface PrivacyEngine {
   redactText(text: string): RedactedText;
   redactBody(body: ChatBody): RedactedBody;
-  /** The same answer, but lets the event loop run between strings of a large body. */
+  /** The same answer, but in turns of the event loop; rejects with `TooManySecrets` beyond `mostSecrets`. */
   redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
   /** Rules the policy switched off by name; to be logged at start. */
   readonly disabledRules: readonly string[];

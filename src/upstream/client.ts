@@ -1,7 +1,9 @@
 import type { Aborted } from "#domain/abort.ts";
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { retryAfterMs } from "#domain/retry-after.ts";
 import type { Clock, Timers } from "#domain/time.ts";
+import { largeBodyBytes, largeWorkTurn } from "#domain/turn.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody, type TextReader } from "./body.ts";
 import { chunkOf } from "./completion-chunk.ts";
@@ -21,13 +23,27 @@ export interface UpstreamClientOptions {
   readonly apiKey?: string;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** A whole (non-streaming) answer above this many bytes is refused as garbage. Default 32 MiB. */
-  readonly maxAnswerBytes?: number;
-  /** One stream event above this many bytes breaks the stream as garbage. Default 16 MiB. */
-  readonly maxEventBytes?: number;
+  /** What an answer may be at most; asked for each answer, so that it may change. */
+  readonly limits?: () => AnswerLimits;
   /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
   readonly keepAliveMs?: number;
 }
+
+/** Answers beyond these are garbage. */
+export interface AnswerLimits {
+  /** Of a whole (non-streaming) answer. */
+  readonly maxAnswerBytes: number;
+  /** Of one event of a stream. */
+  readonly maxEventBytes: number;
+  /** JSON values in a whole answer or one event. */
+  readonly maxValues: number;
+}
+
+export const defaultAnswerLimits: AnswerLimits = {
+  maxAnswerBytes: 32 * 1_048_576,
+  maxEventBytes: 16 * 1_048_576,
+  maxValues: 500_000,
+};
 
 const silentError: ErrorBody = { message: "" };
 
@@ -40,8 +56,7 @@ const staleWithinMs = 1_000;
 /** The client of the aggregator: the only place that posts to it. */
 export function upstreamClient(options: UpstreamClientOptions): Upstream {
   const { clock, timers, apiKey } = options;
-  const maxAnswerBytes = options.maxAnswerBytes ?? 32 * 1_048_576;
-  const maxEventBytes = options.maxEventBytes ?? 16 * 1_048_576;
+  const limits = options.limits ?? (() => defaultAnswerLimits);
   const now = () => clock.monotonic();
   const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
   // Said here, because the agent does not know what its headers are for.
@@ -65,6 +80,8 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
   const wholeHead = headFor("application/json");
 
   async function send(call: UpstreamCall, signal: Aborted): Promise<UpstreamReply> {
+    // Writing a large body as JSON takes tens of milliseconds.
+    if ((call.bodyBytes ?? 0) > largeBodyBytes) await largeWorkTurn();
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
     }
@@ -146,6 +163,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     wait: () => number | undefined,
   ): Promise<UpstreamReply> {
     const firstByteMs = now() - attempt.startedAt;
+    const { maxAnswerBytes, maxValues } = limits();
     const tooLarge = garbage(`the upstream's answer is larger than ${maxAnswerBytes} bytes`);
     const length = headers.get("content-length");
     if (Number(length ?? 0) > maxAnswerBytes) {
@@ -158,6 +176,12 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     // Closes nothing if the answer was read to its end.
     attempt.end(true);
     if (body.kind === "too_large") return failed(tooLarge);
+    const isLarge = body.text.length > largeBodyBytes;
+    if (isLarge) await largeWorkTurn();
+    if (hasMoreValuesThan(body.text, maxValues)) {
+      return failed(garbage(`the upstream's answer holds more than ${maxValues} JSON values`));
+    }
+    if (isLarge) await largeWorkTurn();
     let answer: Json;
     try {
       answer = JSON.parse(body.text);
@@ -187,7 +211,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
   }
 
   async function stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, { maxEventBytes, now });
+    const events = new StreamEvents(body, attempt, limits(), now);
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();

@@ -4,6 +4,12 @@ import { SseReader } from "./sse-reader.ts";
 import { StreamJudge } from "./stream-judge.ts";
 import type { UpstreamEvent, UpstreamFailure } from "./upstream.ts";
 
+/** What one event may be at most, in bytes and in JSON values. */
+export interface StreamLimits {
+  readonly maxEventBytes: number;
+  readonly maxValues: number;
+}
+
 export type Batch = readonly UpstreamEvent[];
 
 /** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
@@ -21,7 +27,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   readonly #text: TextReader;
   readonly #now: () => number;
   readonly #sse: SseReader;
-  readonly #judge = new StreamJudge();
+  readonly #judge: StreamJudge;
   /** Bound of what is held until the first real event comes, in characters. */
   readonly #maxHeld: number;
   /** Choices to expect: `n` of the request. */
@@ -36,12 +42,13 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   /** Characters, other than comments, that have come since the last event that counted. */
   #withoutData = 0;
 
-  constructor(body: TextReader, attempt: Attempt, options: { maxEventBytes: number; now: () => number }) {
+  constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
     this.#text = body;
     this.#attempt = attempt;
-    this.#now = options.now;
-    this.#maxHeld = options.maxEventBytes;
-    this.#sse = new SseReader(options.maxEventBytes, this.#shortcut);
+    this.#now = now;
+    this.#maxHeld = limits.maxEventBytes;
+    this.#judge = new StreamJudge(limits.maxValues);
+    this.#sse = new SseReader(limits.maxEventBytes, this.#shortcut);
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { ChunkPattern } from "./chunk-pattern.ts";
 import { errorIn, statusFailure } from "./failures.ts";
 import type { ChunkEvent, UpstreamFailure, UsageReport } from "./upstream.ts";
@@ -40,6 +41,13 @@ export class StreamJudge {
   #tries = 0;
   #spared = 0;
 
+  readonly #maxValues: number;
+
+  /** @param maxValues most JSON values in one event */
+  constructor(maxValues: number) {
+    this.#maxValues = maxValues;
+  }
+
   get report(): UsageReport {
     return this.#report;
   }
@@ -74,6 +82,8 @@ export class StreamJudge {
       if (word === "[DONE]") return done;
       if (word === "") return nothing;
     }
+    if (hasMoreValuesThan(data, this.#maxValues))
+      return failedAs(`an event of more than ${this.#maxValues} JSON values`);
     let chunk: Json;
     try {
       chunk = JSON.parse(data);

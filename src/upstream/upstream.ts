@@ -16,6 +16,8 @@ export interface UpstreamCall {
   readonly model: Model;
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
   readonly body: JsonObject;
+  /** About how long the body is; a large one is written in a turn of the event loop of its own. */
+  readonly bodyBytes?: number;
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
   readonly requestId: string;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { says } from "#simulator/behaviours.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chunk, replies, says, streams } from "#simulator/behaviours.ts";
 import { authorization, call, eventually, start, type TestGateway } from "../harness/gateway.ts";
 
 const chat = "/v1/chat/completions";
@@ -10,6 +13,14 @@ const bodies = {
   [chat]: { model: "smart-router-flash", messages },
   [decision]: { task: { task_id: "t", instruction: "x" } },
 };
+
+const wholeCompletion = JSON.stringify({
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
+});
 
 const post = (gateway: TestGateway, path: string, body: string | Buffer | ReadableStream) =>
   call(gateway.url + path, { method: "POST", headers: { ...authorization, "content-type": "application/json" }, body });
@@ -135,6 +146,61 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
     expect((await response.json()).detail).toContain("ledger_slow");
   });
+});
+
+test("a body of more credentials than can be replaced in time is refused with 413, and a dry run counts it as sensitive", async () => {
+  await using gateway = await start();
+  const name = ["pass", "word"].join("");
+  const text = Array.from({ length: 51_000 }, (_, index) => `${name} = x7Gk2m${index}Q9vB;`).join("\n");
+  const refused = await post(
+    gateway,
+    chat,
+    JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: text }] }),
+  );
+  expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([413, "false"]);
+  expect(await refused.json()).toEqual({ detail: expect.stringContaining("credentials") });
+  expect(gateway.upstream.requests.length).toBe(0);
+  const task = { task_id: "t", instruction: text, explicit_route: "FREE_SCOUT", sensitive: false };
+  const dry = await (await post(gateway, decision, JSON.stringify({ task }))).json();
+  expect(dry).toMatchObject({ action: "DENY", sensitive_block_applied: true });
+});
+
+test("answers bounded by a reloaded policy are bounded from then on", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
+  const policy = (stream: object) => writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 }, stream }));
+  policy({});
+  await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
+  const text = "x".repeat(6_000);
+  const asked = async (body: object) => {
+    gateway.upstream.next(says({ text }));
+    const response = await gateway.chat({ max_tokens: 10_000, ...body });
+    return [response.status, (await response.text()).length > text.length];
+  };
+  expect(await asked({})).toEqual([200, true]);
+  policy({ max_answer_bytes: 4_096, max_event_bytes: 4_096 });
+  expect((await gateway.gateway.reload()).kind).toBe("reloaded");
+  expect(await asked({})).toEqual([502, false]);
+  policy({ max_answer_values: 1_000 });
+  expect((await gateway.gateway.reload()).kind).toBe("reloaded");
+  expect(await asked({})).toEqual([200, true]);
+  gateway.upstream.next(replies(200, { ...JSON.parse(wholeCompletion), extra: Array(1_000).fill([]) }));
+  expect((await gateway.chat()).status).toBe(502);
+});
+
+test("one event of a stream is bounded by a reloaded policy too", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
+  writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 } }));
+  await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
+  // Longer than what one read brings.
+  const event = chunk({ content: "x".repeat(1_000_000) });
+  const asked = async () => {
+    gateway.upstream.next(streams({ events: [event, chunk({}, "stop")] }));
+    return (await gateway.chat({ stream: true })).status;
+  };
+  expect(await asked()).toBe(200);
+  writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 }, stream: { max_event_bytes: 4_096 } }));
+  expect((await gateway.gateway.reload()).kind).toBe("reloaded");
+  expect(await asked()).toBe(502);
 });
 
 test("a body that waits for its answer is accounted for until the answer begins", async () => {

@@ -89,6 +89,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     purpose: "EXECUTE",
     candidate: (place) => (given.candidates ?? [workerModel, seniorModel, emergencyModel])[place],
     bodyFor: (model) => ({ model: model.upstreamId }),
+    bodyBytes: 100,
     holdFor: () => dollars(0.01),
     priceFor: (model) => model.price,
     firstAttempt: 1,

@@ -24,6 +24,8 @@ export interface Order {
   /** The models in the order in which they may be tried, by place from 0; undefined behind the last. */
   readonly candidate: (place: number) => Model | undefined;
   readonly bodyFor: (model: Model) => JsonObject;
+  /** About how long such a body is. */
+  readonly bodyBytes: number;
   readonly holdFor: (model: Model) => NanoUsd;
   /** The prices that the hold is made of. */
   readonly priceFor: (model: Model) => Price;
@@ -176,6 +178,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       {
         model,
         body: order.bodyFor(model),
+        bodyBytes: order.bodyBytes,
         stream: order.stream,
         timeoutsMs: timeoutsOf(model, policy, order.deadlineMs - ports.clock.monotonic()),
         requestId: order.decisionId,
