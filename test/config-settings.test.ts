@@ -1,5 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { parseAuthKeys } from "#settings/auth-keys.ts";
 import { editDistance, nearest } from "#settings/nearest.ts";
@@ -175,6 +178,32 @@ describe("the nearest known word", () => {
         expect(editDistance(a, b) === 0).toBe(a === b);
       }),
     );
+  });
+});
+
+describe("NODE_EXTRA_CA_CERTS", () => {
+  const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-ca-"));
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+  const file = (text: string) => {
+    const path = join(scratch, createHash("sha256").update(text).digest("hex"));
+    writeFileSync(path, text);
+    return path;
+  };
+  const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+  for (const [what, path, message] of [
+    ["a file that is not there", join(scratch, "nothing.pem"), "its file cannot be read: ENOENT"],
+    ["a folder", scratch, "its file cannot be read: EISDIR"],
+    ["a file without a certificate", file("# none\n"), "its file holds no certificate"],
+    ["a certificate that cannot be read", file(broken), "certificate 1 of its file cannot be read"],
+  ] as const) {
+    test(`that names ${what} stops the start`, () => {
+      expect(problemsOf({ NODE_EXTRA_CA_CERTS: path })).toMatchObject([{ path: "NODE_EXTRA_CA_CERTS", message }]);
+    });
+  }
+
+  test("that is empty says nothing", () => {
+    expect(problemsOf({ NODE_EXTRA_CA_CERTS: "" })).toEqual([]);
   });
 });
 

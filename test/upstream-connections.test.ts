@@ -99,6 +99,65 @@ describe("a connection that lies idle", () => {
   });
 });
 
+describe("`Connection: close` in an answer's head", () => {
+  const stream = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "a" }, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`;
+  const sse = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n";
+  const rows: [what: string, streamed: boolean, bytes: string][] = [
+    ["a whole answer", false, jsonAnswer(answer, "200 OK", "Connection: close\r\n")],
+    ["a whole answer, in a list", false, jsonAnswer(answer, "200 OK", "connection: x, Close\r\n")],
+    ["an error answer", false, jsonAnswer("{}", "400 X", "Connection: close\r\n")],
+    ["a stream", true, `${sse}Connection: close\r\nContent-Length: ${stream.length}\r\n\r\n${stream}`],
+  ];
+  for (const [what, streamed, bytes] of rows) {
+    test(`of ${what} is honoured, although the upstream leaves the connection open`, async () => {
+      let first: Promise<void> | undefined;
+      await withUpstream(
+        async ({ socket, request, closed }) => {
+          first ??= closed;
+          for (;;) {
+            await request();
+            socket.write(bytes);
+          }
+        },
+        async ({ server, send }) => {
+          for (let calls = 0; calls < 2; calls++) {
+            const reply = await send(callOf(streamed));
+            if (reply.kind === "stream") for await (const _ of reply.events);
+          }
+          expect(server.connections).toBe(2);
+          await first;
+        },
+      );
+    });
+  }
+});
+
+describe("an upstream that speaks only HTTP/2 is named as such", () => {
+  const settings = Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]);
+  const rows: [what: string, bytes: string | Buffer][] = [
+    ["by its first frame", settings],
+    ["by its first bytes", "HTTP/2 400\r\n\r\n"],
+    ["by status 505", jsonAnswer("", "505 HTTP Version Not Supported")],
+    ["by its words on ALPN", jsonAnswer("Missing ALPN Protocol, expected `h2` to be available.", "403 Forbidden")],
+  ];
+  for (const [what, bytes] of rows) {
+    test(what, async () => {
+      await withUpstream(
+        async ({ socket, request }) => {
+          await request();
+          socket.write(bytes);
+        },
+        async ({ send }) => {
+          const reply = await send(callOf(true));
+          if (reply.kind !== "failure") throw new Error(reply.kind);
+          expect(reply.failure).toMatchObject({ kind: "unreachable", dispatched: false });
+          expect(reply.failure.message).toStartWith("the upstream speaks only HTTP/2 and the gateway HTTP/1.1");
+        },
+      );
+    });
+  }
+});
+
 test("where no descriptor is left, a call fails at once, and nothing was sent", async () => {
   await withUpstream(
     async ({ socket, request }) => {

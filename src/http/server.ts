@@ -194,6 +194,8 @@ export function startServer(options: ServerOptions): HttpServer {
       const requestId = requestIdOf(request.headers, ports.config().privacy);
       const common: Record<string, string> = { "x-request-id": requestId };
       if (options.demo) common["x-smart-gateway-demo"] = "true";
+      // The runtime closes the connection as asked, and does not say so by itself.
+      if (closesAfter(request.headers.get("connection"))) common["connection"] = "close";
       let response: Response;
       try {
         const foreign = originProblem(request.headers);
@@ -263,6 +265,11 @@ export function startServer(options: ServerOptions): HttpServer {
       await server.stop(true);
     },
   };
+}
+
+/** Whether a `Connection` header asks for the connection to be closed after the answer. */
+function closesAfter(connection: string | null): boolean {
+  return connection !== null && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(connection);
 }
 
 const routeNames: Readonly<Record<string, Route>> = {

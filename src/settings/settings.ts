@@ -1,5 +1,6 @@
 import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
+import { extraCaCertsProblems } from "./extra-ca-certs.ts";
 import { canonicalHost, isLoopback } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
@@ -276,6 +277,8 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
       });
     }
   }
+  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
+  if (isGiven(extraCaCerts)) problems.push(...extraCaCertsProblems(extraCaCerts));
   if (problems.length > 0) return { kind: "invalid", problems };
 
   const settings: Settings = {
@@ -357,7 +360,7 @@ function problemOf(
   };
 }
 
-function isGiven(value: string | undefined): boolean {
+function isGiven(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }
 

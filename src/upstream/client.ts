@@ -8,7 +8,15 @@ import { Attempt } from "./attempt.ts";
 import { readBody, type TextReader } from "./body.ts";
 import { chunkOf } from "./completion-chunk.ts";
 import { decompressed } from "./compressed-body.ts";
-import { cleanMessage, type ErrorBody, errorBodyOf, errorIn, refined, statusFailure } from "./failures.ts";
+import {
+  cleanMessage,
+  type ErrorBody,
+  errorBodyOf,
+  errorIn,
+  refined,
+  refusalFailure,
+  statusFailure,
+} from "./failures.ts";
 import { HttpAgent, isHeaderValue, type RequestHead } from "./http1/agent.ts";
 import type { Exchange } from "./http1/exchange.ts";
 import type { ResponseHead } from "./http1/response-head.ts";
@@ -142,7 +150,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
   ): Promise<UpstreamReply> {
     const { message, error } = body === undefined ? silentError : await errorBody(body, attempt);
     attempt.end(true);
-    return failed(refined(statusFailure(status, message, wait()), error));
+    return failed(refined(refusalFailure(status, message, wait()), error));
   }
 
   /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { ConnectionError, codeOf } from "./http1/connection-error.ts";
-import { HttpSyntaxError } from "./http1/response-head.ts";
+import { Http2Error, HttpSyntaxError } from "./http1/response-head.ts";
 import { bareStatusMessage, type UpstreamFailure } from "./upstream.ts";
 
 const maxMessageLength = 300;
@@ -31,6 +31,21 @@ export function statusFailure(status: number, message: string, retryAfterMs?: nu
     dispatched: true,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
+}
+
+/** A server of HTTP/2 alone has not read the request: nothing was asked of it, and nothing is billed. */
+const onlyHttp2: UpstreamFailure = {
+  kind: "unreachable",
+  message:
+    "the upstream speaks only HTTP/2 and the gateway HTTP/1.1; name a server, or a proxy before it, that speaks both",
+  dispatched: false,
+};
+
+/** The failure behind an error answer with what its body says, and when to come again. */
+export function refusalFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
+  // 505 says so by itself; some servers call it 403, because the handshake had offered no other protocol (ALPN).
+  const http2 = status === 505 || (/\bALPN\b/.test(message) && /\bh2\b/.test(message));
+  return http2 ? onlyHttp2 : statusFailure(status, message, retryAfterMs);
 }
 
 function kindOf(status: number): UpstreamFailure["kind"] {
@@ -127,6 +142,7 @@ const certificateCode =
  * @param answered whether headers of an answer had come
  */
 export function transportFailure(error: unknown, answered: boolean): UpstreamFailure {
+  if (error instanceof Http2Error) return onlyHttp2;
   if (error instanceof HttpSyntaxError) {
     return { kind: "garbage", message: `the upstream's answer is not valid HTTP: ${error.message}`, dispatched: true };
   }

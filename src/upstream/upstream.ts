@@ -87,7 +87,7 @@ export interface Likeness {
 }
 
 export const failureKinds = [
-  /** Connect, DNS or TLS failed: no request byte went out. */
+  /** Connect, DNS or TLS failed: no request byte went out; or the other side speaks another protocol and read none. */
   "unreachable",
   /** The connection was reset or closed before the answer was whole. */
   "cut_off",

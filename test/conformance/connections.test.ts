@@ -148,6 +148,7 @@ describe("`Connection: close` of a caller is honoured", () => {
       const caller = new RawCaller(gateway).send(request);
       await eventually(() => caller.closed);
       expect(caller.text).toContain(end);
+      expect(caller.text.toLowerCase()).toContain("\r\nconnection: close\r\n");
       // Not by the idle limit.
       expect(performance.now() - begun).toBeLessThan(5_000);
     });

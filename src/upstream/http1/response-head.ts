@@ -4,6 +4,9 @@ export class HttpSyntaxError extends Error {
   override readonly name = "HttpSyntaxError";
 }
 
+/** The other side speaks HTTP/2, in which nobody has asked it anything. */
+export class Http2Error extends HttpSyntaxError {}
+
 /** The start of an answer: its status line and headers. */
 export interface ResponseHead {
   readonly status: number;
@@ -131,16 +134,13 @@ export class HeaderFields {
 
 /** What is wrong with an answer that does not begin as one of HTTP/1.1 does. */
 export function notHttp1(text: string): HttpSyntaxError {
-  return new HttpSyntaxError(looksLikeHttp2(text) ? onlyHttp2 : "it does not begin with HTTP/1.1");
+  return looksLikeHttp2(text) ? new Http2Error("it is HTTP/2") : new HttpSyntaxError("it does not begin with HTTP/1.1");
 }
 
 /**
  * Whether these are the first bytes of a server that speaks HTTP/2: the name of the version, or its first frame, which is
- * of the type SETTINGS on stream 0.
+ * SETTINGS or GOAWAY on stream 0.
  */
 function looksLikeHttp2(text: string): boolean {
-  return /^(?:PRI \* )?HTTP\/2/.test(text) || /^\0[\s\S]{2}\x04[\s\S]\0\0\0\0/.test(text);
+  return /^(?:PRI \* )?HTTP\/2/.test(text) || /^\0[\s\S]{2}[\x04\x07][\s\S]\0\0\0\0/.test(text);
 }
-
-const onlyHttp2 =
-  "it is HTTP/2, but the gateway speaks HTTP/1.1; UPSTREAM_BASE_URL must name a server, or a proxy in front of it, that does too";

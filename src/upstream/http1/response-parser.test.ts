@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { HttpSyntaxError, type ResponseHead } from "./response-head.ts";
+import { Http2Error, HttpSyntaxError, type ResponseHead } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 interface Read {
@@ -239,14 +239,16 @@ describe("refused is", () => {
 });
 
 describe("a server that speaks only HTTP/2", () => {
-  const settings = Buffer.from([0, 0, 18, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]);
+  const settings = Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]);
+  const goAway = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
   for (const [what, bytes] of [
-    ["its first frame", settings],
+    ["its settings", settings],
+    ["its farewell", goAway],
     ["its name", "HTTP/2 200\r\n\r\n"],
     ["its preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ] as const) {
     test(`is told by ${what}, and the message says so`, () => {
-      expect(() => read([bytes])).toThrow("it is HTTP/2, but the gateway speaks HTTP/1.1");
+      expect(() => read([bytes])).toThrow(Http2Error);
     });
   }
 
