@@ -144,16 +144,18 @@ function metricsPage(): string {
   const rows = createMetrics()
     .catalog()
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, labelNames, help }) => [
+    .map(({ name, type, across, labelNames, help }) => [
       `\`${name}\``,
       type,
+      across,
       labelNames.map((label) => `\`${label}\``).join(", "),
       help,
     ]);
   return page([
     "# Metrics",
     "`GET /metrics` answers in the Prometheus text format, without authentication. Names end in their unit. Labels come from closed unions or from the operator's own files, never from what a caller sends; a part that is not in use has no samples.",
-    table(["name", "type", "labels", "meaning"], rows),
+    "With `WORKERS` above 1 every worker answers for the whole gateway: the samples of all workers are added up or the largest or smallest counts, as the column *workers* says. Counters of a worker that has ended are kept (but for its last seconds), so they never go down while the gateway runs. A worker that does not answer within a second counts with what it said last.",
+    table(["name", "type", "workers", "labels", "meaning"], rows),
   ]);
 }
 

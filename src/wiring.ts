@@ -5,6 +5,7 @@ import { timerWheel } from "#domain/timers.ts";
 import { healthKeeper } from "#health/keeper.ts";
 import { openHealthStore } from "#health/open-health-store.ts";
 import { healthRegistry } from "#health/registry.ts";
+import type { HealthReport } from "#http/health-endpoint.ts";
 import { maxStreams as maxStreamsOf } from "#http/resource-limits.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
 import { loadSampler, readText, shedReason } from "#http/shedding.ts";
@@ -23,6 +24,7 @@ import type { Problem } from "#settings/problem.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Log, loggedError, logId, operatorText, requestFields, silentLog } from "#telemetry/log.ts";
+import type { MetricSnapshot } from "#telemetry/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
 import { isOn } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
@@ -43,8 +45,16 @@ export interface Overrides {
   readonly random?: Random;
   readonly log?: Log;
   readonly ledger?: Ledger;
+  /** Where this process is one of several workers: what all of them together have to say. */
+  readonly workers?: WorkersView;
   /** Idle limit of callers' connections, in seconds. */
   readonly idleSeconds?: number;
+}
+
+/** What several workers together answer; undefined when they cannot be asked now. */
+export interface WorkersView {
+  metricsText(): Promise<string | undefined>;
+  health(): Promise<HealthReport | undefined>;
 }
 
 /** A gateway that listens. */
@@ -55,6 +65,8 @@ export interface Gateway {
   readonly ports: Ports;
   readonly metrics: Metrics;
   readonly http: HttpServer;
+  /** The metrics of this process alone. */
+  metricsSnapshot(): Promise<MetricSnapshot[]>;
   /** Present in demo mode. */
   readonly simulator?: Simulator;
   /** Reads policy and model registry again, as on SIGHUP. */
@@ -201,6 +213,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       },
     };
 
+    const { workers } = overrides;
     const maxStreams = maxStreamsOf(readText);
     const load = loadSampler({ clock });
     closing.push(() => load.stop());
@@ -222,8 +235,10 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       configStatus,
       metricsText: async () => {
         finished.flush();
-        return { text: await metrics.text(), contentType: metrics.contentType };
+        const text = await (workers === undefined ? metrics.text() : workers.metricsText());
+        return text === undefined ? undefined : { text, contentType: metrics.contentType };
       },
+      ...(workers === undefined ? {} : { gatewayHealth: () => workers.health() }),
       overloaded: (activeStreams) =>
         shedReason({
           activeStreams,
@@ -260,6 +275,10 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       ports,
       metrics,
       http,
+      metricsSnapshot() {
+        finished.flush();
+        return metrics.snapshot();
+      },
       ...(simulator === undefined ? {} : { simulator }),
       reload,
       async drain(acceptMs, streamsMs, hurry = neverHurried) {

@@ -3,6 +3,7 @@ import { formatProblems } from "#settings/problem.ts";
 import { parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log.ts";
 import { type Gateway, startGateway } from "../wiring.ts";
+import { type WorkerLink, workerLink } from "./worker-link.ts";
 import { superviseWorkers, workerNumber } from "./workers.ts";
 
 /** `smart-gateway serve`: runs the gateway until it is told to stop. */
@@ -25,20 +26,29 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   }
   const { settings, warnings } = parsed;
   const worker = workerNumber(env);
-  if (settings.workers > 1 && worker === undefined) return superviseWorkers(settings, env);
-
   const pretty = settings.logFormat === "pretty" || (settings.logFormat === "auto" && process.stdout.isTTY === true);
   const log = createLog({
     level: settings.logLevel,
     format: pretty ? "pretty" : "json",
     nodeId: settings.nodeId,
-    sharedOutput: worker !== undefined,
+    sharedOutput: settings.workers > 1,
   });
+  if (settings.workers > 1 && worker === undefined) {
+    try {
+      return await superviseWorkers(settings, env, log);
+    } catch (error) {
+      console.error(`Smart Gateway could not start: ${startProblem(error, settings)}`);
+      return 1;
+    } finally {
+      log.flush();
+    }
+  }
+  const link = worker === undefined ? undefined : workerLink();
   for (const detail of warnings) log("settings_warning", { detail: operatorText(detail) });
 
   let outcome: Awaited<ReturnType<typeof startGateway>>;
   try {
-    outcome = await startGateway(settings, { log });
+    outcome = await startGateway(settings, { log, ...(link === undefined ? {} : { workers: link }) });
   } catch (error) {
     log.flush();
     console.error(`Smart Gateway could not start: ${startProblem(error, settings)}`);
@@ -59,7 +69,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     startup_ms: Math.round(performance.now() - started),
   });
 
-  const code = await untilToldToStop(gateway, settings, log);
+  link?.serves(gateway);
+  const code = await untilToldToStop(gateway, settings, log, link);
   log("gateway_stopped", { uptime_s: Math.round((performance.now() - started) / 1_000) });
   log.flush();
   return code;
@@ -69,7 +80,12 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
  * Waits for SIGTERM or Ctrl-C and drains; a second one skips to flushing the books. An error nobody caught drains too and
  * ends in exit code 1: a process that does not know its own state must not go on spending money.
  */
-function untilToldToStop(gateway: Gateway, settings: Settings, log: ReturnType<typeof createLog>): Promise<number> {
+function untilToldToStop(
+  gateway: Gateway,
+  settings: Settings,
+  log: ReturnType<typeof createLog>,
+  link: WorkerLink | undefined,
+): Promise<number> {
   return new Promise((resolve) => {
     const hurry = new AbortController();
     let stopping = false;
@@ -94,6 +110,8 @@ function untilToldToStop(gateway: Gateway, settings: Settings, log: ReturnType<t
     // Ctrl-C means a person at a terminal, not a load balancer that has to notice first.
     process.on("SIGINT", () => stop("SIGINT", 0, 0));
     process.on("SIGHUP", () => void gateway.reload());
+    // A worker without its supervisor would hold the port against the next gateway, and nobody would stop it any more.
+    link?.onOrphaned(() => stop("supervisor_gone", 1, 0));
     const surprised = (error: unknown) => {
       log("task_failed", { task: logId("uncaught"), ...loggedError(error) });
       stop("uncaught_error", 1, 0);

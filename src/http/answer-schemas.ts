@@ -96,6 +96,10 @@ export const HealthAnswer = z.strictObject({
       loaded_at: z.iso.datetime().describe("When they were last found to be what the files say."),
     })
     .optional(),
+  workers: z
+    .strictObject({ wanted: z.int().min(1), serving: z.int().min(0) })
+    .optional()
+    .describe("Worker processes, with WORKERS above 1; the report is that of the one that is worst off."),
   models: z.record(
     z.string(),
     z.looseObject({

@@ -12,8 +12,15 @@ export interface HealthReport {
     readonly uptime_s: number;
     readonly database: { readonly kind: LedgerStatus["kind"]; readonly ok: boolean };
     readonly config: { readonly state: ConfigStatus["state"]; readonly hash: string; readonly loaded_at: string };
+    /** Present where several worker processes serve. */
+    readonly workers?: WorkerCount;
     readonly models: { readonly [key: string]: ModelReport };
   };
+}
+
+export interface WorkerCount {
+  readonly wanted: number;
+  readonly serving: number;
 }
 
 /** Whether the configuration in force is what the files say. A refused file is no reason to take traffic away. */
@@ -71,5 +78,27 @@ export function healthReport({ view, seniorChain, ledger, config, version, uptim
         ]),
       ),
     },
+  };
+}
+
+const severity = { ok: 0, degraded: 1, unavailable: 2 };
+
+/**
+ * What `GET /healthz` says for several workers, the same whichever is asked: the report of the one that is worst off, because
+ * requests reach that one too; degraded at the least while workers are missing. Undefined without any report.
+ */
+export function worstReport(
+  reports: readonly HealthReport[],
+  workers: WorkerCount,
+  uptimeMs: number,
+): HealthReport | undefined {
+  const [worst] = reports.toSorted((a, b) => severity[b.body.status] - severity[a.body.status]);
+  if (worst === undefined) return undefined;
+  const short = worst.body.status === "ok" && workers.serving < workers.wanted;
+  const { models, ...body } = worst.body;
+  const status = short ? "degraded" : body.status;
+  return {
+    status: worst.status,
+    body: { ...body, status, uptime_s: Math.floor(uptimeMs / 1_000), workers, models },
   };
 }

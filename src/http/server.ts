@@ -8,7 +8,7 @@ import { BodiesInFlight } from "./bodies-in-flight.ts";
 import { chatEndpoint } from "./chat-endpoint.ts";
 import { saysJson } from "./content-type.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
-import { type ConfigStatus, healthReport } from "./health-endpoint.ts";
+import { type ConfigStatus, type HealthReport, healthReport } from "./health-endpoint.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi.ts";
 import { originCheck } from "./origin-check.ts";
@@ -35,7 +35,10 @@ export interface ServerOptions {
   readonly ports: Ports;
   /** Whether the files' configuration is in force, for `/healthz`. */
   readonly configStatus: () => ConfigStatus;
-  readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string }>;
+  /** Undefined when it cannot be had now. */
+  readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string } | undefined>;
+  /** The report of all workers together, where there are several; undefined when it cannot be had now. */
+  readonly gatewayHealth?: () => Promise<HealthReport | undefined>;
   /** Why a chat request should be turned away unread; undefined when there is room. */
   readonly overloaded: (activeRequests: number) => string | undefined;
   /** Told of every request that was answered with an error and has no record of its own. */
@@ -49,6 +52,8 @@ export interface ServerOptions {
 export interface HttpServer {
   readonly url: string;
   readonly streams: OpenStreams;
+  /** What this process alone has to say at `/healthz`. */
+  health(): HealthReport;
   /** From now on `/readyz` says no; requests are still served. */
   drain(): void;
   /** No new connections; resolves when the listener is closed. Requests under way go on. */
@@ -137,15 +142,8 @@ export function startServer(options: ServerOptions): HttpServer {
       ),
     },
     "/healthz": {
-      GET: (_request, _, common) => {
-        const report = healthReport({
-          view: ports.health.view(),
-          seniorChain: ports.config().policy.health.senior_fallback_chain,
-          ledger: ports.ledger.status(),
-          config: options.configStatus(),
-          version: options.version,
-          uptimeMs: ports.clock.monotonic() - startedMs,
-        });
+      GET: async (_request, _, common) => {
+        const report = (await options.gatewayHealth?.()) ?? ownHealth();
         return json(report.body, common, report.status);
       },
     },
@@ -157,8 +155,14 @@ export function startServer(options: ServerOptions): HttpServer {
           : json({ status: "ok" }, common),
     },
     "/metrics": {
-      GET: async (_request, _, common) => {
-        const { text, contentType } = await options.metricsText();
+      GET: async (request, _, common) => {
+        const metrics = await options.metricsText();
+        if (metrics === undefined) {
+          // The figures of one worker alone would look as if every counter had gone down.
+          const detail = "The workers of this gateway did not answer in time. Scrape again.";
+          return errorResponse({ status: 503, detail, headers: { "retry-after": "1" } }, request, common);
+        }
+        const { text, contentType } = metrics;
         return new Response(text, { headers: { ...common, "content-type": contentType } });
       },
     },
@@ -180,6 +184,16 @@ export function startServer(options: ServerOptions): HttpServer {
       return errorResponse({ status: 503, detail, code: "overloaded", headers }, request, common);
     };
   }
+
+  const ownHealth = (): HealthReport =>
+    healthReport({
+      view: ports.health.view(),
+      seniorChain: ports.config().policy.health.senior_fallback_chain,
+      ledger: ports.ledger.status(),
+      config: options.configStatus(),
+      version: options.version,
+      uptimeMs: ports.clock.monotonic() - startedMs,
+    });
 
   function authorized(handler: Handler): Handler {
     return (request, requestId, common) => {
@@ -255,6 +269,7 @@ export function startServer(options: ServerOptions): HttpServer {
   return {
     url: server.url.origin,
     streams,
+    health: ownHealth,
     drain() {
       draining = true;
     },

@@ -45,6 +45,16 @@ export interface LogEvents {
   /** The files could not be judged: the last good configuration stays, and they are read again after a pause. */
   config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number };
   privacy_rule_disabled: { rule: LogId };
+  /** `restart_in_ms` is absent where the gateway gives up. */
+  worker_exited: {
+    worker: number;
+    pid: number;
+    code: number;
+    signal?: LogId;
+    started: boolean;
+    lived_ms: number;
+    restart_in_ms?: number;
+  };
   request_finished: RequestFields;
   /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
   request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
@@ -127,6 +137,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   config_refused: "error",
   config_reload_failed: "error",
   privacy_rule_disabled: "warn",
+  worker_exited: "error",
   request_finished: "info",
   request_rejected: "info",
   request_crashed: "error",

@@ -5,6 +5,7 @@ import { type Cause, policyVersion, type RoutingDecision } from "#domain/routing
 import type { RequestRecord } from "#records/record.ts";
 import { Histogram } from "./histogram.ts";
 import type { PriceDrift } from "./log.ts";
+import type { Across, MetricSnapshot } from "./merged-metrics.ts";
 
 /**
  * Every metric, declared once. Labels come from closed unions, or from the operator's files (model keys, rule ids), and then
@@ -30,11 +31,15 @@ export interface Metrics {
   /** Our prices and the aggregator's have drifted apart. */
   priceDrifted(model: ModelKey, reason: PriceDrift): void;
   healthChanged(model: ModelKey, to: HealthLabel): void;
+  /** A worker process has ended while it was to go on; `started`: whether it had ever served. */
+  workerExited(started: boolean): void;
   configReloaded(result: "reloaded" | "unchanged" | "refused" | "failed"): void;
   /** Where the gauges look; later calls add to earlier ones. */
   observe(sources: Sources): void;
   /** The Prometheus text exposition. */
   text(): Promise<string>;
+  /** The same as values, to be merged with those of other processes. */
+  snapshot(): Promise<MetricSnapshot[]>;
   /** Every metric there is, for the reference. */
   catalog(): readonly Declaration[];
   readonly contentType: string;
@@ -42,6 +47,8 @@ export interface Metrics {
 
 export interface Declaration {
   readonly name: string;
+  /** How the samples of several workers become the gateway's. */
+  readonly across: Across;
   readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labelNames: readonly string[];
@@ -80,6 +87,7 @@ export interface Sources {
     readonly loadedAtMs: number;
     readonly hash: string;
   };
+  readonly workers?: () => { readonly wanted: number; readonly serving: number };
   /** How late the event loop runs its timers, in milliseconds. */
   readonly eventLoopDelayMs?: () => number;
 }
@@ -94,6 +102,24 @@ const tierOfRole: { readonly [R in Role]: TierLabel } = {
 
 /** Distinct values that a label from the operator's files may take before the rest count as `other`. */
 const maxLabelValues = 256;
+
+/**
+ * How a gauge of several workers becomes the gateway's: what each has of its own is added up, what says that something works
+ * must hold for all; for the rest the largest counts, which is the same in all of them or the one to look at.
+ */
+const gaugesAcross: { readonly [name: string]: Across } = {
+  smart_gateway_active_streams: "sum",
+  smart_gateway_requests_in_flight: "sum",
+  smart_gateway_ledger_queue_length: "sum",
+  smart_gateway_ledger_up: "min",
+  smart_gateway_model_routable: "min",
+  smart_gateway_config_last_reload_successful: "min",
+  smart_gateway_config_last_reload_timestamp_seconds: "min",
+  process_start_time_seconds: "min",
+  process_resident_memory_bytes: "sum",
+  process_open_fds: "sum",
+  process_max_fds: "sum",
+};
 
 const fine = [0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25];
 const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -223,6 +249,18 @@ export function createMetrics(): Metrics {
     "result",
   ]);
 
+  const workerExits = tally(
+    "smart_gateway_worker_exits_total",
+    "Worker processes that ended while they were to go on, by whether they had started to serve (WORKERS above 1).",
+    ["started"],
+  );
+  gauge("smart_gateway_workers", "Worker processes, wanted and serving (WORKERS above 1).", ["state"], (set) => {
+    const workers = sources.workers?.();
+    if (workers === undefined) return;
+    set(workers.wanted, "wanted");
+    set(workers.serving, "serving");
+  });
+
   gauge("smart_gateway_build_info", "Always 1; its labels say what runs.", ["version", "policy_version"], (set) => {
     set(1, sources.version ?? "unknown", policyVersion);
   });
@@ -314,7 +352,13 @@ export function createMetrics(): Metrics {
     if (limit !== undefined) set(limit);
   });
   const cpuSeconds = "Processor time, user and system.";
-  declared.push({ name: "process_cpu_seconds_total", type: "counter", help: cpuSeconds, labelNames: [] });
+  declared.push({
+    name: "process_cpu_seconds_total",
+    type: "counter",
+    across: "sum",
+    help: cpuSeconds,
+    labelNames: [],
+  });
   new Counter({
     name: "process_cpu_seconds_total",
     help: cpuSeconds,
@@ -327,7 +371,7 @@ export function createMetrics(): Metrics {
   });
 
   function histogram(name: string, help: string, labelNames: string[], buckets: number[]): Histogram {
-    declared.push({ name, type: "histogram", help, labelNames });
+    declared.push({ name, type: "histogram", across: "sum", help, labelNames });
     const made = new Histogram({ name, help, labelNames, buckets });
     registry.registerMetric(made as unknown as Metric); // a registry only reads its name and what `get` tells
     return made;
@@ -342,7 +386,7 @@ export function createMetrics(): Metrics {
     help: string,
     labelNames: readonly L[],
   ): (amount: number, ...labels: string[]) => void {
-    declared.push({ name, type: "counter", help, labelNames });
+    declared.push({ name, type: "counter", across: "sum", help, labelNames });
     const pending = new Map<string, { readonly labels: string[]; amount: number }>();
     const counter = new Counter({
       name,
@@ -370,10 +414,12 @@ export function createMetrics(): Metrics {
     labelNames: readonly L[],
     read: (set: (value: number, ...labels: string[]) => void) => void,
   ): void {
-    declared.push({ name, type: "gauge", help, labelNames });
+    const across = gaugesAcross[name] ?? "max";
+    declared.push({ name, type: "gauge", across, help, labelNames });
     new Gauge({
       name,
       help,
+      aggregator: across,
       labelNames: [...labelNames],
       registers,
       collect() {
@@ -457,6 +503,9 @@ export function createMetrics(): Metrics {
     healthChanged(model, to) {
       healthChanges(1, modelLabel(model), to);
     },
+    workerExited(started) {
+      workerExits(1, started ? "true" : "false");
+    },
     configReloaded(result) {
       reloads(1, result);
     },
@@ -464,6 +513,7 @@ export function createMetrics(): Metrics {
       Object.assign(sources, added);
     },
     text: () => registry.metrics(),
+    snapshot: () => registry.getMetricsAsJSON() as Promise<unknown> as Promise<MetricSnapshot[]>, // typed loosely there
     catalog: () => declared,
     contentType: registry.contentType,
   };

@@ -1,0 +1,67 @@
+import { canonicalHost } from "#settings/host-names.ts";
+
+/**
+ * Workers share their port through `reusePort`, so the system would let a second gateway share it too and answer every other
+ * request, from other settings and another database. This claims the port for one gateway: exclusively, and before any
+ * worker listens.
+ */
+export interface PortClaim {
+  /** The workers listen: whoever tries the port from now on finds it taken. */
+  listening(): void;
+  release(): void;
+}
+
+/** How long another gateway may take from its claim to its first listening worker before we give up, in milliseconds. */
+const startWaitsMs = 15_000;
+const tryEveryMs = 50;
+
+/** Throws an error with code `EADDRINUSE` when somebody listens there, or another gateway has claimed it. */
+export async function claimPort(host: string, port: number): Promise<PortClaim> {
+  // Names in Linux's abstract name space: taken atomically, within a network namespace like ports, gone with the process.
+  const name = `\0smart-gateway:${port}`;
+  // One gateway at a time gets from here to its first listening worker, whatever address it listens on (0.0.0.0 covers all).
+  const starting = await locked(`${name}:starting`);
+  try {
+    // For the gateway's life: with all its workers dead for a moment, the port is still its own.
+    const owned = lock(`${name}:${canonicalHost(host)}`);
+    try {
+      // Without `reusePort` this fails on whatever listens there, with or without it.
+      Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } }).stop(true);
+    } catch (error) {
+      owned.stop(true);
+      throw error;
+    }
+    return {
+      listening: () => starting.stop(true),
+      release() {
+        starting.stop(true);
+        owned.stop(true);
+      },
+    };
+  } catch (error) {
+    starting.stop(true);
+    throw error;
+  }
+}
+
+interface Lock {
+  stop(force: boolean): void;
+}
+
+function lock(unix: string): Lock {
+  // The name space is Linux's own, and so is sharing a port as workers do.
+  if (process.platform !== "linux") return { stop() {} };
+  return Bun.listen({ unix, socket: { data() {} } });
+}
+
+async function locked(unix: string): Promise<Lock> {
+  const deadline = performance.now() + startWaitsMs;
+  for (;;) {
+    try {
+      return lock(unix);
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await Bun.sleep(tryEveryMs);
+    }
+  }
+}

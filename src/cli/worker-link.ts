@@ -1,0 +1,64 @@
+import type { HealthReport } from "#http/health-endpoint.ts";
+import type { Gateway, WorkersView } from "../wiring.ts";
+import type { FromSupervisor, FromWorker, Subject } from "./worker-messages.ts";
+
+/** The supervisor waits for the slowest worker a second; longer than that it has no answer for us. */
+const answerWithinMs = 2_000;
+
+/** A worker's side of the channel to its supervisor. */
+export interface WorkerLink extends WorkersView {
+  /** From now on the supervisor may ask this worker. */
+  serves(gateway: Pick<Gateway, "http" | "metricsSnapshot">): void;
+  /** Calls back once the supervisor is gone, also when it is gone already. */
+  onOrphaned(orphaned: () => void): void;
+}
+
+export function workerLink(): WorkerLink {
+  const waiting = new Map<number, (value: unknown) => void>();
+  let asked = 0;
+  let gateway: Pick<Gateway, "http" | "metricsSnapshot"> | undefined;
+
+  const send = (message: FromWorker): boolean => {
+    if (!process.connected) return false;
+    process.send?.(message);
+    return true;
+  };
+
+  const snapshot = async (id: number, subject: Subject): Promise<void> => {
+    if (gateway === undefined) return;
+    if (subject === "metrics") send({ kind: "snapshot", id, subject, value: await gateway.metricsSnapshot() });
+    else send({ kind: "snapshot", id, subject, value: gateway.http.health() });
+  };
+
+  process.on("message", (message: FromSupervisor) => {
+    if (message.kind === "collect") void snapshot(message.id, message.subject);
+    else waiting.get(message.id)?.(message.value);
+  });
+
+  const ask = (subject: Subject): Promise<unknown> =>
+    new Promise((resolve) => {
+      const id = ++asked;
+      const done = (value: unknown) => {
+        clearTimeout(timer);
+        waiting.delete(id);
+        resolve(value);
+      };
+      const timer = setTimeout(done, answerWithinMs, undefined);
+      waiting.set(id, done);
+      if (!send({ kind: "ask", id, subject })) done(undefined);
+    });
+
+  return {
+    // What comes back is what was asked for: both ends are ours.
+    metricsText: () => ask("metrics") as Promise<string | undefined>,
+    health: () => ask("health") as Promise<HealthReport | undefined>,
+    serves(served) {
+      gateway = served;
+      send({ kind: "serving" });
+    },
+    onOrphaned(orphaned) {
+      process.on("disconnect", orphaned);
+      if (!process.connected) orphaned();
+    },
+  };
+}

@@ -1,0 +1,232 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "#domain/system-clock.ts";
+import { startSimulator } from "#simulator/simulator.ts";
+import { type Answer, authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
+import { type GatewayProcess, serve, serveToEnd } from "./harness/process.ts";
+
+/** Several worker processes behind one port: one gateway to those who look at it, and no outage when one of them dies. */
+
+const onLinux = test.skipIf(process.platform !== "linux");
+/** Each test starts up to six processes: seconds, on a busy machine. In milliseconds. */
+const patient = 60_000;
+
+async function freePort(hostname = "127.0.0.1"): Promise<number> {
+  const server = Bun.serve({ port: 0, hostname, fetch: () => new Response() });
+  const { port } = server;
+  await server.stop(true);
+  if (port === undefined) throw new Error("no port");
+  return port;
+}
+
+async function withWorkers(env: Record<string, string> = {}): Promise<GatewayProcess> {
+  const gateway = await serve({ WORKERS: "2", PORT: String(await freePort()), ...env });
+  await eventually(() => started(gateway) === 2);
+  return gateway;
+}
+
+const started = (gateway: GatewayProcess) => gateway.output().split('"event":"gateway_started"').length - 1;
+
+/** Each on a connection of its own, so that the system picks the worker anew. */
+const get = (gateway: GatewayProcess, path: string) =>
+  call(`${gateway.url}${path}`, { headers: { connection: "close" } });
+
+async function metric(gateway: GatewayProcess, name: string): Promise<number> {
+  const response = await get(gateway, "/metrics");
+  expect(response.status).toBe(200);
+  const text = await response.text();
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith(name))
+    .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+const ask = (gateway: GatewayProcess) =>
+  call(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...authorization, "content-type": "application/json", connection: "close" },
+    body: JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hello" }] }),
+  });
+
+function workersOf(gateway: GatewayProcess): number[] {
+  const { pid } = gateway.child;
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "))
+    .filter((child) => child !== "")
+    .map(Number);
+}
+
+function exists(pid: number): boolean {
+  try {
+    // A zombie that its new parent has not buried yet is dead enough.
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function events(gateway: GatewayProcess, event: string): Answer[] {
+  return gateway
+    .output()
+    .split("\n")
+    .filter((line) => line.startsWith("{") && line.includes(`"event":"${event}"`))
+    .map((line) => JSON.parse(line));
+}
+
+describe("workers", () => {
+  onLinux(
+    "whichever is asked, /metrics and /healthz speak of the whole gateway",
+    async () => {
+      await using gateway = await withWorkers();
+      for (let count = 0; count < 12; count++) expect((await ask(gateway)).status).toBe(200);
+      for (let look = 0; look < 8; look++) expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
+      expect(await metric(gateway, 'smart_gateway_workers{state="serving"}')).toBe(2);
+      for (let look = 0; look < 4; look++) {
+        const body: Answer = await (await get(gateway, "/healthz")).json();
+        expect(body).toMatchObject({ status: "ok", workers: { wanted: 2, serving: 2 } });
+      }
+
+      // One that hangs holds a scrape up for a second at most, and counts with what it said last.
+      const [hung = 0] = workersOf(gateway);
+      process.kill(hung, "SIGSTOP");
+      try {
+        // The system still hands connections to the one that hangs; some come through to the other.
+        const answers = await Promise.allSettled(
+          Array.from({ length: 12 }, () =>
+            call(`${gateway.url}/metrics`, {
+              headers: { connection: "close" },
+              signal: AbortSignal.timeout(4_000),
+            }).then((response) => response.text()),
+          ),
+        );
+        const texts = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+        expect(texts.length).toBeGreaterThan(0);
+        for (const text of texts) {
+          const total = [...text.matchAll(/^smart_gateway_requests_total.* (\d+)$/gm)].reduce(
+            (sum, [, n]) => sum + Number(n),
+            0,
+          );
+          expect(total).toBe(12);
+        }
+      } finally {
+        process.kill(hung, "SIGCONT");
+      }
+    },
+    patient,
+  );
+
+  onLinux(
+    "one that dies is logged, missed in /healthz and started anew; its counters are kept",
+    async () => {
+      await using gateway = await withWorkers();
+      for (let count = 0; count < 12; count++) await ask(gateway);
+      expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
+      // Twice, each soon after the start: that used to stop all of them.
+      for (const deaths of [1, 2]) {
+        const [worker] = workersOf(gateway).toSorted((a, b) => b - a);
+        process.kill(worker ?? 0, "SIGKILL");
+        await eventually(() => events(gateway, "worker_exited").length === deaths);
+        const [exit] = events(gateway, "worker_exited").slice(-1);
+        expect(exit).toMatchObject({ pid: worker, signal: "SIGKILL", started: true, restart_in_ms: 500 * deaths });
+        const body: Answer = await (await get(gateway, "/healthz")).json();
+        expect(body).toMatchObject({ status: "degraded", workers: { wanted: 2, serving: 1 } });
+        expect((await ask(gateway)).status).toBe(200);
+        expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12 + deaths);
+        await eventually(() => started(gateway) === 2 + deaths);
+      }
+      expect(await metric(gateway, "smart_gateway_worker_exits_total")).toBe(2);
+      await eventually(async () => (await (await get(gateway, "/healthz")).json()).status === "ok");
+    },
+    patient,
+  );
+
+  onLinux(
+    "end with their supervisor, killed as it may be, and let the port go",
+    async () => {
+      await using gateway = await withWorkers();
+      const workers = workersOf(gateway);
+      expect(workers.length).toBe(2);
+      gateway.signal("SIGKILL");
+      await eventually(() => !workers.some(exists));
+      await using next = await withWorkers({ PORT: new URL(gateway.url).port });
+      expect((await ask(next)).status).toBe(200);
+    },
+    patient,
+  );
+
+  onLinux(
+    "that cannot start with these settings end the gateway at once, with the settings' exit code",
+    async () => {
+      await using scratch = await serve();
+      const file = join(scratch.directory, "policy.yaml");
+      writeFileSync(file, "routing: { pro_form: 10 }\n");
+      const port = String(await freePort());
+      const { code, output } = await serveToEnd({ WORKERS: "2", PORT: port, ROUTING_POLICY_PATH: file });
+      expect(code).toBe(2);
+      expect(output).toContain("did you mean");
+    },
+    patient,
+  );
+
+  onLinux(
+    "that all fail in the same way at every start are given up after three",
+    async () => {
+      const env = { WORKERS: "2", PORT: String(await freePort()), LOG_FORMAT: "json" };
+      const { code, output } = await serveToEnd({ ...env, DATABASE_URL: "sqlite:/proc/nowhere/gateway.db" });
+      expect(code).toBe(1);
+      expect(output.split("could not start").length - 1).toBeGreaterThanOrEqual(6);
+      expect(output).toContain('"event":"worker_exited"');
+    },
+    patient,
+  );
+
+  onLinux(
+    "a policy that has gone bad on disk does not end the others when one dies",
+    async () => {
+      await using scratch = await serve();
+      const file = join(scratch.directory, "policy.yaml");
+      writeFileSync(file, "{}\n");
+      await using gateway = await withWorkers({ ROUTING_POLICY_PATH: file });
+      writeFileSync(file, "routing: { pro_form: 10 }\n");
+      process.kill(workersOf(gateway)[0] ?? 0, "SIGKILL");
+      await eventually(() => events(gateway, "worker_exited").some(({ code, started }) => code === 2 && !started));
+      expect((await ask(gateway)).status).toBe(200);
+      writeFileSync(file, "{}\n");
+      await eventually(() => started(gateway) === 3);
+    },
+    patient,
+  );
+});
+
+onLinux(
+  "of two gateways started on one port at once, one fails to start",
+  async () => {
+    const port = String(await freePort());
+    const outcomes = await Promise.all(
+      [0, 1].map(() =>
+        serve({ WORKERS: "2", PORT: port }).then(
+          (running) => ({ running, problem: "" }),
+          (error: Error) => ({ running: undefined, problem: error.message }),
+        ),
+      ),
+    );
+    for (const { running } of outcomes) await running?.[Symbol.asyncDispose]();
+    expect(outcomes.filter(({ running }) => running !== undefined)).toHaveLength(1);
+    expect(outcomes.map(({ problem }) => problem).join("")).toContain("is taken");
+  },
+  patient,
+);
+
+onLinux(
+  "a gateway with a single worker keeps several from sharing its port",
+  async () => {
+    const upstream = await startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+    await using gateway = await serve({ UPSTREAM_BASE_URL: upstream.url });
+    const { code, output } = await serveToEnd({ WORKERS: "2", PORT: new URL(gateway.url).port });
+    expect(code).toBe(1);
+    expect(output).toContain("is taken");
+    await upstream.stop();
+  },
+  patient,
+);
