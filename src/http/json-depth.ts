@@ -13,12 +13,16 @@ export interface JsonShape {
   readonly longIntegers: boolean;
   /** Some number is too large for a double (`1e400`): it would be read as infinite, and written anew as `null`. */
   readonly infinite: boolean;
-  /** Some key (or whole string) is `cache_control`, however it is spelled. */
+  /** Some key (or whole string) is `cache_control` or `prompt_cache_breakpoint`, however it is spelled. */
   readonly cacheControl: boolean;
 }
 
-/** Every character of `cache_control` as an escape of six characters, and the quotes. */
-const longestCacheControl = 13 * 6 + 1;
+/** Keys that ask an upstream to write to its prompt cache: aggregators take the one for the other. */
+const plainCacheKeys = ["cache_control", "prompt_cache_breakpoint"];
+const cacheKeys: ReadonlySet<unknown> = new Set(plainCacheKeys);
+const shortestCacheKey = "cache_control".length + 1;
+/** Every character as an escape of six characters, and the quotes. */
+const longestCacheKey = "prompt_cache_breakpoint".length * 6 + 1;
 
 /** Every integer of fewer digits is a safe one. */
 const longestSafeDigits = 15;
@@ -37,8 +41,9 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
           const open = at;
           at = endOfString(text, at);
           if (at < 0) return shape;
-          if (at - open >= 14 && at - open <= longestCacheControl)
-            shape.cacheControl ||= isCacheControl(text, open, at);
+          if (at - open >= shortestCacheKey && at - open <= longestCacheKey) {
+            shape.cacheControl ||= isCacheKey(text, open, at);
+          }
           break;
         }
       case 0x5b /* [ */:
@@ -98,12 +103,14 @@ function exponentOf(text: string, from: number, to: number, negative: boolean): 
   return negative ? -value : value;
 }
 
-function isCacheControl(text: string, open: number, close: number): boolean {
-  if (close - open === 14) return text.startsWith("cache_control", open + 1);
+function isCacheKey(text: string, open: number, close: number): boolean {
+  for (const key of plainCacheKeys) {
+    if (close - open === key.length + 1 && text.startsWith(key, open + 1)) return true;
+  }
   const string = text.slice(open, close + 1);
   if (!string.includes("\\u00")) return false;
   try {
-    return JSON.parse(string) === "cache_control";
+    return cacheKeys.has(JSON.parse(string));
   } catch {
     // No JSON, which whoever parses the whole will find.
     return false;
