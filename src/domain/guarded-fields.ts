@@ -124,6 +124,9 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
   },
   extra_body: { about: "fields that a proxy upstream takes for fields of the request", harmless: noKeys },
   extra_headers: { about: "headers that a proxy upstream would send for the request", harmless: noKeys },
+  user_config: { about: "the models and keys of a proxy upstream, replaced", harmless: never },
+  custom_llm_provider: { about: "another provider to ask, at a proxy upstream", harmless: never },
+  api_key: { about: "another account to ask with, at a proxy upstream", harmless: never },
   api_base: { about: "another server to ask, at a proxy upstream", harmless: never },
   base_url: { about: "another server to ask, at a proxy upstream", harmless: never },
   ...Object.fromEntries(

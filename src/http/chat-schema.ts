@@ -76,13 +76,19 @@ export const ChatCompletionsBody = z
     max_tokens: outputTokens,
     max_completion_tokens: outputTokens,
     stop: z.union([z.string(), z.array(z.string())]).nullish(),
-    tools: z.array(z.looseObject({})).nullish().describe("Function-calling tool definitions, forwarded unchanged."),
+    tools: z
+      .array(z.looseObject({}))
+      .nullish()
+      .describe("Function-calling tool definitions, forwarded unchanged. Tools of another type are refused."),
     tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
     response_format: z.looseObject({}).nullish(),
     user: z.string().nullish(),
     metadata: Metadata.nullish(),
   })
-  .describe("A chat completion request. Fields not named here are forwarded unchanged and not validated.");
+  .describe(
+    "A chat completion request. Fields not named here are forwarded unchanged and not validated, but for those that may " +
+      "change the model, the provider's terms or the price.",
+  );
 
 export interface ChatInput {
   /** The body, decoded. */

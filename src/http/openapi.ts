@@ -147,7 +147,8 @@ const chatCompletions = {
   summary: "A chat completion, from the model that policy picks",
   description:
     "The usual chat-completions request with one of four aliases as `model`. Fields not named in the schema are " +
-    "forwarded unchanged. With `stream: true` the answer is server-sent events, one chunk per `data:` line, the last " +
+    "forwarded unchanged, but for those that may change the model, the provider's terms or the price (`models`, `plugins`, " +
+    "`service_tier` …): they get 422 unless the operator's policy allows them (`upstream.fields`). With `stream: true` the answer is server-sent events, one chunk per `data:` line, the last " +
     "of them `data: [DONE]`. A header beats the `metadata` key that says the same.",
   security: bearer,
   parameters: [

@@ -81,6 +81,9 @@ const guarded: [param: string, fields: JsonObject][] = [
   ["extra_body", { extra_body: { models: ["openai/o1-pro"] } }],
   ["extra_headers", { extra_headers: { x: "y" } }],
   ["api_base", { api_base: "https://example.com" }],
+  ["api_key", { api_key: "x" }],
+  ["user_config", { user_config: { model_list: [] } }],
+  ["custom_llm_provider", { custom_llm_provider: "openai" }],
   ["base_url", { base_url: "https://example.com" }],
   ["n_predict", { n_predict: -1 }],
   ["max_new_tokens", { max_new_tokens: "9000" }],
@@ -184,6 +187,20 @@ describe("a field that may change the model, the terms or the price", () => {
     }
     expect(holds[0]).toBeGreaterThan(1_000 * 280);
     expect(holds[1]).toBe(Math.ceil((holds[0] ?? 0) * 2.5));
+  });
+
+  test("that the operator allows with a price factor raises the price limit that goes with the call", async () => {
+    await using gateway = await start({
+      policy: { upstream: { price_limit: "on", fields: { service_tier: { action: "forward", price_factor: 2 } } } },
+      models: { vendor_v4_flash: { prices: { input: 0.1, cached_input: 0.01, output: 0.2 } } },
+    });
+    await (await gateway.chat()).text();
+    await (await gateway.chat({ service_tier: "priority" })).text();
+    const limits = gateway.upstream.requests.map(({ body }) => (body as Answer).provider.max_price);
+    expect(limits).toEqual([
+      { prompt: 0.1, completion: 0.2, request: 0 },
+      { prompt: 0.2, completion: 0.4, request: 0 },
+    ]);
   });
 
   test("that the operator allows shows in the log and the metrics", async () => {
@@ -329,6 +346,21 @@ describe("an upstream that answers with another model", () => {
     expect([...new Set(chunks.map((chunk) => chunk.model))]).toEqual([other]);
     expect((await gateway.books()).spent).toBe(250_000_000);
     expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toHaveLength(1);
+  });
+
+  test("is paid at that model's price where it states no cost and the registry has the model, and it is the dearer", async () => {
+    await using gateway = await start();
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+    const spent: number[] = [];
+    for (const model of [upstreamIds["vendor_v4_pro"] ?? "", "unheard/of"]) {
+      gateway.upstream.next(replies(200, { ...answer({ model }), usage }, { bills: 0 }));
+      const before = (await gateway.books()).spent;
+      await (await gateway.chat()).text();
+      spent.push((await gateway.books()).spent - before);
+    }
+    expect(spent).toEqual([1_000 * 435 + 100 * 870, 1_000 * 140 + 100 * 280]);
+    const logged = gateway.log.filter(({ event }) => event === "other_model_answered");
+    expect(logged.map(({ fields }) => fields["cost_stated"])).toEqual([false, false]);
   });
 
   test("is not suspected for saying the day of the model's release", async () => {

@@ -16,6 +16,8 @@ export interface OpenAttempt {
   readonly hold: NanoUsd;
   /** The prices that the hold was made with; token counts are settled at the same. */
   readonly price: Price;
+  /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
+  readonly priceNamed: (name: string) => Price | undefined;
   /** They go with the call as the most it may cost. */
   readonly priceLimited: boolean;
   /** A stated cost above this is not believed. */
@@ -150,11 +152,26 @@ function believed(
   nowMs: number,
   otherModel: string | undefined,
 ): { readonly settlement?: ReturnType<typeof settlementOf>; readonly distrusted?: NanoUsd } {
-  const settlement = settlementOf(report, usagePriceOf(attempt), attempt.hold, spanOf(attempt, nowMs));
+  const settlement = settledAs(attempt, report, nowMs, otherModel);
   // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
   const limit = attempt.pricedByCost || otherModel !== undefined ? attempt.mostTrustedElsewhere : attempt.mostTrusted;
   if (settlement === undefined || settlement.actual <= limit) return { settlement };
   return { distrusted: settlement.actual };
+}
+
+/** Tokens of another model that the registry knows are counted at the dearer of the two prices. */
+function settledAs(
+  attempt: OpenAttempt,
+  report: UsageReport,
+  nowMs: number,
+  otherModel: string | undefined,
+): ReturnType<typeof settlementOf> {
+  const at = (price: Price | undefined) => settlementOf(report, price, attempt.hold, spanOf(attempt, nowMs));
+  const settlement = at(usagePriceOf(attempt));
+  if (otherModel === undefined || settlement === undefined || report.costNanoUsd !== undefined) return settlement;
+  const known = attempt.priceNamed(otherModel);
+  const other = known === undefined ? undefined : at(known);
+  return other !== undefined && other.actual > settlement.actual ? other : settlement;
 }
 
 /** Neither believed nor free: the hold is charged, and the ledger says so loudly. */

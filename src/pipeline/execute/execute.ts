@@ -1,6 +1,7 @@
 import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model, ModelKey, Price } from "#domain/model.ts";
+import type { Model, ModelKey, ModelRegistry, Price } from "#domain/model.ts";
+import { otherModel } from "#domain/model-names.ts";
 import type { NanoUsd } from "#domain/money.ts";
 import type { Permit } from "#health/health.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
@@ -104,6 +105,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
     closing = [];
   };
 
+  const priceNamed = priceNamedIn(order.configuration.registry);
   while (sent < order.maxAttempts) {
     const model = order.candidate(candidate);
     if (model === undefined) break;
@@ -124,6 +126,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       mostTrusted: mostTrustedCost(hold, policy.budget.absurd_cost_factor),
       mostTrustedElsewhere: mostTrustedElsewhere(hold, policy.budget.absurd_cost_factor),
       price: order.priceFor(model),
+      priceNamed,
       priceLimited: isPriceLimited(model, order.configuration),
       permit,
       pricedByCost: order.pricedByCost,
@@ -246,6 +249,14 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
   }
   finish();
   return last === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...last, attempts };
+}
+
+/** Made apart from where the order is in reach, because a function keeps alive all it could reach. */
+function priceNamedIn({ models }: ModelRegistry): OpenAttempt["priceNamed"] {
+  return (name) => {
+    for (const { upstreamId, price } of models.values()) if (otherModel(upstreamId, name) === undefined) return price;
+    return undefined;
+  };
 }
 
 /** How long to wait before asking the same model again; undefined when it asked for a longer pause than we grant. */

@@ -22,11 +22,15 @@ export function isPriceLimited({ priceSource }: Model, { priceLimit }: Configura
   return priceLimit === true && priceSource !== undefined && priceSource.kind !== "shipped";
 }
 
-/** The prices that the hold of a call is made of, as a limit; undefined where none is sent. */
+/**
+ * The prices that the hold of a call is made of, as a limit; undefined where none is sent. Where the policy allows a field
+ * with a price factor, the hold contains that multiple of the price of tokens, and so does the limit.
+ */
 export function priceLimitOf(model: Model, size: RequestSize, configuration: Configuration): PriceLimit | undefined {
   if (!isPriceLimited(model, configuration)) return undefined;
   const { input, output, request } = dearestRates(model.price, size.inputTokensBound);
-  return { prompt: inUsd(input), completion: inUsd(output), request: inUsd(request ?? 0) };
+  const factor = size.surcharge?.factor ?? 1;
+  return { prompt: inUsd(input * factor), completion: inUsd(output * factor), request: inUsd((request ?? 0) * factor) };
 }
 
 /** The body with the limit in its `provider`: a caller's own lower limits and all its other wishes stay. */
