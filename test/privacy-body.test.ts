@@ -72,6 +72,29 @@ describe("a request body", () => {
     expect(redacted.total).toBe(1);
   });
 
+  test("keeps what follows a whole token in the next part, unless that can be more of the token", () => {
+    const parts = (next: string) => [
+      { type: "text", text: `token ${token}` },
+      { type: "text", text: next },
+    ];
+    const sent = (next: string) => engine.redactBody(body({ role: "user", content: parts(next) }));
+    for (const next of ["C", "C is what I use", "Continue with the next step", "import os", "getUserName2(x)", "42"])
+      expect(sent(next).body.messages[0]?.["content"]).toEqual([
+        { type: "text", text: "token [REDACTED:github_token:1]" },
+        { type: "text", text: next },
+      ]);
+    expect(JSON.stringify(sent("x9Kq2LmZ77 end").body)).not.toContain("x9Kq2LmZ77");
+    // Without its end it would be no token.
+    const short = [
+      { type: "text", text: `token ${other.slice(0, -3)}` },
+      { type: "text", text: `${other.slice(-3)} end` },
+    ];
+    const redacted = engine.redactBody(body({ role: "user", content: short }));
+    expect(JSON.stringify(redacted.body)).toContain(
+      '"token [REDACTED:aws_access_key_id:1]"},{"type":"text","text":" end"',
+    );
+  });
+
   test("keeps tool definitions as they are, and reports what is in them", () => {
     const sent = { ...body({ role: "user", content: "hello" }), tools: [{ type: "function", description: token }] };
     const redacted = engine.redactBody(sent);

@@ -1,13 +1,13 @@
 import { classes, inName, isLower, isUpper } from "./characters.ts";
 import { isIdentifier } from "./identifiers.ts";
-import { type KeyName, keyName } from "./key-names.ts";
+import { isKeyName, type KeyName, keyName } from "./key-names.ts";
 import { isStandIn, looksRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
 import { afterBlanks, assignEnd, isQuote, proseEnd } from "./separators.ts";
 import type { Span } from "./spans.ts";
 import { Tables } from "./tables.ts";
 import { match, readMatch, readValue, type Value } from "./value-reader.ts";
-import { isPassword, isSecret, isSecretInAnyCase, mayBeSecret } from "./values.ts";
+import { isDrawnSecret, isPassword, isSecret, isSecretInAnyCase, mayBeSecret } from "./values.ts";
 import { boundary, colour, type View } from "./view.ts";
 
 /** Longest unquoted value, and longest one inside another. */
@@ -240,7 +240,7 @@ class Name {
         return rule === "secret" &&
           writing !== "prose" &&
           isChosenSecret(text) &&
-          !(isIdentifier(text) && (writing === "bare" || keyName(text).kind !== "none")) &&
+          !(isIdentifier(text) && (writing === "bare" || isKeyName(text))) &&
           isPassword(text, writing)
           ? value
           : undefined;
@@ -248,7 +248,7 @@ class Name {
         if (rule === "credential" && isUserAndPassword(text)) return value;
         if (!isSecret(text, writing) || text.length < 20) return undefined;
         const before = this.view.text.slice(Math.max(0, this.from - 60), this.from);
-        return isSecretInAnyCase(text, writing) || weakContext.test(before) ? value : undefined;
+        return isDrawnSecret(text, writing) || weakContext.test(before) ? value : undefined;
       }
       default:
         return undefined;

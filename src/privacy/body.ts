@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
+import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { ChatBody, Finding, RedactedBody } from "./redaction.ts";
@@ -126,12 +127,19 @@ class Walk {
       const window = left.text.slice(from) + right.text.slice(0, jointWindow);
       for (const span of this.#scan(window)) {
         if (span.start >= joint || span.end <= joint) continue;
+        // A token that is whole without the next part, whose text only happens to go on with such characters.
+        if (!mayContinueToken(right.text) && this.#isWhole(window.slice(0, joint), span.start)) continue;
         const value = window.slice(span.start, span.end);
         cut(left.index, { start: from + span.start, end: left.text.length, rule: span.rule, value, continues: false });
         cut(right.index, { start: 0, end: span.end - joint, rule: span.rule, value, continues: true });
       }
     }
     return cuts;
+  }
+
+  /** Whether what begins at a place of a text is a secret up to its end, with nothing behind it. */
+  #isWhole(text: string, start: number): boolean {
+    return this.#scan(text).some((span) => span.start === start && span.end === text.length);
   }
 
   #part(part: Json, across: readonly PartSpan[]): Json {

@@ -1,4 +1,4 @@
-import { pairWeight } from "./randomness.ts";
+import { pairWeight, type Shape } from "./randomness.ts";
 
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
 const abbreviations = new Set(
@@ -6,6 +6,11 @@ const abbreviations = new Set(
     " ",
   ),
 );
+
+/** `isIdentifier`, where the shape of the text is known: most drawn texts change between kinds of characters too often. */
+export function isNamed(text: string, shape: Shape): boolean {
+  return shape.changes * 2 <= shape.length && isIdentifier(text);
+}
 
 /** Longer names are generated. */
 const longest = 256;

@@ -56,6 +56,11 @@ export function keyName(name: string): KeyName {
   return answer;
 }
 
+/** Whether a value is itself the name of a secret. Unlike names, values are not remembered. */
+export function isKeyName(value: string): boolean {
+  return value.length <= 128 && read(value).kind !== "none";
+}
+
 function read(name: string): KeyName {
   const parts = (name.replaceAll("\xb3", "l").match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? []).map(
     (part) => part.toLowerCase(),

@@ -1,7 +1,7 @@
 import { base64Around, type Encoded, printable, printableHex } from "./base64.ts";
 import { classes, inName, isLower } from "./characters.ts";
 import { encodedDocument, headLength, mayBeDocument } from "./encoded-documents.ts";
-import { isIdentifier } from "./identifiers.ts";
+import { isNamed } from "./identifiers.ts";
 import { piecesAround } from "./pieces.ts";
 import { isRandom, shapeOf } from "./randomness.ts";
 import { vendorRule } from "./rules/keyed-rules.ts";
@@ -373,7 +373,7 @@ function isPrefixedKey(run: string, namedId: boolean): boolean {
   if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
   const shape = shapeOf(body);
   if (tellingVendor.test(vendor) || words.some((word) => tellingMiddle.test(word)))
-    return shape.digits > 0 && isRandom(shape) && !isIdentifier(body);
+    return shape.digits > 0 && isRandom(shape) && !isNamed(body, shape);
   // Without a word that tells, only what no id is: long, and drawn from capitals, small letters and digits alike.
   if (namedId || middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
   const { length, digits, upper, lower, changes } = shape;

@@ -1,6 +1,6 @@
 import { classes, inChain, inToken, isDigit } from "./characters.ts";
 import { crc32Base62 } from "./checksums.ts";
-import { isIdentifier } from "./identifiers.ts";
+import { isNamed } from "./identifiers.ts";
 import { isRandom, isWords, shapeOf } from "./randomness.ts";
 import { type TokenRule, tokenRules } from "./rules/token-rules.ts";
 import type { Span } from "./spans.ts";
@@ -207,7 +207,7 @@ function unknownShapeEnd(view: View, at: number, start: string): number {
   if (end - at - start.length < 20) return -1;
   const body = view.text.slice(at + start.length, Math.min(end, at + 400));
   const shape = shapeOf(body);
-  return shape.digits >= 3 && isRandom(shape) && !isIdentifier(body) && !isStandInToken(body) ? end : -1;
+  return shape.digits >= 3 && isRandom(shape) && !isNamed(body, shape) && !isStandInToken(body) ? end : -1;
 }
 
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
@@ -248,7 +248,7 @@ function isAmidBase64({ bytes, text }: View, at: number, end: number, short: boo
 function isData(text: string): boolean {
   if (text.length < amidData || !/^[A-Za-z0-9+/]+$/.test(text)) return false;
   const shape = shapeOf(text);
-  return shape.upper >= 5 && shape.lower >= 3 && shape.changes * 4 >= text.length && !isIdentifier(text);
+  return shape.upper >= 5 && shape.lower >= 3 && shape.changes * 4 >= text.length && !isNamed(text, shape);
 }
 
 /** The dash before a removed line of a diff, or an item of a list. */
@@ -276,7 +276,7 @@ function isToken(rule: TokenRule, token: string, start: string): boolean {
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone, and 48 hold a digit.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
   if (body.length >= 48 && shape.digits === 0) return false;
-  return isRandom(shape) && !isIdentifier(body);
+  return isRandom(shape) && !isNamed(body, shape);
 }
 
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */

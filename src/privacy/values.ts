@@ -1,5 +1,5 @@
-import { isIdentifier } from "./identifiers.ts";
-import { keyName } from "./key-names.ts";
+import { isIdentifier, isNamed } from "./identifiers.ts";
+import { isKeyName } from "./key-names.ts";
 import { isRandom, isStandIn, type Shape, shapeOf } from "./randomness.ts";
 
 /** How a value was written, which says how much of it can be code or a sentence. */
@@ -111,19 +111,28 @@ function isAlgorithm(value: string): boolean {
   );
 }
 
+/** What only programs write: numbers, names, types, choices, patterns, arguments, expressions. */
+function isOfProgram(value: string, shape: Shape, writing: Writing): boolean {
+  const { lower, digits, wordiness } = shape;
+  if (lower === 0 && constant.test(value) && digits * 3 < value.length && isKeyName(value)) return true;
+  if (publicKey.test(value) || exampleValue.test(value)) return true;
+  if (shape.others === 0 || /^\w+$/.test(value)) return digits > 0 && number.test(value);
+  if (number.test(value) || argument.test(value) || hostAndPort.test(value) || member.test(value)) return true;
+  if (otherNotation.test(value) || namedAlike.test(value) || isTemplate(value, slots, "{")) return true;
+  if (value.includes("|")) {
+    if (choice.test(value)) return true;
+    if (alternatives.test(value) && !value.split("|").some(isDrawnPart)) return true;
+  }
+  return writing !== "quoted" && ((wordiness > -0.8 && settingOfWord.test(value)) || isExpression(value));
+}
+
 /** Values that are no secret whatever their key: stand-ins, references to where the secret is, types, expressions. */
 function isBenign(value: string, shape: Shape, writing: Writing): boolean {
   if (everydayWords.has(value.toLowerCase())) return true;
   if (references.test(value) || isStandIn(value)) return true;
   if (isUniform(value)) return true;
   if (version.test(value) || fileName.test(value) || isAlgorithm(value)) return true;
-  if (number.test(value) || choice.test(value) || argument.test(value) || hostAndPort.test(value)) return true;
-  if (value.includes("|") && alternatives.test(value) && !value.split("|").some(isDrawnPart)) return true;
-  if (member.test(value) || namedAlike.test(value) || publicKey.test(value) || exampleValue.test(value)) return true;
-  if (writing !== "quoted" && settingOfWord.test(value) && shape.wordiness > -0.8) return true;
-  if (otherNotation.test(value) || isTemplate(value, slots, "{")) return true;
-  if (constant.test(value) && keyName(value).kind !== "none" && shape.digits * 3 < value.length) return true;
-  if (writing !== "quoted" && isExpression(value)) return true;
+  if (isOfProgram(value, shape, writing)) return true;
   // A regular expression, a fingerprint.
   if (/^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/.test(value)) return true;
   if (path.test(value) && shape.wordiness > -0.8) return true;
@@ -234,7 +243,7 @@ export function isSecret(value: string, writing: Writing): boolean {
     );
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
-  if (isIdentifier(value.replace(/[,;:)\]}]+$/, "")) || isTemplate(value, formats, "%")) return false;
+  if (isNamed(value.replace(/[,;:)\]}]+$/, ""), shape) || isTemplate(value, formats, "%")) return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));
   if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
   return random && (value.length >= 16 || shape.digits >= 2 || writing === "quoted");
@@ -242,8 +251,12 @@ export function isSecret(value: string, writing: Writing): boolean {
 
 /** Whether a value beside a name that may mean anything is a secret all the same. */
 export function isSecretInAnyCase(value: string, writing: Writing): boolean {
-  if (value.length < 20 || !isSecret(value, writing)) return false;
-  if (uuid.test(value)) return false;
+  return isSecret(value, writing) && isDrawnSecret(value, writing);
+}
+
+/** Whether a value that may be a secret leaves no doubt, whatever its name. */
+export function isDrawnSecret(value: string, writing: Writing): boolean {
+  if (value.length < 20 || uuid.test(value)) return false;
   if (hexText.test(value)) return writing === "prose" && value.length >= 32;
   const { upper, lower, digits } = shapeOf(value);
   return digits >= 2 && (writing === "prose" || (upper >= 2 && lower >= 2));
