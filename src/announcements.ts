@@ -49,8 +49,17 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
     case "store_awaited":
       log("ledger_awaited", { detail: operatorText(event.message), within_ms: event.withinMs });
       return;
-    case "store_away":
     case "store_failed":
+      log("ledger_failed", { remedy: event.failed, detail: operatorText(event.message) });
+      return;
+    case "store_empty":
+      if (event.expected) log("ledger_missing", {});
+      else log("ledger_created", {});
+      return;
+    case "day_ahead":
+      log("ledger_day_ahead", { day: logId(event.day), today: logId(event.today) });
+      return;
+    case "store_away":
       log("ledger_unavailable", { detail: operatorText(event.message) });
       return;
     case "store_back":
@@ -117,6 +126,7 @@ export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
     markDispatched: (id) => ledger.markDispatched(id),
     peek: (goal) => ledger.peek(goal),
     read: (goal) => ledger.read(goal),
+    peekDay: () => ledger.peekDay(),
     heldMoney: (goal) => ledger.heldMoney(goal),
     status: () => ledger.status(),
     close: (withinMs) => ledger.close(withinMs),

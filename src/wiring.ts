@@ -137,9 +137,10 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         waitMs: settings.databaseWaitMs,
         log: (event) => announceLedger(event, log, metrics),
         retentionDays: () => current().policy.records.retention_days,
+        expectUsed: () => current().policy.budget.expect_ledger,
       }));
     closing.push(() => ledger.close(5_000));
-    // The day's account is looked at once, so that its gauge has something to show before the first request.
+    // Nearly all requests have no goal: the first of them need not ask the store.
     await ledger.read(adhocGoal);
 
     const health = healthRegistry({
@@ -264,7 +265,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       caps: () => current().caps,
       config: configStatus,
       activeStreams: () => http.streams.streaming,
-      day: () => ledger.peek(adhocGoal)?.dayAccount,
+      day: () => ledger.peekDay(),
       eventLoopDelayMs: () => load.eventLoopDelayMs,
     });
 

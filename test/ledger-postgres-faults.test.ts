@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
+import { manualTime } from "#domain/manual-time.ts";
 import { mostUsd, nanoUsd } from "#domain/money.ts";
 import { audit } from "#ledger/audit.ts";
 import { BatchedLedger, type LedgerEvent } from "#ledger/batched-ledger.ts";
@@ -234,6 +235,35 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       expect(await findings()).toEqual([]);
     },
   );
+
+  test.each([
+    ["whose tables are dropped", "DROP SCHEMA public CASCADE; CREATE SCHEMA public"],
+    ["that is emptied", "TRUNCATE account, reservation, ledger_entry, node"],
+  ])("a store %s while it runs is lost: nothing is admitted, and the log says so", async (_, harm) => {
+    const time = manualTime(Date.now());
+    const log = (event: LedgerEvent) => void events.push(event);
+    const ledger = await openLedger(url, { nodeId: "a", clock, timers: time.timers, log });
+    ledgers.push(ledger);
+    expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+    await admin.run(harm);
+    const until = performance.now() + 8_000;
+    while (ledger.status().failed === undefined && performance.now() < until) {
+      time.advance(6_100);
+      await Bun.sleep(2);
+    }
+    expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
+    expect((await ledger.reserve(reservationOf())).kind).toBe("unavailable");
+    expect(events).toContainEqual(expect.objectContaining({ kind: "store_failed", failed: "store_lost" }));
+    events = [];
+    const again = await openLedger(url, {
+      nodeId: "b",
+      clock,
+      log: (event) => events.push(event),
+      expectUsed: () => true,
+    });
+    ledgers.push(again);
+    expect(events).toContainEqual({ kind: "store_empty", expected: true });
+  });
 
   test("both connections are open from the start", async () => {
     await open("a", false);

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
@@ -40,6 +40,28 @@ describe("an SQLite database", () => {
     expect(codes).toEqual(Array.from({ length: 10 }, () => 0));
     const db = new Database(path);
     expect(db.query("SELECT count(*) AS n FROM schema_migration").get()).toEqual({ n: sqliteMigrations.length });
+    db.close();
+  });
+
+  test("and the files of its log are for their owner alone", () => {
+    const db = openSqlite(path);
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+    db.close();
+  });
+
+  test("has a log whose file shrinks again", () => {
+    const db = openSqlite(path);
+    const reader = openSqlite(path);
+    db.run("CREATE TABLE bulk (data BLOB)");
+    reader.run("BEGIN");
+    reader.query("SELECT count(*) FROM bulk").get();
+    for (let i = 0; i < 24; i++) db.run("INSERT INTO bulk VALUES (randomblob(1048576))");
+    const log = () => statSync(`${path}-wal`).size;
+    expect(log()).toBeGreaterThan(20 * 1_048_576);
+    reader.run("COMMIT");
+    for (let i = 0; i < 3; i++) db.run("INSERT INTO bulk VALUES (randomblob(5000000))");
+    expect(log()).toBeLessThanOrEqual(16 * 1_048_576);
+    reader.close();
     db.close();
   });
 

@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Migration, pendingMigrations, sqliteMigrations } from "./migrations.ts";
 
@@ -9,6 +9,8 @@ const oldestSqlite = [3, 51, 3] as const;
 const busyTimeoutMs = 1_000;
 /** The same while opening, where another process may be changing the schema. */
 const openPatienceMs = 10_000;
+/** What is left of the write-ahead log's file after a checkpoint; four times what it grows to between two. */
+const maxLogBytes = 16 * 1_024 * 1_024;
 
 /**
  * Opens (and creates) a database file, durable by its settings: write-ahead log, a sync to disk at each commit. Both are set
@@ -16,7 +18,10 @@ const openPatienceMs = 10_000;
  */
 export function openSqlite(path: string, migrations: readonly Migration[] = sqliteMigrations): Database {
   const inMemory = path === ":memory:";
-  if (!inMemory) mkdirSync(dirname(path), { recursive: true });
+  if (!inMemory) {
+    mkdirSync(dirname(path), { recursive: true });
+    createPrivately(path);
+  }
   const db = new Database(path, { create: true, strict: true });
   try {
     db.run(`PRAGMA busy_timeout = ${openPatienceMs}`);
@@ -24,12 +29,26 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
     if (!inMemory) patiently(() => requirePragma(db, "journal_mode", "WAL", "wal"));
     requirePragma(db, "synchronous", "FULL", 2);
     db.run("PRAGMA temp_store = MEMORY");
+    // A log that one slow reader has let grow is cut back after the next checkpoint.
+    db.run(`PRAGMA journal_size_limit = ${maxLogBytes}`);
     migrateSqlite(db, migrations);
     db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return db;
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/**
+ * Makes the file before SQLite does, which would let the whole machine read it. The files of the log get the database's mode.
+ * One that is there is not touched: closing it here would end the locks that other connections of this process have on it.
+ */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
 }
 

@@ -86,7 +86,11 @@ export const HealthAnswer = z.strictObject({
   version: z.string(),
   policy_version: z.string(),
   uptime_s: z.int().min(0),
-  database: z.looseObject({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean() }),
+  database: z.looseObject({
+    kind: z.enum(["sqlite", "postgres", "memory"]),
+    ok: z.boolean(),
+    failed: z.enum(["restart_needed", "store_lost"]).optional(),
+  }),
   config: z
     .strictObject({
       state: z
@@ -111,7 +115,7 @@ export const HealthAnswer = z.strictObject({
   ),
 });
 
-export const LiveAnswer = z.strictObject({ status: z.literal("ok") });
+export const LiveAnswer = z.strictObject({ status: z.enum(["ok", "restart_needed"]) });
 export const ReadyAnswer = z.strictObject({ status: z.enum(["ok", "draining", "unavailable"]) });
 
 export const ModelList = z.strictObject({

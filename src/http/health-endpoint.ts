@@ -10,7 +10,7 @@ export interface HealthReport {
     readonly version: string;
     readonly policy_version: string;
     readonly uptime_s: number;
-    readonly database: { readonly kind: LedgerStatus["kind"]; readonly ok: boolean };
+    readonly database: Pick<LedgerStatus, "kind" | "ok" | "failed">;
     readonly config: { readonly state: ConfigStatus["state"]; readonly hash: string; readonly loaded_at: string };
     /** Present where several worker processes serve. */
     readonly workers?: WorkerCount;
@@ -64,7 +64,11 @@ export function healthReport({ view, seniorChain, ledger, config, version, uptim
       version,
       policy_version: policyVersion,
       uptime_s: Math.floor(uptimeMs / 1_000),
-      database: { kind: ledger.kind, ok: ledger.ok },
+      database: {
+        kind: ledger.kind,
+        ok: ledger.ok,
+        ...(ledger.failed === undefined ? {} : { failed: ledger.failed }),
+      },
       config: { state: config.state, hash: config.hash, loaded_at: new Date(config.loadedAtMs).toISOString() },
       models: Object.fromEntries(
         models.map(([key, { state, sinceMs, reason, retryAtMs }]) => [

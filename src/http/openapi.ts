@@ -257,7 +257,12 @@ const livez = {
   operationId: "getLiveness",
   tags: ["operation"],
   summary: "Whether the process lives",
-  responses: { 200: answer("It does.", "Live", { example: { status: "ok" } }) },
+  responses: {
+    200: answer("It does.", "Live", { example: { status: "ok" } }),
+    503: answer("Its budget store has failed for good: only a restart mends it.", "Live", {
+      example: { status: "restart_needed" },
+    }),
+  },
 };
 
 const readyz = {

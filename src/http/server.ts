@@ -1,5 +1,6 @@
 import { aliases, type RoutingDecision } from "#domain/routing.ts";
 import { eachTurn, largeBodyBytes } from "#domain/turn.ts";
+import { outageOf } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
@@ -98,7 +99,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const table: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
     "/v1/chat/completions": {
       POST: authorized(
-        unlessOverloaded((request, requestId, common) => chatEndpoint(request, requestId, common, endpoint)),
+        unlessOverloaded((request, requestId, common) => chatEndpoint(request, requestId, common, endpoint), true),
       ),
     },
     "/v1/route/decision": {
@@ -127,7 +128,7 @@ export function startServer(options: ServerOptions): HttpServer {
           } finally {
             body.held.release();
           }
-        }),
+        }, false),
       ),
     },
     "/v1/models": {
@@ -147,7 +148,13 @@ export function startServer(options: ServerOptions): HttpServer {
         return json(report.body, common, report.status);
       },
     },
-    "/livez": { GET: (_request, _, common) => json({ status: "ok" }, common) },
+    "/livez": {
+      GET: (_request, _, common) =>
+        // Only a new process can read what is really on the disk. A lost store is no reason: a restart would begin an empty one.
+        ports.ledger.status().failed === "restart_needed"
+          ? json({ status: "restart_needed" }, common, 503)
+          : json({ status: "ok" }, common),
+    },
     "/readyz": {
       GET: (_request, _, common) =>
         draining || !ports.ledger.status().ok
@@ -174,11 +181,18 @@ export function startServer(options: ServerOptions): HttpServer {
     },
   };
 
-  /** Turned away before anything of the body is read. */
-  function unlessOverloaded(handler: Handler): Handler {
+  /** Turned away before anything of the body is read. `spends`: whether the handler needs the budget store. */
+  function unlessOverloaded(handler: Handler, spends: boolean): Handler {
     return (request, requestId, common) => {
       const reason = options.overloaded(streams.count);
-      if (reason === undefined) return handler(request, requestId, common);
+      if (reason === undefined || (reason === "ledger_slow" && !spends)) return handler(request, requestId, common);
+      if (reason === "ledger_slow") {
+        // Not the gateway has too much to do: its store does not keep up, or is away.
+        const { detail, retryAfterS } = outageOf(ports.ledger.status());
+        const waits = retryAfterS !== undefined;
+        const headers = waits ? { "retry-after": String(retryAfterS) } : { "x-should-retry": "false" };
+        return errorResponse({ status: 503, detail, code: "budget_store_unavailable", headers }, request, common);
+      }
       const detail = `The gateway is overloaded (${reason}). Try again shortly.`;
       const headers = { "retry-after": "1" };
       return errorResponse({ status: 503, detail, code: "overloaded", headers }, request, common);

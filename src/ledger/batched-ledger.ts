@@ -1,8 +1,9 @@
 import { nanoUsd } from "#domain/money.ts";
-import type { Clock, Random, Timers, UtcDay } from "#domain/time.ts";
+import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#domain/time.ts";
 import {
   type AccountId,
   type AccountRow,
+  accountSpendOf,
   type BatchReply,
   dayAccountOf,
   emptyAccount,
@@ -16,6 +17,7 @@ import {
 } from "./books.ts";
 import { HoldWatch } from "./hold-watch.ts";
 import type {
+  AccountSpend,
   GoalId,
   HeldMoney,
   Ledger,
@@ -38,7 +40,15 @@ export type LedgerEvent =
   | { readonly kind: "store_away"; readonly message: string }
   | { readonly kind: "store_back"; readonly awayMs: number }
   /** The store's word cannot be trusted any more: nothing is admitted until the process is started anew. */
-  | { readonly kind: "store_failed"; readonly message: string }
+  | {
+      readonly kind: "store_failed";
+      readonly message: string;
+      readonly failed: NonNullable<LedgerStatus["failed"]>;
+    }
+  /** Nobody has ever used this store. `expected`: there should have been one with a past. */
+  | { readonly kind: "store_empty"; readonly expected: boolean }
+  /** The newest day in the ledger is ahead of the clock: until then all spending counts to it. */
+  | { readonly kind: "day_ahead"; readonly day: UtcDay; readonly today: UtcDay }
   /** Resolutions that could not be kept or written: their holds expire and are charged. */
   | { readonly kind: "resolutions_dropped"; readonly count: number; readonly message: string }
   /** Holds of gateways that have died are this node's to end now: so many that may have been billed, so much money. */
@@ -59,6 +69,8 @@ export interface BatchedLedgerOptions {
   readonly log: (event: LedgerEvent) => void;
   /** How long closed reservations and their entries are kept. */
   readonly retentionMs: () => number;
+  /** Whether the store should have been used before (`budget.expect_ledger`); false when absent. */
+  readonly expectUsed?: () => boolean;
   /**
    * Goes on after a turn of the event loop, so that a batch holds more; asked again until a turn has had nothing to do, some
    * milliseconds at most. Without it a batch begins after what runs now (as a microtask).
@@ -82,6 +94,8 @@ const maxPerItem = 64;
 const maxCachedAccounts = 10_000;
 const maxAcknowledged = 25_000;
 const beatEveryMs = 5_000;
+/** Clocks of a gateway and its database may differ by this much around midnight. */
+const clockToleranceMs = 300_000;
 const sweepEveryMs = 5_000;
 const pruneEveryMs = 600_000;
 const holdsEveryMs = 10_000;
@@ -145,7 +159,8 @@ export class BatchedLedger implements Ledger {
   private backoffMs = firstBackoffMs;
   private failingSinceMs: number | undefined;
   private away = false;
-  private failed: string | undefined;
+  private failed: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  private warnedDay: UtcDay | undefined;
   private closing = false;
   private stopped = false;
   private whenIdle: (() => void) | undefined;
@@ -172,7 +187,10 @@ export class BatchedLedger implements Ledger {
   static async open(store: Store, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
     const node = await store.join(nodeId);
     const ledger = new BatchedLedger(store, node, options);
-    ledger.day = (await store.read(() => [])).day;
+    if (store.empty !== undefined) {
+      options.log({ kind: "store_empty", expected: store.empty.expected || options.expectUsed?.() === true });
+    }
+    await ledger.lookAtDay();
     ledger.every("beat", beatEveryMs, () => ledger.beat());
     ledger.every("sweep", sweepEveryMs, () => ledger.sweep());
     ledger.every("prune", pruneEveryMs, () => ledger.prune());
@@ -218,7 +236,10 @@ export class BatchedLedger implements Ledger {
             if (this.mayCancel(reservation.id)) this.cancelReserve(reservation.id);
             return resolve(reply);
           default:
-            return resolve({ kind: "unavailable", reason: this.failed ?? "the budget store did not answer in time" });
+            return resolve({
+              kind: "unavailable",
+              reason: this.failed?.reason ?? "the budget store did not answer in time",
+            });
         }
       });
     });
@@ -303,6 +324,11 @@ export class BatchedLedger implements Ledger {
     return { unresolved, typicalHoldMs: this.retryAfterMs() };
   }
 
+  peekDay(): AccountSpend | undefined {
+    const row = this.day === undefined ? undefined : this.accounts.get(dayAccountOf(this.day));
+    return row === undefined ? undefined : accountSpendOf(row);
+  }
+
   /** One read is under way at a time, for everybody who asked before it began. */
   private async readWanted(): Promise<void> {
     this.reading = true;
@@ -315,8 +341,7 @@ export class BatchedLedger implements Ledger {
         const { day, accounts } = await this.store.read(accountsOf);
         const found = new Map(accounts.map((row) => [row.id, row]));
         const rowOf = (id: AccountId) => found.get(id) ?? emptyAccount(id);
-        // While a batch is in flight its reply is fresher than what this may have seen: it will fill the cache itself.
-        if (this.flights.length === 0) this.remember(day, accountsOf(day).map(rowOf));
+        this.rememberRead(day, accountsOf(day).map(rowOf));
         for (const { goal, answer } of wanted) {
           answer(spendOf(day, rowOf(goalAccountOf(goal, day)), rowOf(dayAccountOf(day))));
         }
@@ -339,6 +364,7 @@ export class BatchedLedger implements Ledger {
       ok: !this.away && this.failed === undefined && !this.stopped && oldestMs <= answerLimitMs,
       queued: this.queue.length + underway.length,
       oldestMs,
+      ...(this.failed === undefined ? {} : { failed: this.failed.kind }),
       ...(holds === undefined ? {} : { holds: { running: holds.running, unresolved: holds.unresolved } }),
     };
   }
@@ -402,8 +428,20 @@ export class BatchedLedger implements Ledger {
 
   private async beat(): Promise<void> {
     await this.store.beat(this.node);
+    await this.lookAtDay();
     // While operations wait, theirs is the word that counts.
     if (this.queue.length === 0 && !this.isUnderway()) this.succeeded();
+  }
+
+  /** So that what is shown of today is there before the first request, and right after midnight. */
+  private async lookAtDay(): Promise<void> {
+    const { day, accounts } = await this.store.read((today) => [dayAccountOf(today)]);
+    this.rememberRead(day, [accounts[0] ?? emptyAccount(dayAccountOf(day))]);
+    const nowMs = this.options.clock.now();
+    if (day > utcDayOf(nowMs + clockToleranceMs) && this.warnedDay !== day) {
+      this.warnedDay = day;
+      this.options.log({ kind: "day_ahead", day, today: utcDayOf(nowMs) });
+    }
   }
 
   /** Repeats an upkeep task for as long as the ledger is open; the pause varies so that nodes do not march in step. */
@@ -425,12 +463,12 @@ export class BatchedLedger implements Ledger {
   private upkeepFailed(error: unknown): void {
     if (this.stopped) return;
     const failure = asStoreFailure(error);
-    if (failure.kind === "fatal") this.fail(failure.message);
+    if (isFinal(failure)) this.fail(failure);
     else this.failing(failure.message);
   }
 
   private refusalToQueue(): string | undefined {
-    if (this.failed !== undefined) return this.failed;
+    if (this.failed !== undefined) return this.failed.reason;
     if (this.closing) return "the gateway is shutting down";
     if (this.queuedReserves >= maxQueuedReserves) return "too many requests wait for the budget store";
     return undefined;
@@ -592,10 +630,10 @@ export class BatchedLedger implements Ledger {
     const { returned } = this;
     this.returned = [];
     const failures = returned.flatMap(({ failure }) => failure ?? []);
-    const fatal = failures.find(({ kind }) => kind === "fatal");
-    if (fatal !== undefined) {
+    const final = failures.find(isFinal);
+    if (final !== undefined) {
       this.queue.unshift(...returned.flatMap(({ items }) => items));
-      this.fail(fatal.message);
+      this.fail(final);
       return;
     }
     const items = returned.flatMap(({ items: own, failure }) =>
@@ -714,6 +752,15 @@ export class BatchedLedger implements Ledger {
     this.failing("the budget store does not answer");
   }
 
+  /** While a batch is in flight its reply is fresher than what a read may have seen: it will fill the cache itself. */
+  private rememberRead(day: UtcDay, rows: readonly AccountRow[]): void {
+    const idle = this.flights.length === 0;
+    this.remember(
+      day,
+      rows.filter(({ id }) => idle || this.accounts.get(id) === undefined),
+    );
+  }
+
   private remember(day: UtcDay, rows: readonly AccountRow[]): void {
     if (this.day === undefined || day > this.day) this.day = day;
     for (const row of rows) this.accounts.set(row.id, row);
@@ -765,9 +812,11 @@ export class BatchedLedger implements Ledger {
     this.failingSinceMs = undefined;
   }
 
-  private fail(message: string): void {
-    this.failed = `the budget store has failed: ${message}`;
-    this.options.log({ kind: "store_failed", message });
+  private fail({ kind, message }: StoreFailure): void {
+    if (this.failed !== undefined) return;
+    const failed = kind === "lost" ? "store_lost" : "restart_needed";
+    this.failed = { reason: `the budget store has failed: ${message}`, kind: failed };
+    this.options.log({ kind: "store_failed", message, failed });
     for (const item of this.queue) {
       if (item.impatient && !item.abandoned) {
         item.abandoned = true;
@@ -781,6 +830,11 @@ export class BatchedLedger implements Ledger {
   private dropped(count: number, message: string): void {
     this.options.log({ kind: "resolutions_dropped", count, message });
   }
+}
+
+/** After such a failure nothing that the store says counts any more. */
+function isFinal({ kind }: StoreFailure): boolean {
+  return kind === "fatal" || kind === "lost";
 }
 
 function newGeneration(): Generation {

@@ -37,6 +37,8 @@ export interface Ledger {
    * Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
    */
   heldMoney(goal: GoalId): Promise<HeldMoney | undefined>;
+  /** Where today stands as this node last saw it, some seconds ago at most; undefined before it has looked. Costs nothing. */
+  peekDay(): AccountSpend | undefined;
   /** Whether the store answers now, for health checks and shedding. */
   status(): LedgerStatus;
   /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
@@ -170,4 +172,33 @@ export interface LedgerStatus {
     readonly running: { readonly count: number; readonly amount: number };
     readonly unresolved: { readonly count: number; readonly amount: number };
   };
+  /**
+   * Set when nothing is admitted any more by this process. `restart_needed`: a sync to disk has failed, and only a new process
+   * can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to look at it first.
+   */
+  readonly failed?: "restart_needed" | "store_lost";
+}
+
+/** What callers are told while nothing can be held, and after how many seconds it is worth asking again, if at all. */
+export function outageOf({ failed }: Pick<LedgerStatus, "failed">): {
+  readonly detail: string;
+  readonly retryAfterS?: number;
+} {
+  switch (failed) {
+    case "restart_needed":
+      return {
+        detail:
+          "The budget store has failed, and without it nothing is spent. Restart needed: this process does not use it again.",
+      };
+    case "store_lost":
+      return {
+        detail:
+          "The budget store was deleted, replaced or emptied while the gateway ran, and without it nothing is spent. Restore it, then restart the gateway.",
+      };
+    default:
+      return {
+        detail: "The budget store does not answer, and without it nothing is spent. Try again shortly.",
+        retryAfterS: 2,
+      };
+  }
 }

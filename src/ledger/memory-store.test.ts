@@ -47,10 +47,14 @@ describe("a ledger over a store that fails", () => {
       throw new StoreFailure("fatal", "the disk is gone");
     });
     expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
-    expect(events).toContainEqual({ kind: "store_failed", message: "the disk is gone" });
+    expect(events).toContainEqual({
+      kind: "store_failed",
+      message: "the disk is gone",
+      failed: "restart_needed",
+    });
     const reply = await ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
     expect(reply).toMatchObject({ kind: "unavailable", reason: expect.stringContaining("the disk is gone") });
-    expect(ledger.status().ok).toBe(false);
+    expect(ledger.status()).toMatchObject({ ok: false, failed: "restart_needed" });
     await ledger.close(10);
   });
 

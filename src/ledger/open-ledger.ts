@@ -17,6 +17,8 @@ export interface OpenLedgerOptions {
   readonly log?: (event: LedgerEvent) => void;
   /** `records.retention_days` of the policy, asked before each run; 30 when absent. */
   readonly retentionDays?: () => number;
+  /** `budget.expect_ledger` of the policy: whether the store should have been used before; false when absent. */
+  readonly expectUsed?: () => boolean;
   /** How long a database that cannot be reached yet is waited for, in milliseconds; 0 (default): not at all. */
   readonly waitMs?: number;
 }
@@ -37,6 +39,7 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
       random: options.random ?? Math.random,
       log: options.log ?? (() => {}),
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
+      expectUsed: options.expectUsed ?? (() => false),
       // A sync to disk or a round trip costs more than a turn of the event loop, and a busy turn brings many requests.
       gather: setImmediate,
     });

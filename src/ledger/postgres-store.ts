@@ -117,6 +117,8 @@ export class PostgresStore implements Store {
   /** For everything else, so that upkeep and reads never stand between the two messages of a batch. */
   private readonly aside: PostgresConnection;
   private readonly clockOffsetMs: () => number;
+  empty: { readonly expected: boolean } | undefined;
+  private nodeId = "";
   private day: UtcDay = "";
   private begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${batchLimits}`;
   /** Accounts whose rows are known to exist. */
@@ -150,13 +152,16 @@ export class PostgresStore implements Store {
   async join(nodeId: string): Promise<NodeIdentity> {
     // Opened now, so that the first request need not wait for it, and a server without one to spare says so at the start.
     await this.batches.run("SELECT 1");
-    const [[setting], [node], [time]] = await this.ask(
-      `SHOW synchronous_commit;
+    this.nodeId = nodeId;
+    const [[used], [setting], [node], [time]] = await this.ask(
+      `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1;
+       SHOW synchronous_commit;
        INSERT INTO node (id, epoch, heartbeat_ms) VALUES (${textLiteral(nodeId)}, 1, ${this.now()})
          ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch;
        SELECT ${this.now()} AS now_ms, (SELECT max(swept_ms) FROM node) AS swept_ms`,
-      3,
+      4,
     );
+    this.empty = used === undefined ? { expected: false } : undefined;
     this.sweptMs = Math.min(numberOf(time, "swept_ms"), numberOf(time, "now_ms") - sweepRestartMs);
     // An answer means that the commit is on disk; a database set to answer earlier is asked to wait for our commits.
     if (["off", "local"].includes(String(setting?.["synchronous_commit"]))) {
@@ -194,11 +199,15 @@ export class PostgresStore implements Store {
   }
 
   async beat(node: NodeIdentity): Promise<void> {
-    await this.ask(
+    const [[known]] = await this.ask(
       `UPDATE node SET heartbeat_ms = ${this.now()}, swept_ms = ${integerLiteral(this.sweptMs)}
-       WHERE id = ${textLiteral(node.id)} AND epoch = ${node.epoch}`,
+       WHERE id = ${textLiteral(node.id)} AND epoch = ${node.epoch};
+       SELECT epoch FROM node WHERE id = ${textLiteral(node.id)}`,
       1,
     );
+    if (known === undefined || numberOf(known, "epoch") < node.epoch) {
+      throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
+    }
   }
 
   async due(node: NodeIdentity, limit: number): Promise<readonly Due[]> {
@@ -299,7 +308,7 @@ export class PostgresStore implements Store {
       `DELETE FROM account WHERE (id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')
          AND right(id, 10) < ${day} AND held = 0 AND spent = carried_spent AND overrun = carried_overrun`,
       // All that such a node held has expired long ago.
-      `DELETE FROM node WHERE heartbeat_ms < ${before}`,
+      `DELETE FROM node WHERE heartbeat_ms < ${before} AND id <> ${textLiteral(this.nodeId)}`,
       "COMMIT",
     );
     await this.ask(steps.join(";\n"), steps.length, 10_000);
@@ -540,7 +549,7 @@ export class PostgresStore implements Store {
     }
     if (error instanceof StoreFailure) return error;
     const message = error instanceof Error ? error.message : String(error);
-    const kind = isUnexpectedRow(state) ? "conflict" : "again";
+    const kind = isUnexpectedRow(state) ? "conflict" : isGone(state) ? "lost" : "again";
     return new StoreFailure(kind, state === undefined ? message : `${state}: ${message}`, { cause: error });
   }
 
@@ -548,6 +557,11 @@ export class PostgresStore implements Store {
   private ask(statements: string, count: 1, limitMs?: number): Promise<[PostgresRow[]]>;
   private ask(statements: string, count: 2, limitMs?: number): Promise<[PostgresRow[], PostgresRow[]]>;
   private ask(statements: string, count: 3, limitMs?: number): Promise<[PostgresRow[], PostgresRow[], PostgresRow[]]>;
+  private ask(
+    statements: string,
+    count: 4,
+    limitMs?: number,
+  ): Promise<[PostgresRow[], PostgresRow[], PostgresRow[], PostgresRow[]]>;
   private ask(statements: string, count: number, limitMs?: number): Promise<PostgresRow[][]>;
   private ask(statements: string, count: number, limitMs?: number): Promise<PostgresRow[][]> {
     const turn = this.asideBusy.then(async () => {
@@ -557,7 +571,8 @@ export class PostgresStore implements Store {
       } catch (error) {
         if (endsConnection(error)) this.aside.drop();
         else await this.aside.run("ROLLBACK").catch(() => this.aside.drop());
-        throw new StoreFailure("again", error instanceof Error ? error.message : String(error), { cause: error });
+        const kind = isGone(sqlStateOf(error)) ? "lost" : "again";
+        throw new StoreFailure(kind, error instanceof Error ? error.message : String(error), { cause: error });
       }
     });
     this.asideBusy = turn.catch(() => {}); // Whoever asked hears of it; the next in line only waits its turn.
@@ -592,6 +607,11 @@ interface Locked {
 /** 22: bad data, also the division by zero of a row count that is not as expected. 23: a constraint. */
 function isUnexpectedRow(state: string | undefined): boolean {
   return state?.startsWith("22") === true || state?.startsWith("23") === true;
+}
+
+/** No such table, schema or database: they were there when the node joined. */
+function isGone(state: string | undefined): boolean {
+  return state === "42P01" || state === "3F000" || state === "3D000";
 }
 
 function viewOf(

@@ -1,4 +1,5 @@
 import { type Database, SQLiteError } from "bun:sqlite";
+import { existsSync, statSync } from "node:fs";
 import { openSqlite } from "#db/sqlite.ts";
 import { type UtcDay, utcDayOf } from "#domain/time.ts";
 import {
@@ -50,13 +51,26 @@ export class SqliteBooks {
   private lastReservation = 0;
   private lastEntry = 0;
 
+  /** As `Store.empty`. */
+  empty: { readonly expected: boolean } | undefined;
+  /** Whether files of a database stand there without it: it was used, and is gone. */
+  private readonly orphaned: boolean;
+  private readonly files: readonly FileIdentity[];
+  private nodeId = "";
+
   constructor(path: string) {
+    this.orphaned = path !== ":memory:" && !existsSync(path) && existsSync(`${path}-wal`);
     this.db = openSqlite(path);
     this.statements = prepare(this.db);
+    // Opening has written: the files of the log stand beside the database now, for as long as any connection is open.
+    this.files = path === ":memory:" ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
   }
 
   join(nodeId: string, nowMs: number): NodeIdentity {
     return this.transaction(() => {
+      this.nodeId = nodeId;
+      const unused = this.files.length > 0 && this.statements.used.get() === null;
+      this.empty = unused ? { expected: this.orphaned } : undefined;
       const epoch = this.statements.join.get(nodeId, nowMs)?.epoch;
       if (epoch === undefined) throw new StoreFailure("fatal", "the node row could not be written");
       return { id: nodeId, epoch };
@@ -179,7 +193,22 @@ export class SqliteBooks {
   }
 
   beat(node: NodeIdentity, nowMs: number): void {
-    this.guarded(() => this.statements.beat.run(nowMs, node.id, node.epoch));
+    this.guarded(() => {
+      this.refuseOtherFiles();
+      if (this.statements.beat.run(nowMs, node.id, node.epoch).changes > 0) return;
+      const known = this.statements.nodeEpoch.get(node.id)?.epoch ?? 0;
+      if (known < node.epoch)
+        throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
+    });
+  }
+
+  /** A deleted or replaced file is no error to a connection that has it open, but the next process would count anew. */
+  private refuseOtherFiles(): void {
+    for (const { path, device, inode } of this.files) {
+      const now = identityOf(path);
+      if (now?.device === device && now.inode === inode) continue;
+      throw new StoreFailure("lost", `${path} was ${now === undefined ? "deleted" : "replaced"} while the gateway ran`);
+    }
   }
 
   due(node: NodeIdentity, limit: number, nowMs: number): Due[] {
@@ -216,7 +245,7 @@ export class SqliteBooks {
       statements.pruneEntries.run(old);
       const { changes } = statements.pruneReservations.run(old);
       statements.pruneAccounts.run({ day: utcDayOf(before) });
-      statements.pruneNodes.run({ before });
+      statements.pruneNodes.run({ before, self: this.nodeId });
       this.forget();
       return changes;
     });
@@ -276,6 +305,17 @@ export class SqliteBooks {
       throw failureOf(error);
     }
   }
+}
+
+interface FileIdentity {
+  readonly path: string;
+  readonly device: bigint;
+  readonly inode: bigint;
+}
+
+function identityOf(path: string): FileIdentity | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : { path, device: found.dev, inode: found.ino };
 }
 
 /** What an error of SQLite means. A failed read or sync leaves it open what is on the disk: nothing after it can be trusted. */
@@ -371,6 +411,8 @@ function prepare(db: Database) {
       `INSERT INTO node (id, epoch, heartbeat_ms) VALUES (?, 1, ?)
        ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch`,
     ),
+    used: db.query<{ used: number }, []>("SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1"),
+    nodeEpoch: db.query<{ epoch: number }, [string]>("SELECT epoch FROM node WHERE id = ?"),
     beat: db.query<unknown, [number, string, number]>("UPDATE node SET heartbeat_ms = ? WHERE id = ? AND epoch = ?"),
     due: db.query<Due, { now: number; silent: number; node: string; epoch: number; limit: number }>(
       `SELECT r.id, CASE WHEN r.expires_ms <= $now THEN 'expired' ELSE 'owner_dead' END AS why
@@ -405,8 +447,8 @@ function prepare(db: Database) {
       `DELETE FROM account WHERE ${isDayAccount} AND substr(id, -10) < $day AND held = 0
          AND spent = carried_spent AND overrun = carried_overrun`,
     ),
-    pruneNodes: db.query<unknown, { before: number }>(
-      `DELETE FROM node WHERE heartbeat_ms < $before
+    pruneNodes: db.query<unknown, { before: number; self: string }>(
+      `DELETE FROM node WHERE heartbeat_ms < $before AND id <> $self
          AND NOT EXISTS (SELECT 1 FROM reservation r WHERE r.node_id = node.id AND r.closed_ms IS NULL)`,
     ),
   };

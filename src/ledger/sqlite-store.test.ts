@@ -1,14 +1,16 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
+import { manualTime } from "#domain/manual-time.ts";
 import { mostUsd, nanoUsd } from "#domain/money.ts";
 import { audit } from "./audit.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
 import { openLedger, processTimers } from "./open-ledger.ts";
+import { SqliteBooks } from "./sqlite-books.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {
@@ -107,6 +109,115 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     expect(report.remarks.filter(({ check }) => check === "saturated")).toHaveLength(2);
   });
 
+  test.each([
+    ["deleted", (file: string) => rmSync(file), ""],
+    ["replaced by a copy of itself", replaceByCopy, ""],
+    ["deleted", (file: string) => rmSync(file), "-wal"],
+    ["deleted", (file: string) => rmSync(file), "-shm"],
+  ] as const)("a database file that is %s under it closes it at the next heartbeat: %#", async (_, harm, suffix) => {
+    const time = manualTime(Date.now());
+    const events: LedgerEvent[] = [];
+    const options = {
+      nodeId: "a",
+      clock: time.clock,
+      timers: time.timers,
+      log: (event: LedgerEvent) => events.push(event),
+    };
+    const ledger = await openLedger(`sqlite:${path}`, options);
+    const later = async () => {
+      time.advance(6_100);
+      await Bun.sleep(1);
+    };
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
+    for (let i = 0; i < 3; i++) await later();
+    expect(ledger.status().failed).toBeUndefined();
+    harm(path + suffix);
+    for (let i = 0; i < 500 && ledger.status().failed === undefined; i++) await later();
+    expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        kind: "store_failed",
+        failed: "store_lost",
+        message: expect.stringContaining(path + suffix),
+      }),
+    );
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
+    expect(await ledger.read("session/goal")).toBeUndefined();
+    await ledger.close(100);
+  });
+
+  test("a database that is overwritten in place by an older one closes it too", async () => {
+    const time = manualTime(Date.now());
+    const options = { nodeId: "a", clock: time.clock, timers: time.timers };
+    await (await openLedger(`sqlite:${path}`, options)).close(1_000);
+    const books = new SqliteBooks(path);
+    const first = books.join("b", 1);
+    const second = books.join("b", 2);
+    books.beat(second, 3);
+    books.beat(first, 4);
+    const db = new Database(path);
+    db.run("UPDATE node SET epoch = 1 WHERE id = 'b'");
+    expect(() => books.beat(second, 5)).toThrow("emptied or replaced");
+    db.run("DELETE FROM node");
+    expect(() => books.beat(first, 6)).toThrow("emptied or replaced");
+    db.close();
+    books.close();
+  });
+
+  test("a start on an empty store is said, and loudly where one was expected", async () => {
+    const started = async (expectUsed?: () => boolean) => {
+      const events: LedgerEvent[] = [];
+      const log = (event: LedgerEvent) => events.push(event);
+      const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock, log, ...(expectUsed && { expectUsed }) });
+      await ledger.close(1_000);
+      return events.filter(({ kind }) => kind === "store_empty");
+    };
+    expect(await started()).toEqual([{ kind: "store_empty", expected: false }]);
+    expect(await started(() => true)).toEqual([]);
+    rmSync(path);
+    expect(await started(() => true)).toEqual([{ kind: "store_empty", expected: true }]);
+    // The log of a database that is gone shows that there was one.
+    rmSync(path);
+    await Bun.write(`${path}-wal`, "left behind");
+    expect(await started()).toEqual([{ kind: "store_empty", expected: true }]);
+    await (await openLedger("sqlite::memory:", { nodeId: "a", clock, log: () => expect.unreachable() })).close(100);
+  });
+
+  test("today is there to be shown from the start, and from midnight on, without a request", async () => {
+    const time = manualTime(Date.UTC(2026, 0, 15, 23, 59, 50));
+    const options = { nodeId: "a", clock: time.clock, timers: time.timers };
+    const first = await openLedger(`sqlite:${path}`, options);
+    expect(first.peekDay()).toEqual({ spent: nanoUsd(0), held: nanoUsd(0) });
+    expect((await first.reserve(reservationOf({ amount: nanoUsd(7) }))).kind).toBe("held");
+    await first.close(1_000);
+    const second = await openLedger(`sqlite:${path}`, options);
+    expect(second.peekDay()).toEqual({ spent: nanoUsd(0), held: nanoUsd(7) });
+    for (let i = 0; i < 500 && second.peekDay()?.held !== 0; i++) {
+      time.advance(6_100);
+      await Bun.sleep(1);
+    }
+    expect(second.peekDay()).toEqual({ spent: nanoUsd(0), held: nanoUsd(0) });
+    await second.close(1_000);
+  });
+
+  test("a day that is ahead of the clock is warned of, once", async () => {
+    const time = manualTime(Date.UTC(2027, 0, 1));
+    const events: LedgerEvent[] = [];
+    const log = (event: LedgerEvent) => events.push(event);
+    const ahead = await openLedger(`sqlite:${path}`, { nodeId: "a", clock: time.clock, timers: time.timers, log });
+    await ahead.reserve(reservationOf({ amount: nanoUsd(7) }));
+    await ahead.close(1_000);
+    const right = manualTime(Date.UTC(2026, 0, 15));
+    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock: right.clock, timers: right.timers, log });
+    for (let i = 0; i < 5; i++) {
+      right.advance(6_100);
+      await Bun.sleep(1);
+    }
+    const warned = events.filter(({ kind }) => kind === "day_ahead");
+    expect(warned).toEqual([{ kind: "day_ahead", day: "2027-01-01", today: "2026-01-15" }]);
+    await ledger.close(1_000);
+  });
+
   test("a file that is no database stops the start", async () => {
     await Bun.write(path, "this is not a database, and long enough for its header to be read as one ".repeat(20));
     await expect(openLedger(`sqlite:${path}`, { nodeId: "a", clock })).rejects.toThrow(path);
@@ -127,3 +238,8 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     db.close();
   });
 });
+
+function replaceByCopy(file: string): void {
+  copyFileSync(file, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+}

@@ -16,6 +16,11 @@ export type WorkerRequest =
   | { readonly call: "prune"; readonly retentionMs: number; readonly limit: number; readonly nowMs: number }
   | { readonly call: "close" };
 
+export interface JoinReply {
+  readonly node: NodeIdentity;
+  readonly empty?: Store["empty"];
+}
+
 export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly kind: StoreFailure["kind"]; readonly message: string };
@@ -23,6 +28,7 @@ export type WorkerReply =
 /** The books in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. */
 export class SqliteStore implements Store {
   readonly kind = "sqlite";
+  empty: { readonly expected: boolean } | undefined;
   private readonly clock: Clock;
   private readonly worker: Worker;
   private readonly waiting = new Map<
@@ -55,8 +61,10 @@ export class SqliteStore implements Store {
     this.worker.addEventListener("close", () => this.died("the thread ended"));
   }
 
-  join(nodeId: string): Promise<NodeIdentity> {
-    return this.call({ call: "join", nodeId, nowMs: this.clock.now() });
+  async join(nodeId: string): Promise<NodeIdentity> {
+    const { node, empty } = await this.call<JoinReply>({ call: "join", nodeId, nowMs: this.clock.now() });
+    this.empty = empty;
+    return node;
   }
 
   commit(batch: Batch): Promise<BatchReply> {

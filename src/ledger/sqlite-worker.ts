@@ -1,5 +1,5 @@
 import { SqliteBooks } from "./sqlite-books.ts";
-import type { WorkerReply, WorkerRequest } from "./sqlite-store.ts";
+import type { JoinReply, WorkerReply, WorkerRequest } from "./sqlite-store.ts";
 import { asStoreFailure } from "./store.ts";
 
 /** The thread that owns the connection: one request after the other, each answered when it is on disk. */
@@ -15,7 +15,7 @@ function run(request: WorkerRequest): unknown {
   if (books === undefined) throw new Error("the database is not open");
   switch (request.call) {
     case "join":
-      return books.join(request.nodeId, request.nowMs);
+      return { node: books.join(request.nodeId, request.nowMs), empty: books.empty } satisfies JoinReply;
     case "commit":
       return books.commit(request.batch, request.nowMs);
     case "beat":

@@ -11,6 +11,8 @@ export interface Store {
    * take effect in their order, and one that follows a batch which fails may fail with it.
    */
   readonly aheadFrom?: number;
+  /** Set by `join`: whether nobody had ever used this store before. Absent where stores do not outlive the process. */
+  readonly empty?: { readonly expected: boolean } | undefined;
   /** Registers this process and raises its epoch. */
   join(nodeId: string): Promise<NodeIdentity>;
   /**
@@ -18,7 +20,7 @@ export interface Store {
    * unknown whether the batch has happened; running it again, same ids and all, makes that true and changes nothing twice.
    */
   commit(batch: Batch): Promise<BatchReply>;
-  /** Says that the node lives. */
+  /** Says that the node lives. Rejects with `lost` when this is not the store any more that the node has joined. */
   beat(node: NodeIdentity): Promise<void>;
   /** Open reservations whose deadline has passed, and held ones whose owner is dead. At most `limit`, oldest first. */
   due(node: NodeIdentity, limit: number): Promise<readonly Due[]>;
@@ -41,10 +43,11 @@ export interface Due {
 
 /**
  * `again`: the store is away or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
- * operations is wrong. `fatal`: what the store says cannot be trusted any more (a failed fsync, a broken file).
+ * operations is wrong. `fatal`: what the store says cannot be trusted any more (a failed fsync, a broken file). `lost`: the store
+ * was deleted, emptied or replaced under the running process; what it had counted is somewhere else, or nowhere.
  */
 export class StoreFailure extends Error {
-  readonly kind: "again" | "conflict" | "fatal";
+  readonly kind: "again" | "conflict" | "fatal" | "lost";
 
   constructor(kind: StoreFailure["kind"], message: string, options?: ErrorOptions) {
     super(message, options);

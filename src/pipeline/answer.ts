@@ -320,7 +320,7 @@ function refused(execution: Execution, journey: Journey, route: Route, head: Hea
     }
     case "unavailable":
       story.end("failed", 503);
-      return storeUnavailable(head);
+      return storeUnavailable(head, ports.ledger.status());
     case "no_capacity":
       story.end("failed", 503);
       return noCapacity(head, retryAfterOf(ports.health.view(), ports.clock.now()));

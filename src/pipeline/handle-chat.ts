@@ -71,7 +71,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     answeredBy: null,
     redactions: redacted.total,
   };
-  if (decided.kind === "store_unavailable") return told(story, storeUnavailable(head));
+  if (decided.kind === "store_unavailable") return told(story, storeUnavailable(head, ports.ledger.status()));
   if (decided.decision.model === null) return told(story, refusalOf(head, decided.wait));
 
   let route: Route = decided;
@@ -79,7 +79,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     const verdict = await askScout(journey, decided, ports);
     if (caller.signal.aborted) return told(story, callerGone(head));
     const after = await decideByTheBooks(journey, ports, verdict);
-    if (after.kind === "store_unavailable") return told(story, storeUnavailable(head));
+    if (after.kind === "store_unavailable") return told(story, storeUnavailable(head, ports.ledger.status()));
     if (after.decision.model === null) {
       story.decided(after.decision, findings);
       return told(story, refusalOf({ ...head, decision: after.decision }, after.wait));

@@ -1,6 +1,6 @@
 import { formatUsd } from "#domain/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
-import type { ReserveReply } from "#ledger/ledger.ts";
+import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
 import { codeOf, detailOf, statusOf } from "#pipeline/execute/failure-answer.ts";
 import { mostSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
@@ -59,14 +59,14 @@ export function deniedByBooks(
 }
 
 /** The budget store does not answer: nothing is sent. */
-export function storeUnavailable(head: Head | undefined): Refusal {
+export function storeUnavailable(head: Head | undefined, status: LedgerStatus): Refusal {
+  const outage = outageOf(status);
   return {
     kind: "refusal",
     status: 503,
     code: "budget_store_unavailable",
-    detail: "The budget store does not answer, and without it nothing is spent. Try again shortly.",
-    retryAfterS: 2,
-    shouldRetry: true,
+    ...outage,
+    shouldRetry: outage.retryAfterS !== undefined,
     ...(head === undefined ? {} : { head }),
   };
 }

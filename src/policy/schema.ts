@@ -278,6 +278,12 @@ const Budget = section({
     .describe(
       "A cost above this many times its hold is not believed: the hold is charged, an error logged and counted. (A cost above its hold up to there is charged in full.)",
     ),
+  expect_ledger: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Say that the ledger has been used before: then a start on an empty one, which has forgotten all that was spent, is logged as an error (`ledger_missing`).",
+    ),
 }).describe("Caps per goal and per UTC day. A soft cap above its hard cap counts as equal to it.");
 
 const Privacy = section({

@@ -87,6 +87,14 @@ export interface LogEvents {
   ledger_awaited: { detail: OperatorText; within_ms: number };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
+  /** Nothing is admitted any more by this process: after a failed sync to disk, or because the store was deleted or replaced. */
+  ledger_failed: { remedy: "restart_needed" | "store_lost"; detail: OperatorText };
+  /** The gateway begins with an empty ledger. */
+  ledger_created: Record<string, never>;
+  /** The same where there should have been one: everything spent so far is forgotten. */
+  ledger_missing: Record<string, never>;
+  /** The newest day in the ledger is ahead of the clock: spending counts to it until it is reached. */
+  ledger_day_ahead: { day: LogId; today: LogId };
   /** Holds of gateways that have died: what may have been billed stays held until its deadline, the rest is given back. */
   ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number; released: number };
   ledger_expired: { released: number; charged: number; resolved: number };
@@ -153,6 +161,10 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   ledger_awaited: "warn",
   ledger_unavailable: "error",
   ledger_available: "warn",
+  ledger_failed: "fatal",
+  ledger_created: "info",
+  ledger_missing: "error",
+  ledger_day_ahead: "warn",
   ledger_taken_over: "warn",
   ledger_expired: "warn",
   records_pruned: "debug",

@@ -120,6 +120,7 @@ describe("the budget store is away", () => {
     markDispatched: async () => false,
     resolve: async () => undefined,
     peek: () => undefined,
+    peekDay: () => undefined,
     read: async () => undefined,
     heldMoney: async () => undefined,
     status: () => ({ kind: "sqlite", ok: false, queued: 0, oldestMs: 0 }),
@@ -144,6 +145,39 @@ describe("the budget store is away", () => {
     expect((await gateway.get("/livez")).status).toBe(200);
     expect((await gateway.decide({})).action).toBe("ROUTE");
   });
+
+  test("an outage is not called an overload, from its first moment on, and the dry run goes on", async () => {
+    const silent: Ledger = { ...away, status: () => ({ kind: "postgres", ok: true, queued: 3, oldestMs: 700 }) };
+    await using gateway = await start({ overrides: { ledger: silent } });
+    const refused = await refusal(await gateway.chat());
+    expect(refused.status).toBe(503);
+    expect(refused.detail).toContain("budget store");
+    expect(refused.detail).not.toContain("overloaded");
+    expect((await gateway.decide({})).action).toBe("ROUTE");
+  });
+
+  test.each([
+    ["restart_needed", "Restart needed", 503],
+    ["store_lost", "deleted, replaced or emptied", 200],
+  ] as const)(
+    "one that has failed for good (%s) says what has to be done, not to try again",
+    async (failed, words, live) => {
+      for (const oldestMs of [0, 60_000]) {
+        const status = () => ({ kind: "sqlite", ok: false, queued: 1, oldestMs, failed }) as const;
+        await using gateway = await start({ overrides: { ledger: { ...away, status } } });
+        const response = await gateway.chat();
+        expect(response.headers.get("retry-after")).toBeNull();
+        expect(response.headers.get("x-should-retry")).toBe("false");
+        const { detail } = await refusal(response);
+        expect(detail).toContain(words);
+        expect(detail).not.toContain("Try again");
+        // A restart mends a failed sync. It would begin an empty ledger where one was deleted: nobody's supervisor may do that.
+        expect((await gateway.get("/livez")).status).toBe(live);
+        expect((await gateway.get("/readyz")).status).toBe(503);
+        expect((await (await gateway.get("/healthz")).json()).database).toMatchObject({ ok: false, failed });
+      }
+    },
+  );
 });
 
 describe("the scout", () => {
