@@ -316,7 +316,7 @@ function problemOfMetadata(metadata: Json | undefined): Problem | undefined {
   const issue = parsed.error.issues[0];
   const key = issue?.path[0];
   const param = key === undefined ? "metadata" : `metadata.${String(key)}`;
-  return refused(422, param, `${param}: ${key === undefined ? "must be an object" : mustBe(String(key))}.`);
+  return refused(422, param, `${param} ${key === undefined ? "must be an object" : mustBe(String(key))}.`);
 }
 
 /** What a metadata key of ours must be, in words that do not repeat what was sent. */

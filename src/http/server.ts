@@ -335,12 +335,12 @@ function absent(path: string, table: Readonly<Record<string, unknown>>): string 
   const plain = path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
   const hint = hints[plain];
   if (hint !== undefined) return hint;
-  // A base URL that lacks its /v1, has it twice, or a slash too many.
-  const rest = plain.replace(/^(?:\/v1(?=\/))+/, "");
-  const meant = [`/v1${rest}`, rest].find((candidate) => Object.hasOwn(table, candidate));
+  if (plain.startsWith("/v1/models/")) return "Models are not served one by one. GET /v1/models lists them.";
+  // A base URL that lacks its /v1, has it twice, has a folder before it, or a slash too many.
+  const meant = Object.keys(table).find((known) => plain.endsWith(known) || `/v1${plain}` === known);
   return meant === undefined
     ? "There is nothing at this path. GET /openapi.json lists what there is."
-    : `There is nothing at this path; use ${meant}. The base URL of a client ends in /v1, without a slash behind it.`;
+    : `There is nothing at this path; use ${meant}. A client's base URL is this gateway's address and /v1, without a slash behind it.`;
 }
 
 const chatInstead =

@@ -176,6 +176,7 @@ describe("a path that is not there", () => {
     }
     for (const path of [
       "/chat/completions",
+      "/api/v1/chat/completions",
       "/v1/v1/chat/completions",
       "/v1/chat/completions/",
       "//v1//chat/completions",
