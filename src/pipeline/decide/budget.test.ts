@@ -34,9 +34,38 @@ describe("the output bound", () => {
     expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 0 })).toBe(0);
     expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 1_000_000 })).toBe(1_000_000);
   });
+
+  test("contains a budget for reasoning, and both where it is as large as the answer or larger", () => {
+    const bounded = { ...size, requestedOutputTokens: 1_000 };
+    expect(outputBoundOf(workerModel, { ...bounded, reasoningTokens: 999 })).toBe(1_000);
+    expect(outputBoundOf(workerModel, { ...bounded, reasoningTokens: 1_000 })).toBe(2_000);
+    expect(outputBoundOf(workerModel, { ...size, reasoningTokens: 40_000 })).toBe(72_768);
+  });
+
+  test("is the largest of the limits that the caller sets under different names", () => {
+    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 10, otherOutputTokens: 500 })).toBe(500);
+    expect(outputBoundOf(workerModel, { ...size, otherOutputTokens: 500 })).toBe(32_768);
+    expect(outputBoundOf(workerModel, { ...size, otherOutputTokens: 50_000 })).toBe(50_000);
+  });
 });
 
 describe("what a request costs", () => {
+  test("contains the tokens of a prediction, as output, for each choice", () => {
+    const bounded = { ...size, requestedOutputTokens: 10, choices: 2 };
+    const [plain, predicted] = [
+      holdOf(workerModel, bounded),
+      holdOf(workerModel, { ...bounded, predictedTokens: 9_000 }),
+    ];
+    expect(predicted - plain).toBe((2 * 9_000 * workerModel.price.output) / 1_000_000);
+  });
+
+  test("contains the surcharge of forwarded fields, and is beyond any cap where that is absurd", () => {
+    const surcharge = { fee: dollars(0.02), factor: 3, fields: ["plugins"] };
+    expect(holdOf(workerModel, { ...size, surcharge })).toBe(nanoUsd(3 * holdOf(workerModel, size) + 20_000_000));
+    const absurd = { ...surcharge, factor: 1e12 };
+    expect(holdOf(workerModel, { ...size, surcharge: absurd })).toBe(nanoUsd(Number.MAX_SAFE_INTEGER));
+  });
+
   const model = aModel({ key: "m", role: "worker", price: aPrice(1, 2) });
 
   test("is held by the bound of its input and shown by the estimate", () => {
