@@ -1,8 +1,9 @@
 import type { HealthChange } from "#health/registry.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { PriceBookEvent } from "#models/price-book-reader.ts";
 import type { AttemptRecord, RequestRecord } from "#records/record.ts";
-import { type Log, logId, operatorText } from "#telemetry/log.ts";
+import { type Log, loggedError, logId, operatorText } from "#telemetry/log.ts";
 import type { Metrics } from "#telemetry/metrics.ts";
 
 /** What the parts say about themselves, put into the words of the log and the metrics. */
@@ -70,6 +71,30 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
       return;
     case "pruned":
       log("records_pruned", { deleted: event.reservations });
+      return;
+  }
+}
+
+export function announcePrices(event: PriceBookEvent, priceVersion: string, log: Log, metrics: Metrics): void {
+  switch (event.kind) {
+    case "read":
+      log("price_book_read", { listed: event.listed, models: event.models, price_version: logId(priceVersion) });
+      return;
+    case "unavailable":
+      log("price_book_unavailable", { detail: operatorText(`the list of models: ${event.detail}`) });
+      return;
+    case "store_failed": {
+      const { error, code } = loggedError(event.error);
+      log("price_book_unavailable", { detail: operatorText(`the store: ${code ?? error}`) });
+      return;
+    }
+    case "drift":
+      metrics.priceDrifted(event.model, event.reason);
+      log("price_drift", {
+        model: logId(event.model),
+        reason: event.reason,
+        detail: operatorText(`${event.detail} (USD per million tokens, or per request)`),
+      });
       return;
   }
 }

@@ -11,6 +11,9 @@ import { type HttpServer, startServer } from "#http/server.ts";
 import { loadSampler, readText, shedReason } from "#http/shedding.ts";
 import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
+import { openPriceBookStore } from "#models/open-price-book.ts";
+import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book.ts";
+import { PriceBookReader } from "#models/price-book-reader.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
@@ -28,12 +31,14 @@ import type { MetricSnapshot } from "#telemetry/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
 import { isOn } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
+import { readModelList } from "#upstream/model-list.ts";
 import pkg from "../package.json" with { type: "json" };
 import {
   announceFilteredCalls,
   announceHealth,
   announceLedger,
   announceOtherModel,
+  announcePrices,
   countedLedger,
 } from "./announcements.ts";
 import { drainRequests } from "./drain.ts";
@@ -93,8 +98,13 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
 
   const keys = settings.authKeysFile === undefined ? undefined : loadAuthKeys(settings.authKeysFile);
   let configuration: Configuration | undefined;
+  let book = emptyPriceBook;
+  let prices: PriceBookReader | undefined;
+  let loaded: Config | undefined;
   const apply = (config: Config) => {
-    configuration = configurationOf(config, settings, log);
+    configuration = priced(configurationOf(config, settings, log), config, settings, book);
+    loaded = config;
+    prices?.configured();
   };
   const live = await liveConfig({
     policyPath: settings.policyPath,
@@ -112,6 +122,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   const accepted = keys?.keys;
   closing.push(() => live.close());
   apply(live.current());
+  const loadedConfig = (): Config => loaded ?? live.current();
   const configStatus = () => live.status();
   const reload = () => live.reload();
   const current = (): Configuration => {
@@ -169,6 +180,27 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         : undefined;
     if (simulator !== undefined) closing.push(() => simulator.stop());
 
+    const baseUrl = settings.upstream.kind === "aggregator" ? settings.upstream.baseUrl : (simulator?.url ?? "");
+    const reader = new PriceBookReader({
+      // The simulator's port is another at each start; its prices are of no use to anybody else.
+      source: settings.upstream.kind === "aggregator" ? baseUrl : "simulator",
+      enabled: () => isChosen(current().policy.upstream.price_book, settings),
+      models: () => loadedConfig().registry.models.values(),
+      readList: () => readModelList({ baseUrl, clock, timers }),
+      openStore: () => openPriceBookStore(settings.databaseUrl),
+      clock,
+      timers,
+      random,
+      onChange: (changed) => {
+        book = changed;
+        configuration = priced(current(), loadedConfig(), settings, book);
+      },
+      onEvent: (event) => announcePrices(event, current().registry.priceVersion ?? "", log, metrics),
+    });
+    closing.push(() => reader.close());
+    const pricesRead = reader.start(current().policy.upstream.price_book_wait_ms);
+    prices = reader;
+
     const upstream = upstreamClient({
       ...(settings.upstream.kind === "aggregator"
         ? {
@@ -218,6 +250,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     const maxStreams = maxStreamsOf(readText);
     const load = loadSampler({ clock });
     closing.push(() => load.stop());
+    await pricesRead;
     const http = startServer({
       host: settings.host,
       port: settings.port,
@@ -267,6 +300,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       activeStreams: () => http.streams.streaming,
       day: () => ledger.peekDay(),
       eventLoopDelayMs: () => load.eventLoopDelayMs,
+      priceBookReadMs: () => reader.readMs,
     });
 
     return {
@@ -307,11 +341,19 @@ function configurationOf(config: Config, settings: Settings, log: Log): Configur
   ];
   const privacy = privacyEngine(config.policy.privacy, secrets);
   for (const rule of privacy.disabledRules) log("privacy_rule_disabled", { rule: logId(rule) });
-  const priceLimit =
-    settings.upstream.kind === "demo"
-      ? config.policy.upstream.price_limit === "on"
-      : isOn(config.policy.upstream.price_limit, settings.upstream.baseUrl);
+  const priceLimit = isChosen(config.policy.upstream.price_limit, settings);
   return { ...config, fields: fieldRulesOf(config.policy), privacy, priceLimit };
+}
+
+/** The configuration with the prices of its registry and the book, where the policy wants that. */
+function priced(configuration: Configuration, config: Config, settings: Settings, book: PriceBook): Configuration {
+  const inForce = isChosen(config.policy.upstream.price_book, settings) ? book : emptyPriceBook;
+  return { ...configuration, registry: withPriceBook(config.registry, inForce) };
+}
+
+/** What `auto` means depends on the aggregator; the simulator has all that there is, but only for who asks for it. */
+function isChosen(choice: "auto" | "on" | "off", { upstream }: Settings): boolean {
+  return upstream.kind === "demo" ? choice === "on" : isOn(choice, upstream.baseUrl);
 }
 
 function sha256Hex(text: string): string {

@@ -162,7 +162,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
   });
 
   test("without a limit bills more than was held: what the limit is for", async () => {
-    await using gateway = await start({ models: stated, upstreamModels: dearer({ vendor_v4_flash: 1_000 }) });
+    await using gateway = await start({ models: stated, upstreamModels: dearer({ vendor_v4_flash: 60 }) });
     expect((await gateway.chat({ max_tokens: 2 })).headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_flash");
     await gateway.books();
     expect(gateway.log.map(({ event }) => event)).toContain("ledger_overrun");

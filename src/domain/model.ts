@@ -80,4 +80,6 @@ export interface ModelRegistry {
   readonly models: ReadonlyMap<ModelKey, Model>;
   /** The enabled model of a role that comes first in the file; undefined when there is none. */
   readonly byRole: { readonly [R in Role]?: Model };
+  /** Names the prices of all models together; absent before they are settled. */
+  readonly priceVersion?: string;
 }

@@ -55,6 +55,12 @@ export interface ReservationRow {
   readonly closedMs: number | null;
 }
 
+/** The reason of an entry that holds money: whether its call goes out at once, and the prices that the hold is made of. */
+function admissionOf({ dispatched }: ReservationRow, { priceVersion }: Reservation): string {
+  const when = dispatched ? "dispatched" : "not_dispatched";
+  return priceVersion === undefined ? when : `${when}, prices ${priceVersion}`;
+}
+
 /** What moved, and why. Each event happens to a reservation at most once; the amounts are signed. */
 export interface EntryRow {
   readonly reservationId: ReservationId;
@@ -395,7 +401,7 @@ class WorkingBooks {
       closedMs: null,
     };
     this.put(row);
-    this.enter(row, "admitted", row.hold, 0, 0, row.dispatched ? "dispatched" : "not_dispatched");
+    this.enter(row, "admitted", row.hold, 0, 0, admissionOf(row, reservation));
     goalRow.hard = goalHard;
     dayRow.hard = dayHard;
     return { kind: "held", day: this.moment.day, spend: spendOf(this.moment.day, goalRow, dayRow) };

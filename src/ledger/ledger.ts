@@ -70,6 +70,8 @@ export interface Reservation {
   readonly modelKey: string;
   /** The most the attempt can cost. */
   readonly amount: NanoUsd;
+  /** Names the prices that the amount is made of; part of the entry's reason. */
+  readonly priceVersion?: string;
   /** Hard caps as the policy has them now; an operator's own cap for the goal or the day, kept in the store, beats them. */
   readonly perGoalHard: NanoUsd;
   readonly perDayHard: NanoUsd;

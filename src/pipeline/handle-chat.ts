@@ -44,7 +44,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
   const request = guarded === undefined ? received : withGuardedFields(received, guarded);
   ports.retryBudget.countRequest();
-  const story = new Story(request, ports.newId(), ports.clock, ports.record);
+  const story = new Story(request, ports.newId(), ports.clock, ports.record, configuration.registry.priceVersion);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
 
   const examined = examine(request, configuration);

@@ -302,7 +302,11 @@ function emptyProblem(file: string): Problem {
 
 function plain({ policy, registry }: Config): unknown {
   const { $schema: _, ...rest } = policy;
-  return { ...rest, models: Object.fromEntries(registry.models), order: [...registry.models.keys()].join(" ") };
+  // What a file states of a price shows in the price; only stating what already was shows nowhere else.
+  const models = [...registry.models].map(([key, { statedPrice, ...model }]) => {
+    return [key, { ...model, pricesStated: Object.keys(statedPrice ?? {}).join(" ") }];
+  });
+  return { ...rest, models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
 }
 
 /** The first 16 hexadecimal digits of the SHA-256 of everything that policy and registry say. */

@@ -159,6 +159,16 @@ const Upstream = section({
       "Send the model's prices as the most the call may cost per token (`provider.max_price`), so that no dearer host serves it. `auto`: at OpenRouter only. Never sent for a model whose price nobody has confirmed.",
     ),
   fields: Fields,
+  price_book: z
+    .enum(["auto", "on", "off"])
+    .default("auto")
+    .describe(
+      "Read prices from the aggregator's list (`GET /models`, without the key) at start and daily. `auto`: at OpenRouter only. Prices in the operator's own registry file stand above it.",
+    ),
+  price_book_wait_ms: ms
+    .max(60_000)
+    .default(2_000)
+    .describe("How long a start waits for that list; when it comes later, it counts from then on."),
   timeouts_ms: section({
     connect: ms.default(5_000).describe("Until the connection stands."),
     headers: ms.default(30_000).describe("Until the answer's head has come."),

@@ -24,6 +24,8 @@ export interface RequestRecord {
   readonly costNanoUsd: NanoUsd;
   /** Fields of the request that the policy let through although they may change model, terms or price. */
   readonly forwardedFields?: readonly string[];
+  /** Names the prices in force when it was received. */
+  readonly priceVersion?: string;
   /** Replacements by rule id. */
   readonly redactions: readonly { readonly rule: string; readonly count: number }[];
   readonly timings: {

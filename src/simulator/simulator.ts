@@ -1,5 +1,6 @@
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model } from "#domain/model.ts";
+import type { Model, PriceBand, Rates } from "#domain/model.ts";
+import { formatUsd } from "#domain/money.ts";
 import { ratesOf } from "#domain/prices.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { fails, replies, says } from "./behaviours.ts";
@@ -165,7 +166,6 @@ function filtered(model: Model): Behaviour {
 
 /** `GET /models` as the aggregator lists them, prices in USD per token as decimal text. */
 function listOf(models: Iterable<Model>): JsonObject {
-  const perToken = (price: number) => (price === 0 ? "0" : (price / 1e15).toFixed(15).replace(/0+$/, ""));
   return {
     data: [...models].map((model) => ({
       id: model.upstreamId,
@@ -174,12 +174,36 @@ function listOf(models: Iterable<Model>): JsonObject {
       context_length: model.contextTokens,
       architecture: { modality: "text->text", input_modalities: ["text"], output_modalities: ["text"] },
       pricing: {
-        prompt: perToken(model.price.input),
-        completion: perToken(model.price.output),
-        input_cache_read: perToken(model.price.cachedInput),
+        ...pricingOf(model.price),
+        ...(model.price.bands === undefined ? {} : { overrides: model.price.bands.map(overrideOf) }),
       },
       top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
       supported_parameters: ["max_tokens", "response_format", "stop", "temperature", "tool_choice", "tools", "top_p"],
     })),
   };
+}
+
+function pricingOf({ input, cachedInput, cacheWrite, output, request }: Partial<Rates>): JsonObject {
+  const perToken = (price: number) => (price === 0 ? "0" : (price / 1e15).toFixed(15).replace(/0+$/, ""));
+  return {
+    ...(input === undefined ? {} : { prompt: perToken(input) }),
+    ...(output === undefined ? {} : { completion: perToken(output) }),
+    ...(cachedInput === undefined ? {} : { input_cache_read: perToken(cachedInput) }),
+    ...(cacheWrite === undefined ? {} : { input_cache_write: perToken(cacheWrite) }),
+    ...(request === undefined ? {} : { request: formatUsd(request) }),
+  };
+}
+
+/** A band as a conditional override of the base pricing. */
+function overrideOf({ fromInputTokens, window, rates }: PriceBand): JsonObject {
+  return {
+    ...(fromInputTokens === undefined ? {} : { min_prompt_tokens: fromInputTokens }),
+    ...(window === undefined ? {} : { utc_start: timeOf(window.fromMinute), utc_end: timeOf(window.toMinute) }),
+    ...pricingOf(rates),
+  };
+}
+
+function timeOf(minute: number): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
 }

@@ -82,6 +82,10 @@ export interface LogEvents {
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
   /** The upstream said a cost too far above the hold to be one; the hold was charged. */
   upstream_cost_distrusted: { request_id: LogId; model: LogId; hold_nano_usd: number; stated_nano_usd: number };
+  /** The aggregator's list was read: of so many models it names so many at a price. */
+  price_book_read: { listed: number; models: number; price_version: LogId };
+  /** The list, or what is kept of it, could not be read or written: the last known prices hold. */
+  price_book_unavailable: { detail: OperatorText };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
   /** The database cannot be reached at the start and is waited for. */
   ledger_awaited: { detail: OperatorText; within_ms: number };
@@ -131,6 +135,8 @@ export interface RequestFields {
   /** Fields that the policy lets through although they may change model, terms or price. */
   forwarded_fields?: OperatorText;
   cost_usd: OperatorText;
+  /** The prices in force when it was received. */
+  price_version?: LogId;
   decision_ms: number;
   first_token_ms?: number;
   total_ms: number;
@@ -157,6 +163,8 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   ledger_overrun: "error",
   price_drift: "error",
   upstream_cost_distrusted: "error",
+  price_book_read: "info",
+  price_book_unavailable: "warn",
   ledger_conflict: "error",
   ledger_awaited: "warn",
   ledger_unavailable: "error",
@@ -275,6 +283,7 @@ export function requestFields(record: RequestRecord): RequestFields {
       ? {}
       : { forwarded_fields: operatorText(record.forwardedFields.join(" ")) }),
     cost_usd: operatorText(formatUsd(record.costNanoUsd)),
+    ...(record.priceVersion === undefined ? {} : { price_version: logId(record.priceVersion) }),
     decision_ms: rounded(timings.decisionMs),
     ...(timings.firstTokenMs === undefined ? {} : { first_token_ms: rounded(timings.firstTokenMs) }),
     total_ms: rounded(timings.totalMs),

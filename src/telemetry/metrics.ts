@@ -88,6 +88,8 @@ export interface Sources {
     readonly hash: string;
   };
   readonly workers?: () => { readonly wanted: number; readonly serving: number };
+  /** When a list of prices was last read, in milliseconds since the epoch. */
+  readonly priceBookReadMs?: () => number | undefined;
   /** How late the event loop runs its timers, in milliseconds. */
   readonly eventLoopDelayMs?: () => number;
 }
@@ -335,6 +337,15 @@ export function createMetrics(): Metrics {
     set(inUsd(day.spent), "spent");
     set(inUsd(day.held), "held");
   });
+  gauge(
+    "smart_gateway_price_book_read_seconds",
+    "When the aggregator's prices were last read, seconds since the Unix epoch.",
+    [],
+    (set) => {
+      const readMs = sources.priceBookReadMs?.();
+      if (readMs !== undefined) set(readMs / 1_000);
+    },
+  );
   gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {
     if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
   });

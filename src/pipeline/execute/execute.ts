@@ -86,6 +86,7 @@ export interface Commitment {
 export async function execute(order: Order, ports: Ports, signal: Aborted, commitment: Commitment): Promise<Execution> {
   const { policy } = order.configuration;
   const rules = policy.upstream;
+  const { priceVersion } = order.configuration.registry;
   const attempts: AttemptRecord[] = [];
   let closing: Resolution[] = [];
   let last: { failure: UpstreamFailure; model: ModelKey } | undefined;
@@ -141,6 +142,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
         goal: order.goal,
         modelKey: model.key,
         amount: attempt.hold,
+        ...(priceVersion === undefined ? {} : { priceVersion }),
         perGoalHard: order.configuration.caps.goalHard,
         perDayHard: order.configuration.caps.dayHard,
         deadlineMs: Math.max(0, Math.ceil(order.deadlineMs - startedMs)),

@@ -15,6 +15,7 @@ export class Story {
   readonly #clock: Clock;
   readonly #append: (record: RequestRecord) => void;
   readonly #begunMs: number;
+  readonly #priceVersion: string | undefined;
   #decision: RoutingDecision | undefined;
   #decisionMs = 0;
   #findings: readonly Finding[] = [];
@@ -22,12 +23,19 @@ export class Story {
   #answeredBy: ModelKey | null = null;
   #ended = false;
 
-  constructor(request: ChatRequest, decisionId: string, clock: Clock, append: (record: RequestRecord) => void) {
+  constructor(
+    request: ChatRequest,
+    decisionId: string,
+    clock: Clock,
+    append: (record: RequestRecord) => void,
+    priceVersion?: string,
+  ) {
     const { requestId, receivedAtMs, alias, stream, surcharge } = request;
     this.#request = { requestId, receivedAtMs, alias, stream, ...(surcharge === undefined ? {} : { surcharge }) };
     this.decisionId = decisionId;
     this.#clock = clock;
     this.#append = append;
+    this.#priceVersion = priceVersion;
     this.#begunMs = clock.monotonic();
   }
 
@@ -59,6 +67,7 @@ export class Story {
       answeredBy: this.#answeredBy,
       attempts: this.attempts,
       costNanoUsd: saturatedUsd(cost),
+      ...(this.#priceVersion === undefined ? {} : { priceVersion: this.#priceVersion }),
       redactions: byRule(this.#findings),
       ...(this.#request.surcharge === undefined ? {} : { forwardedFields: this.#request.surcharge.fields }),
       timings: {

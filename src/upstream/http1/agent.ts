@@ -17,7 +17,7 @@ export interface HttpAgentOptions {
 export type RequestHead = string & { readonly requestHead: unique symbol };
 
 /**
- * Posts requests to one URL over HTTP/1.1 and keeps the connections. The one used last is used first, so that the others
+ * Sends requests to one URL over HTTP/1.1 and keeps the connections of those it posts. The one used last is used first, so that the others
  * can grow old and be closed.
  */
 export class HttpAgent implements Keeper {
@@ -36,9 +36,9 @@ export class HttpAgent implements Keeper {
   }
 
   /** Throws a `RangeError` for a value that cannot stand in a header; it does not show the value. */
-  head(headers: { readonly [name: string]: string }): RequestHead {
+  head(headers: { readonly [name: string]: string }, method: "POST" | "GET" = "POST"): RequestHead {
     const { target, host, proxyHeaders } = this.#route;
-    let text = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
+    let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
     for (const [name, value] of Object.entries(headers)) {
       if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
       text += `${name}: ${value}\r\n`;
@@ -56,6 +56,13 @@ export class HttpAgent implements Keeper {
     const length = Buffer.byteLength(body);
     const rest = `Content-Length: ${length}\r\nConnection: ${fresh ? "close" : "keep-alive"}\r\n\r\n`;
     connection.carry(exchange, head + rest + body, !fresh);
+    return exchange;
+  }
+
+  /** Asks for a page, on a connection of its own, which is closed afterwards. `head` was made for `GET`. */
+  get(head: RequestHead, connected: () => void): Exchange {
+    const exchange = new Exchange(connected);
+    new Connection(this.#route, this).carry(exchange, `${head}Connection: close\r\n\r\n`, false);
     return exchange;
   }
 

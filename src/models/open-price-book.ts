@@ -1,0 +1,13 @@
+import { openPostgresPriceBook } from "./postgres-price-book.ts";
+import type { PriceBookStore } from "./price-book-store.ts";
+import { openSqlitePriceBook } from "./sqlite-price-book.ts";
+
+/**
+ * The store of the price book that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the
+ * schema up to date. Rejects when the URL is none of these or the database cannot be reached.
+ */
+export async function openPriceBookStore(databaseUrl: string): Promise<PriceBookStore> {
+  if (databaseUrl.startsWith("sqlite:")) return openSqlitePriceBook(databaseUrl.slice("sqlite:".length));
+  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return openPostgresPriceBook(databaseUrl);
+  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
+}

@@ -1,0 +1,157 @@
+import type { Json } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import type { Clock, Random, Timers } from "#domain/time.ts";
+import { type Drift, emptyPriceBook, type PriceBook, updatedBook } from "./price-book.ts";
+import type { PriceBookStore } from "./price-book-store.ts";
+import { pricesIn } from "./price-list.ts";
+
+export interface PriceBookReaderOptions {
+  /** Names the aggregator in the store: its base URL. */
+  readonly source: string;
+  /** Whether the policy wants the list to be read, asked before each reading. */
+  readonly enabled: () => boolean;
+  /** The registry's models as they were loaded, without the book. */
+  readonly models: () => Iterable<Model>;
+  readonly readList: () => Promise<
+    { readonly kind: "ok"; readonly list: Json } | { readonly kind: "failed"; readonly detail: string }
+  >;
+  /** Called once, when the book is first wanted. */
+  readonly openStore: () => Promise<PriceBookStore>;
+  readonly clock: Pick<Clock, "now">;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Puts a changed book to use. */
+  readonly onChange: (book: PriceBook) => void;
+  readonly onEvent: (event: PriceBookEvent) => void;
+}
+
+export type PriceBookEvent =
+  /** Of so many models the list has named so many at a price. */
+  | { readonly kind: "read"; readonly listed: number; readonly models: number }
+  /** The list could not be read: the last known prices hold. */
+  | { readonly kind: "unavailable"; readonly detail: string }
+  /** Reading or writing the kept book failed; what is in memory holds. */
+  | { readonly kind: "store_failed"; readonly error: unknown }
+  | ({ readonly kind: "drift" } & Drift);
+
+/** The list is read once a day (nodes spread over two hours and a half), and sooner again after it could not be. */
+const everyMs = 86_400_000;
+const spread = 0.1;
+const retryMs = 900_000;
+
+/**
+ * Keeps the price book current: what the store knows at once, the aggregator's list as soon as it has come, and then daily.
+ * Nothing that it does can fail a start or a request.
+ */
+export class PriceBookReader {
+  readonly #options: PriceBookReaderOptions;
+  #book: PriceBook = emptyPriceBook;
+  #store: Promise<PriceBookStore | undefined> | undefined;
+  #reading: Promise<void> | undefined;
+  #cancelTimer: () => void = () => undefined;
+  #loaded = false;
+  #closed = false;
+  /** When a list was last read, by this process or another, in milliseconds since the epoch; undefined before that. */
+  readMs: number | undefined;
+
+  constructor(options: PriceBookReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Begins, and waits for the first reading, but no longer than `waitMs`; what comes later is put to use then. */
+  async start(waitMs: number): Promise<void> {
+    if (!this.#options.enabled()) return;
+    let cancel: () => void = () => undefined;
+    const waited = new Promise<void>((resolve) => {
+      cancel = this.#options.timers.after(waitMs, resolve);
+    });
+    await Promise.race([this.refresh(), waited]);
+    cancel();
+  }
+
+  /** After policy or registry have changed: reads the list if it is wanted now and lacks one of the models. */
+  configured(): void {
+    if (!this.#options.enabled()) return;
+    const lacks = [...this.#options.models()].some(({ upstreamId }) => !this.#book.has(upstreamId));
+    if (!this.#loaded || lacks) void this.refresh();
+  }
+
+  /** Reads the list now; calls that overlap share one reading. Never rejects. */
+  refresh(): Promise<void> {
+    this.#reading ??= this.#read()
+      .catch((error) => this.#options.onEvent({ kind: "store_failed", error }))
+      .finally(() => {
+        this.#reading = undefined;
+      });
+    return this.#reading;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelTimer();
+    const store = await this.#store;
+    await store?.close();
+  }
+
+  async #read(): Promise<void> {
+    this.#cancelTimer();
+    const { clock, enabled, models, onEvent, random, readList, timers } = this.#options;
+    if (this.#closed || !enabled()) return;
+    const reply = readList();
+    // What was known before comes first: a change is one against that.
+    if (!this.#loaded) await this.#load();
+    const answer = await reply;
+    if (this.#closed) return;
+    const nextMs = answer.kind === "ok" ? everyMs * (1 - spread * random()) : retryMs;
+    this.#cancelTimer = timers.after(nextMs, () => void this.refresh());
+    if (answer.kind === "failed") {
+      onEvent({ kind: "unavailable", detail: answer.detail });
+      return;
+    }
+    const wanted = [...models()];
+    const listed = pricesIn(answer.list, new Map(wanted.map(({ upstreamId, free }) => [upstreamId, { free }])));
+    const { book, drifts } = updatedBook(this.#book, listed, wanted, clock.now());
+    this.readMs = clock.now();
+    this.#apply(book);
+    const named = wanted.filter(({ upstreamId }) => listed.has(upstreamId)).length;
+    onEvent({ kind: "read", listed: named, models: wanted.length });
+    for (const drift of drifts) onEvent({ kind: "drift", ...drift });
+    if (listed.size > 0) await this.#save();
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const book = await (await this.#opened())?.load(this.#options.source);
+      if (book === undefined || this.#closed) return;
+      this.#loaded = true;
+      for (const { atMs } of book.values()) this.readMs = Math.max(this.readMs ?? 0, atMs);
+      // What this process has read itself is newer.
+      if (book.size > 0) this.#apply(new Map([...book, ...this.#book]));
+    } catch (error) {
+      this.#options.onEvent({ kind: "store_failed", error });
+    }
+  }
+
+  async #save(): Promise<void> {
+    try {
+      await (await this.#opened())?.save(this.#options.source, this.#book);
+    } catch (error) {
+      this.#options.onEvent({ kind: "store_failed", error });
+    }
+  }
+
+  /** The store, opened when it is first wanted; undefined while it cannot be, and then it is tried again next time. */
+  #opened(): Promise<PriceBookStore | undefined> {
+    this.#store ??= this.#options.openStore().catch((error) => {
+      this.#store = undefined;
+      this.#options.onEvent({ kind: "store_failed", error });
+      return undefined;
+    });
+    return this.#store;
+  }
+
+  #apply(book: PriceBook): void {
+    this.#book = book;
+    this.#options.onChange(book);
+  }
+}

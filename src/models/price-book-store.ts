@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { Price } from "#domain/model.ts";
+import type { BookEntry, PriceBook } from "./price-book.ts";
+
+/**
+ * Where the price book is kept, so that the last known prices outlive the process and are there for every node. A database
+ * can hold the lists of several aggregators (`source` is the base URL). All forms pass `price-book-store.contract.ts`.
+ */
+export interface PriceBookStore {
+  /** Rows that another release wrote and this one cannot read are left out. */
+  load(source: string): Promise<PriceBook>;
+  /** Writes the entries that are newer than those kept, and forgets those that no list has named for long. */
+  save(source: string, book: PriceBook): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A price that no list has named for this long before the newest one is forgotten. */
+export const entriesKeptMs = 90 * 86_400_000;
+
+const rate = z.int().min(0);
+const rates = {
+  input: rate,
+  cachedInput: rate,
+  cacheWrite: rate.optional(),
+  output: rate,
+  request: rate.optional(),
+};
+const minute = z.int().min(0).max(1_439);
+const KeptPrice = z.strictObject({
+  ...rates,
+  bands: z
+    .array(
+      z.strictObject({
+        fromInputTokens: rate.optional(),
+        window: z.strictObject({ fromMinute: minute, toMinute: minute }).optional(),
+        rates: z.strictObject(rates).partial(),
+      }),
+    )
+    .optional(),
+});
+const KeptEntry = z.strictObject({
+  price: KeptPrice,
+  changed: z.strictObject({ from: KeptPrice, atMs: z.number() }).optional(),
+});
+
+/** What is kept of an entry beside its id and time, as JSON text. */
+export function entryText({ price, changed }: BookEntry): string {
+  return JSON.stringify(changed === undefined ? { price } : { price, changed });
+}
+
+/** The entry of a row; undefined when its text is not what this release writes. */
+export function readEntry(text: string, atMs: number): BookEntry | undefined {
+  try {
+    const { price, changed } = KeptEntry.parse(JSON.parse(text));
+    return {
+      price: asPrice(price),
+      atMs,
+      ...(changed === undefined ? {} : { changed: { from: asPrice(changed.from), atMs: changed.atMs } }),
+    };
+  } catch {
+    // Written by another release, or by hand: the next list replaces it.
+    return undefined;
+  }
+}
+
+/** Absent fields are absent in JSON text, never undefined; the units are those of `entryText`. */
+function asPrice(kept: z.infer<typeof KeptPrice>): Price {
+  return kept as unknown as Price;
+}

@@ -1,0 +1,283 @@
+import { describe, expect, test } from "bun:test";
+import { manualTime } from "#domain/manual-time.ts";
+import type { Model, Price } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money.ts";
+import { loadRegistry } from "./load-registry.ts";
+import {
+  type BookEntry,
+  driftBetween,
+  emptyPriceBook,
+  type PriceBook,
+  updatedBook,
+  withPriceBook,
+} from "./price-book.ts";
+import { type PriceBookEvent, PriceBookReader } from "./price-book-reader.ts";
+import type { PriceBookStore } from "./price-book-store.ts";
+
+const perMTok = (value: number) => value as NanoUsdPerMTok; // test prices are written by hand
+const price = (input: number, output: number): Price => ({
+  input: perMTok(input),
+  cachedInput: perMTok(input),
+  output: perMTok(output),
+});
+const flashId = "deepseek/deepseek-v4-flash";
+
+function shipped() {
+  const loaded = loadRegistry(undefined);
+  if (loaded.kind === "invalid") throw new Error("the shipped registry is invalid");
+  return loaded.registry;
+}
+
+/** The shipped registry, its flash model changed. */
+function registryWith(change: Partial<Model>) {
+  const registry = shipped();
+  const flash = { ...(registry.models.get("vendor_v4_flash") as Model), ...change };
+  const models = new Map(registry.models).set("vendor_v4_flash", flash);
+  return { models, byRole: { ...registry.byRole, worker: flash } };
+}
+
+const bookOf = (input: number, output: number, atMs = 5): PriceBook =>
+  new Map([[flashId, { price: price(input, output), atMs }]]);
+
+describe("a registry with the price book", () => {
+  test("has the book's price, and says so, wherever the model is found", () => {
+    const registry = withPriceBook(shipped(), bookOf(7, 9));
+    expect(registry.models.get("vendor_v4_flash")).toMatchObject({
+      price: { input: 7, output: 9 },
+      priceSource: { kind: "price_book", atMs: 5 },
+    });
+    expect(registry.byRole.worker).toBe(registry.models.get("vendor_v4_flash") as Model);
+  });
+  test("keeps the price of a model that the book does not know", () => {
+    const registry = withPriceBook(shipped(), bookOf(7, 9));
+    expect(registry.models.get("vendor_v4_pro")).toEqual(shipped().models.get("vendor_v4_pro") as Model);
+  });
+  test("keeps a price that the operator's file states", () => {
+    const own = registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } });
+    expect(withPriceBook(own, bookOf(7, 9)).models.get("vendor_v4_flash")?.price).toEqual(price(1, 2));
+  });
+  test("amends the book's price by what the file states of one", () => {
+    const own = registryWith({ statedPrice: { output: perMTok(4) } });
+    expect(withPriceBook(own, bookOf(7, 9)).models.get("vendor_v4_flash")).toMatchObject({
+      price: { input: 7, output: 4 },
+      priceSource: { kind: "price_book" },
+    });
+  });
+  test("has a version that names its prices: the same for the same prices, whenever they were read", () => {
+    const versions = [emptyPriceBook, bookOf(7, 9), bookOf(7, 9, 999), bookOf(7, 10)].map(
+      (book) => withPriceBook(shipped(), book).priceVersion ?? "",
+    );
+    expect(versions[0]).toMatch(/^[0-9a-f]{12}$/);
+    expect(versions[2]).toBe(versions[1] as string);
+    expect(new Set(versions).size).toBe(3);
+  });
+});
+
+describe("a change of price", () => {
+  test.each([
+    [100, 150, false],
+    [100, 151, true],
+    [150, 100, false],
+    [151, 100, true],
+    [0, 1, true],
+    [0, 0, false],
+  ])("from %p to %p is said loudly: %p", (before, after, loud) => {
+    expect(driftBetween(price(before, 1), price(after, 1)) !== undefined).toBe(loud);
+    expect(driftBetween(price(1, before), price(1, after)) !== undefined).toBe(loud);
+  });
+  test("counts a band that makes long prompts dear", () => {
+    const banded = { ...price(100, 1), bands: [{ fromInputTokens: 9, rates: { input: perMTok(200) } }] };
+    expect(driftBetween(price(100, 1), banded)).toBe("dearest input 0.0000001 → 0.0000002");
+  });
+  test("does not count cached input that one of the two does not price apart", () => {
+    const cached = { ...price(100, 1), cachedInput: perMTok(2) };
+    expect(driftBetween(cached, price(100, 1))).toBeUndefined();
+    expect(driftBetween(cached, { ...cached, cachedInput: perMTok(4) })).toContain("cached input");
+  });
+  test("is one against the price last known, or else the shipped one", () => {
+    const models = [shipped().models.get("vendor_v4_flash") as Model];
+    const first = updatedBook(emptyPriceBook, new Map([[flashId, price(500_000_000, 280_000_000)]]), models, 10);
+    expect(first.drifts.map(({ reason, detail }) => [reason, detail.split(",")[0]])).toEqual([
+      ["list_changed", "input 0.14 → 0.5"],
+    ]);
+    expect(first.book.get(flashId)).toMatchObject({ atMs: 10, changed: { atMs: 10, from: { input: 140_000_000 } } });
+    const second = updatedBook(first.book, new Map([[flashId, price(500_000_000, 280_000_000)]]), models, 20);
+    expect(second.drifts).toEqual([]);
+    expect(second.book.get(flashId)).toMatchObject({ atMs: 20, changed: { atMs: 10 } });
+  });
+  test("against the operator's file is said at each reading, and changes nothing", () => {
+    const stated = [...registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } }).models.values()];
+    const { drifts, book } = updatedBook(emptyPriceBook, new Map([[flashId, price(9, 2)]]), stated, 10);
+    expect(drifts.map(({ reason }) => reason)).toEqual(["list_differs"]);
+    expect(book.get(flashId)).not.toHaveProperty("changed");
+  });
+});
+
+const list = (prompt: string, ids = [flashId]) => ({
+  data: ids.map((id) => ({ id, pricing: { prompt, completion: "0.00000028" } })),
+});
+type Reply = { kind: "ok"; list: ReturnType<typeof list> } | { kind: "failed"; detail: string };
+
+/** A reader over a scripted list and a store in memory; a reply of undefined never comes. */
+function scene(
+  given: {
+    replies?: (Reply | Promise<Reply> | undefined)[];
+    kept?: PriceBook;
+    store?: Partial<PriceBookStore>;
+    opens?: boolean;
+  } = {},
+) {
+  const time = manualTime();
+  const replies = [...(given.replies ?? [])];
+  const books: PriceBook[] = [];
+  const events: PriceBookEvent[] = [];
+  const saved: PriceBook[] = [];
+  const state = { enabled: true, asked: 0, models: [...shipped().models.values()] };
+  const reader = new PriceBookReader({
+    source: "s",
+    enabled: () => state.enabled,
+    models: () => state.models,
+    readList: () => {
+      state.asked += 1;
+      const reply = replies.shift();
+      return reply === undefined ? new Promise(() => {}) : Promise.resolve(reply);
+    },
+    openStore: async () => {
+      if (given.opens === false) throw new Error("no store");
+      return {
+        load: async () => given.kept ?? emptyPriceBook,
+        save: async (_: string, book: PriceBook) => void saved.push(book),
+        close: async () => undefined,
+        ...given.store,
+      };
+    },
+    clock: time.clock,
+    timers: time.timers,
+    random: () => 0.5,
+    onChange: (book) => void books.push(book),
+    onEvent: (event) => void events.push(event),
+  });
+  return { time, reader, books, events, saved, state, input: () => books.at(-1)?.get(flashId)?.price.input as number };
+}
+const ok = (prompt: string): Reply => ({ kind: "ok", list: list(prompt) });
+const failed: Reply = { kind: "failed", detail: "no connection" };
+const known = (input: number): PriceBook =>
+  new Map([[flashId, { price: price(input, 280_000_000), atMs: 1 } as BookEntry]]);
+
+describe("the reader of the price book", () => {
+  test("puts the list's prices to use before the start goes on, and keeps them", async () => {
+    const { reader, input, saved, events } = scene({ replies: [ok("0.00000015")] });
+    await reader.start(2_000);
+    expect(input()).toBe(150_000_000);
+    expect(saved[0]?.get(flashId)?.price.input as number).toBe(150_000_000);
+    expect(events).toEqual([{ kind: "read", listed: 1, models: 4 }]);
+  });
+  test("delays a start by no more than the wait, and uses what comes later", async () => {
+    let answer: (reply: Reply) => void = () => {};
+    const late = new Promise<Reply>((resolve) => {
+      answer = resolve;
+    });
+    const { reader, time, books, state, input } = scene({ replies: [late] });
+    let started = false;
+    const start = reader.start(2_000).then(() => {
+      started = true;
+    });
+    await time.advanceAsync(1_999);
+    expect(started).toBe(false);
+    await time.advanceAsync(1);
+    await start;
+    expect([started, books.length, state.asked]).toEqual([true, 0, 1]);
+    answer(ok("0.00000015"));
+    await time.advanceAsync(0);
+    expect(input()).toBe(150_000_000);
+  });
+  test("holds on to the last known prices where the list cannot be had, and asks again soon", async () => {
+    const { reader, time, input, events, saved, state } = scene({
+      replies: [failed, ok("0.00000016")],
+      kept: known(200_000_000),
+    });
+    await reader.start(2_000);
+    expect(input()).toBe(200_000_000);
+    expect(events).toEqual([{ kind: "unavailable", detail: "no connection" }]);
+    expect(saved).toEqual([]);
+    await time.advanceAsync(899_999);
+    expect(state.asked).toBe(1);
+    await time.advanceAsync(1);
+    expect([state.asked, input()]).toEqual([2, 160_000_000]);
+  });
+  test("reads the list once a day", async () => {
+    const { reader, time, state } = scene({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
+    await reader.start(2_000);
+    await time.advanceAsync(0.94 * 86_400_000);
+    expect(state.asked).toBe(1);
+    await time.advanceAsync(0.02 * 86_400_000);
+    expect(state.asked).toBe(2);
+    await time.advanceAsync(86_400_000);
+    expect(state.asked).toBe(3);
+  });
+  test("says a change of more than half once, against what was known", async () => {
+    const { reader, time, events } = scene({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
+    await reader.start(2_000);
+    await time.advanceAsync(86_400_000);
+    expect(events.filter(({ kind }) => kind === "drift")).toEqual([
+      {
+        kind: "drift",
+        model: "vendor_v4_flash",
+        reason: "list_changed",
+        detail: expect.stringContaining("input 0.2 → 0.4"),
+      },
+    ]);
+  });
+  test("keeps the last known price of a model that the list leaves out, or names at a price that is none", async () => {
+    const partial: Reply = { kind: "ok", list: { data: [{ id: "x/y", pricing: { prompt: "1", completion: "1" } }] } };
+    const wrong = ok("-1");
+    const { reader, time, input, books } = scene({ replies: [partial, wrong, ok("0")], kept: known(200_000_000) });
+    await reader.start(2_000);
+    expect(input()).toBe(200_000_000);
+    await time.advanceAsync(86_400_000);
+    expect(input()).toBe(200_000_000);
+    expect(books.every((book) => book.get(flashId)?.atMs === 1)).toBe(true);
+  });
+  test("works without a store, and says so", async () => {
+    const { reader, input, events } = scene({ replies: [ok("0.00000015")], opens: false });
+    await reader.start(2_000);
+    expect(input()).toBe(150_000_000);
+    expect(events.map(({ kind }) => kind)).toContain("store_failed");
+  });
+  test("a store that fails to load or save costs nothing but its memory", async () => {
+    const fails = () => Promise.reject(new Error("disk"));
+    const { reader, input } = scene({ replies: [ok("0.00000015")], store: { load: fails, save: fails } });
+    await reader.start(2_000);
+    expect(input()).toBe(150_000_000);
+  });
+  test("asks nobody while the policy does not want it, and begins when it does", async () => {
+    const { reader, state, input, time } = scene({ replies: [ok("0.00000015")] });
+    state.enabled = false;
+    await reader.start(2_000);
+    reader.configured();
+    expect(state.asked).toBe(0);
+    state.enabled = true;
+    reader.configured();
+    await time.advanceAsync(0);
+    expect([state.asked, input()]).toEqual([1, 150_000_000]);
+  });
+  test("asks again when a reload brings a model that the book lacks, not otherwise", async () => {
+    const { reader, state, time } = scene({ replies: [ok("0.00000014"), ok("0.00000014")] });
+    state.models = state.models.filter(({ upstreamId }) => upstreamId === flashId);
+    await reader.start(2_000);
+    reader.configured();
+    await time.advanceAsync(0);
+    expect(state.asked).toBe(1);
+    state.models = [...shipped().models.values()];
+    reader.configured();
+    await time.advanceAsync(0);
+    expect(state.asked).toBe(2);
+  });
+  test("is silent once closed", async () => {
+    const { reader, time, state } = scene({ replies: [ok("0.00000014")] });
+    await reader.start(2_000);
+    await reader.close();
+    await time.advanceAsync(10 * 86_400_000);
+    expect(state.asked).toBe(1);
+  });
+});

@@ -1,0 +1,118 @@
+import type { Model, ModelRegistry, Price, Role } from "#domain/model.ts";
+import { formatUsd } from "#domain/money.ts";
+import { dearestRates } from "#domain/prices.ts";
+
+/** What an aggregator's list has last said of the prices of our models, by the aggregator's id of the model. */
+export type PriceBook = ReadonlyMap<string, BookEntry>;
+
+export interface BookEntry {
+  readonly price: Price;
+  /** When the list last named it, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** The price before the last change by more than half, and when that was seen. */
+  readonly changed?: { readonly from: Price; readonly atMs: number };
+}
+
+export const emptyPriceBook: PriceBook = new Map();
+
+/**
+ * The registry with the book's prices: the one place where the two are combined. A price that the operator's own file states
+ * stands; what the file states of a price otherwise shipped amends the book's. Models that the book does not know keep theirs.
+ */
+export function withPriceBook(registry: ModelRegistry, book: PriceBook): ModelRegistry {
+  const models = new Map([...registry.models].map(([key, model]) => [key, priced(model, book.get(model.upstreamId))]));
+  const byRole: { [R in Role]?: Model } = {};
+  for (const model of Object.values(registry.byRole)) {
+    const same = models.get(model.key);
+    if (same !== undefined) byRole[model.role] = same;
+  }
+  return { models, byRole, priceVersion: priceVersionOf(models.values()) };
+}
+
+function priced(model: Model, entry: BookEntry | undefined): Model {
+  if (entry === undefined || model.priceSource?.kind === "registry_file") return model;
+  const price = { ...entry.price, ...model.statedPrice };
+  return { ...model, price, priceSource: { kind: "price_book", atMs: entry.atMs } };
+}
+
+/** Names the prices of all models together: the same prices have the same version, on every node and after every start. */
+function priceVersionOf(models: Iterable<Model>): string {
+  const prices = [...models].map(({ key, price }) => [key, ...valuesOf(price)]).toSorted(byKey);
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(prices)).digest("hex").slice(0, 12);
+}
+
+function byKey([a]: readonly unknown[], [b]: readonly unknown[]): number {
+  return String(a) < String(b) ? -1 : 1;
+}
+
+/** A price as a list, so that the order in which its fields were set does not count. */
+function valuesOf(price: Price): readonly unknown[] {
+  const rates = (named: Partial<Price>) =>
+    [named.input, named.cachedInput, named.cacheWrite, named.output, named.request].map((value) => value ?? null);
+  const bands = (price.bands ?? []).map(({ fromInputTokens, window, rates: named }) => [
+    fromInputTokens ?? null,
+    window === undefined ? null : [window.fromMinute, window.toMinute],
+    ...rates(named),
+  ]);
+  return [...rates(price), ...bands];
+}
+
+/**
+ * The rates that differ by more than half between two prices, in words: `input 0.14 → 0.28`. Undefined when none does.
+ * Cached input counts only where both have a price of its own for it: lists leave it out more often than makers change it.
+ */
+export function driftBetween(before: Price, after: Price): string | undefined {
+  const [dearBefore, dearAfter] = [before, after].map((price) => dearestRates(price, Number.MAX_SAFE_INTEGER));
+  const pairs: (readonly [string, number | undefined, number | undefined])[] = [
+    ["input", before.input, after.input],
+    ["output", before.output, after.output],
+    ["cached input", ownCachedInput(before), ownCachedInput(after)],
+    ["cache write", before.cacheWrite, after.cacheWrite],
+    ["request", before.request ?? 0, after.request ?? 0],
+    ["dearest input", dearBefore?.input, dearAfter?.input],
+    ["dearest output", dearBefore?.output, dearAfter?.output],
+  ];
+  const drifts = pairs.flatMap(([name, a, b]) =>
+    a === undefined || b === undefined || !isDrift(a, b) ? [] : [`${name} ${formatUsd(a)} → ${formatUsd(b)}`],
+  );
+  return drifts.length === 0 ? undefined : drifts.join(", ");
+}
+
+function ownCachedInput({ input, cachedInput }: Price): number | undefined {
+  return cachedInput === input ? undefined : cachedInput;
+}
+
+/** By more than half: above 1.5 times, or below two thirds. */
+function isDrift(a: number, b: number): boolean {
+  return 2 * Math.max(a, b) > 3 * Math.min(a, b);
+}
+
+/** The book after a list was read: what the list names is new, what it does not name stays as it was last known. */
+export function updatedBook(
+  book: PriceBook,
+  listed: ReadonlyMap<string, Price>,
+  models: Iterable<Model>,
+  atMs: number,
+): { readonly book: PriceBook; readonly drifts: readonly Drift[] } {
+  const updated = new Map(book);
+  const drifts: Drift[] = [];
+  for (const model of models) {
+    const price = listed.get(model.upstreamId);
+    if (price === undefined) continue;
+    const stated = model.priceSource?.kind === "registry_file";
+    const known = book.get(model.upstreamId);
+    const detail = driftBetween(stated ? model.price : (known?.price ?? model.price), price);
+    if (detail !== undefined)
+      drifts.push({ model: model.key, reason: stated ? "list_differs" : "list_changed", detail });
+    const changed = detail === undefined || stated ? known?.changed : { from: known?.price ?? model.price, atMs };
+    updated.set(model.upstreamId, { price, atMs, ...(changed === undefined ? {} : { changed }) });
+  }
+  return { book: updated, drifts };
+}
+
+/** A price that changed by more than half since it was last known, or that the operator's file states differently by as much. */
+export interface Drift {
+  readonly model: string;
+  readonly reason: "list_changed" | "list_differs";
+  readonly detail: string;
+}

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Json } from "#domain/chat.ts";
+import { dearestRates } from "#domain/prices.ts";
+import { pricesIn } from "./price-list.ts";
+
+const wanted = new Map([
+  ["a/paid", { free: false }],
+  ["a/free", { free: true }],
+]);
+const priceOf = (pricing: Json, id = "a/paid") => pricesIn({ data: [{ id, pricing }] }, wanted).get(id) as unknown;
+const plain = { prompt: "0.00000014", completion: "0.00000028" };
+
+describe("prices in an aggregator's list", () => {
+  test("are dollars per token, and become whole nano-dollars per million without passing through a float", () => {
+    expect(
+      priceOf({ ...plain, input_cache_read: "0.000000028", input_cache_write: "0.000000175", request: "0.001" }),
+    ).toEqual({
+      input: 140_000_000,
+      cachedInput: 28_000_000,
+      cacheWrite: 175_000_000,
+      output: 280_000_000,
+      request: 1_000_000,
+    });
+  });
+
+  const figures: [Json, number | undefined][] = [
+    ["0.000000435", 435_000_000],
+    ["4.35e-7", 435_000_000],
+    ["4.35E-07", 435_000_000],
+    [4.35e-7, 435_000_000],
+    [" 0.000000435 ", 435_000_000],
+    ["0.000000000000001", 1],
+    ["0.0000000000000001", 1],
+    ["0.0000000000000010000000001", 2],
+    ["0.00000000000000000000000000000000000000001", 1],
+    ["0.1", 100_000_000_000_000],
+    ["0.2", undefined],
+    ["1e300", undefined],
+    ["-1", undefined],
+    [-1, undefined],
+    ["", undefined],
+    [".", undefined],
+    ["1,5", undefined],
+    ["free", undefined],
+    [null, undefined],
+    [true, undefined],
+    [{}, undefined],
+    ["NaN", undefined],
+    ["Infinity", undefined],
+    ["0x1", undefined],
+  ];
+  test.each(figures)("a price of %p per token is %p per million, or no price", (prompt, expected) => {
+    expect((priceOf({ prompt, completion: "0.00000028" }) as { input: number } | undefined)?.input).toBe(
+      expected as number,
+    );
+  });
+
+  test("one figure that is no price leaves the model out: it is not half believed", () => {
+    for (const name of ["completion", "input_cache_read", "input_cache_write", "request", "internal_reasoning"]) {
+      expect(priceOf({ ...plain, [name]: "-1" })).toBeUndefined();
+    }
+    expect(priceOf({ ...plain, overrides: [{ min_prompt_tokens: 5, prompt: "x" }] })).toBeUndefined();
+    expect(priceOf({ prompt: "0.1" })).toBeUndefined();
+  });
+
+  test("take the dearest kind of cache write and of output", () => {
+    const more = {
+      input_cache_write: "0.00000017",
+      input_cache_write_1h: "0.00000028",
+      internal_reasoning: "0.000003",
+    };
+    expect(priceOf({ ...plain, ...more })).toMatchObject({ cacheWrite: 280_000_000, output: 3_000_000_000 });
+  });
+
+  test("charge cached input as input where they do not name it, in every band", () => {
+    const overrides = [{ min_prompt_tokens: 200_000, prompt: "0.00000028" }];
+    expect(priceOf({ ...plain, overrides })).toMatchObject({
+      cachedInput: 140_000_000,
+      bands: [{ fromInputTokens: 200_000, rates: { input: 280_000_000, cachedInput: 280_000_000 } }],
+    });
+  });
+
+  test("know overrides by prompt length, by hour, and by both", () => {
+    const overrides = [
+      { utc_start: "16:30", utc_end: "00:30", completion: "0.00000014" },
+      { min_prompt_tokens: 200_000, prompt: "0.00000028" },
+      { min_prompt_tokens: 9, utc_start: "01:00:00Z", utc_end: "24:00", prompt: "0.000001" },
+    ];
+    expect(priceOf({ ...plain, input_cache_read: "0", overrides })).toMatchObject({
+      bands: [
+        { window: { fromMinute: 990, toMinute: 30 }, rates: { output: 140_000_000 } },
+        { fromInputTokens: 9, window: { fromMinute: 60, toMinute: 0 }, rates: { input: 1_000_000_000 } },
+        { fromInputTokens: 200_000, rates: { input: 280_000_000 } },
+      ],
+    });
+  });
+
+  test.each<Json>([
+    { utc_start: "soon", utc_end: "later" },
+    { utc_start: "16:30" },
+    { min_prompt_tokens: "many" },
+    { weekday: "monday" },
+    {},
+  ])("count an override whose condition cannot be read (%p) where it is dearer, always", (condition) => {
+    const dearer = { ...(condition as object), prompt: "0.000001", completion: "0.0000001" };
+    expect(priceOf({ ...plain, overrides: [dearer] })).toMatchObject({ input: 1_000_000_000, output: 280_000_000 });
+    expect(priceOf({ ...plain, overrides: [dearer] })).not.toHaveProperty("bands");
+  });
+
+  test("of a paid model are not believed to be nothing; of a free one they may be", () => {
+    const nothing = { prompt: "0", completion: "0" };
+    expect(priceOf(nothing)).toBeUndefined();
+    expect(priceOf(nothing, "a/free")).toMatchObject({ input: 0, output: 0 });
+  });
+
+  test("of models that nobody asked about, and of entries that are none, are passed over", () => {
+    const data: Json[] = [null, 7, "x", [], {}, { id: 7 }, { id: "a/paid" }, { id: "b/other", pricing: plain }];
+    expect(pricesIn({ data: [...data, { id: "a/paid", pricing: plain }] }, wanted).size).toBe(1);
+    for (const list of [null, [], {}, { data: {} }, "x", 7] as Json[]) expect(pricesIn(list, wanted).size).toBe(0);
+  });
+
+  test("are total: whatever the list is, it throws nothing, and every price it gives can be held", () => {
+    const pricing = fc.dictionary(
+      fc.constantFrom("prompt", "completion", "request", "overrides", "input_cache_read", "x"),
+      fc.oneof(fc.jsonValue(), fc.constantFrom("0.1", "1e-7", "0")),
+    );
+    fc.assert(
+      fc.property(fc.oneof(pricing, fc.jsonValue()), (value) => {
+        const price = pricesIn({ data: [{ id: "a/paid", pricing: value as Json }] }, wanted).get("a/paid");
+        if (price === undefined) return;
+        for (const rate of Object.values(dearestRates({ ...price, bands: price.bands ?? [] }, 1e9))) {
+          if (typeof rate === "number") expect(Number.isSafeInteger(rate) && rate >= 0).toBe(true);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,48 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite } from "#db/sqlite.ts";
+import type { NanoUsdPerMTok } from "#domain/money.ts";
+import { priceBookStoreContract } from "./price-book-store.contract.ts";
+import { openSqlitePriceBook, sqlitePriceBook } from "./sqlite-price-book.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "prices-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const fresh = () => join(folder, `${++files}.db`);
+const one = 1 as NanoUsdPerMTok;
+const entry = { price: { input: one, cachedInput: one, output: one }, atMs: 5 };
+
+priceBookStoreContract("SQLite", async () => openSqlitePriceBook(fresh()));
+priceBookStoreContract("SQLite in memory", async () => openSqlitePriceBook(":memory:"));
+
+test("SQLite: what one process wrote a later one reads", async () => {
+  const path = fresh();
+  const first = openSqlitePriceBook(path);
+  await first.save("s", new Map([["m", entry]]));
+  await first.close();
+  const later = openSqlitePriceBook(path);
+  expect((await later.load("s")).get("m")).toEqual(entry);
+  await later.close();
+});
+
+test.each([
+  "",
+  "{}",
+  "null",
+  '{"price":{"input":-1,"cachedInput":1,"output":1}}',
+  '{"price":{"input":1,"cachedInput":1,"output":1,"new":1}}',
+])(
+  "SQLite: an entry that this release would not have written (%p) is left out, and the next list replaces it",
+  async (text) => {
+    const db = openSqlite(":memory:");
+    const store = sqlitePriceBook(db);
+    db.run("INSERT INTO price_book VALUES ('s', 'm', ?, 1)", [text]);
+    await store.save("s", new Map([["good", entry]]));
+    expect([...(await store.load("s")).keys()]).toEqual(["good"]);
+    await store.save("s", new Map([["m", entry]]));
+    expect((await store.load("s")).get("m")).toEqual(entry);
+    await store.close();
+  },
+);

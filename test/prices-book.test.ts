@@ -1,0 +1,245 @@
+import { Database } from "bun:sqlite";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JsonObject } from "#domain/chat.ts";
+import { systemClock } from "#domain/system-clock.ts";
+import { timerWheel } from "#domain/timers.ts";
+import { readModelList } from "#upstream/model-list.ts";
+import { eventually, start, upstreamIds, upstreamKey } from "./harness/gateway.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "price-book-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const databaseUrl = () => `sqlite:${join(folder, `${++files}.db`)}`;
+
+type Answers = (response: ServerResponse) => void;
+const json =
+  (value: unknown): Answers =>
+  (response) =>
+    void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+const hangs: Answers = () => undefined;
+const listed = (prices: { [id: string]: object }) =>
+  json({ data: Object.entries(prices).map(([id, pricing]) => ({ id, pricing })) });
+const flash = upstreamIds["vendor_v4_flash"] ?? "";
+const flashAt = (prompt: string, completion = "0.00000028") => listed({ [flash]: { prompt, completion } });
+
+/** An aggregator whose list is as a test wants it; chats are answered, and what they sent is remembered. */
+async function aggregator(list: Answers) {
+  const state = { list, chats: [] as JsonObject[], lists: [] as IncomingMessage["headers"][] };
+  const server = createServer(async (request, response) => {
+    if (request.method === "GET") {
+      state.lists.push(request.headers);
+      state.list(response);
+      return;
+    }
+    let text = "";
+    for await (const part of request) text += part;
+    state.chats.push(JSON.parse(text));
+    const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
+    const usage = { prompt_tokens: 100, completion_tokens: 10 };
+    json({ id: "g", object: "chat.completion", created: 1, model: flash, choices, usage })(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    state,
+    url: `http://127.0.0.1:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const both = { price_book: "on", price_limit: "on" };
+type Upstream = Awaited<ReturnType<typeof aggregator>>;
+const gatewayAt = (upstream: Upstream, more: { policy?: object; models?: object; database?: string } = {}) =>
+  start({
+    policy: { upstream: { ...both, ...more.policy } },
+    ...(more.models === undefined ? {} : { models: more.models }),
+    env: { UPSTREAM_BASE_URL: upstream.url, DATABASE_URL: more.database ?? "sqlite::memory:" },
+  });
+const inputPrice = (gateway: Awaited<ReturnType<typeof start>>) =>
+  gateway.gateway.ports.config().registry.models.get("vendor_v4_flash")?.price.input as number;
+
+describe("a gateway that reads its aggregator's prices", () => {
+  test("holds, settles and limits by them from its first request on, and names their version", async () => {
+    await using upstream = await aggregator(flashAt("0.00000021", "0.00000042"));
+    const database = databaseUrl();
+    const gateway = await gatewayAt(upstream, { database });
+    expect(upstream.state.lists).toHaveLength(1);
+    expect(JSON.stringify(upstream.state.lists)).not.toContain(upstreamKey);
+    expect(upstream.state.lists[0]).not.toHaveProperty("authorization");
+    expect((await gateway.chat()).status).toBe(200);
+    expect(upstream.state.chats[0]?.["provider"]).toEqual({
+      max_price: { prompt: 0.21, completion: 0.42, request: 0 },
+    });
+    expect((await gateway.books()).spent).toBe(100 * 210 + 10 * 420);
+    const { priceVersion } = gateway.gateway.ports.config().registry;
+    const finished = gateway.log.find(({ event }) => event === "request_finished");
+    expect(finished?.fields["price_version"]).toBe(priceVersion as string);
+    expect(gateway.log.find(({ event }) => event === "price_book_read")?.fields).toEqual({
+      listed: 1,
+      models: 4,
+      price_version: priceVersion,
+    });
+    expect(await (await gateway.get("/metrics")).text()).toMatch(/smart_gateway_price_book_read_seconds \d{10}/);
+    await gateway.stop();
+    const db = new Database(database.slice("sqlite:".length), { readonly: true });
+    expect(db.query("SELECT reason FROM ledger_entry WHERE event = 'admitted'").all()).toEqual([
+      { reason: `dispatched, prices ${priceVersion}` },
+    ]);
+    db.close();
+  });
+
+  test("says a change of more than half in the log and the metrics", async () => {
+    await using upstream = await aggregator(flashAt("0.00000028"));
+    await using gateway = await gatewayAt(upstream);
+    expect(gateway.log.filter(({ event }) => event === "price_drift").map(({ fields }) => fields)).toEqual([
+      {
+        model: "vendor_v4_flash",
+        reason: "list_changed",
+        detail: "input 0.14 → 0.28, dearest input 0.14 → 0.28 (USD per million tokens, or per request)",
+      },
+    ]);
+    expect(await (await gateway.get("/metrics")).text()).toContain(
+      'smart_gateway_price_drift_total{model="vendor_v4_flash",reason="list_changed"} 1',
+    );
+  });
+
+  test("lets the operator's own prices stand above them, through reloads too", async () => {
+    await using upstream = await aggregator(
+      listed({
+        [flash]: { prompt: "0.00000016", completion: "0.00000028" },
+        "deepseek/deepseek-v4-pro": { prompt: "0.0000005", completion: "0.000001" },
+      }),
+    );
+    await using gateway = await gatewayAt(upstream, {
+      models: { vendor_v4_flash: { prices: { input: 1, output: 2 } } },
+    });
+    const proPrice = () => gateway.gateway.ports.config().registry.models.get("vendor_v4_pro")?.price.input as number;
+    expect([inputPrice(gateway), proPrice()]).toEqual([1_000_000_000, 500_000_000]);
+    const path = gateway.gateway.settings.registryPath ?? "";
+    const version = gateway.gateway.ports.config().registry.priceVersion;
+    writeFileSync(path, JSON.stringify({ models: { vendor_v4_flash: { prices: { input: 3, output: 2 } } } }));
+    expect((await gateway.gateway.reload()).kind).toBe("reloaded");
+    expect([inputPrice(gateway), proPrice()]).toEqual([3_000_000_000, 500_000_000]);
+    expect(gateway.gateway.ports.config().registry.priceVersion).not.toBe(version as string);
+    writeFileSync(path, JSON.stringify({ models: {} }));
+    await gateway.gateway.reload();
+    expect([inputPrice(gateway), proPrice()]).toEqual([160_000_000, 500_000_000]);
+  });
+
+  test("goes back to the registry's when a reload switches the book off", async () => {
+    await using upstream = await aggregator(flashAt("0.00000016"));
+    await using gateway = await gatewayAt(upstream);
+    expect(inputPrice(gateway)).toBe(160_000_000);
+    const path = gateway.gateway.settings.policyPath ?? "";
+    const policy = JSON.parse(readFileSync(path, "utf8"));
+    writeFileSync(path, JSON.stringify({ ...policy, upstream: { ...policy.upstream, price_book: "off" } }));
+    await gateway.gateway.reload();
+    expect(inputPrice(gateway)).toBe(140_000_000);
+  });
+
+  test("does not ask an aggregator whose list may be another kind of list, unless the policy says so", async () => {
+    await using upstream = await aggregator(flashAt("0.00000021"));
+    await using gateway = await gatewayAt(upstream, { policy: { price_book: "auto", price_limit: "auto" } });
+    expect(upstream.state.lists).toEqual([]);
+    expect(inputPrice(gateway)).toBe(140_000_000);
+    await gateway.chat();
+    expect(upstream.state.chats[0]).not.toHaveProperty("provider");
+  });
+});
+
+describe("a list that cannot be read", () => {
+  const broken: [string, Answers][] = [
+    ["answers 500", (response) => void response.writeHead(500).end()],
+    ["redirects", (response) => void response.writeHead(302, { location: "http://127.0.0.1:9/models" }).end()],
+    ["is a web page", (response) => void response.writeHead(200).end("<html>")],
+    [
+      "is cut off",
+      (response) => void response.writeHead(200, { "content-length": "99" }).write("{", () => response.destroy()),
+    ],
+    ["is another list", json({ data: [{ id: flash }] })],
+    ["names no price", flashAt("-1")],
+  ];
+  test.each(broken)("because it %s leaves the last known prices in force, and a start in peace", async (_, list) => {
+    await using upstream = await aggregator(flashAt("0.00000021"));
+    const database = databaseUrl();
+    await (await gatewayAt(upstream, { database })).stop();
+    upstream.state.list = list;
+    await using gateway = await gatewayAt(upstream, { database });
+    expect(inputPrice(gateway)).toBe(210_000_000);
+    expect((await gateway.chat()).status).toBe(200);
+    // Confirmed once, the price still goes as the limit.
+    expect(upstream.state.chats[0]?.["provider"]).toMatchObject({ max_price: { prompt: 0.21 } });
+  });
+
+  test("leaves the shipped prices where none were ever known, and sends no limit", async () => {
+    await using upstream = await aggregator((response) => void response.writeHead(503).end());
+    await using gateway = await gatewayAt(upstream);
+    expect(inputPrice(gateway)).toBe(140_000_000);
+    await gateway.chat();
+    expect(upstream.state.chats[0]).not.toHaveProperty("provider");
+    expect(gateway.log.filter(({ event }) => event === "price_book_unavailable")).toEqual([
+      { event: "price_book_unavailable", fields: { detail: "the list of models: it answered 503" } },
+    ]);
+  });
+
+  test("does not keep a start longer than the policy says, and counts when it comes", async () => {
+    const waiting: ServerResponse[] = [];
+    await using upstream = await aggregator((response) => void waiting.push(response));
+    const before = performance.now();
+    await using gateway = await gatewayAt(upstream, { policy: { price_book_wait_ms: 150 } });
+    const startedMs = performance.now() - before;
+    expect(waiting).toHaveLength(1);
+    expect(startedMs).toBeLessThan(5_000);
+    expect(inputPrice(gateway)).toBe(140_000_000);
+    expect((await gateway.chat()).status).toBe(200);
+    for (const response of waiting) flashAt("0.00000021")(response);
+    await eventually(() => inputPrice(gateway) === 210_000_000);
+  });
+});
+
+describe("reading the list", () => {
+  const clock = systemClock;
+  const timers = timerWheel({ clock });
+  const read = (url: string, more: { timeoutMs?: number; maxBytes?: number } = {}) =>
+    readModelList({ baseUrl: url, clock, timers, ...more });
+
+  test("gives up on one that does not come", async () => {
+    await using upstream = await aggregator(hangs);
+    expect(await read(upstream.url, { timeoutMs: 50 })).toEqual({
+      kind: "failed",
+      detail: "it did not answer within 50 ms",
+    });
+  });
+  test("gives up on one that begins and does not end", async () => {
+    await using upstream = await aggregator((response) => void response.writeHead(200).write('{"data":['));
+    expect(await read(upstream.url, { timeoutMs: 50 })).toMatchObject({ kind: "failed" });
+  });
+  test("gives up on one that is too large", async () => {
+    await using upstream = await aggregator(json({ data: "x".repeat(10_000) }));
+    expect(await read(upstream.url, { maxBytes: 1_000 })).toEqual({
+      kind: "failed",
+      detail: "its answer is larger than 1000 bytes",
+    });
+  });
+  test("says that nobody is there", async () => {
+    expect(await read("http://127.0.0.1:1")).toMatchObject({
+      kind: "failed",
+      detail: expect.stringContaining("ECONNREFUSED"),
+    });
+  });
+  test("reads one that comes compressed all the same", async () => {
+    await using upstream = await aggregator(
+      (response) =>
+        void response.writeHead(200, { "content-encoding": "gzip" }).end(Bun.gzipSync(Buffer.from('{"data":[1]}'))),
+    );
+    expect(await read(upstream.url)).toEqual({ kind: "ok", list: { data: [1] } });
+  });
+});
