@@ -56,7 +56,7 @@ function policyPage(schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "$schema");
   return page([
     "# Policy",
-    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a whole policy. A list replaces the whole list. Unknown keys, wrong types and inconsistent values stop the start, all of them listed, with exit code 2. The file is read again when it changes and on SIGHUP; a bad file is refused whole, and the last good one stays.",
+    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a whole policy. A list replaces the whole list. Unknown keys, wrong types and inconsistent values stop the start, all of them listed, with exit code 2. The file is read again when it changes and on SIGHUP; a bad file is refused whole, and the last good one stays. `/healthz` (`config`) and the metrics `smart_gateway_config_*` say whether what the files say is in force. Own privacy rules are judged in a process of their own, once for each new pattern and at most 20 s; when that cannot be done, the reload fails and is tried again after a minute, and a newer change need not wait for it.",
     "`smart-gateway policy check FILE` checks one, `smart-gateway policy show` prints what is in force, `smart-gateway policy schema` prints the JSON Schema.",
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { fails, replies } from "#simulator/behaviours.ts";
+import { fails, replies, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
 
 /** What one caller's requests must not do to the models that everybody uses. */
@@ -23,6 +23,23 @@ const empty = (finish_reason: string) =>
     usage: { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 },
   });
 
+const emptyStream = (finish_reason: string) =>
+  streams({
+    events: [
+      { choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] },
+      { choices: [{ index: 0, delta: {}, finish_reason }] },
+    ],
+  });
+
+/** An answer that cost more than any hold of a short request, and not absurdly so. */
+const costing = (cost: number) =>
+  replies(200, {
+    id: "x",
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cost },
+  });
+
 describe("one caller does not take a model out of service", () => {
   test("by requests for which no host is found", async () => {
     await using gateway = await start({
@@ -38,11 +55,25 @@ describe("one caller does not take a model out of service", () => {
     await ask(gateway, 6, { max_tokens: 1 });
     await ask(gateway, 6);
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+    gateway.upstream.follow(() => emptyStream("length"));
+    await ask(gateway, 6, { stream: true });
+    expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+    gateway.upstream.follow(() => emptyStream("stop"));
+    await ask(gateway, 3, { stream: true });
+    expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   });
 
   test("by stop sequences that leave nothing of any answer", async () => {
     await using gateway = await start({ policy: { upstream: usual }, script: () => empty("stop") });
     await ask(gateway, 6, { stop: ["a", "e", "\n"] });
+    expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+    await ask(gateway, 3);
+    expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
+  });
+
+  test("by requests whose own parameters raise the cost above the hold", async () => {
+    await using gateway = await start({ policy: { upstream: usual }, script: () => costing(0.03) });
+    await ask(gateway, 6, { logit_bias: { "1": 100 } });
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
     await ask(gateway, 3);
     expect(await stateOfFlash(gateway)).toBe("QUARANTINE");

@@ -254,7 +254,7 @@ const Health = section({
     .enum(["always", "not_housekeeping", "never"])
     .default("not_housekeeping")
     .describe(
-      "Whether a DEGRADED model's traffic may move to a dearer tier (flash to pro): `not_housekeeping` keeps titles, commit messages and summaries where they are. Fail-over after a failed attempt is not affected.",
+      "Whether a DEGRADED model's traffic may move to a dearer tier (flash to pro): `not_housekeeping` keeps titles, commit messages and the like where they are. Fail-over after a failed attempt is not affected.",
     ),
   urgent_probe_every_ms: ms
     .default(5_000)
