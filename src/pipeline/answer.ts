@@ -323,7 +323,7 @@ function refused(execution: Execution, journey: Journey, route: Route, head: Hea
       return storeUnavailable(head, ports.ledger.status());
     case "no_capacity":
       story.end("failed", 503);
-      return noCapacity(head, retryAfterOf(ports.health.view(), ports.clock.now()));
+      return noCapacity(head, retryAfterOf(route, ports.health.view(), ports.clock.now()));
     case "caller_gone":
       story.end("caller_gone", 499);
       return callerGone(head);

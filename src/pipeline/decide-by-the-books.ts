@@ -1,3 +1,4 @@
+import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
@@ -62,17 +63,23 @@ export function decideByTheBooks(
 
 function decided(route: Route, ports: Ports): Decided {
   if (route.decision.cause !== "all_models_unhealthy") return { kind: "decided", ...route };
-  const retryAfterS = retryAfterOf(route.snapshot.health, ports.clock.now());
+  const retryAfterS = retryAfterOf(route, route.snapshot.health, ports.clock.now());
   return { kind: "decided", ...route, wait: { shouldRetry: true, retryAfterS } };
 }
 
-/** Seconds until the first unroutable model may be tried again; at least one, at most a minute. */
-export function retryAfterOf(health: Snapshot["health"], nowMs: number): number {
-  let earliest = nowMs + 60_000;
-  for (const model of Object.values(health)) {
-    if (!model.routable && model.retryAtMs !== undefined) earliest = Math.min(earliest, model.retryAtMs);
-  }
-  return Math.max(1, Math.ceil((earliest - nowMs) / 1_000));
+/** Without anything known of when a model is due. */
+const usualWaitMs = 60_000;
+
+/**
+ * Seconds until the first model is due of those that may answer and cannot now; a minute where nobody knows. At least one,
+ * at most `health.limited_max_ms`.
+ */
+export function retryAfterOf(route: Route, health: Snapshot["health"], nowMs: number): number {
+  const due = candidatesOf(route).flatMap((key) => {
+    const { routable, retryAtMs } = health[key] ?? { routable: true };
+    return routable || retryAtMs === undefined ? [] : [retryAtMs - nowMs];
+  });
+  return wholeSeconds(due.length === 0 ? usualWaitMs : Math.min(...due), route);
 }
 
 /**
@@ -81,24 +88,27 @@ export function retryAfterOf(health: Snapshot["health"], nowMs: number): number 
  * `health.limited_max_ms`.
  */
 export function retryAfterFailure(
-  { decision, snapshot }: Route,
+  route: Route,
   failure: UpstreamFailure,
   health: Snapshot["health"],
   nowMs: number,
 ): number {
+  const one = candidatesOf(route).some((key) => health[key]?.routable ?? true);
+  if (!one) return retryAfterOf(route, health, nowMs);
+  const usualMs = failure.kind === "rate_limited" ? route.snapshot.policy.health.limited_default_ms : 0;
+  return wholeSeconds(failure.retryAfterMs ?? usualMs, route);
+}
+
+/** The models that may answer a request: its own and those that may take its place. */
+function candidatesOf({ decision, snapshot }: Route): ModelKey[] {
   const { registry, policy } = snapshot;
-  const { senior_fallback_chain: chain, limited_default_ms, limited_max_ms } = policy.health;
-  let dueMs = Number.POSITIVE_INFINITY;
-  for (const key of [decision.model ?? "", ...chain]) {
+  return [...new Set([decision.model ?? "", ...policy.health.senior_fallback_chain])].filter((key) => {
     const model = registry.models.get(key);
-    if (model === undefined || !model.enabled || (key !== decision.model && model.free)) continue;
-    if (decision.hard_rule && model.role !== "senior" && model.role !== "emergency") continue;
-    const { routable, retryAtMs } = health[key] ?? { routable: true };
-    if (routable) dueMs = nowMs;
-    else if (retryAtMs !== undefined) dueMs = Math.min(dueMs, retryAtMs);
-  }
-  const pauseMs = Number.isFinite(dueMs) ? dueMs - nowMs : 0;
-  const usualMs = failure.kind === "rate_limited" ? limited_default_ms : 0;
-  const waitMs = pauseMs > 0 ? pauseMs : (failure.retryAfterMs ?? usualMs);
-  return Math.max(1, Math.ceil(Math.min(waitMs, limited_max_ms) / 1_000));
+    if (model === undefined || !model.enabled || (model.free && key !== decision.model)) return false;
+    return !decision.hard_rule || key === decision.model || model.role === "senior" || model.role === "emergency";
+  });
+}
+
+function wholeSeconds(waitMs: number, { snapshot }: Route): number {
+  return Math.max(1, Math.ceil(Math.min(waitMs, snapshot.policy.health.limited_max_ms) / 1_000));
 }

@@ -78,7 +78,7 @@ export function noCapacity(head: Head, retryAfterS: number): Refusal {
     code: "no_capacity",
     detail: "Every model that may answer is pausing after failures. Try again shortly.",
     retryAfterS,
-    shouldRetry: true,
+    shouldRetry: retryAfterS < sdkPatienceS,
     head,
   };
 }

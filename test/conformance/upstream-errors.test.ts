@@ -289,6 +289,11 @@ describe("Retry-After", () => {
       expect(seconds).toBeGreaterThan(told - 5);
       expect(seconds).toBeLessThanOrEqual(told);
       expect(response.headers.get("x-should-retry")).toBe("false");
+      // Who asks again is refused without a call, and told as truly.
+      const again = await gateway.chat();
+      expect(again.headers.get("x-smart-gateway-cause")).toBe("all_models_unhealthy");
+      expect(Number(again.headers.get("retry-after"))).toBeGreaterThan(told - 8);
+      expect(gateway.upstream.received()).toBe(3);
     }
   });
 
