@@ -584,6 +584,14 @@ export class BatchedLedger implements Ledger {
     const { items } = flight;
     this.flights = this.flights.filter((one) => one !== flight);
     if (this.stopped) return;
+    if (this.failed !== undefined) {
+      // Written to a store that does not count any more: nobody may spend on its word.
+      for (const item of items) {
+        this.leave(item);
+        if (!item.abandoned) item.answer(undefined);
+      }
+      return;
+    }
     this.remember(day, accounts);
     this.succeeded();
     for (const notice of notices) {

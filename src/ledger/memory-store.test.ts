@@ -58,6 +58,33 @@ describe("a ledger over a store that fails", () => {
     await ledger.close(10);
   });
 
+  test("admits nothing by the answer of a store that was found lost meanwhile", async () => {
+    const time = manualTime();
+    const store = new MemoryStore(time.clock);
+    const ledger = await BatchedLedger.open(store, "a", {
+      clock: time.clock,
+      timers: time.timers,
+      random: () => 0.5,
+      log: () => {},
+      retentionMs: () => 0,
+    });
+    const writing = Promise.withResolvers<void>();
+    store.commit = async (batch) => {
+      await writing.promise;
+      return store.commitNow(batch);
+    };
+    store.beat = async () => {
+      throw new StoreFailure("lost", "the file was deleted");
+    };
+    await time.advanceAsync(4_500);
+    const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
+    await time.advanceAsync(600);
+    expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
+    writing.resolve();
+    expect((await reply).kind).toBe("unavailable");
+    await ledger.close(10);
+  });
+
   test("finds the one operation that cannot be written, and writes all others", async () => {
     const { ledger, store, events } = await openOver((inner) => async (batch) => {
       for (const operation of batch.operations) {
