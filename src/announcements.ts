@@ -26,7 +26,7 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
     case "overrun":
       metrics.overrun(event.model, event.actual - event.hold);
       log("ledger_overrun", {
-        request_id: logId(event.id),
+        reservation: logId(event.id),
         model: logId(event.model),
         hold_nano_usd: event.hold,
         actual_nano_usd: event.actual,
@@ -35,7 +35,7 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
     case "cost_distrusted":
       metrics.costDistrusted(event.model);
       log("upstream_cost_distrusted", {
-        request_id: logId(event.requestId),
+        decision_id: logId(event.requestId),
         model: logId(event.model),
         hold_nano_usd: event.hold,
         stated_nano_usd: event.stated,

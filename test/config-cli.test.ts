@@ -59,13 +59,26 @@ describe("the command line", () => {
 describe("smart-gateway serve", () => {
   test("does not start with bad settings or a bad policy: all problems at once, exit code 2", async () => {
     const policy = file("serve.yaml", "budget:\n  per_goal_hard: 1\nhealth:\n  senior_fallback_chain: [nobody]\n");
-    const [settings, files] = await Promise.all([
+    const keys = file("serve.keys", "not a digest\n");
+    const registry = file("serve-models.yaml", "models:\n  vendor_v4_pro: { colour: red }\n");
+    const bad = { ROUTING_POLICY_PATH: policy, MODEL_REGISTRY_PATH: registry, AUTH_KEYS_FILE: keys };
+    const [settings, files, all, doctor, workers] = await Promise.all([
       run(["serve"], { env: { PORT: "eighty", WORKERS: "none" } }),
       run(["serve"], {
         env: { PORT: "0", DATABASE_WAIT_MS: "0", DATABASE_URL: "sqlite::memory:", ROUTING_POLICY_PATH: policy },
       }),
+      run(["serve"], { env: { PORT: "eighty", WORKERS: "none", ...bad } }),
+      run(["doctor", "--offline"], { env: { PORT: "eighty", ...bad } }),
+      run(["serve"], { env: { PORT: "1", WORKERS: "3", DATABASE_URL: "sqlite:workers.db", ...bad } }),
     ]);
-    expect([settings.code, files.code]).toEqual([2, 2]);
+    expect([settings.code, files.code, all.code, doctor.code, workers.code]).toEqual([2, 2, 2, 2, 2]);
+    for (const place of ["serve.yaml:2", "serve.yaml:4", "serve-models.yaml:2", "serve.keys:1"]) {
+      expect(all.err).toContain(place);
+      expect(doctor.out).toContain(place);
+      // Once, however many workers there would be.
+      expect(workers.err.split(place)).toHaveLength(2);
+    }
+    for (const name of ["PORT", "WORKERS"]) expect(all.err).toContain(`${name}: must be a whole number`);
     for (const name of ["PORT", "WORKERS"]) expect(settings.err).toContain(`${name}: must be a whole number`);
     expect(files.err).toContain("serve.yaml:2\n  budget.per_goal_hard: unknown key");
     expect(files.err).toContain("serve.yaml:4\n  health.senior_fallback_chain[0]: no model has the key nobody");

@@ -152,10 +152,12 @@ describe("a cost far above the hold", () => {
 
   test.each([false, true])("is not believed: the hold is charged, logged, counted (stream: %p)", async (stream) => {
     await using gateway = await start({ policy });
+    const decisions: (string | null)[] = [];
     for (const costUsd of [9_000_000, 9_000_000, 9_000_000]) {
       gateway.upstream.follow(costing(costUsd));
       const reply = await gateway.chat({ stream, max_tokens: 1_000 });
       expect(reply.status).toBe(200);
+      decisions.push(reply.headers.get("x-smart-gateway-decision-id"));
       await reply.text();
     }
     const { spent } = await gateway.books();
@@ -164,6 +166,7 @@ describe("a cost far above the hold", () => {
     const logged = gateway.log.filter(({ event }) => event === "upstream_cost_distrusted");
     expect(logged).toHaveLength(3);
     expect(logged[0]?.fields).toMatchObject({ model: "vendor_v4_flash", stated_nano_usd: 9e15 });
+    expect(logged.map(({ fields }) => fields["decision_id"] as string)).toEqual(decisions as string[]);
     expect(await (await gateway.get("/metrics")).text()).toContain(
       'smart_gateway_distrusted_costs_total{model="vendor_v4_flash"} 3',
     );
@@ -175,13 +178,16 @@ describe("a cost far above the hold", () => {
     await using gateway = await start({ policy: { ...policy, budget: { absurd_cost_factor: 2 } } });
     // The hold is 0.00028 USD and the prompt's part.
     gateway.upstream.follow(costing(0.0005));
-    await gateway.chat({ max_tokens: 1_000 });
+    const overrun = await gateway.chat({ max_tokens: 1_000 });
     expect((await gateway.books()).spent).toBe(500_000);
     gateway.upstream.follow(costing(0.001));
     await gateway.chat({ max_tokens: 1_000 });
     expect((await gateway.books()).spent).toBeWithin(780_000, 900_000);
     const events = gateway.log.map(({ event }) => event);
-    expect(events.filter((event) => event === "ledger_overrun")).toHaveLength(1);
+    const [told, ...others] = gateway.log.filter(({ event }) => event === "ledger_overrun");
+    expect(others).toEqual([]);
+    // The id of a reservation is its request's decision and its number in it; the first is the scout's.
+    expect(told?.fields["reservation"]).toBe(`${overrun.headers.get("x-smart-gateway-decision-id")}.2`);
     expect(events.filter((event) => event === "upstream_cost_distrusted")).toHaveLength(1);
   });
 

@@ -9,7 +9,7 @@ import { readText } from "#http/shedding.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems } from "#settings/problem.ts";
-import { parseSettings, type Settings } from "#settings/settings.ts";
+import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { dependencies } from "../../package.json";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
 
@@ -46,7 +46,12 @@ export async function examine(env: NodeJS.ProcessEnv, { offline }: { offline: bo
   const runtime = [bunVersion(), sqliteVersion(), descriptors()];
   if (parsed.kind === "invalid") {
     const advice = "see docs/reference/settings.md";
-    return [{ name: "settings", status: "fail", detail: formatProblems(parsed.problems), advice }, ...runtime];
+    return [
+      { name: "settings", status: "fail", detail: formatProblems(parsed.problems), advice },
+      await policy(parsed.files),
+      ...keys(parsed.files),
+      ...runtime,
+    ];
   }
   const { settings, warnings } = parsed;
   const mode = settings.upstream.kind === "demo" ? "demo mode, the upstream is simulated" : settings.upstream.baseUrl;
@@ -66,7 +71,7 @@ export async function examine(env: NodeJS.ProcessEnv, { offline }: { offline: bo
   ];
 }
 
-async function policy({ policyPath, registryPath }: Settings): Promise<Check> {
+async function policy({ policyPath, registryPath }: ConfiguredFiles): Promise<Check> {
   const loaded = await loadConfig({ policyPath, registryPath });
   if (loaded.kind === "invalid") return { name: "policy", status: "fail", detail: formatProblems(loaded.problems) };
   const { caps, registry } = loaded.config;
@@ -82,7 +87,7 @@ async function policy({ policyPath, registryPath }: Settings): Promise<Check> {
   return { name: "policy", status: "ok", detail: `${files}, ${registry.models.size} models` };
 }
 
-function keys({ authKeysFile }: Settings): Check[] {
+function keys({ authKeysFile }: ConfiguredFiles): Check[] {
   if (authKeysFile === undefined) return [];
   const loaded = loadAuthKeys(authKeysFile);
   if (loaded.kind === "invalid") return [{ name: "keys", status: "fail", detail: formatProblems(loaded.problems) }];

@@ -1,6 +1,8 @@
 import { Command } from "commander";
-import { formatProblems } from "#settings/problem.ts";
-import { parseSettings, type Settings } from "#settings/settings.ts";
+import { loadConfig } from "#policy/load-config.ts";
+import { loadAuthKeys } from "#settings/auth-keys.ts";
+import { formatProblems, type Problem } from "#settings/problem.ts";
+import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log.ts";
 import { type Gateway, startGateway } from "../wiring.ts";
 import { type WorkerLink, workerLink } from "./worker-link.ts";
@@ -21,7 +23,7 @@ const started = performance.now();
 export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   const parsed = parseSettings(env);
   if (parsed.kind === "invalid") {
-    console.error(formatProblems(parsed.problems));
+    console.error(formatProblems([...parsed.problems, ...(await problemsInFiles(parsed.files))]));
     return 2;
   }
   const { settings, warnings } = parsed;
@@ -34,6 +36,12 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     sharedOutput: settings.workers > 1,
   });
   if (settings.workers > 1 && worker === undefined) {
+    // Told once, and not by each of the workers.
+    const problems = await problemsInFiles(settings);
+    if (problems.length > 0) {
+      console.error(formatProblems(problems));
+      return 2;
+    }
     try {
       return await superviseWorkers(settings, env, log);
     } catch (error) {
@@ -74,6 +82,14 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   log("gateway_stopped", { uptime_s: Math.round((performance.now() - started) / 1_000) });
   log.flush();
   return code;
+}
+
+/** What is wrong in the policy, the model registry and the list of keys. */
+async function problemsInFiles(files: ConfiguredFiles): Promise<readonly Problem[]> {
+  const keys = files.authKeysFile === undefined ? undefined : loadAuthKeys(files.authKeysFile);
+  const { policyPath, registryPath } = files;
+  const loaded = [await loadConfig({ policyPath, registryPath }), keys];
+  return loaded.flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
 }
 
 /**

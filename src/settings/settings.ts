@@ -214,13 +214,21 @@ export const settingsTable = {
 } as const satisfies Record<string, Setting>;
 export type SettingName = keyof typeof settingsTable;
 
+/** Files that settings name; those that are no path are left out. */
+export type ConfiguredFiles = Pick<Settings, "policyPath" | "registryPath" | "authKeysFile">;
+
+/** What is wrong in the environment, and the files that it names all the same, so that their problems can be told too. */
+export interface InvalidSettings extends Invalid {
+  readonly files: ConfiguredFiles;
+}
+
 export type ParsedSettings = { readonly kind: "ok"; readonly settings: Settings; readonly warnings: readonly string[] };
 
 /**
  * The settings in an environment. All problems at once; an empty value counts as unset. Values of secret settings are
  * never quoted in a problem.
  */
-export function parseSettings(env: Readonly<Record<string, string | undefined>>): ParsedSettings | Invalid {
+export function parseSettings(env: Readonly<Record<string, string | undefined>>): ParsedSettings | InvalidSettings {
   const problems: Problem[] = [];
   const read = <N extends SettingName>(name: N): z.output<(typeof settingsTable)[N]["schema"]> | undefined => {
     const { schema, fallback, ...rest }: Setting = settingsTable[name];
@@ -279,16 +287,19 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   }
   const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
   if (isGiven(extraCaCerts)) problems.push(...extraCaCertsProblems(extraCaCerts));
-  if (problems.length > 0) return { kind: "invalid", problems };
+  const files: ConfiguredFiles = {
+    ...(policyPath === undefined ? {} : { policyPath }),
+    ...(registryPath === undefined ? {} : { registryPath }),
+    ...(authKeysFile === undefined ? {} : { authKeysFile }),
+  };
+  if (problems.length > 0) return { kind: "invalid", problems, files };
 
   const settings: Settings = {
     ...allPresent(values),
     upstream: upstreamGiven
       ? { kind: "aggregator", baseUrl: baseUrl ?? defaultBaseUrl, ...(apiKey === undefined ? {} : { apiKey }) }
       : { kind: "demo" },
-    ...(policyPath === undefined ? {} : { policyPath }),
-    ...(registryPath === undefined ? {} : { registryPath }),
-    ...(authKeysFile === undefined ? {} : { authKeysFile }),
+    ...files,
     ...(dashboardToken === undefined ? {} : { dashboardToken }),
   };
   return { kind: "ok", settings, warnings: warningsOf(settings, env) };

@@ -74,14 +74,14 @@ export interface LogEvents {
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
   /** Health goes on from what it last knew while its store is away. */
   health_store_changed: { away: boolean; detail: OperatorText };
-  ledger_overrun: { request_id: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
+  ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   /**
    * Our prices and the aggregator's have drifted apart: it found no host within the limit we sent, its list changed by more
    * than half, or it says something else than the operator's file.
    */
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
   /** The upstream said a cost too far above the hold to be one; the hold was charged. */
-  upstream_cost_distrusted: { request_id: LogId; model: LogId; hold_nano_usd: number; stated_nano_usd: number };
+  upstream_cost_distrusted: { decision_id: LogId; model: LogId; hold_nano_usd: number; stated_nano_usd: number };
   /** The aggregator's list was read: of so many models it names so many at a price. */
   price_book_read: { listed: number; models: number; price_version: LogId };
   /** The list, or what is kept of it, could not be read or written: the last known prices hold. */
