@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { installIfNeeded, root } from "./toolchain.mjs";
 
-installIfNeeded();
+installIfNeeded("all");
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const steps = [
   [bin("biome"), ["check", "--error-on-warnings", ...(process.argv.includes("--fix") ? ["--write"] : []), "."]],

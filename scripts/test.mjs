@@ -1,5 +1,5 @@
 // `npm test`: installs if needed, then runs all tests. Arguments after `--` go to `bun test`.
 import { become, bunBinary, installIfNeeded } from "./toolchain.mjs";
 
-installIfNeeded();
+installIfNeeded("all");
 become(bunBinary(), ["test", "--timeout", "20000", ...process.argv.slice(2)]);

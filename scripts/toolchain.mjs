@@ -9,15 +9,29 @@ import { fileURLToPath } from "node:url";
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const stamp = join(root, "node_modules", ".smart-gateway-installed");
 
-/** Installs what the lockfile names, unless exactly that is installed already. Ends the process when that fails. */
-export function installIfNeeded() {
-  const wanted = createHash("sha256")
+/**
+ * What is installed for whom. The gateway needs a handful of packages and none of their install scripts: the Bun binary is
+ * found where npm unpacks it. Tests need all of it; the scripts that then run are listed in package.json (`allowScripts`).
+ */
+const installs = {
+  runtime: ["--omit=dev", "--ignore-scripts"],
+  all: ["--include=dev"],
+};
+
+/**
+ * Installs what the lockfile names, unless exactly that, or more, is installed already. Ends the process when that fails.
+ * @param {"runtime" | "all"} extent
+ */
+export function installIfNeeded(extent) {
+  const lock = createHash("sha256")
     .update(readFileSync(join(root, "package-lock.json")))
     .digest("hex");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  console.error("Installing dependencies (once)…");
+  const stamps = { runtime: `${lock} runtime`, all: lock };
+  const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+  if (installed === stamps.all || installed === stamps[extent]) return;
+  console.error(extent === "runtime" ? "Installing what the gateway needs (once)…" : "Installing dependencies (once)…");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const result = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--include=dev", "--loglevel=error"], {
+  const result = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...installs[extent]], {
     cwd: root,
     stdio: ["ignore", 2, 2],
   });
@@ -25,7 +39,7 @@ export function installIfNeeded() {
     console.error("npm ci failed; see its messages above.");
     process.exit(1);
   }
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, stamps[extent]);
 }
 
 /** The Bun binary that the lockfile pins. Also found where install scripts are not allowed to run. */
