@@ -35,7 +35,14 @@ export function workerLink(): WorkerLink {
     else waiting.get(message.id)?.(message.value);
   });
 
-  const ask = (subject: Subject): Promise<unknown> =>
+  const underWay = new Map<Subject, Promise<unknown>>();
+  /** However many callers look at once, the supervisor is asked once. */
+  const ask = (subject: Subject): Promise<unknown> => {
+    const asked = underWay.get(subject) ?? askNow(subject).finally(() => underWay.delete(subject));
+    underWay.set(subject, asked);
+    return asked;
+  };
+  const askNow = (subject: Subject): Promise<unknown> =>
     new Promise((resolve) => {
       const id = ++asked;
       const done = (value: unknown) => {

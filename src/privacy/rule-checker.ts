@@ -46,6 +46,8 @@ export class RuleChecker {
     const known = verdicts.get(pattern);
     if (known !== undefined) return known;
     const verdict = await this.#judged(pattern);
+    // A busy machine may be why recheck ran out of time: asking again may help.
+    if (verdict.status === "unknown") return verdict;
     verdicts.set(pattern, verdict);
     for (const oldest of verdicts.keys()) {
       if (verdicts.size <= verdictsKept) break;
