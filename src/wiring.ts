@@ -9,7 +9,7 @@ import type { HealthReport } from "#http/health-endpoint.ts";
 import { maxStreams as maxStreamsOf } from "#http/resource-limits.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
 import { loadSampler, readText, shedReason } from "#http/shedding.ts";
-import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
+import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { openPriceBookStore } from "#models/open-price-book.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book.ts";
@@ -18,6 +18,8 @@ import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
+import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
+import { mostTrustedCost } from "#pipeline/settle/cost.ts";
 import { liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { Config } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
@@ -31,6 +33,7 @@ import type { MetricSnapshot } from "#telemetry/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
 import { isOn } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
+import { readGeneration } from "#upstream/generation.ts";
 import { readModelList } from "#upstream/model-list.ts";
 import pkg from "../package.json" with { type: "json" };
 import {
@@ -201,13 +204,29 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     const pricesRead = reader.start(current().policy.upstream.price_book_wait_ms);
     prices = reader;
 
-    const upstream = upstreamClient({
-      ...(settings.upstream.kind === "aggregator"
+    const aggregator =
+      settings.upstream.kind === "aggregator"
         ? {
             baseUrl: settings.upstream.baseUrl,
             ...(settings.upstream.apiKey === undefined ? {} : { apiKey: settings.upstream.apiKey }),
           }
-        : { baseUrl: simulator?.url ?? "" }),
+        : { baseUrl };
+    const looksUpBilling = () => isChosen(current().policy.upstream.generation_lookup, settings);
+    if (hasLookups(ledger)) {
+      const stopLookup = startBillingLookup({
+        ledger,
+        ask: (id) => readGeneration({ ...aggregator, clock, timers }, id),
+        enabled: looksUpBilling,
+        mostTrusted: (hold) => mostTrustedCost(hold, current().policy.budget.absurd_cost_factor),
+        timers,
+        random,
+        onAnswer: metrics.billingAsked,
+      });
+      closing.push(stopLookup);
+    }
+    const upstream = upstreamClient({
+      ...aggregator,
+      keepsGenerationIds: looksUpBilling,
       clock,
       timers,
       limits: () => {
@@ -328,6 +347,11 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
 const toldTogether = { size: 32, withinMs: 20 };
 
 const neverHurried = new AbortController().signal;
+
+/** A ledger that a test hands in need not keep what the aggregator is to be asked. */
+function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
+  return "takeLookups" in ledger;
+}
 
 /** The configuration as requests see it: with the privacy engine that its policy makes, which also knows our own secrets. */
 function configurationOf(config: Config, settings: Settings, log: Log): Configuration {

@@ -18,6 +18,8 @@ import {
 import { HoldWatch } from "./hold-watch.ts";
 import type {
   AccountSpend,
+  BillingLookup,
+  BillingLookups,
   GoalId,
   HeldMoney,
   Ledger,
@@ -143,7 +145,7 @@ interface Flight {
  * meanwhile forms the next, so the store's slowest step (a sync to disk, a round trip) is paid once for all of them. A store
  * that can make use of it is given the next batch early, once that is full.
  */
-export class BatchedLedger implements Ledger {
+export class BatchedLedger implements Ledger, BillingLookups {
   private readonly store: Store;
   private readonly node: NodeIdentity;
   private readonly options: BatchedLedgerOptions;
@@ -319,7 +321,9 @@ export class BatchedLedger implements Ledger {
     const dayAccount = dayAccountOf(this.day);
     const unresolved = holds.rows.flatMap((row) => {
       const own = { goal: row.goalAccount === goalAccount, day: row.dayAccount === dayAccount };
-      return own.goal || own.day ? { ...own, amount: nanoUsd(row.amount), endsInMs: row.endsInMs } : [];
+      return own.goal || own.day
+        ? { ...own, amount: nanoUsd(row.amount), endsInMs: row.endsInMs, asked: row.asked }
+        : [];
     });
     return { unresolved, typicalHoldMs: this.retryAfterMs() };
   }
@@ -327,6 +331,16 @@ export class BatchedLedger implements Ledger {
   peekDay(): AccountSpend | undefined {
     const row = this.day === undefined ? undefined : this.accounts.get(dayAccountOf(this.day));
     return row === undefined ? undefined : accountSpendOf(row);
+  }
+
+  takeLookups(limit: number): Promise<readonly BillingLookup[]> {
+    if (this.closing || this.failed !== undefined || this.away) return Promise.resolve([]);
+    return this.store.takeLookups(limit).catch(() => []); // They stay where they are.
+  }
+
+  async dropLookups(ids: readonly ReservationId[]): Promise<void> {
+    if (ids.length === 0 || this.closing || this.failed !== undefined) return;
+    await this.store.dropLookups(ids).catch(() => {}); // They come back, a few times at most.
   }
 
   /** One read is under way at a time, for everybody who asked before it began. */

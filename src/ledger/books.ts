@@ -152,7 +152,26 @@ export interface BatchReply {
   readonly notices: readonly LedgerNotice[];
 }
 
+/** A call whose cost the aggregator is to be asked about, first at `nextMs`. */
+export interface LookupRow {
+  readonly reservationId: ReservationId;
+  readonly generationId: string;
+  readonly nextMs: number;
+}
+
+/** An aggregator's record of a call appears some seconds after it. */
+const firstLookupMs = 3_000;
+/** How often a call is asked about: with a pause of 5 s that doubles, for some five minutes. */
+export const maxLookups = 7;
+/** Milliseconds after the first claim; each later one doubles it. */
+export const lookupPauseMs = 5_000;
+/** What nobody has asked about for so long (nobody was to, or no gateway ran) is not asked about any more. */
+export const staleLookupMs = 86_400_000;
+/** More than this are not kept: those that are due first go first. */
+export const maxKeptLookups = 10_000;
+
 export interface Changes {
+  readonly lookups: readonly LookupRow[];
   readonly accounts: readonly { readonly before: AccountRow; readonly after: AccountRow }[];
   readonly inserted: readonly ReservationRow[];
   readonly updated: readonly { readonly before: ReservationRow; readonly after: ReservationRow }[];
@@ -210,6 +229,11 @@ export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">
 /** Whether what a row was closed with is only the best that was known then. */
 function isEstimate(source: ActualSource | null): boolean {
   return source === "at_least" || source === "operator";
+}
+
+/** Whether the upstream's own figure would still change what this reservation is charged. */
+function isGuess({ state, source }: ReservationRow): boolean {
+  return state === "UNRESOLVED" || state === "EXPIRED_CHARGED" || (state === "SETTLED" && isEstimate(source));
 }
 
 type Balance = Pick<AccountRow, "held" | "spent" | "ownHard">;
@@ -307,6 +331,7 @@ class WorkingBooks {
     { before: ReservationRow | undefined; after: ReservationRow | undefined }
   >();
   private readonly entries: EntryRow[] = [];
+  private readonly lookups: LookupRow[] = [];
   private readonly view: BooksView;
   private readonly node: NodeIdentity;
   private readonly moment: Moment;
@@ -324,7 +349,7 @@ class WorkingBooks {
       case "dispatch":
         return this.dispatch(operation.id);
       case "resolve":
-        return this.resolve(operation.resolution.id, eventOf(operation.resolution));
+        return this.resolveLookedUp(operation.resolution);
       case "cancel":
         return this.cancel(operation.id);
       case "expire":
@@ -351,7 +376,7 @@ class WorkingBooks {
       const after = rowOf(account);
       if (after !== account.before) accounts.push({ before: account.before, after });
     }
-    return { accounts, inserted, updated, entries: this.entries };
+    return { accounts, inserted, updated, entries: this.entries, lookups: this.lookups };
   }
 
   private reserve(reservation: Reservation): OperationReply {
@@ -463,6 +488,18 @@ class WorkingBooks {
     );
     const notice = this.notices[at];
     if (notice?.kind === "resolved") this.notices[at] = { ...notice, orphanOf: row.nodeId };
+    return reply;
+  }
+
+  private resolveLookedUp(resolution: Resolution): OperationReply {
+    const { id, generationId } = resolution;
+    const before = this.row(id);
+    const reply = this.resolve(id, eventOf(resolution));
+    const after = this.row(id);
+    // Only where it was this that ended the call, and there is still something to learn.
+    if (generationId !== undefined && before?.state === "HELD" && after !== undefined && isGuess(after)) {
+      this.lookups.push({ reservationId: id, generationId, nextMs: this.moment.nowMs + firstLookupMs });
+    }
     return reply;
   }
 

@@ -74,6 +74,8 @@ export interface OpenHolds {
     /** Nano-USD. */
     readonly amount: number;
     readonly endsInMs: number;
+    /** The aggregator is being asked about it. */
+    readonly asked: boolean;
   }[];
 }
 
@@ -88,7 +90,8 @@ export function openHoldsSql(now: string, narrowed = "r.closed_ms IS NULL"): rea
   return [
     `SELECT hold_state, count(*) AS count, sum(hold) AS amount
      FROM (SELECT ${stateAt(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
-    `SELECT r.goal_account, r.day_account, r.hold, r.expires_ms - ${now} AS ends_in_ms
+    `SELECT r.goal_account, r.day_account, r.hold, r.expires_ms - ${now} AS ends_in_ms,
+       CASE WHEN EXISTS (SELECT 1 FROM generation_lookup g WHERE g.reservation_id = r.id) THEN 1 ELSE 0 END AS asked
      ${from} AND ${stateAt(now)} <> 'live' ORDER BY r.expires_ms LIMIT ${maxUnresolvedRows}`,
   ];
 }
@@ -112,6 +115,7 @@ export function openHoldsOf(sums: readonly Row[], rows: readonly Row[]): OpenHol
       dayAccount: String(row["day_account"]),
       amount: Number(row["hold"]),
       endsInMs: Math.max(0, Number(row["ends_in_ms"])),
+      asked: Number(row["asked"]) === 1,
     })),
   };
 }

@@ -445,6 +445,44 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect(await counters()).toEqual(both(120, 0));
       });
 
+      test("calls of unknown outcome are handed out to be asked about, ever more seldom, to one node, and survive it", async () => {
+        const [unknown, charged, settled, plain] = Array.from({ length: 4 }, () => reservationOf({ amount: usd(30) }));
+        if (!unknown || !charged || !settled || !plain) throw new Error("unreachable");
+        for (const reservation of [unknown, charged, settled, plain]) await ledger.reserve(reservation);
+        await ledger.resolve([
+          { id: unknown.id, kind: "unknown", reason: "reset", generationId: "gen-1" },
+          { id: charged.id, kind: "charged", reason: "caller left", generationId: "gen-2" },
+          { ...cost(settled.id, 3), generationId: "gen-3" },
+          { id: plain.id, kind: "unknown", reason: "reset" },
+        ]);
+        // What is known to have ended otherwise is not asked about, also where it is said again.
+        await ledger.resolve([{ id: settled.id, kind: "unknown", reason: "late", generationId: "gen-3" }]);
+        expect(await ledger.takeLookups(10)).toEqual([]);
+        bench.clock.offsetMs += 3_500;
+        const other = await open("node-b");
+        expect((await ledger.heldMoney("session/goal"))?.unresolved.filter(({ asked }) => asked)).toHaveLength(1);
+        const [mine, theirs] = await Promise.all([ledger.takeLookups(1), other.takeLookups(10)]);
+        const taken = [...mine, ...theirs, ...(await other.takeLookups(10))];
+        const byId = (one: { id: string }, two: { id: string }) => (one.id < two.id ? -1 : 1);
+        expect(taken.toSorted(byId)).toEqual(
+          [
+            { id: unknown.id, generationId: "gen-1", hold: usd(30), last: false },
+            { id: charged.id, generationId: "gen-2", hold: usd(30), last: false },
+          ].toSorted(byId),
+        );
+        await other.dropLookups([charged.id]);
+        // Asked again after 5, 10, 20 … seconds, seven times in all.
+        const asked: boolean[] = [];
+        for (let seconds = 0; seconds < 1_200; seconds += 5) {
+          bench.clock.offsetMs += 5_000;
+          for (const { id, last } of await other.takeLookups(10)) {
+            expect(id).toBe(unknown.id);
+            asked.push(last);
+          }
+        }
+        expect(asked).toEqual([false, false, false, false, false, true]);
+      });
+
       test("a late cost above the charge raises it and is reported as overrun", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);

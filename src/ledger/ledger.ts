@@ -97,7 +97,11 @@ export type ReserveReply =
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** How an attempt ended, as far as money is concerned. */
-export type Resolution =
+export type Resolution = ResolutionKinds & {
+  /** The aggregator's id of the call: kept with a closing that is not its final word, so that it can be asked what it billed. */
+  readonly generationId?: string;
+};
+type ResolutionKinds =
   /**
    * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. `reason` stands in
    * the ledger entry; the source when absent.
@@ -148,6 +152,22 @@ export interface Spend {
   readonly dayHardOverride?: NanoUsd;
 }
 
+/** Calls whose cost the aggregator can be asked about. Kept in the store, so that another process can go on asking. */
+export interface BillingLookups {
+  /** Claims those that are due; each comes back later, and ever more seldom, until it is dropped. Empty when the store is away. */
+  takeLookups(limit: number): Promise<readonly BillingLookup[]>;
+  /** Removes them: the cost is known, or never to be known. */
+  dropLookups(ids: readonly ReservationId[]): Promise<void>;
+}
+
+export interface BillingLookup {
+  readonly id: ReservationId;
+  readonly generationId: string;
+  readonly hold: NanoUsd;
+  /** This is the last time that it is handed out. */
+  readonly last: boolean;
+}
+
 export interface HeldMoney {
   /** Charged in full when they end, unless their cost becomes known before; those that end first at the head. */
   readonly unresolved: readonly UnresolvedHold[];
@@ -161,6 +181,8 @@ export interface UnresolvedHold {
   readonly goal: boolean;
   readonly day: boolean;
   readonly endsInMs: number;
+  /** The aggregator is being asked what the call has cost. */
+  readonly asked: boolean;
 }
 
 export interface LedgerStatus {

@@ -1,4 +1,4 @@
-import { mostUsd, saturatedUsd } from "#domain/money.ts";
+import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money.ts";
 import { type Clock, type UtcDay, utcDayOf } from "#domain/time.ts";
 import {
   type AccountId,
@@ -10,12 +10,14 @@ import {
   type EntryRow,
   emptyAccount,
   isOpen,
+  lookupPauseMs,
+  maxLookups,
   type NodeIdentity,
   nodeSilentMs,
   type ReservationRow,
 } from "./books.ts";
 import type { OpenHolds } from "./holds.ts";
-import type { ReservationId } from "./ledger.ts";
+import type { BillingLookup, ReservationId } from "./ledger.ts";
 import type { Due, Store } from "./store.ts";
 
 /** The books in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
@@ -27,6 +29,7 @@ export class MemoryStore implements Store {
   /** What retention has removed from `spent`, by account. */
   readonly carried = new Map<AccountId, number>();
   readonly nodes = new Map<string, { epoch: number; heartbeatMs: number }>();
+  readonly lookups = new Map<ReservationId, { readonly generationId: string; nextMs: number; tries: number }>();
   private day: UtcDay = "";
   private readonly clock: Clock;
 
@@ -55,6 +58,9 @@ export class MemoryStore implements Store {
     for (const { after } of changes.updated) this.reservations.set(after.id, after);
     for (const { after } of changes.accounts) this.accounts.set(after.id, after);
     this.entries.push(...changes.entries);
+    for (const { reservationId, generationId, nextMs } of changes.lookups) {
+      this.lookups.set(reservationId, { generationId, nextMs, tries: 0 });
+    }
     return reply;
   }
 
@@ -86,6 +92,28 @@ export class MemoryStore implements Store {
     return { day, accounts: accountsOf(day).flatMap((id) => this.accounts.get(id) ?? []) };
   }
 
+  async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
+    const now = this.clock.now();
+    const taken: BillingLookup[] = [];
+    for (const [id, lookup] of this.lookups) {
+      if (taken.length === limit || lookup.nextMs > now) continue;
+      const row = this.reservations.get(id);
+      if (row === undefined || lookup.tries >= maxLookups) {
+        this.lookups.delete(id);
+        continue;
+      }
+      lookup.nextMs = now + lookupPauseMs * 2 ** lookup.tries;
+      lookup.tries += 1;
+      const { generationId, tries } = lookup;
+      taken.push({ id, generationId, hold: nanoUsd(row.hold), last: tries === maxLookups });
+    }
+    return taken;
+  }
+
+  async dropLookups(ids: readonly ReservationId[]): Promise<void> {
+    for (const id of ids) this.lookups.delete(id);
+  }
+
   async openHolds(): Promise<OpenHolds> {
     const now = this.clock.now();
     const running = { count: 0, amount: 0 };
@@ -100,7 +128,13 @@ export class MemoryStore implements Store {
       sum.amount += row.hold;
       if (sum === running) continue;
       const { goalAccount, dayAccount, hold: amount } = row;
-      rows.push({ goalAccount, dayAccount, amount, endsInMs: Math.max(0, row.expiresMs - now) });
+      rows.push({
+        goalAccount,
+        dayAccount,
+        amount,
+        endsInMs: Math.max(0, row.expiresMs - now),
+        asked: this.lookups.has(row.id),
+      });
     }
     return { running, unresolved, rows: rows.sort((a, b) => a.endsInMs - b.endsInMs) };
   }

@@ -1,7 +1,7 @@
 import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
-import type { Ledger } from "./ledger.ts";
+import type { BillingLookups, Ledger } from "./ledger.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
@@ -30,7 +30,7 @@ const askAgainMs = 500;
  * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to date.
  * Rejects when the URL is none of these, the store cannot be reached in time, or its schema is newer than this program.
  */
-export async function openLedger(databaseUrl: string, options: OpenLedgerOptions): Promise<Ledger> {
+export async function openLedger(databaseUrl: string, options: OpenLedgerOptions): Promise<Ledger & BillingLookups> {
   const store = await openStoreInTime(databaseUrl, options);
   try {
     return await BatchedLedger.open(store, options.nodeId, {

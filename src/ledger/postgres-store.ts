@@ -8,7 +8,7 @@ import {
   textArrayLiteral,
   textLiteral,
 } from "#db/postgres.ts";
-import { mostUsd } from "#domain/money.ts";
+import { mostUsd, nanoUsd } from "#domain/money.ts";
 import { type UtcDay, utcDayOf } from "#domain/time.ts";
 import {
   type AccountId,
@@ -24,14 +24,18 @@ import {
   goalAccountOf,
   idOf,
   isOpen,
+  lookupPauseMs,
+  maxKeptLookups,
+  maxLookups,
   type NodeIdentity,
   nodeSilentMs,
   type ReservationRow,
   type ReservationState,
   saturatedAccount,
+  staleLookupMs,
 } from "./books.ts";
 import { type OpenHolds, openHoldsOf, openHoldsSql } from "./holds.ts";
-import type { ActualSource, ReservationId } from "./ledger.ts";
+import type { ActualSource, BillingLookup, ReservationId } from "./ledger.ts";
 import { RecentMap } from "./recent-map.ts";
 import { type Due, type Store, StoreFailure } from "./store.ts";
 
@@ -265,6 +269,35 @@ export class PostgresStore implements Store {
       if (today === day) return { day, accounts: rows.map(accountOf) };
       day = today;
     }
+  }
+
+  async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
+    const [first] = await this.ask(`SELECT 1 FROM generation_lookup WHERE next_ms <= ${this.now()} LIMIT 1`, 1);
+    if (first.length === 0) return [];
+    // Claimed row by row under its lock: of several nodes that see the same row, the second passes it by.
+    const due = `SELECT reservation_id FROM generation_lookup WHERE next_ms <= ${this.now()} ORDER BY next_ms LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED`;
+    const [, , taken] = await this.ask(
+      `DELETE FROM generation_lookup
+         WHERE (tries >= ${maxLookups} AND next_ms <= ${this.now()}) OR next_ms <= ${this.now()} - ${staleLookupMs};
+       DELETE FROM generation_lookup
+         WHERE next_ms <= (SELECT next_ms FROM generation_lookup ORDER BY next_ms DESC LIMIT 1 OFFSET ${maxKeptLookups});
+       UPDATE generation_lookup SET tries = generation_lookup.tries + 1,
+           next_ms = ${this.now()} + CAST(${lookupPauseMs} * power(2, generation_lookup.tries) AS bigint)
+         FROM reservation r WHERE r.id = generation_lookup.reservation_id AND generation_lookup.reservation_id IN (${due})
+         RETURNING generation_lookup.reservation_id, generation_lookup.generation_id, generation_lookup.tries, r.hold`,
+      3,
+    );
+    return taken.map((row) => ({
+      id: textOf(row, "reservation_id"),
+      generationId: textOf(row, "generation_id"),
+      hold: nanoUsd(numberOf(row, "hold")),
+      last: numberOf(row, "tries") >= maxLookups,
+    }));
+  }
+
+  async dropLookups(ids: readonly ReservationId[]): Promise<void> {
+    await this.ask(`DELETE FROM generation_lookup WHERE reservation_id IN (${ids.map(textLiteral).join(", ")})`, 1);
   }
 
   async openHolds(): Promise<OpenHolds> {
@@ -665,7 +698,7 @@ function isEmpty({ accounts, inserted, updated, entries }: Changes): boolean {
  */
 function messageOf(changes: Changes, since?: string): string {
   const statements = ["RELEASE SAVEPOINT locked"];
-  const { accounts, inserted, updated, entries } = changes;
+  const { accounts, inserted, updated, entries, lookups } = changes;
   if (inserted.length > 0) {
     statements.push(
       insertOf("reservation", inserted, since, {
@@ -721,6 +754,14 @@ function messageOf(changes: Changes, since?: string): string {
         at_ms: ["moment", (entry) => entry.atMs],
       }),
     );
+  }
+  if (lookups.length > 0) {
+    const insert = insertOf("generation_lookup", lookups, since, {
+      reservation_id: ["text", (row) => row.reservationId],
+      generation_id: ["text", (row) => row.generationId],
+      next_ms: ["moment", (row) => row.nextMs],
+    });
+    statements.push(`${insert} ON CONFLICT (reservation_id) DO NOTHING`);
   }
   if (accounts.length > 0) {
     const { source, value } = rowsOf(accounts, since, {

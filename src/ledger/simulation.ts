@@ -427,6 +427,8 @@ class World {
           return answer;
         }),
       openHolds: () => call(() => disk.openHolds()),
+      takeLookups: (limit) => call(() => disk.takeLookups(limit)),
+      dropLookups: (ids) => call(() => disk.dropLookups(ids)),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
       ...(aheadFrom === undefined ? {} : { aheadFrom }),
       commit: (batch) => {

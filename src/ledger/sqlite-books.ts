@@ -1,6 +1,7 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { openSqlite } from "#db/sqlite.ts";
+import { nanoUsd } from "#domain/money.ts";
 import { type UtcDay, utcDayOf } from "#domain/time.ts";
 import {
   type AccountId,
@@ -14,13 +15,17 @@ import {
   expiryGraceMs,
   idOf,
   isOpen,
+  lookupPauseMs,
+  maxKeptLookups,
+  maxLookups,
   type NodeIdentity,
   nodeSilentMs,
   type ReservationRow,
   saturatedAccount,
+  staleLookupMs,
 } from "./books.ts";
 import { type OpenHolds, openHoldsOf, openHoldsSql } from "./holds.ts";
-import type { ReservationId } from "./ledger.ts";
+import type { BillingLookup, ReservationId } from "./ledger.ts";
 import { type Due, StoreFailure } from "./store.ts";
 
 /** Rows kept in memory; beyond this many all are let go, and read again as they are needed. */
@@ -112,7 +117,7 @@ export class SqliteBooks {
     return reply;
   }
 
-  private apply({ inserted, updated, entries, accounts }: Changes): void {
+  private apply({ inserted, updated, entries, accounts, lookups }: Changes): void {
     const { statements } = this;
     for (const row of inserted) {
       this.lastReservation += 1;
@@ -129,6 +134,9 @@ export class SqliteBooks {
     for (const row of inserted) pushReservation(reservationValues, row, this.known(row.id));
     statements.insertReservations(reservationValues);
     statements.insertEntries(entryValues);
+    for (const { reservationId, generationId, nextMs } of lookups) {
+      statements.addLookup.run(reservationId, generationId, nextMs);
+    }
     for (const { before, after } of updated) {
       const known = this.known(after.id);
       const { changes: count } = statements.updateReservation.run(
@@ -223,6 +231,24 @@ export class SqliteBooks {
       const stored = (accounts[day] ?? []).flatMap((id) => this.statements.account.get(id) ?? []);
       return { day, accounts: stored.map(saturatedAccount) };
     });
+  }
+
+  takeLookups(limit: number, nowMs: number): BillingLookup[] {
+    const { dueLookups, spentLookups, excessLookups, claimLookup } = this.statements;
+    // Nearly always there are none, and then the write lock is not worth taking.
+    if (this.guarded(() => dueLookups.all(nowMs, 1)).length === 0) return [];
+    return this.transaction(() => {
+      spentLookups.run(maxLookups, nowMs);
+      excessLookups.run(maxKeptLookups);
+      return dueLookups.all(nowMs, limit).map(({ id, generationId, hold, tries }) => {
+        claimLookup.run(nowMs + lookupPauseMs * 2 ** tries, id);
+        return { id, generationId, hold: nanoUsd(hold), last: tries + 1 >= maxLookups };
+      });
+    });
+  }
+
+  dropLookups(ids: readonly ReservationId[]): void {
+    this.guarded(() => this.statements.dropLookups.run(JSON.stringify(ids)));
   }
 
   openHolds(nowMs: number): OpenHolds {
@@ -349,6 +375,27 @@ const oldEntries = `WITH RECURSIVE old (reservation, entry) AS (
 function prepare(db: Database) {
   const [heldSums, unresolvedRows] = openHoldsSql("$now");
   return {
+    addLookup: db.query<unknown, [string, string, number]>(
+      "INSERT INTO generation_lookup (reservation_id, generation_id, next_ms) VALUES (?, ?, ?) ON CONFLICT (reservation_id) DO NOTHING",
+    ),
+    dueLookups: db.query<{ id: string; generationId: string; hold: number; tries: number }, [number, number]>(
+      `SELECT g.reservation_id AS id, g.generation_id AS "generationId", g.tries, coalesce(r.hold, 0) AS hold
+       FROM generation_lookup g LEFT JOIN reservation r ON r.id = g.reservation_id
+       WHERE g.next_ms <= ? ORDER BY g.next_ms LIMIT ?`,
+    ),
+    spentLookups: db.query<unknown, [number, number]>(
+      `DELETE FROM generation_lookup WHERE (tries >= ?1 AND next_ms <= ?2) OR next_ms <= ?2 - ${staleLookupMs}`,
+    ),
+    excessLookups: db.query<unknown, [number]>(
+      `DELETE FROM generation_lookup
+       WHERE next_ms <= (SELECT next_ms FROM generation_lookup ORDER BY next_ms DESC LIMIT 1 OFFSET ?)`,
+    ),
+    claimLookup: db.query<unknown, [number, string]>(
+      "UPDATE generation_lookup SET tries = tries + 1, next_ms = ? WHERE reservation_id = ?",
+    ),
+    dropLookups: db.query<unknown, [string]>(
+      "DELETE FROM generation_lookup WHERE reservation_id IN (SELECT value FROM json_each(?))",
+    ),
     heldSums: db.query<Record<string, unknown>, { now: number }>(heldSums),
     unresolvedRows: db.query<Record<string, unknown>, { now: number }>(unresolvedRows),
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),

@@ -1,6 +1,7 @@
 import type { Clock, UtcDay } from "#domain/time.ts";
 import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
 import type { OpenHolds } from "./holds.ts";
+import type { BillingLookup, ReservationId } from "./ledger.ts";
 import { type Due, type Store, StoreFailure } from "./store.ts";
 
 /** Between the threads both travel as JSON text: cloning a batch as objects costs several times as much. */
@@ -13,6 +14,8 @@ export type WorkerRequest =
   | { readonly call: "day"; readonly nowMs: number }
   | { readonly call: "read"; readonly day: UtcDay; readonly accounts: readonly AccountId[]; readonly nowMs: number }
   | { readonly call: "openHolds"; readonly nowMs: number }
+  | { readonly call: "takeLookups"; readonly limit: number; readonly nowMs: number }
+  | { readonly call: "dropLookups"; readonly ids: readonly ReservationId[] }
   | { readonly call: "prune"; readonly retentionMs: number; readonly limit: number; readonly nowMs: number }
   | { readonly call: "close" };
 
@@ -85,6 +88,14 @@ export class SqliteStore implements Store {
     const accounts = accountsOf(day);
     if (accounts.length === 0) return { day, accounts: [] };
     return this.call({ call: "read", day, accounts, nowMs });
+  }
+
+  takeLookups(limit: number): Promise<readonly BillingLookup[]> {
+    return this.call({ call: "takeLookups", limit, nowMs: this.clock.now() });
+  }
+
+  dropLookups(ids: readonly ReservationId[]): Promise<void> {
+    return this.call({ call: "dropLookups", ids });
   }
 
   openHolds(): Promise<OpenHolds> {

@@ -26,6 +26,10 @@ function run(request: WorkerRequest): unknown {
       return books.latestDay(request.nowMs);
     case "read":
       return books.read({ [request.day]: request.accounts }, request.nowMs);
+    case "takeLookups":
+      return books.takeLookups(request.limit, request.nowMs);
+    case "dropLookups":
+      return books.dropLookups(request.ids);
     case "openHolds":
       return books.openHolds(request.nowMs);
     case "prune":

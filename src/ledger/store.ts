@@ -1,7 +1,7 @@
 import type { UtcDay } from "#domain/time.ts";
 import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
 import type { OpenHolds } from "./holds.ts";
-import type { LedgerStatus, ReservationId } from "./ledger.ts";
+import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
 
 /** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
 export interface Store {
@@ -26,6 +26,12 @@ export interface Store {
   due(node: NodeIdentity, limit: number): Promise<readonly Due[]>;
   /** Accounts as they stand, without a lock; the ones that do not exist are left out. `accountsOf` is told the day. */
   read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: readonly AccountRow[] }>;
+  /**
+   * Claims up to `limit` calls to ask the aggregator about: of several nodes only one gets each. They come back after a pause
+   * that doubles, `maxLookups` times in all.
+   */
+  takeLookups(limit: number): Promise<readonly BillingLookup[]>;
+  dropLookups(ids: readonly ReservationId[]): Promise<void>;
   /** What is held now, without a lock. May reject where looking would take too long; asked seldom. */
   openHolds(): Promise<OpenHolds>;
   /**

@@ -6,7 +6,14 @@ import { waitForRoom } from "./wait-for-room.ts";
 /** A goal and a day with so much spent and held, under a cap of 100 each; the request needs 30. */
 function ask(
   account: { readonly spent: number; readonly held: number },
-  unresolved: readonly { readonly amount: number; readonly endsInMs: number; readonly goal?: boolean }[] | undefined,
+  unresolved:
+    | readonly {
+        readonly amount: number;
+        readonly endsInMs: number;
+        readonly goal?: boolean;
+        readonly asked?: boolean;
+      }[]
+    | undefined,
 ) {
   const own = { spent: nanoUsd(account.spent), held: nanoUsd(account.held) };
   const spend: Spend = { day: "2026-01-15", goalAccount: own, dayAccount: own };
@@ -14,11 +21,12 @@ function ask(
     goalAccount.spent + goalAccount.held + 30 <= 100 && dayAccount.spent + dayAccount.held + 30 <= 100;
   const money: HeldMoney | undefined = unresolved && {
     typicalHoldMs: 4_000,
-    unresolved: unresolved.map(({ amount, endsInMs, goal = true }) => ({
+    unresolved: unresolved.map(({ amount, endsInMs, goal = true, asked = false }) => ({
       amount: nanoUsd(amount),
       endsInMs,
       goal,
       day: true,
+      asked,
     })),
   };
   return waitForRoom("goal", spend, fits, { heldMoney: async () => money });
@@ -46,6 +54,13 @@ describe("whether waiting can mend a refusal for want of budget", () => {
       retryAfterS: 200,
       unresolved: nanoUsd(80),
     });
+  });
+  test("yes, soon, when the aggregator is being asked what those calls have cost", async () => {
+    const asked = [
+      { amount: 40, endsInMs: 300_000, asked: true },
+      { amount: 40, endsInMs: 300_000 },
+    ];
+    expect(await ask({ spent: 10, held: 80 }, asked)).toEqual({ shouldRetry: true, retryAfterS: 15 });
   });
   test("what other goals hold of the day counts for the day alone", async () => {
     expect(await ask({ spent: 10, held: 80 }, [{ amount: 80, endsInMs: 9_000, goal: false }])).toMatchObject({

@@ -10,6 +10,8 @@ export interface Wait {
   readonly unresolved?: NanoUsd;
 }
 
+/** By then the aggregator has mostly told what a call has cost that it is being asked about. */
+const askedWaitS = 15;
 /** Where the store cannot say what is held: soon, as most holds are those of running calls. */
 const unknownWait: Wait = { shouldRetry: true, retryAfterS: 2 };
 
@@ -35,6 +37,14 @@ export async function waitForRoom(
     if (hold.day) dayHeld += hold.amount;
   }
   if (fits(atMost(spend, goalHeld, dayHeld))) return { shouldRetry: true, retryAfterS: secondsOf(typicalHoldMs) };
+  let goalLost = 0;
+  let dayLost = 0;
+  for (const hold of unresolved) {
+    if (hold.asked) continue;
+    if (hold.goal) goalLost += hold.amount;
+    if (hold.day) dayLost += hold.amount;
+  }
+  if (fits(atMost(spend, goalLost, dayLost))) return { shouldRetry: true, retryAfterS: askedWaitS };
   const blocking = nanoUsd(
     Math.max(Math.min(goalHeld, spend.goalAccount.held), Math.min(dayHeld, spend.dayAccount.held)),
   );

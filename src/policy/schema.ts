@@ -169,6 +169,12 @@ const Upstream = section({
     .max(60_000)
     .default(2_000)
     .describe("How long a start waits for that list; when it comes later, it counts from then on."),
+  generation_lookup: z
+    .enum(["auto", "on", "off"])
+    .default("auto")
+    .describe(
+      "Ask the aggregator what it has billed for a call whose outcome is unknown (`GET /generation?id=`), and settle by that. `auto`: at OpenRouter only.",
+    ),
   timeouts_ms: section({
     connect: ms.default(5_000).describe("Until the connection stands."),
     headers: ms.default(30_000).describe("Until the answer's head has come."),

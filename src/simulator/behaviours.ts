@@ -151,6 +151,7 @@ const paces = {
 async function answerWith(exchange: Exchange, completion: Completion): Promise<void> {
   const pace = paces[completion.model.role];
   const headers = { "x-generation-id": completion.id };
+  exchange.generated(completion.id, completion.hostCost);
   if (exchange.request.body?.["stream"] === true) {
     await exchange.pause(pace.firstTokenMs * 0.4);
     if (exchange.over) return;

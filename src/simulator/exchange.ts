@@ -51,6 +51,8 @@ export class Exchange {
   private readonly record: MutableRecord;
   private readonly tools: ExchangeTools;
   private framing: Framing = "length";
+  /** Its id has been said. */
+  private known = false;
 
   constructor(wire: Wire, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
     this.request = record;
@@ -104,6 +106,12 @@ export class Exchange {
     this.tools.billed(amount);
   }
 
+  /** From now on the aggregator can be asked by this id what the call costs; `hostCost` is the host's part of it. */
+  generated(id: string, hostCost?: NanoUsd): void {
+    this.known = true;
+    this.tools.generated(id, { record: this.record, hostCost });
+  }
+
   /** Exact bytes, whatever they are. */
   async raw(bytes: string | Uint8Array): Promise<void> {
     await this.wire.send(bytes);
@@ -118,6 +126,8 @@ export class Exchange {
       length: `content-length: ${length}`,
       close: "connection: close",
     };
+    const id = headers["x-generation-id"];
+    if (id !== undefined && !this.known) this.generated(id);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     return this.raw(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("")}${frame[framing]}\r\n\r\n`);
   }
@@ -131,6 +141,9 @@ export class Exchange {
   /** One server-sent event: an object as JSON in one `data:` line, a string exactly as it stands. */
   event(event: JsonObject | string): Promise<void> {
     this.record.eventsSent += 1;
+    if (!this.known && typeof event !== "string" && typeof event["id"] === "string") {
+      this.generated(event["id"]);
+    }
     return this.part(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);
   }
 
@@ -164,6 +177,13 @@ export interface ExchangeTools {
   readonly now: () => number;
   readonly billed: (amount: NanoUsd) => void;
   readonly ownAccount: boolean;
+  readonly generated: (id: string, generation: Generation) => void;
+}
+
+/** A call as the aggregator can be asked about it. */
+export interface Generation {
+  readonly record: RecordedRequest;
+  readonly hostCost: NanoUsd | undefined;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

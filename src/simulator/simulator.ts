@@ -5,7 +5,14 @@ import { ratesOf } from "#domain/prices.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import { fails, replies, says } from "./behaviours.ts";
 import { promptTokensOf } from "./completion.ts";
-import { type Behaviour, Exchange, type MutableRecord, type RecordedRequest, recordOf } from "./exchange.ts";
+import {
+  type Behaviour,
+  Exchange,
+  type Generation,
+  type MutableRecord,
+  type RecordedRequest,
+  recordOf,
+} from "./exchange.ts";
 import { objectOr } from "./persona.ts";
 import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
 
@@ -68,7 +75,12 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   let received = 0;
   let unfinished = 0;
   let billed = 0;
+  const generations = new Map<string, Generation>();
   const tools = {
+    generated: (id: string, generation: Generation) => {
+      generations.set(id, generation);
+      if (generations.size > maxGenerations) generations.delete(generations.keys().next().value ?? "");
+    },
     timers: options.timers,
     random: options.random,
     now: () => options.clock.now(),
@@ -107,9 +119,17 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   function usual(request: RecordedRequest, model: Model | undefined): Behaviour {
     const path = request.path.split("?")[0] ?? "";
     if (request.method === "GET" && path.endsWith("/models")) return replies(200, listOf(options.models()));
-    if (!isChat(request)) return fails(404, `no such page: ${path}`);
+    const isGeneration = request.method === "GET" && path.endsWith("/generation");
+    if (!isChat(request) && !isGeneration) return fails(404, `no such page: ${path}`);
     if (options.apiKey !== undefined && request.headers["authorization"] !== `Bearer ${options.apiKey}`)
       return fails(401, "No auth credentials found");
+    if (isGeneration) {
+      const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
+      const generation = generations.get(id);
+      // A call that is under way has no record yet.
+      if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
+      return replies(200, generationOf(id, generation));
+    }
     if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
     if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
     return withinLimit(request.body, model, options.clock.now()) ? says() : filtered(model);
@@ -140,6 +160,26 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     unfinished: () => unfinished,
     closeIdleConnections: server.closeIdle,
     stop: server.stop,
+  };
+}
+
+/** Calls that can be asked about, the newest ones. */
+const maxGenerations = 10_000;
+
+/** `GET /generation?id=` as the aggregator answers it, in part: what a call was billed. */
+function generationOf(id: string, { record, hostCost }: Generation): JsonObject {
+  const usd = (nano: number) => nano / 1e9;
+  return {
+    data: {
+      id,
+      model: String(record.body?.["model"] ?? ""),
+      total_cost: usd(record.billedNanoUsd - (hostCost ?? 0)),
+      upstream_inference_cost: hostCost === undefined ? null : usd(hostCost),
+      is_byok: hostCost !== undefined,
+      cancelled: record.outcome === "caller_gone",
+      created_at: new Date(record.receivedAtMs).toISOString(),
+      streamed: record.body?.["stream"] === true,
+    },
   };
 }
 

@@ -24,6 +24,8 @@ export interface Metrics {
   overrun(model: ModelKey, aboveNanoUsd: number): void;
   /** The upstream stated a cost that is too high to be believed. */
   costDistrusted(model: ModelKey): void;
+  /** The aggregator was asked what it billed for a call of unknown outcome. */
+  billingAsked(answer: "billed" | "distrusted" | "not_found" | "failed"): void;
   /** A hold was charged in full because nobody said what its call cost, in nano-USD. */
   chargedWithoutProof(nanoUsd: number): void;
   /** The cost of a charged call became known: so much less (or more, where negative) than was charged. */
@@ -226,6 +228,11 @@ export function createMetrics(): Metrics {
     "smart_gateway_distrusted_costs_total",
     "Costs stated by the upstream that are too far above the hold to be believed (budget.absurd_cost_factor), by model.",
     ["model"],
+  );
+  const billingAnswers = tally(
+    "smart_gateway_billing_lookups_total",
+    "Questions to the aggregator what it billed for a call of unknown outcome, by answer (not_found: not yet known).",
+    ["answer"],
   );
   const charged = tally(
     "smart_gateway_charged_without_proof_usd_total",
@@ -501,6 +508,9 @@ export function createMetrics(): Metrics {
     },
     costDistrusted(model) {
       distrusted(1, modelLabel(model));
+    },
+    billingAsked(answer) {
+      billingAnswers(1, answer);
     },
     chargedWithoutProof(nanoUsd) {
       charged(inUsd(nanoUsd));

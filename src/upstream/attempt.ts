@@ -26,6 +26,8 @@ export class Attempt {
   exchange: Exchange | undefined;
   /** Headers of an answer have come. */
   answered = false;
+  /** The aggregator's id of this call, as soon as it has said one. */
+  generationId: string | undefined;
 
   constructor(call: UpstreamCall, signal: Aborted, clock: Clock, timers: Timers) {
     this.timeoutsMs = call.timeoutsMs;

@@ -22,7 +22,7 @@ import type { Exchange } from "./http1/exchange.ts";
 import type { ResponseHead } from "./http1/response-head.ts";
 import { StreamEvents } from "./stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
-import { usageReport } from "./usage.ts";
+import { generationIdOf, usageReport } from "./usage.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -33,6 +33,8 @@ export interface UpstreamClientOptions {
   readonly timers: Timers;
   /** What an answer may be at most; asked for each answer, so that it may change. */
   readonly limits?: () => AnswerLimits;
+  /** Whether reports are to say the aggregator's id of a call; asked for each one. */
+  readonly keepsGenerationIds?: () => boolean;
   /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
   readonly keepAliveMs?: number;
 }
@@ -65,6 +67,7 @@ const staleWithinMs = 1_000;
 export function upstreamClient(options: UpstreamClientOptions): Upstream {
   const { clock, timers, apiKey } = options;
   const limits = options.limits ?? (() => defaultAnswerLimits);
+  const keepsIds = options.keepsGenerationIds ?? (() => false);
   const now = () => clock.monotonic();
   const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
   // Said here, because the agent does not know what its headers are for.
@@ -106,11 +109,13 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     try {
       const head = await exchange.head();
       attempt.answered = true;
-      return await answer(head, exchange, attempt);
+      if (keepsIds()) attempt.generationId = generationIdOf(head.headers.get("x-generation-id"));
+      return withGeneration(await answer(head, exchange, attempt), attempt);
     } catch (error) {
       attempt.end(true);
       const failure = attempt.failureFrom(error);
-      return failed(isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
+      const reply = failed(isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
+      return withGeneration(reply, attempt);
     }
   }
 
@@ -205,6 +210,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       );
     }
     if (!isObject(answer)) return failed(garbage("the upstream's answer is not a JSON object"));
+    if (keepsIds()) attempt.generationId ??= generationIdOf(answer["id"]);
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? unusable(answer);
     if (failure !== undefined) return failed(failure, report);
@@ -213,13 +219,16 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     const chunk = chunkOf(answer);
     const only: UpstreamEvent[] = [
       { kind: "chunk", raw: JSON.stringify(chunk), chunk },
-      { kind: "end", report },
+      {
+        kind: "end",
+        report: attempt.generationId === undefined ? report : { ...report, generationId: attempt.generationId },
+      },
     ];
     return { kind: "stream", events: once(only), firstEventMs: now() - attempt.startedAt };
   }
 
   async function stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, limits(), now);
+    const events = new StreamEvents(body, attempt, limits(), now, keepsIds());
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();
@@ -242,6 +251,12 @@ function waitAsked(headers: ResponseHead["headers"], nowMs: number): number | un
 function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamReply {
   const said = report.usage !== undefined || report.costNanoUsd !== undefined;
   return said ? { kind: "failure", failure, report } : { kind: "failure", failure };
+}
+
+/** The reply, saying the aggregator's id of the call where it is known. A stream's report says it itself. */
+function withGeneration(reply: UpstreamReply, { generationId }: Attempt): UpstreamReply {
+  if (generationId === undefined || reply.kind === "stream") return reply;
+  return { ...reply, report: { ...reply.report, generationId } };
 }
 
 function garbage(message: string): UpstreamFailure {

@@ -42,12 +42,12 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   /** Characters, other than comments, that have come since the last event that counted. */
   #withoutData = 0;
 
-  constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
+  constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number, keepsId = false) {
     this.#text = body;
     this.#attempt = attempt;
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
-    this.#judge = new StreamJudge(limits.maxValues);
+    this.#judge = new StreamJudge(limits.maxValues, keepsId, attempt.generationId);
     this.#sse = new SseReader(limits.maxEventBytes, this.#shortcut);
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();

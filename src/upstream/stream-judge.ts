@@ -3,7 +3,7 @@ import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { ChunkPattern } from "./chunk-pattern.ts";
 import { errorIn, statusFailure } from "./failures.ts";
 import type { ChunkEvent, UpstreamFailure, UsageReport } from "./upstream.ts";
-import { usageReport } from "./usage.ts";
+import { generationIdOf, usageReport } from "./usage.ts";
 
 /** More choices than anyone asks for; a bound on what an upstream can make us remember. */
 const maxChoices = 128;
@@ -40,16 +40,25 @@ export class StreamJudge {
   #pattern: ChunkPattern | undefined;
   #tries = 0;
   #spared = 0;
+  readonly #keepsId: boolean;
+  #generationId: string | undefined;
 
   readonly #maxValues: number;
 
-  /** @param maxValues most JSON values in one event */
-  constructor(maxValues: number) {
+  /**
+   * @param maxValues most JSON values in one event
+   * @param keepsId whether the report is to say the aggregator's id of the call, from the chunks if need be
+   * @param generationId the one in the answer's head
+   */
+  constructor(maxValues: number, keepsId = false, generationId?: string) {
     this.#maxValues = maxValues;
+    this.#keepsId = keepsId;
+    this.#generationId = generationId;
   }
 
   get report(): UsageReport {
-    return this.#report;
+    const generationId = this.#generationId;
+    return generationId === undefined ? this.#report : { ...this.#report, generationId };
   }
 
   /** Whether a choice appeared and all that appeared are finished. */
@@ -91,6 +100,7 @@ export class StreamJudge {
       return failedAs("an event that is not JSON");
     }
     if (!isObject(chunk)) return failedAs("an event that is not an object");
+    if (this.#keepsId && this.#generationId === undefined) this.#generationId = generationIdOf(chunk["id"]);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
     if (hasUsage) this.#report = { ...this.#report, ...usageReport(usage) };

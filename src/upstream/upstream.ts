@@ -48,6 +48,8 @@ export interface UsageReport {
   readonly usage?: TokenUsage;
   /** `usage.cost`, in nano-USD; absent when not given or not a finite, non-negative number. */
   readonly costNanoUsd?: number;
+  /** The aggregator's own id of the call, by which it can be asked later what it has billed; only where that is wanted. */
+  readonly generationId?: string;
 }
 
 /**

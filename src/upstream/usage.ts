@@ -31,6 +31,11 @@ export function usageReport(usage: Json | undefined): UsageReport {
   };
 }
 
+/** The id that an aggregator gives to a call, if it is one that can be asked about. */
+export function generationIdOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_.:-]{3,127}$/.test(value) ? value : undefined;
+}
+
 function tokensOf(usage: JsonObject): TokenUsage | undefined {
   const input = count(usage["prompt_tokens"]);
   const output = count(usage["completion_tokens"]);

@@ -66,7 +66,7 @@ export function closeAnswered(
   else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
   const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted);
-  return { resolution, record: withOtherModel(record, otherModel, report) };
+  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 function withOtherModel(record: AttemptRecord, otherModel: string | undefined, report: UsageReport): AttemptRecord {
@@ -101,7 +101,7 @@ export function closeFailed(
   }
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
   const record = recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted);
-  return { resolution, record: withOtherModel(record, otherModel, report) };
+  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 /**
@@ -133,7 +133,7 @@ export function closeAbandoned(
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
   }
   const record = recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted);
-  return { resolution, record: withOtherModel(record, otherModel, report) };
+  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 /** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
@@ -177,6 +177,11 @@ function settledAs(
 /** Neither believed nor free: the hold is charged, and the ledger says so loudly. */
 function distrustedCost({ id }: OpenAttempt, distrusted: NanoUsd): Resolution {
   return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
+}
+
+/** The resolution with what the aggregator can be asked by, where the report says it. */
+function askable(resolution: Resolution, { generationId }: UsageReport): Resolution {
+  return generationId === undefined ? resolution : { ...resolution, generationId };
 }
 
 /** When the call was under way. `nowMs` is monotonic: a clock that is set meanwhile does not bend the span. */

@@ -98,6 +98,7 @@ const marks = {
   "content-type": "\ncontent-type:",
   "retry-after": "\nretry-after:",
   "retry-after-ms": "\nretry-after-ms:",
+  "x-generation-id": "\nx-generation-id:",
   "transfer-encoding": "\ntransfer-encoding:",
 };
 export type HeaderName = keyof typeof marks;

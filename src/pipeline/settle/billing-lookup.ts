@@ -1,0 +1,77 @@
+import { type NanoUsd, nanoUsd } from "#domain/money.ts";
+import type { Random, Timers } from "#domain/time.ts";
+import type { BillingLookup, BillingLookups, Ledger } from "#ledger/ledger.ts";
+
+/** What the aggregator says of one call. */
+export type Billed =
+  /** All that is owed for it, in nano-USD. */
+  | { readonly kind: "billed"; readonly costNanoUsd: number }
+  | { readonly kind: "not_found" }
+  | { readonly kind: "failed"; readonly detail: string };
+
+export interface BillingLookupOptions {
+  readonly ledger: Pick<Ledger, "resolve"> & BillingLookups;
+  /** Asks the aggregator. Must not reject. */
+  readonly ask: (generationId: string) => Promise<Billed>;
+  /** Whether to ask at all; looked at before each round. */
+  readonly enabled: () => boolean;
+  /** A cost above this is not believed, for a call with this hold. */
+  readonly mostTrusted: (hold: NanoUsd) => NanoUsd;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly onAnswer: (answer: "billed" | "distrusted" | "not_found" | "failed") => void;
+}
+
+const roundEveryMs = 3_000;
+const perRound = 16;
+/** Questions under way at a time. */
+const abreast = 4;
+
+/**
+ * Settles calls of unknown outcome by what the aggregator says it has billed: in the background, some at a time, each
+ * a few times with growing pauses, because its record appears some seconds after the call. What is to be asked stands in
+ * the store, so whichever gateway runs asks it. What was charged meanwhile is corrected. Returns a function that ends it.
+ */
+export function startBillingLookup(options: BillingLookupOptions): () => void {
+  let cancel = () => {};
+  let stopped = false;
+  const schedule = () => {
+    if (stopped) return;
+    // Several nodes should not ask in step.
+    cancel = options.timers.after(roundEveryMs * (0.8 + 0.4 * options.random()), () => void round().then(schedule));
+  };
+  const round = async (): Promise<void> => {
+    if (!options.enabled()) return;
+    const waiting = [...(await options.ledger.takeLookups(perRound))];
+    const worker = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined && !stopped; next = waiting.shift())
+        await look(next, options);
+    };
+    await Promise.all(Array.from({ length: Math.min(abreast, waiting.length) }, worker));
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
+
+async function look({ id, generationId, hold, last }: BillingLookup, options: BillingLookupOptions): Promise<void> {
+  const { ledger, onAnswer } = options;
+  const reply = await options.ask(generationId);
+  if (reply.kind !== "billed") {
+    onAnswer(reply.kind);
+    if (last) await ledger.dropLookups([id]);
+    return;
+  }
+  const actual = nanoUsd(reply.costNanoUsd);
+  if (actual <= options.mostTrusted(hold)) {
+    onAnswer("billed");
+    await ledger.resolve([{ id, kind: "settled", actual, source: "upstream_cost", reason: "generation record" }]);
+  } else {
+    // As with a cost that an answer states: too high to be true. What is charged stays.
+    onAnswer("distrusted");
+    await ledger.resolve([{ id, kind: "charged", reason: "absurd cost in its generation record", distrusted: actual }]);
+  }
+  await ledger.dropLookups([id]);
+}

@@ -1,0 +1,232 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { manualTime } from "#domain/manual-time.ts";
+import { nanoUsd } from "#domain/money.ts";
+import { systemClock } from "#domain/system-clock.ts";
+import type { Timers } from "#domain/time.ts";
+import { timerWheel } from "#domain/timers.ts";
+import type { BillingLookup, Resolution } from "#ledger/ledger.ts";
+import { type Billed, startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
+import { chunk, replies, streams } from "#simulator/behaviours.ts";
+import { startSimulator } from "#simulator/simulator.ts";
+import { readGeneration } from "#upstream/generation.ts";
+import { type Answer, eventually, shippedModels, start } from "./harness/gateway.ts";
+
+/** The rounds of questions come at once, and what is asked is due at once: 4 s of the store's clock after the call. */
+function hurried() {
+  const wheel = timerWheel({ clock: systemClock });
+  const timers: Timers = { after: (ms, run) => wheel.after(ms > 2_300 && ms < 3_700 ? 10 : ms, run) };
+  let offsetMs = 0;
+  const clock = { now: () => Date.now() + offsetMs, monotonic: () => performance.now() };
+  return {
+    overrides: { timers, clock },
+    later: () => {
+      offsetMs += 4_000;
+    },
+  };
+}
+
+const policy = {
+  upstream: { generation_lookup: "on", max_attempts: 1 },
+  health: { failures_in_a_row: 100, stale_failures_in_a_row: 100, degraded_in_a_row: 100 },
+};
+const large = { max_tokens: 50_000 };
+
+describe("a call whose outcome is unknown is settled by what the aggregator has billed", () => {
+  test.each<[string, Parameters<typeof streams>[0] | { status: number }]>([
+    [
+      "a stream that breaks off, by the id in its chunks",
+      { events: [chunk({ content: "hi" })], end: "rst", bills: 77_000 },
+    ],
+    [
+      "a stream that is silent, by the id in its head",
+      { events: [], end: "rst", headers: { "x-generation-id": "gen-2-head" }, bills: 77_000 },
+    ],
+    ["an error after work was done", { status: 500 }],
+  ])("%s", async (_, script) => {
+    const { overrides, later } = hurried();
+    await using gateway = await start({ policy, overrides });
+    const failing = { headers: { "x-generation-id": "gen-3-failed" }, bills: 77_000 };
+    gateway.upstream.follow(() =>
+      "status" in script ? replies(script.status, { error: { message: "oops" } }, failing) : streams(script),
+    );
+    await (await gateway.chat({ ...large, stream: true })).text();
+    expect((await gateway.books(({ held }) => held > 0)).held).toBeGreaterThan(77_000);
+    later();
+    expect(await gateway.books()).toEqual({ spent: 77_000, held: 0 });
+    expect(await (await gateway.get("/metrics")).text()).toContain(
+      'smart_gateway_billing_lookups_total{answer="billed"} 1',
+    );
+  });
+
+  test("what was charged because the caller left is corrected", async () => {
+    const { overrides, later } = hurried();
+    await using gateway = await start({ policy, overrides });
+    gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "silence", bills: 55_000 }));
+    const leaving = new AbortController();
+    const reply = await gateway.chat({ ...large, stream: true }, {}, { signal: leaving.signal });
+    expect(reply.status).toBe(200);
+    leaving.abort();
+    expect((await gateway.books()).spent).toBeGreaterThan(1_000_000);
+    later();
+    expect((await gateway.books(({ spent }) => spent < 1_000_000)).spent).toBe(55_000);
+  });
+
+  test("not by a figure that is absurd: then the hold is charged, loudly", async () => {
+    const { overrides, later } = hurried();
+    await using gateway = await start({ policy, overrides });
+    gateway.upstream.follow(() =>
+      streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 9_000_000_000_000_000 }),
+    );
+    await (await gateway.chat({ stream: true, max_tokens: 1_000 })).text();
+    await gateway.books(({ held }) => held > 0);
+    later();
+    expect((await gateway.books()).spent).toBeLessThan(1_000_000);
+    expect(gateway.log.map(({ event }) => event)).toContain("upstream_cost_distrusted");
+  });
+
+  test("also by the process that comes after it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-lookup-"));
+    const env = { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}` };
+    const asks = { ...policy, upstream: { ...policy.upstream, timeouts_ms: { total: 300_000 } } };
+    const upstream = await startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+    const first = hurried();
+    const before = await start({
+      policy: asks,
+      env: { ...env, UPSTREAM_BASE_URL: upstream.url },
+      overrides: first.overrides,
+    });
+    upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 66_000 }));
+    await (await before.chat({ ...large, stream: true })).text();
+    await before.books(({ held }) => held > 0);
+    await before.stop();
+    const second = hurried();
+    second.later();
+    const after = await start({
+      policy: asks,
+      env: { ...env, UPSTREAM_BASE_URL: upstream.url },
+      overrides: second.overrides,
+    });
+    expect(await after.books()).toEqual({ spent: 66_000, held: 0 });
+    await after.stop();
+    await upstream.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  test("but not where the aggregator is not known to tell, and nobody said it does", async () => {
+    const { overrides, later } = hurried();
+    await using gateway = await start({ policy: { ...policy, upstream: { max_attempts: 1 } }, overrides });
+    gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 77_000 }));
+    await (await gateway.chat({ ...large, stream: true })).text();
+    await gateway.books(({ held }) => held > 0);
+    later();
+    await Bun.sleep(50); // nothing is to happen, so there is nothing to wait for
+    expect((await gateway.books(() => true)).held).toBeGreaterThan(77_000);
+    expect(gateway.upstream.requests.filter(({ path }) => path.includes("/generation"))).toEqual([]);
+  });
+});
+
+describe("asking the aggregator about a call", () => {
+  const asking = async (data: Answer, status = 200) => {
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => {
+        expect(new URL(request.url).searchParams.get("id")).toBe("gen-1/x");
+        expect(request.headers.get("authorization")).toBe("Bearer lookup-key");
+        return typeof data === "string" ? new Response(data, { status }) : Response.json(data, { status });
+      },
+    });
+    const timers = timerWheel({ clock: systemClock });
+    const options = {
+      baseUrl: `http://127.0.0.1:${server.port}/v1/`,
+      apiKey: "lookup-key",
+      clock: systemClock,
+      timers,
+    };
+    try {
+      return await readGeneration(options, "gen-1/x");
+    } finally {
+      await server.stop(true);
+    }
+  };
+  test.each<[Answer, number | undefined]>([
+    [{ data: { total_cost: 0.0015 } }, 1_500_000],
+    [{ data: { total_cost: 0, cancelled: true } }, 0],
+    // With a key of the operator's own at the host, the fee and the host's part are both owed; otherwise it is part of the cost.
+    [{ data: { total_cost: 0.0001, is_byok: true, upstream_inference_cost: 0.002 } }, 2_100_000],
+    [{ data: { total_cost: 0.0015, is_byok: false, upstream_inference_cost: 0.0014 } }, 1_500_000],
+    [{ data: { total_cost: 0.0001, is_byok: true, upstream_inference_cost: null } }, undefined],
+    [{ data: { total_cost: null } }, undefined],
+    [{ data: { total_cost: -1 } }, undefined],
+  ])("%j is owed %p nano-dollars", async (answer, cost) => {
+    expect(await asking(answer)).toEqual(
+      cost === undefined ? { kind: "not_found" } : { kind: "billed", costNanoUsd: cost },
+    );
+  });
+  test("404 means not yet; anything else that is no record is a failure, without the upstream's words", async () => {
+    expect(await asking({ error: { message: "no" } }, 404)).toEqual({ kind: "not_found" });
+    expect(await asking("secret words", 500)).toEqual({ kind: "failed", detail: "it answered 500" });
+    expect(await asking("secret words")).toEqual({ kind: "failed", detail: "its answer is not JSON" });
+    expect(await asking({})).toEqual({ kind: "failed", detail: "its answer has no data" });
+    expect(await asking(" ".repeat(100_000))).toMatchObject({ kind: "failed" });
+  });
+});
+
+describe("the round of questions", () => {
+  test("asks four at a time, drops what is told or was asked the last time, and keeps the rest", async () => {
+    const time = manualTime();
+    const lookup = (id: string, last = false): BillingLookup => ({ id, generationId: id, hold: nanoUsd(10), last });
+    const due = [
+      lookup("told"),
+      lookup("later"),
+      lookup("never", true),
+      lookup("down"),
+      lookup("absurd"),
+      lookup("more"),
+    ];
+    const answers: { [id: string]: Billed } = {
+      told: { kind: "billed", costNanoUsd: 7 },
+      more: { kind: "billed", costNanoUsd: 0 },
+      absurd: { kind: "billed", costNanoUsd: 201 },
+      down: { kind: "failed", detail: "" },
+    };
+    const dropped: string[] = [];
+    const resolved: Resolution[] = [];
+    const heard: string[] = [];
+    let underway = 0;
+    let most = 0;
+    const stop = startBillingLookup({
+      ledger: {
+        takeLookups: async (limit) => due.splice(0, limit),
+        dropLookups: async (ids) => void dropped.push(...ids),
+        resolve: async (resolutions) => void resolved.push(...resolutions),
+      },
+      ask: async (id) => {
+        underway += 1;
+        most = Math.max(most, underway);
+        await Bun.sleep(0);
+        underway -= 1;
+        return answers[id] ?? { kind: "not_found" };
+      },
+      enabled: () => true,
+      mostTrusted: (hold) => nanoUsd(hold * 20),
+      timers: time.timers,
+      random: () => 0.5,
+      onAnswer: (answer) => heard.push(answer),
+    });
+    time.advance(3_000);
+    await eventually(() => heard.length === 6);
+    await eventually(() => dropped.length === 4);
+    expect(most).toBe(4);
+    expect(dropped.toSorted()).toEqual(["absurd", "more", "never", "told"]);
+    expect(resolved.map((one) => [one.id, one.kind, one.kind === "settled" ? one.actual : ""]).toSorted()).toEqual([
+      ["absurd", "charged", ""],
+      ["more", "settled", nanoUsd(0)],
+      ["told", "settled", nanoUsd(7)],
+    ]);
+    stop();
+  });
+});
