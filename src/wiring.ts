@@ -31,7 +31,7 @@ import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Log, loggedError, logId, operatorText, requestFields, silentLog } from "#telemetry/log.ts";
 import type { MetricSnapshot } from "#telemetry/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics.ts";
-import { isOn } from "#upstream/aggregator.ts";
+import { isOn, priceSourceOf } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import { readGeneration } from "#upstream/generation.ts";
 import { readModelList } from "#upstream/model-list.ts";
@@ -185,8 +185,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
 
     const baseUrl = settings.upstream.kind === "aggregator" ? settings.upstream.baseUrl : (simulator?.url ?? "");
     const reader = new PriceBookReader({
-      // The simulator's port is another at each start; its prices are of no use to anybody else.
-      source: settings.upstream.kind === "aggregator" ? baseUrl : "simulator",
+      source: priceSourceOf(settings.upstream),
       enabled: () => isChosen(current().policy.upstream.price_book, settings),
       models: () => loadedConfig().registry.models.values(),
       readList: () => readModelList({ baseUrl, clock, timers }),
@@ -375,9 +374,9 @@ function priced(configuration: Configuration, config: Config, settings: Settings
   return { ...configuration, registry: withPriceBook(config.registry, inForce) };
 }
 
-/** What `auto` means depends on the aggregator; the simulator has all that there is, but only for who asks for it. */
+/** The simulator has all that an aggregator can have, but only for who asks for it. */
 function isChosen(choice: "auto" | "on" | "off", { upstream }: Settings): boolean {
-  return upstream.kind === "demo" ? choice === "on" : isOn(choice, upstream.baseUrl);
+  return isOn(choice, upstream.kind === "demo" ? undefined : upstream.baseUrl);
 }
 
 function sha256Hex(text: string): string {

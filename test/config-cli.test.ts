@@ -214,6 +214,7 @@ describe("smart-gateway init and doctor", () => {
       "sqlite",
       "limits",
       "database",
+      "prices",
       "port",
     ]);
   });

@@ -11,6 +11,7 @@ import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { dependencies } from "../../package.json";
+import { pricesCheck } from "./check-prices.ts";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 /** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */
@@ -66,6 +67,7 @@ export async function examine(env: NodeJS.ProcessEnv, { offline }: { offline: bo
       : offline
         ? []
         : await postgresql(settings.databaseUrl)),
+    ...(offline && !settings.databaseUrl.startsWith("sqlite:") ? [] : await prices(settings)),
     await port(settings),
     ...(offline || settings.upstream.kind === "demo" ? [] : await upstream(settings.upstream)),
   ];
@@ -85,6 +87,13 @@ async function policy({ policyPath, registryPath }: ConfiguredFiles): Promise<Ch
     };
   }
   return { name: "policy", status: "ok", detail: `${files}, ${registry.models.size} models` };
+}
+
+async function prices(settings: Settings): Promise<Check[]> {
+  const { policyPath, registryPath } = settings;
+  const loaded = await loadConfig({ policyPath, registryPath });
+  // What is wrong with the files is said by their own check.
+  return loaded.kind === "invalid" ? [] : [await pricesCheck(settings, loaded.config, Date.now())];
 }
 
 function keys({ authKeysFile }: ConfiguredFiles): Check[] {

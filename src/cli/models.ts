@@ -1,9 +1,13 @@
 import { Command } from "commander";
-import type { Model } from "#domain/model.ts";
+import type { Model, PriceBand, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
+import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book.ts";
+import { loadPolicy } from "#policy/load-policy.ts";
 import { formatProblems } from "#settings/problem.ts";
+import { parseSettings } from "#settings/settings.ts";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
+import { keptPrices } from "./kept-prices.ts";
 import { addOverrideCommands } from "./models-override.ts";
 import { textTable } from "./table.ts";
 
@@ -15,20 +19,20 @@ export function modelsCommand(): Command {
     .description("print the models, their roles and prices")
     .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
     .option("--json", "print a list of records; prices in USD per million tokens, as text")
-    .action((file: string | undefined, options: { readonly json?: true }) => {
+    .action(async (file: string | undefined, options: { readonly json?: true }) => {
       const loaded = loadRegistry(file ?? (process.env["MODEL_REGISTRY_PATH"] || undefined));
       if (loaded.kind === "invalid") {
         if (options.json) printJson({ ok: false, problems: loaded.problems });
         else console.error(formatProblems(loaded.problems));
         return exitWith(exitCodes.badUsage);
       }
-      const { models, byRole } = loaded.registry;
+      const { models, byRole } = withPriceBook(loaded.registry, await bookInForce());
       const used = (model: Model) => byRole[model.role] === model;
       if (options.json)
         return printJson([...models.values()].map((model) => ({ ...recordOf(model), used: used(model) })));
       console.log(
         textTable(
-          ["KEY", "ROLE", "UPSTREAM ID", "INPUT", "CACHED", "OUTPUT", "CONTEXT", "USED"],
+          ["KEY", "ROLE", "UPSTREAM ID", "INPUT", "CACHED", "OUTPUT", "PRICE FROM", "CONTEXT", "USED"],
           [...models.values()].map((model) => {
             const { input, cached_input, output } = recordOf(model).prices;
             const state = model.enabled ? (used(model) ? "yes" : "no") : "disabled";
@@ -38,7 +42,8 @@ export function modelsCommand(): Command {
               model.upstreamId,
               input,
               cached_input,
-              output,
+              `${output}${model.price.bands === undefined ? "" : " *"}`,
+              sourceText(model),
               String(model.contextTokens),
               state,
             ];
@@ -46,11 +51,56 @@ export function modelsCommand(): Command {
         ),
       );
       console.log(
-        "\nPrices in USD per million tokens. USED: what routing chooses for the role; others serve through the fallback chain.",
+        "\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.",
       );
     });
   addOverrideCommands(command);
   return command;
+}
+
+/** What gateways on this database have read of prices; nothing where settings or policy cannot be read, which others say. */
+async function bookInForce(): Promise<PriceBook> {
+  const settings = parseSettings(process.env);
+  if (settings.kind === "invalid") return emptyPriceBook;
+  const policy = loadPolicy(settings.settings.policyPath);
+  if (policy.kind === "invalid") return emptyPriceBook;
+  const kept = await keptPrices(settings.settings, policy.policy);
+  return kept.kind === "kept" ? kept.book : emptyPriceBook;
+}
+
+/** Where a price comes from: `shipped`, `registry file`, or `price book 2026-01-02T03:04Z`. */
+function sourceText({ priceSource }: Model): string {
+  switch (priceSource?.kind) {
+    case "registry_file":
+      return "registry file";
+    case "price_book":
+      return `price book ${isoTime(priceSource.atMs).slice(0, 16)}Z`;
+    default:
+      return "shipped";
+  }
+}
+
+function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+function ratesOf({ input, cachedInput, cacheWrite, output, request }: Partial<Rates>) {
+  return {
+    ...(input === undefined ? {} : { input: formatUsd(input) }),
+    ...(cachedInput === undefined ? {} : { cached_input: formatUsd(cachedInput) }),
+    ...(cacheWrite === undefined ? {} : { cache_write: formatUsd(cacheWrite) }),
+    ...(output === undefined ? {} : { output: formatUsd(output) }),
+    ...(request === undefined ? {} : { request: formatUsd(request) }),
+  };
+}
+
+function bandOf({ fromInputTokens, window, rates }: PriceBand) {
+  const time = (minute: number) => isoTime(minute * 60_000).slice(11, 16);
+  return {
+    ...(fromInputTokens === undefined ? {} : { from_input_tokens: fromInputTokens }),
+    ...(window === undefined ? {} : { from: time(window.fromMinute), to: time(window.toMinute) }),
+    ...ratesOf(rates),
+  };
 }
 
 function recordOf(model: Model) {
@@ -59,10 +109,16 @@ function recordOf(model: Model) {
     role: model.role,
     upstream_id: model.upstreamId,
     prices: {
+      ...ratesOf(model.price),
       input: formatUsd(model.price.input),
       cached_input: formatUsd(model.price.cachedInput),
       output: formatUsd(model.price.output),
+      ...(model.price.bands === undefined ? {} : { bands: model.price.bands.map(bandOf) }),
     },
+    price_source:
+      model.priceSource?.kind === "price_book"
+        ? { kind: model.priceSource.kind, at: isoTime(model.priceSource.atMs) }
+        : { kind: model.priceSource?.kind ?? "shipped" },
     context_tokens: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
     default_output_tokens: model.defaultOutputTokens,

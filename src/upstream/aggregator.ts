@@ -4,7 +4,14 @@ export function isOpenRouter(baseUrl: string): boolean {
   return hostname === "openrouter.ai" || hostname.endsWith(".openrouter.ai");
 }
 
-/** `auto` means on where the aggregator is known to have it. */
-export function isOn(choice: "auto" | "on" | "off", baseUrl: string): boolean {
-  return choice === "auto" ? isOpenRouter(baseUrl) : choice === "on";
+/** `auto` means on where the aggregator is known to have it. Without a base URL (demo mode) only `on` does. */
+export function isOn(choice: "auto" | "on" | "off", baseUrl: string | undefined): boolean {
+  return choice === "auto" ? baseUrl !== undefined && isOpenRouter(baseUrl) : choice === "on";
+}
+
+/** Names the aggregator in the price book. The simulator's port is another at each start, and its prices are the registry's. */
+export function priceSourceOf(
+  upstream: { readonly kind: "demo" } | { readonly kind: "aggregator"; readonly baseUrl: string },
+) {
+  return upstream.kind === "demo" ? "simulator" : upstream.baseUrl;
 }

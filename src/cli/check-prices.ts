@@ -1,0 +1,66 @@
+import type { Model } from "#domain/model.ts";
+import { driftBetween, type PriceBook, withPriceBook } from "#models/price-book.ts";
+import type { Config } from "#policy/load-config.ts";
+import type { Settings } from "#settings/settings.ts";
+import { keptPrices } from "./kept-prices.ts";
+
+/** A change of price is news for this long. */
+const newsMs = 7 * 86_400_000;
+/** The list is read daily: a price older than this means that it cannot be. */
+const staleMs = 3 * 86_400_000;
+
+export interface PriceCheck {
+  readonly name: "prices";
+  readonly status: "ok" | "warn";
+  readonly detail: string;
+  readonly advice?: string;
+}
+
+/** What is to be known of the registry's prices: whose they are, how old, and how far from the aggregator's list. */
+export async function pricesCheck(settings: Settings, config: Config, nowMs: number): Promise<PriceCheck> {
+  const kept = await keptPrices(settings, config.policy);
+  switch (kept.kind) {
+    case "off":
+      return {
+        name: "prices",
+        status: "ok",
+        detail: "those of the model registry; no list is read from this upstream",
+      };
+    case "unavailable":
+      return { name: "prices", status: "ok", detail: "the aggregator's list is read when a gateway starts" };
+    case "kept":
+      return checked(config, kept.book, nowMs);
+  }
+}
+
+function checked({ registry }: Config, book: PriceBook, nowMs: number): PriceCheck {
+  const models = [...withPriceBook(registry, book).models.values()].filter(({ enabled }) => enabled);
+  const problems = models.flatMap((model) => problemsOf(model, book, nowMs));
+  const newest = Math.max(0, ...[...book.values()].map(({ atMs }) => atMs));
+  const confirmed = models.filter(({ priceSource }) => (priceSource?.kind ?? "shipped") !== "shipped").length;
+  const read = newest === 0 ? "no list has been read yet" : `list read ${new Date(newest).toISOString()}`;
+  const detail = [`${confirmed} of ${models.length} confirmed, ${read}`, ...problems].join("\n");
+  if (problems.length === 0) return { name: "prices", status: "ok", detail };
+  const advice =
+    "compare with the aggregator's price list; correct MODEL_REGISTRY_PATH, or leave the prices to the list";
+  return { name: "prices", status: "warn", detail, advice };
+}
+
+function problemsOf(model: Model, book: PriceBook, nowMs: number): string[] {
+  const entry = book.get(model.upstreamId);
+  if (model.priceSource?.kind === "registry_file") {
+    const drift = entry === undefined ? undefined : driftBetween(model.price, entry.price);
+    return drift === undefined ? [] : [`${model.key}: your registry file and the list differ: ${drift}`];
+  }
+  if (entry === undefined) {
+    return book.size === 0 ? [] : [`${model.key}: the list has never named a price; no price limit is sent for it`];
+  }
+  const { changed, atMs, price } = entry;
+  const drift = changed !== undefined && nowMs - changed.atMs < newsMs ? driftBetween(changed.from, price) : undefined;
+  return [
+    ...(nowMs - atMs > staleMs ? [`${model.key}: last named by the list ${new Date(atMs).toISOString()}`] : []),
+    ...(drift === undefined || changed === undefined
+      ? []
+      : [`${model.key}: changed ${new Date(changed.atMs).toISOString()}: ${drift}`]),
+  ];
+}

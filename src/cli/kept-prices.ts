@@ -1,0 +1,43 @@
+import { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { PostgresConnection } from "#db/postgres.ts";
+import { postgresPriceBook } from "#models/postgres-price-book.ts";
+import type { PriceBook } from "#models/price-book.ts";
+import type { PriceBookStore } from "#models/price-book-store.ts";
+import { sqlitePriceBook } from "#models/sqlite-price-book.ts";
+import type { Policy } from "#policy/schema.ts";
+import type { Settings } from "#settings/settings.ts";
+import { isOn, priceSourceOf } from "#upstream/aggregator.ts";
+
+export type KeptPrices =
+  /** The policy does not want the aggregator's list to be read. */
+  | { readonly kind: "off" }
+  /** There is no database yet, or it has no price book, or it does not answer. */
+  | { readonly kind: "unavailable" }
+  | { readonly kind: "kept"; readonly book: PriceBook };
+
+/** The prices that gateways on this database have read from the aggregator's list. Only reads: changes and creates nothing. */
+export async function keptPrices(
+  { upstream, databaseUrl }: Pick<Settings, "upstream" | "databaseUrl">,
+  { upstream: rules }: Pick<Policy, "upstream">,
+): Promise<KeptPrices> {
+  if (!isOn(rules.price_book, upstream.kind === "demo" ? undefined : upstream.baseUrl)) return { kind: "off" };
+  let store: PriceBookStore | undefined;
+  try {
+    store = opened(databaseUrl);
+    return store === undefined
+      ? { kind: "unavailable" }
+      : { kind: "kept", book: await store.load(priceSourceOf(upstream)) };
+  } catch {
+    // Whatever is wrong with the database has a check of its own (`doctor`).
+    return { kind: "unavailable" };
+  } finally {
+    await store?.close();
+  }
+}
+
+function opened(databaseUrl: string): PriceBookStore | undefined {
+  if (!databaseUrl.startsWith("sqlite:")) return postgresPriceBook(new PostgresConnection(databaseUrl, 3_000));
+  const path = databaseUrl.slice("sqlite:".length);
+  return existsSync(path) ? sqlitePriceBook(new Database(path, { readonly: true, strict: true })) : undefined;
+}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Price } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money.ts";
+import { openPriceBookStore } from "#models/open-price-book.ts";
+import type { BookEntry } from "#models/price-book.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "prices-cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const main = join(import.meta.dirname, "../src/main.ts");
+const openRouter = "https://openrouter.ai/api/v1";
+const database = `sqlite:${join(folder, "kept.db")}`;
+const now = Date.now();
+const day = 86_400_000;
+
+const perMTok = (usd: number) => Math.round(usd * 1e9) as NanoUsdPerMTok; // test prices are written by hand
+const price = (input: number, output: number): Price => ({
+  input: perMTok(input),
+  cachedInput: perMTok(input / 10),
+  output: perMTok(output),
+  cacheWrite: perMTok(input * 1.25),
+  bands: [
+    { fromInputTokens: 200_000, rates: { input: perMTok(input * 2) } },
+    { window: { fromMinute: 990, toMinute: 30 }, rates: { output: perMTok(output / 2) } },
+  ],
+});
+
+beforeAll(async () => {
+  const entry = (input: number, output: number, ageMs: number, more: Partial<BookEntry> = {}): BookEntry => ({
+    price: price(input, output),
+    atMs: now - ageMs,
+    ...more,
+  });
+  const store = await openPriceBookStore(database);
+  await store.save(
+    openRouter,
+    new Map([
+      ["deepseek/deepseek-v4-flash", entry(0.25, 0.5, 1_000, { changed: { from: price(0.14, 0.5), atMs: now - day } })],
+      ["deepseek/deepseek-v4-pro", entry(0.435, 0.87, 5 * day)],
+      ["google/gemini-2.5-flash", entry(3, 2.5, 1_000)],
+    ]),
+  );
+  await store.close();
+});
+
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", PORT: "0", ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { out, err, code, json: () => JSON.parse(out) };
+}
+
+const own = join(folder, "models.json");
+writeFileSync(own, JSON.stringify({ models: { vendor_emergency: { prices: { input: 0.3, output: 2.5 } } } }));
+const aggregator = { UPSTREAM_BASE_URL: openRouter, DATABASE_URL: database, MODEL_REGISTRY_PATH: own };
+const modelOf = (models: { key: string }[], key: string) => models.find((model) => model.key === key) ?? {};
+
+describe("smart-gateway models", () => {
+  test("shows where each price comes from, and when a list was read", async () => {
+    const [{ out }, { json }] = await Promise.all([run(["models"], aggregator), run(["models", "--json"], aggregator)]);
+    const time = new Date(now - 1_000).toISOString();
+    expect(out).toMatch(/vendor_v4_flash .* 0\.25 +0\.025 +0\.5 \* +price book \d{4}-\d\d-\d\dT\d\d:\d\dZ/);
+    expect(out).toMatch(/vendor_emergency .* 0\.3 .* registry file/);
+    expect(out).toMatch(/vendor_free_scout .* shipped/);
+    expect(modelOf(json(), "vendor_v4_flash")).toMatchObject({
+      price_source: { kind: "price_book", at: time },
+      prices: {
+        input: "0.25",
+        cached_input: "0.025",
+        cache_write: "0.3125",
+        output: "0.5",
+        bands: [
+          { from_input_tokens: 200_000, input: "0.5" },
+          { from: "16:30", to: "00:30", output: "0.25" },
+        ],
+      },
+    });
+    expect(modelOf(json(), "vendor_emergency")).toMatchObject({ price_source: { kind: "registry_file" } });
+    expect(modelOf(json(), "vendor_free_scout")).toMatchObject({ price_source: { kind: "shipped" } });
+  });
+
+  test("shows the registry's prices for another upstream, and where the policy wants no list", async () => {
+    const policy = join(folder, "policy.json");
+    writeFileSync(policy, JSON.stringify({ upstream: { price_book: "off" } }));
+    const [other, off] = await Promise.all([
+      run(["models", "--json"], { ...aggregator, UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }),
+      run(["models", "--json"], { ...aggregator, ROUTING_POLICY_PATH: policy }),
+    ]);
+    for (const { json } of [other, off]) {
+      expect(modelOf(json(), "vendor_v4_flash")).toMatchObject({
+        price_source: { kind: "shipped" },
+        prices: { input: "0.14" },
+      });
+    }
+  });
+
+  test("makes no database where there is none", async () => {
+    const path = join(folder, "none.db");
+    const { code } = await run(["models"], { ...aggregator, DATABASE_URL: `sqlite:${path}` });
+    expect([code, existsSync(path)]).toEqual([0, false]);
+  });
+});
+
+describe("smart-gateway doctor", () => {
+  const pricesIn = async (env: Record<string, string>) => {
+    const { checks } = (await run(["doctor", "--offline", "--json"], env)).json();
+    return checks.find(({ name }: { name: string }) => name === "prices");
+  };
+  test("warns of prices that changed, differ from the operator's file, are old, or were never confirmed", async () => {
+    const { status, detail, advice } = await pricesIn(aggregator);
+    expect(status).toBe("warn");
+    const lines = detail.split("\n");
+    expect(lines[0]).toStartWith(`3 of 4 confirmed, list read ${new Date(now - 1_000).toISOString()}`);
+    expect(lines.slice(1).toSorted()).toEqual([
+      expect.stringMatching(/^vendor_emergency: your registry file and the list differ: input 0\.3 → 3/),
+      "vendor_free_scout: the list has never named a price; no price limit is sent for it",
+      expect.stringMatching(/^vendor_v4_flash: changed \d{4}-.*: input 0\.14 → 0\.25/),
+      expect.stringMatching(/^vendor_v4_pro: last named by the list \d{4}-/),
+    ]);
+    expect(advice).toContain("price list");
+  });
+  test("has nothing to warn of where no list is read, or none has been yet", async () => {
+    expect(await pricesIn({ ...aggregator, UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" })).toMatchObject({
+      status: "ok",
+    });
+    expect(await pricesIn({ ...aggregator, DATABASE_URL: `sqlite:${join(folder, "none.db")}` })).toMatchObject({
+      status: "ok",
+      detail: "the aggregator's list is read when a gateway starts",
+    });
+  });
+});
