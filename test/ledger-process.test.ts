@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { authorization, call, eventually } from "./harness/gateway.ts";
-import { type GatewayProcess, serve } from "./harness/process.ts";
+import { type GatewayProcess, serve, startServing } from "./harness/process.ts";
 import { postgresMissing, startPostgres } from "./postgres.ts";
 
 const ask = (gateway: GatewayProcess) =>
@@ -67,11 +67,10 @@ describe("a gateway process and its ledger", () => {
       try {
         const url = await server.createDatabase();
         await server.stop();
-        const starting = serve({ DATABASE_URL: url });
-        await Bun.sleep(1_500);
+        const { output, listening } = startServing({ DATABASE_URL: url });
+        await eventually(() => output().includes('"event":"ledger_awaited"'), output);
         await server.start();
-        await using gateway = await starting;
-        expect(gateway.output()).toContain('"event":"ledger_awaited"');
+        await using gateway = await listening;
         expect(gateway.output()).toContain('"event":"ledger_available"');
         expect((await ask(gateway)).status).toBe(200);
       } finally {

@@ -27,8 +27,20 @@ export async function serveToEnd(env: Record<string, string>): Promise<{ code: n
 }
 
 /** Starts it and waits until it listens. */
-export async function serve(env: Record<string, string> = {}): Promise<GatewayProcess> {
+export function serve(env: Record<string, string> = {}): Promise<GatewayProcess> {
+  return startServing(env).listening;
+}
+
+/** Starts it; what it prints can be read before it listens. */
+export function startServing(env: Record<string, string>): {
+  readonly output: () => string;
+  readonly listening: Promise<GatewayProcess>;
+} {
   const running = spawn({ PORT: "0", LOG_FORMAT: "json", DRAIN_ACCEPT_MS: "0", ...env });
+  return { output: running.output, listening: whenListening(running) };
+}
+
+async function whenListening(running: ReturnType<typeof spawn>): Promise<GatewayProcess> {
   const { child, directory, output, drained } = running;
   const url = await running.url;
   const exited = async () => {
