@@ -8,10 +8,12 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import { loadRegistry } from "#models/load-registry.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import { hardRules } from "#pipeline/decide/hard-rules.ts";
-import { midpointTier, scoreOf } from "#pipeline/decide/score.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import { capsOf } from "#policy/caps.ts";
 import { Policy } from "#policy/schema.ts";
 
 const { values } = parseArgs({
@@ -40,6 +42,9 @@ const runs = gunzipSync(readFileSync(file))
 
 const sections = "routing hard_rules limits scout privacy budget health upstream stream tasks records".split(" ");
 const policy = Policy.parse(Object.fromEntries(sections.map((name) => [name, {}])));
+const loaded = loadRegistry(undefined);
+if (loaded.kind !== "ok") throw new Error("the shipped registry is invalid");
+const configuration = { policy, registry: loaded.registry, caps: capsOf(policy) };
 const tools = [{ type: "function", function: { name: "bash", description: "Run a shell command.", parameters: {} } }];
 const usdPerMTok = { flash: [0.14, 0.0028, 0.28], pro: [0.435, 0.003625, 0.87] } as const;
 type Tier = keyof typeof usdPerMTok;
@@ -92,14 +97,14 @@ const sessions: Session[] = [true, false].flatMap((resolved) => {
   return made;
 });
 
-function assessed(messages: JsonObject[]): Assessment {
+function assessed(messages: JsonObject[], bodyBytes: number): Assessment {
   const body = { messages: messages as ChatMessage[], ...(values.form === "tool" ? { tools } : {}) };
   const request: ChatRequest = {
     requestId: "bench",
     alias: "smart-router",
     stream: false,
     body,
-    bodyBytes: 1_000,
+    bodyBytes,
     requestedOutputTokens: null,
     choices: 1,
     wantsUsage: false,
@@ -118,17 +123,22 @@ const whys = new Map<string, number>();
 let reading = 0;
 const judged = sessions.map((session) => {
   const calls: { why: string; tier: Tier; tokens: number }[] = [];
+  let routedTo: string | undefined;
   for (let index = 1; index < session.messages.length; index++) {
     if (session.messages[index]?.["role"] !== "assistant") continue;
     const messages = session.messages.slice(0, index);
+    const tokens = Math.ceil(JSON.stringify(messages).length / 4);
     const begun = performance.now();
-    const { task, runtime } = assessed(messages);
+    const { task, runtime, size, continuation } = assessed(messages, 4 * tokens);
     reading += performance.now() - begun;
-    const fired = hardRules.filter((rule) => rule.sees(task, runtime, policy.hard_rules) !== undefined);
-    const pro = fired.length > 0 || midpointTier(scoreOf(task, runtime, policy, []), policy) === "pro";
-    const why = fired[0]?.name ?? (pro ? "score" : "flash");
+    const base = takeSnapshot(configuration as never, {}, size); // only what a snapshot reads
+    const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
+    const { model, cause, evidence } = decide(task, runtime, snapshot);
+    routedTo = model ?? undefined;
+    const rule = evidence.find((entry) => entry.startsWith("hard_rule="))?.slice("hard_rule=".length);
+    const why = rule ?? cause;
     whys.set(why, (whys.get(why) ?? 0) + 1);
-    calls.push({ why, tier: pro ? "pro" : "flash", tokens: Math.ceil(JSON.stringify(messages).length / 4) });
+    calls.push({ why, tier: loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro", tokens });
   }
   return { ...session, calls };
 });

@@ -14,6 +14,7 @@ import { openLedger } from "#ledger/open-ledger.ts";
 import { openPriceBookStore } from "#models/open-price-book.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book.ts";
 import { PriceBookReader } from "#models/price-book-reader.ts";
+import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
@@ -254,6 +255,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       health,
       upstream,
       tasks: inMemoryTaskMemory(() => current().policy.tasks),
+      conversations: inMemoryConversationMemory(() => current().policy.routing.affinity),
       retryBudget: retryBudget(clock, () => current().policy.upstream),
       newId: () => Bun.randomUUIDv7(),
       config: current,

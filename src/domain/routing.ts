@@ -93,6 +93,7 @@ export const causes = [
   "gray_zone_scout",
   "gray_zone_flash",
   "gray_zone_pro",
+  "affinity",
   "budget_soft_cap",
   "budget_hard_cap_exceeded",
   "all_models_unhealthy",

@@ -295,8 +295,14 @@ function close(closed: ClosedAttempt, { story }: Pick<Journey, "story">, ports: 
   void ports.ledger.resolve([closed.resolution]);
 }
 
-function headOf(head: Head, model: Model, { story, request }: Journey, firstTokenMs: number, ports: Ports): Head {
+function headOf(head: Head, model: Model, journey: Journey, firstTokenMs: number, ports: Ports): Head {
+  const { story, request, assessment } = journey;
   story.answeredBy(model.key, firstTokenMs);
+  // The model that was decided on, which fail-over for one request does not change.
+  const routedTo = head.decision.model;
+  if (routedTo !== null && assessment.housekeeping === undefined) {
+    ports.conversations.remember(assessment.conversationKey, { model: routedTo, atMs: ports.clock.now() });
+  }
   const task = taskKeyOf(request.routing);
   // A failure that is reported later counts against the tier that has answered.
   if (task !== undefined) ports.tasks.served(task, model, ports.clock.now());

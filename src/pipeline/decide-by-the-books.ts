@@ -1,6 +1,8 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Spend } from "#ledger/ledger.ts";
+import type { Assessment } from "#pipeline/assess/assess.ts";
+import type { Affinity } from "#pipeline/decide/affinity.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
@@ -32,12 +34,14 @@ export function decideByTheBooks(
 ): Decided | Promise<Decided> {
   const { assessment, configuration } = journey;
   const goal = assessment.task.goal_id;
+  const affinity = affinityOf(assessment, ports);
   const decideWith = (spend: Spend | undefined): Route => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
     const { evidence } = assessment;
     const snapshot = {
       ...base,
       ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
+      ...(affinity === undefined ? {} : { affinity }),
       ...(verdict === undefined ? {} : { verdict }),
     };
     return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
@@ -59,6 +63,13 @@ export function decideByTheBooks(
     const fits = (later: Spend) => decideWith(later).decision.cause !== "budget_hard_cap_exceeded";
     return { kind: "decided", ...route, wait: await waitForRoom(goal, spend, fits, ports.ledger) };
   });
+}
+
+/** Which model has the conversation in its cache; undefined for a call that is no part of it. */
+function affinityOf({ housekeeping, conversationKey, continuation }: Assessment, ports: Ports): Affinity | undefined {
+  if (housekeeping !== undefined) return undefined;
+  const known = ports.conversations.recall(conversationKey, ports.clock.now());
+  return known === undefined ? undefined : { model: known.model, continuation };
 }
 
 function decided(route: Route, ports: Ports): Decided {

@@ -38,6 +38,7 @@ test.each([100, 2_000_000])(
       health: untouchable,
       upstream: untouchable,
       tasks: untouchable,
+      conversations: untouchable,
       retryBudget: { countRequest: () => {} },
       newId: () => "d1",
       config: () => ({ policy, registry: aRegistry(), caps: capsOf(policy), fields: fieldRulesOf(policy), privacy }),
@@ -77,6 +78,7 @@ test("a stream under way keeps nothing of the conversation alive, as received or
       },
     },
     tasks: { recall: () => undefined, remember() {}, served() {} },
+    conversations: { recall: () => undefined, remember() {} },
     retryBudget: { countRequest() {}, take: () => false },
     newId: () => `d${sent.length}`,
     config: () => ({

@@ -3,6 +3,7 @@ import type { NanoUsd } from "#domain/money.ts";
 import type { Clock, Random, Timers } from "#domain/time.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger } from "#ledger/ledger.ts";
+import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Policy } from "#policy/schema.ts";
@@ -20,6 +21,7 @@ export interface Ports {
   readonly health: HealthRegistry;
   readonly upstream: Upstream;
   readonly tasks: TaskMemory;
+  readonly conversations: ConversationMemory;
   readonly retryBudget: RetryBudget;
   /** Ids that are never given twice. */
   readonly newId: () => string;

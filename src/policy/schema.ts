@@ -51,6 +51,26 @@ const Weights = section({
     .describe("Points for a task in trouble: repeated errors, failed tests, earlier attempts."),
 }).describe("How many of the 100 points each feature can give.");
 
+const Affinity = section({
+  horizon_turns: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(12)
+    .describe("Turns to come over which leaving a dearer model has to save more than reading the context cold costs."),
+  turn_input_tokens: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(2_000)
+    .describe("New input tokens of a turn, on the average."),
+  turn_output_tokens: z.int().min(0).max(1_000_000).default(250).describe("Output tokens of a turn, on the average."),
+  remembered: z.int().min(0).max(1_000_000).default(20_000).describe("Conversations whose model is remembered."),
+  remembered_ms: ms
+    .default(1_800_000)
+    .describe("How long after its last answer a conversation's context counts as cached."),
+}).describe("Keeps a conversation on the model that has its context in the prompt cache.");
+
 const Routing = section({
   flash_below: z.number().min(0).max(100).default(35).describe("Scores below this go to the flash tier."),
   pro_from: z
@@ -66,6 +86,7 @@ const Routing = section({
       z.ZodDefault<typeof bias>
     >,
   ).describe("Points added (or taken) for the kind of work."),
+  affinity: Affinity,
 }).describe("The score and its thresholds.");
 
 const HardRules = section({

@@ -12,6 +12,7 @@ import { conversationOf } from "./envelope/conversation.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
 import { runSignalsOf } from "./run-signals/run-signals.ts";
+import { conversationKeyOf } from "./task/conversation-key.ts";
 import { runtimeOf } from "./task/runtime.ts";
 import { type TaskMemory, taskKeyOf } from "./task/task-memory.ts";
 
@@ -20,6 +21,10 @@ export interface Assessment {
   readonly task: RoutingTask;
   readonly runtime: RuntimeState;
   readonly size: RequestSize;
+  /** Under which name the conversation is known from one request to the next. */
+  readonly conversationKey: string;
+  /** Whether the request is a further turn of an ask that has been routed before. */
+  readonly continuation: boolean;
   /** A call that an agent makes for itself; undefined for its user's work. */
   readonly housekeeping: HousekeepingKind | undefined;
   /** What the run so far has shown, as `key=value`; never a caller's text. */
@@ -88,7 +93,15 @@ export function assess(
     metadata: metadataOf(said),
   };
   const evidence = housekeeping === undefined ? run.evidence : [`housekeeping=${housekeeping}`, ...run.evidence];
-  return { task, runtime, housekeeping, evidence, size: sizeOf(request, redactions) };
+  return {
+    task,
+    runtime,
+    size: sizeOf(request, redactions),
+    conversationKey: conversationKeyOf(said, redactedBody.messages),
+    continuation: conversation.inRun,
+    housekeeping,
+    evidence,
+  };
 }
 
 /** What a housekeeping call is worth, whatever words stand in what it names or sums up. */

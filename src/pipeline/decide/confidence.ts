@@ -22,6 +22,7 @@ const confidences = {
   gray_zone_scout: "scout",
   gray_zone_flash: "score",
   gray_zone_pro: "score",
+  affinity: "score",
   budget_soft_cap: 0.5,
   budget_hard_cap_exceeded: 1,
   all_models_unhealthy: 1,

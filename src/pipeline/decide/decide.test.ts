@@ -40,6 +40,7 @@ const rows: { readonly [C in Cause]: Row } = {
   gray_zone_scout: [{ ...open, ...gray }, {}, usual, scouts],
   gray_zone_flash: [dimensions(0.6), {}, usual, { ...flash, sensitive_block_applied: true }],
   gray_zone_pro: [gray, {}, usual, { ...pro, sensitive_block_applied: true }],
+  affinity: [{}, {}, aSnapshot({ affinity: { model: "vendor_v4_pro", continuation: true } }), pro],
   budget_soft_cap: [dimensions(1), {}, overSoft, flash],
   budget_hard_cap_exceeded: [{}, {}, overHard, refuses("DENY")],
   all_models_unhealthy: [{}, {}, allDown, refuses("STOP_FOR_HUMAN")],

@@ -1,5 +1,6 @@
 import { formatUsd } from "#domain/money.ts";
 import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { withAffinity } from "./affinity.ts";
 import { withinSoftCap } from "./budget.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import { confidenceOf } from "./confidence.ts";
@@ -25,7 +26,8 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
   const score = scoreOf(task, runtime, policy, evidence);
-  const wanted = choose({ task, runtime, snapshot, privacy, score, evidence });
+  const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
+  const wanted = withAffinity(chosen, snapshot, evidence);
   const choice = withinSoftCap(wanted, snapshot, evidence);
   const outcome = settled(choice, privacy.freeAllowed, snapshot, evidence);
   return {
@@ -35,7 +37,7 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
     confidence: confidenceOf(outcome.cause, score, policy, snapshot.verdict),
     hard_rule: outcome.cause === "hard_pro_rule",
     sensitive_block_applied:
-      privacy.blockApplied || (!privacy.freeAllowed && freeWasWithheld(wanted, choice, snapshot)),
+      privacy.blockApplied || (!privacy.freeAllowed && freeWasWithheld(chosen, choice, snapshot)),
     evidence,
     policy_version: policyVersion,
   };

@@ -3,6 +3,7 @@ import type { NanoUsd } from "#domain/money.ts";
 import type { Surcharge } from "#domain/surcharge.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
+import type { Affinity } from "./affinity.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {
@@ -20,6 +21,8 @@ export interface Snapshot {
   };
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */
   readonly runEvidence?: readonly string[];
+  /** Which model the conversation was last routed to; absent for its first request and in a dry run. */
+  readonly affinity?: Affinity;
   /** What a scout call has answered, once it has: picks the tier instead of asking (again). */
   readonly verdict?: "flash" | "pro" | "none";
 }

@@ -1,0 +1,19 @@
+import type { ChatMessage, GatewayFields } from "#domain/chat.ts";
+import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
+import { fnv1a } from "#pipeline/assess/run-signals/error-signature.ts";
+
+/**
+ * The name under which a conversation is known from one request to the next: the caller's task id, else a hash of its
+ * beginning (system prompt and first user message), which agents resend with every call, within the caller's session.
+ */
+export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMessage[]): string {
+  const session = ids.sessionId ?? "";
+  if (ids.taskId !== undefined) return `${session}\n${ids.taskId}`;
+  let beginning = "";
+  for (const { role, content } of messages) {
+    if (role !== "system" && role !== "developer" && role !== "user") continue;
+    beginning += `${role}\n${windowOf(textOf(content), 500, 300)}\n`;
+    if (role === "user") break;
+  }
+  return `${session}\n\n${fnv1a(beginning)}`;
+}

@@ -1,0 +1,43 @@
+import type { ModelKey } from "#domain/model.ts";
+
+/** Which model a conversation was last routed to: the one that has its context in the prompt cache. */
+export interface RememberedConversation {
+  readonly model: ModelKey;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+/** What is known of conversations from one request to the next. Lost without harm: then the next ask is routed anew. */
+export interface ConversationMemory {
+  recall(key: string, nowMs: number): RememberedConversation | undefined;
+  remember(key: string, conversation: RememberedConversation): void;
+}
+
+/** How many conversations, and for how many milliseconds after their last answer. */
+export interface ConversationLimits {
+  readonly remembered: number;
+  readonly remembered_ms: number;
+}
+
+/** Keeps conversations in this process; the one longest without an answer goes first. */
+export function inMemoryConversationMemory(limits: () => ConversationLimits): ConversationMemory {
+  // A Map iterates in the order of insertion; taking an entry out and putting it back makes it the youngest.
+  const conversations = new Map<string, RememberedConversation>();
+  return {
+    recall(key, nowMs) {
+      const known = conversations.get(key);
+      if (known === undefined || nowMs - known.atMs <= limits().remembered_ms) return known;
+      conversations.delete(key);
+      return undefined;
+    },
+    remember(key, conversation) {
+      conversations.delete(key);
+      conversations.set(key, conversation);
+      const { remembered } = limits();
+      for (const oldest of conversations.keys()) {
+        if (conversations.size <= remembered) break;
+        conversations.delete(oldest);
+      }
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "bun:test";
+import type { Model } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money.ts";
+import { decide } from "./decide.ts";
+import {
+  aHealth,
+  aRegistry,
+  aRuntime,
+  aSnapshot,
+  aTask,
+  dimensions,
+  dollars,
+  scoutModel,
+  seniorModel,
+  workerModel,
+} from "./fixtures.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+const flash = "vendor_v4_flash";
+const pro = "vendor_v4_pro";
+const hard = aTask(dimensions(1));
+const easy = aTask();
+const cachedAt = (model: Model, usd: number): Model => ({
+  ...model,
+  contextTokens: 1_000_000,
+  price: { ...model.price, cachedInput: dollars(usd) as number as NanoUsdPerMTok },
+});
+const registry = aRegistry([scoutModel, cachedAt(workerModel, 0.0028), cachedAt(seniorModel, 0.003625)]);
+const after = (model: string, continuation: boolean, more: Parameters<typeof aSnapshot>[0] = {}): Snapshot =>
+  aSnapshot({ registry, ...more, affinity: { model, continuation } });
+const context = (inputTokensEstimate: number) => ({ size: { inputTokensEstimate, inputTokensBound: 2_000_000 } });
+
+describe("a continuation", () => {
+  test("stays on the model that its ask was routed to, whatever its score is now", () => {
+    expect(decide(hard, aRuntime(), after(flash, true))).toMatchObject({ cause: "affinity", model: flash });
+    expect(decide(easy, aRuntime(), after(pro, true))).toMatchObject({ cause: "affinity", model: pro });
+    expect(decide(easy, aRuntime(), after(pro, true)).evidence).toContain(`affinity=${pro}`);
+  });
+
+  test("is not asked about where the score agrees", () => {
+    expect(decide(easy, aRuntime(), after(flash, true)).cause).toBe("score_flash");
+    expect(decide(hard, aRuntime(), after(pro, true)).cause).toBe("score_pro");
+  });
+
+  test("is escalated by a hard rule, and obeys what the caller says", () => {
+    const { cause } = decide(easy, aRuntime({ same_error_count: 2 }), after(flash, true));
+    expect(cause).toBe("hard_pro_rule");
+    expect(decide(aTask({ explicit_route: "FLASH" }), aRuntime(), after(pro, true)).cause).toBe("explicit_flash");
+    expect(decide(aTask({ metadata: { routing: "pro" } }), aRuntime(), after(flash, true)).cause).toBe("hint_pro");
+  });
+
+  test("does not ask a scout again", () => {
+    const gray = aTask({ ...dimensions(0.7), sensitive: false });
+    expect(decide(gray, aRuntime(), after(flash, true))).toMatchObject({
+      action: "ROUTE",
+      cause: "affinity",
+      model: flash,
+    });
+  });
+
+  test("is decided anew when its model cannot serve, or has left the registry", () => {
+    expect(decide(easy, aRuntime(), after(pro, true, { health: aHealth({ [pro]: "UNHEALTHY" }) })).cause).toBe(
+      "score_flash",
+    );
+    expect(decide(easy, aRuntime(), after("gone", true)).cause).toBe("score_flash");
+    expect(decide(easy, aRuntime(), after("vendor_free_scout", true)).cause).toBe("score_flash");
+  });
+
+  test("steps down at the soft cap like any choice that need not be pro", () => {
+    const snapshot = after(pro, true, { spend: { goal: { spent: dollars(2), held: dollars(0) } } });
+    expect(decide(easy, aRuntime(), snapshot)).toMatchObject({ cause: "budget_soft_cap", model: flash });
+  });
+});
+
+describe("a new ask", () => {
+  test("goes up when its score says so", () => {
+    expect(decide(hard, aRuntime(), after(flash, false))).toMatchObject({ cause: "score_pro", model: pro });
+  });
+
+  test("goes down when the turns to come save more than reading the context cold costs", () => {
+    const { cause, model, evidence } = decide(easy, aRuntime(), after(pro, false, context(20_000)));
+    expect({ cause, model }).toEqual({ cause: "score_flash", model: flash });
+    // 20,000 × (0.14 − 0.0028) USD per million against 12 × (20,000 × 0.000825 + 2,000 × 0.295 + 250 × 0.59).
+    expect(evidence).toContain("switch_cost_usd=0.002744");
+    expect(evidence).toContain("switch_saves_usd=0.009048");
+    expect(evidence).toContain("horizon_turns=12");
+  });
+
+  test("stays on the dearer model that has a long context cached", () => {
+    const { cause, model, evidence } = decide(easy, aRuntime(), after(pro, false, context(200_000)));
+    expect({ cause, model }).toEqual({ cause: "affinity", model: pro });
+    expect(evidence).toContain("switch_cost_usd=0.027440");
+  });
+});

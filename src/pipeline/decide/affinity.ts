@@ -1,0 +1,69 @@
+import type { Model, ModelKey } from "#domain/model.ts";
+import type { Cause } from "#domain/routing.ts";
+import type { Choice, Evidence } from "./choice.ts";
+import { routable } from "./health.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** What is known of the conversation that a request goes on with. */
+export interface Affinity {
+  /** The model that its last request was routed to, and that has its context in the prompt cache. */
+  readonly model: ModelKey;
+  /** Whether the request is a further turn of the same ask. */
+  readonly continuation: boolean;
+}
+
+/** Choices that affinity may change: those that the score alone has made. All others were asked for, or have to be. */
+const byScore: ReadonlySet<Cause> = new Set([
+  "score_flash",
+  "score_pro",
+  "gray_zone_scout",
+  "gray_zone_flash",
+  "gray_zone_pro",
+]);
+
+/**
+ * Keeps a conversation on the model that has its context cached. A continuation stays where its ask was routed. A new ask
+ * goes up when its score says so, and down only when that pays: a switch costs a cold read of the whole context, and saves
+ * the difference of the models' prices on each of the turns to come.
+ */
+export function withAffinity(choice: Choice, snapshot: Snapshot, evidence: Evidence): Choice {
+  const { affinity, registry } = snapshot;
+  if (affinity === undefined || !byScore.has(choice.cause)) return choice;
+  const kept = registry.models.get(affinity.model);
+  if (kept === undefined || (kept.role !== "worker" && kept.role !== "senior") || !routable(kept, snapshot))
+    return choice;
+  const wanted = choice.kind === "execute" ? choice.role : undefined;
+  if (wanted === kept.role) return choice;
+  const keep = (): Choice => {
+    evidence.push(`affinity=${kept.key}`);
+    return { kind: "execute", role: kept.role, cause: "affinity", firm: false };
+  };
+  if (affinity.continuation) return keep();
+  if (wanted !== "worker" || kept.role !== "senior") return choice;
+  const worker = registry.byRole.worker;
+  if (worker === undefined || switchPays(kept, worker, snapshot, evidence)) return choice;
+  return keep();
+}
+
+/** Whether leaving `from` for the cheaper `to` saves more over the turns to come than reading the context cold costs. */
+function switchPays(from: Model, to: Model, { size, policy }: Snapshot, evidence: Evidence): boolean {
+  const { horizon_turns, turn_input_tokens, turn_output_tokens } = policy.routing.affinity;
+  const context = size.inputTokensEstimate;
+  const cost = context * Math.max(0, to.price.input - to.price.cachedInput);
+  const perTurn =
+    context * (from.price.cachedInput - to.price.cachedInput) +
+    turn_input_tokens * (from.price.input - to.price.input) +
+    turn_output_tokens * (from.price.output - to.price.output);
+  const saving = horizon_turns * perTurn;
+  evidence.push(
+    `switch_cost_usd=${usdOf(cost)}`,
+    `switch_saves_usd=${usdOf(saving)}`,
+    `horizon_turns=${horizon_turns}`,
+  );
+  return saving > cost;
+}
+
+/** From tokens × nano-dollars per million tokens. */
+function usdOf(millionthsOfNano: number): string {
+  return (millionthsOfNano / 1e15).toFixed(6);
+}
