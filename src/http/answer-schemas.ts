@@ -14,7 +14,10 @@ export const ErrorAnswer = z
       .strictObject({
         message: z.string(),
         type: z.string(),
-        code: z.string().nullable(),
+        code: z
+          .union([z.string(), z.int()])
+          .nullable()
+          .describe("A number, the status, for OpenRouter's SDK, which reads nothing else."),
         param: z.string().nullable(),
       })
       .optional()
@@ -48,36 +51,64 @@ export const ChatCompletion = z
         finish_reason: z.string().nullable(),
       }),
     ),
-    usage: Usage.optional(),
+    usage: Usage.nullish(),
   })
   .describe("The upstream's answer.");
 
-export const ChatCompletionChunk = z
+const chunk = {
+  id: z.string().optional(),
+  object: z.literal("chat.completion.chunk"),
+  created: unixTime.optional(),
+  model: z.string().optional(),
+};
+
+const Delta = z.looseObject({
+  role: z.string().nullish(),
+  content: z.string().nullish(),
+  reasoning: z
+    .string()
+    .nullish()
+    .describe("Thoughts, beside the first content; before it with `stream.reasoning: live`."),
+  reasoning_content: z.string().nullish().describe("The same, from upstreams that call it so."),
+  tool_calls: z.array(z.looseObject({})).nullish(),
+});
+
+const ContentChunk = z
   .looseObject({
-    id: z.string().optional(),
-    object: z.literal("chat.completion.chunk"),
-    created: unixTime.optional(),
-    model: z.string().optional(),
+    ...chunk,
+    choices: z
+      .array(z.looseObject({ index: z.int().min(0), delta: Delta, finish_reason: z.string().nullish() }))
+      .min(1),
+    usage: Usage.nullish(),
+    error: z.never().optional(),
+  })
+  .describe("A part of the answer. Each choice has one chunk with a finish_reason.");
+
+const UsageChunk = z
+  .looseObject({ ...chunk, choices: z.array(z.unknown()).max(0), usage: Usage })
+  .describe("The last before `[DONE]`, for callers who set `stream_options.include_usage`.");
+
+const ErrorChunk = z
+  .looseObject({
+    ...chunk,
     choices: z
       .array(
         z.looseObject({
           index: z.int().min(0),
-          delta: z.looseObject({
-            role: z.string().optional(),
-            content: z.string().nullish(),
-            tool_calls: z.array(z.looseObject({})).optional(),
-          }),
-          finish_reason: z.string().nullish().describe("`error` when the upstream broke off."),
+          delta: z.looseObject({ content: z.literal("") }),
+          finish_reason: z.literal("error"),
         }),
       )
-      .describe("Empty in the usage chunk, which only callers get who set `stream_options.include_usage`."),
-    usage: Usage.nullish(),
-    error: z
-      .looseObject({ code: z.int(), message: z.string(), metadata: z.looseObject({ error_type: z.string() }) })
-      .optional()
-      .describe("Present in the last chunk before `[DONE]` when the upstream broke off."),
+      .min(1),
+    error: z.looseObject({ code: z.int(), message: z.string(), metadata: z.looseObject({ error_type: z.string() }) }),
   })
-  .describe("The data of one server-sent event.");
+  .describe("The last before `[DONE]` when the upstream broke off.");
+
+export const ChatCompletionChunk = z
+  .union([ContentChunk, UsageChunk, ErrorChunk])
+  .describe(
+    "The data of one server-sent event. Events are `data: <this>` and a blank line; lines that begin with a colon keep the connection alive, and the last event is `data: [DONE]`.",
+  );
 
 export const HealthAnswer = z.strictObject({
   status: z

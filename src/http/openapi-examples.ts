@@ -2,6 +2,8 @@
 
 export const unauthorized = "Send `Authorization: Bearer <API_KEY>` with a token of at least 8 characters.";
 export const tooLarge = "The request body is larger than the limit of 16777216 bytes.";
+export const foreignHost =
+  "The Host header names a host that this gateway does not answer to (protection from DNS rebinding). Use localhost, 127.0.0.1 or [::1], or add the name to ALLOWED_HOSTS.";
 export const imagePart =
   "messages[0].content[1] is not a text part: only text content is supported (no images, audio or files).";
 export const freeDenied =

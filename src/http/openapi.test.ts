@@ -66,7 +66,8 @@ describe("the document", () => {
   test("names each status of the specification", () => {
     const statuses = (path: string) => Object.keys(document.paths[path]?.["post"]?.responses ?? {}).map(Number);
     expect(statuses("/v1/chat/completions")).toEqual([200, 400, 401, 403, 413, 422, 500, 502, 503, 504]);
-    expect(statuses("/v1/route/decision")).toEqual([200, 401, 413, 422]);
+    // 403 and 503 come before the dry run: who may call at all, and whether there is room.
+    expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 503]);
   });
 
   test("gives every error the one shape", () => {

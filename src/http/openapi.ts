@@ -55,7 +55,7 @@ export function openApiDocument(): object {
         ChatCompletionRequest: jsonSchema(ChatCompletionsBody, "input"),
         ChatCompletion: jsonSchema(ChatCompletion, "output"),
         ChatCompletionChunk: jsonSchema(ChatCompletionChunk, "output"),
-        DecisionRequest: jsonSchema(DecisionRequest, "input"),
+        DecisionRequest: withNulls(jsonSchema(DecisionRequest, "input")),
         RoutingDecision: jsonSchema(RoutingDecision, "output"),
         ModelList: jsonSchema(ModelList, "output"),
         Health: jsonSchema(HealthAnswer, "output"),
@@ -68,9 +68,25 @@ export function openApiDocument(): object {
 }
 
 /** OpenAPI 3.1 schemas are JSON Schema 2020-12; the dialect need not be named in each. */
-function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): z.core.JSONSchema.JSONSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
+}
+
+/** The same, with `null` for every field that may be left out, at any depth: the dry run takes it for absent. */
+function withNulls(schema: z.core.JSONSchema.JSONSchema): z.core.JSONSchema.JSONSchema {
+  const { properties, required = [] } = schema;
+  if (properties === undefined) return schema;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const inner = typeof field === "object" ? withNulls(field) : {};
+    const orNull = required.includes(name) || isNullable(inner) ? inner : { anyOf: [inner, { type: "null" as const }] };
+    return [name, orNull] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(fields) };
+}
+
+function isNullable(schema: z.core.JSONSchema.JSONSchema): boolean {
+  return JSON.stringify(schema.anyOf ?? null).includes('{"type":"null"}');
 }
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -99,12 +115,13 @@ const decisionHeaders = {
     minimum: 0,
   }),
 };
+const shouldRetry = header("`false` where waiting cannot help; SDKs then do not try again.", {
+  type: "string",
+  enum: ["false"],
+});
 const retryHeaders = {
   "Retry-After": header("Seconds to wait, where waiting can help.", { type: "integer", minimum: 0 }),
-  "x-should-retry": header("`false` where waiting cannot help; SDKs then do not try again.", {
-    type: "string",
-    enum: ["false"],
-  }),
+  "x-should-retry": shouldRetry,
 };
 
 function decisionField(field: "action" | "cause"): object {
@@ -128,8 +145,19 @@ function failure(description: string, detail: string, headers: object = {}) {
 
 const unauthorized = failure("`Authorization` is missing, malformed or too short.", examples.unauthorized, {
   "WWW-Authenticate": header("`Bearer`"),
+  "x-should-retry": shouldRetry,
 });
-const tooLarge = failure("The body is larger than MAX_REQUEST_BYTES.", examples.tooLarge);
+const tooLarge = failure(
+  "The body has more bytes than MAX_REQUEST_BYTES, or more JSON values than MAX_REQUEST_VALUES.",
+  examples.tooLarge,
+  retryHeaders,
+);
+const foreign = failure(
+  "`Host` names a host that the gateway does not answer to (ALLOWED_HOSTS), or `Origin` is not its own.",
+  examples.foreignHost,
+  { "x-should-retry": shouldRetry },
+);
+const overloaded = "No room for the request now: too many streams, too much memory, or MAX_BYTES_IN_FLIGHT is reached";
 
 const parameter = (name: string, description: string, schema: object = { type: "string" }) => ({
   name,
@@ -138,8 +166,9 @@ const parameter = (name: string, description: string, schema: object = { type: "
   description,
   schema,
 });
-const flag = { type: "string", enum: ["true", "false"] };
-const idSchema = { type: "string", minLength: 1, maxLength: 256 };
+/** As any language prints it. */
+const flag = { type: "string", pattern: "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$" };
+const idSchema = { type: "string", minLength: 1, maxLength: 256, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" };
 
 const chatCompletions = {
   operationId: "createChatCompletion",
@@ -157,14 +186,24 @@ const chatCompletions = {
       "A stable session id; without it, `X-Session-Id` counts, which some agents send. Session and goal together name a budget.",
       idSchema,
     ),
+    parameter("X-Session-Id", "The session, where `X-Smart-Gateway-Session` is absent; ignored if it is no id.", {
+      type: "string",
+    }),
     parameter("X-Smart-Gateway-Goal", "The goal inside the session.", idSchema),
     parameter("X-Goal-Id", "The goal of this request; beats X-Smart-Gateway-Goal.", idSchema),
     parameter("X-Task-Id", "The task; its attempts and errors are remembered between requests.", idSchema),
     parameter("X-Pro", "`true` forces the pro tier.", flag),
     parameter("X-Scout", "`true` asks the free scout first; refused with 403 on sensitive data.", flag),
     parameter("X-Failure-Class", "How the last attempt failed.", jsonSchema(FailureClass, "input")),
-    parameter("X-Same-Error-Count", "How often the same error has come back.", { type: "integer", minimum: 0 }),
-    parameter("X-Request-Id", "Comes back in the answer and stands in the log."),
+    parameter("X-Same-Error-Count", "How often the same error has come back.", {
+      type: "integer",
+      minimum: 0,
+      maximum: 999_999_999,
+    }),
+    parameter(
+      "X-Request-Id",
+      "Comes back in the answer and stands in the log, if it is plain, at most 128 characters long and no credential; else the gateway makes one.",
+    ),
     parameter("X-Smart-Gateway-Errors", "`openai` adds an `error` object to error bodies.", {
       type: "string",
       enum: ["openai"],
@@ -180,31 +219,40 @@ const chatCompletions = {
       headers: { ...commonHeaders, ...decisionHeaders },
       content: {
         "application/json": { schema: ref("ChatCompletion"), example: examples.completion },
+        // The schema is that of each event's data; OpenAPI 3.1 has no words for the frame around it.
         "text/event-stream": { schema: ref("ChatCompletionChunk"), example: examples.stream },
       },
     },
     400: failure(
       "Not JSON, not an object, the wrong content type, or content other than text, such as images.",
       examples.imagePart,
+      { "x-should-retry": shouldRetry },
     ),
     401: unauthorized,
     403: failure(
-      "Refused by policy: privacy, budget, exhausted attempts, or no model that can serve. The cause is in the headers.",
+      "Refused by policy: privacy, budget, exhausted attempts, or no model that can serve; the cause is in the headers. " +
+        "Without them: a `Host` or `Origin` that is not the gateway's.",
       examples.freeDenied,
       { ...decisionHeaders, ...retryHeaders },
     ),
     413: tooLarge,
-    422: failure("A field, header or metadata value is missing or wrong.", examples.negativeMaxTokens),
+    422: failure("A field, header or metadata value is missing, wrong or not allowed.", examples.negativeMaxTokens, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
     500: failure(
       "The upstream refused with a 4xx that a repeat cannot mend, or all attempts ended in an upstream error.",
       examples.upstreamRefused,
-      decisionHeaders,
+      { ...decisionHeaders, ...retryHeaders },
     ),
     502: failure("The upstream could not be reached, or broke off, in every attempt.", examples.unreachable, {
       ...decisionHeaders,
       ...retryHeaders,
     }),
-    503: failure("No room for the request now, or the budget store is away.", examples.overloaded, retryHeaders),
+    503: failure(`${overloaded}; no model has capacity, or the budget store is away.`, examples.overloaded, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
     504: failure("The upstream took too long in every attempt.", examples.timedOut, {
       ...decisionHeaders,
       ...retryHeaders,
@@ -230,8 +278,10 @@ const routeDecision = {
       content: { "application/json": { schema: ref("RoutingDecision"), examples: examples.decisions } },
     },
     401: unauthorized,
+    403: foreign,
     413: tooLarge,
-    422: failure("Not JSON, or a field is missing or wrong.", examples.ambiguityTooLarge),
+    422: failure("Not JSON, or a field is missing or wrong.", examples.ambiguityTooLarge, retryHeaders),
+    503: failure(`${overloaded}.`, examples.overloaded, retryHeaders),
   },
 };
 
@@ -240,7 +290,11 @@ const models = {
   tags: ["chat"],
   summary: "The four routing aliases",
   security: bearer,
-  responses: { 200: answer("The aliases.", "ModelList", { example: examples.modelList }), 401: unauthorized },
+  responses: {
+    200: answer("The aliases.", "ModelList", { example: examples.modelList }),
+    401: unauthorized,
+    403: foreign,
+  },
 };
 
 const healthz = {
@@ -250,6 +304,7 @@ const healthz = {
   responses: {
     200: answer("Requests can be served.", "Health", { example: examples.health }),
     503: answer("The budget store is away, or no model of the senior fallback chain can serve.", "Health"),
+    403: foreign,
   },
 };
 
@@ -262,6 +317,7 @@ const livez = {
     503: answer("Its budget store has failed for good: only a restart mends it.", "Live", {
       example: { status: "restart_needed" },
     }),
+    403: foreign,
   },
 };
 
@@ -274,6 +330,7 @@ const readyz = {
     503: answer("No: draining before it ends, or without its budget store.", "Ready", {
       example: { status: "draining" },
     }),
+    403: foreign,
   },
 };
 
@@ -287,6 +344,7 @@ const metrics = {
       headers: commonHeaders,
       content: { "text/plain": { schema: { type: "string" } } },
     },
+    403: foreign,
   },
 };
 
@@ -300,5 +358,6 @@ const openApi = {
       headers: commonHeaders,
       content: { "application/json": { schema: { type: "object" } } },
     },
+    403: foreign,
   },
 };
