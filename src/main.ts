@@ -41,6 +41,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import("#cli/budgets.ts")).budgetsCommand(),
   },
   {
+    name: "backup",
+    summary: "copy the SQLite database into a file, also while gateways run",
+    load: async () => (await import("#cli/backup.ts")).backupCommand(),
+  },
+  {
     name: "privacy",
     summary: "the privacy gate",
     load: async () => (await import("#cli/privacy.ts")).privacyCommand(),

@@ -1,0 +1,38 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { backupSqlite } from "#db/backup.ts";
+import { exitCodes, exitWith, printJson } from "./exit.ts";
+
+/** `smart-gateway backup FILE`: a copy of the SQLite database, also while gateways write to it. */
+export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
+  return new Command("backup")
+    .description("copy the SQLite database of DATABASE_URL into a new file, also while gateways run")
+    .argument("<file>", "the copy; must not exist")
+    .option("--json", "print {file, bytes}")
+    .action((file: string, options: { readonly json?: true }) => {
+      const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
+      const problem = problemOf(url);
+      if (problem !== undefined) {
+        console.error(problem);
+        return exitWith(exitCodes.badUsage);
+      }
+      try {
+        const { bytes } = backupSqlite(url.slice("sqlite:".length), file);
+        if (options.json) printJson({ file: resolve(file), bytes });
+        else console.log(`${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`);
+      } catch (error) {
+        console.error(`No backup was made: ${error instanceof Error ? error.message : "unknown error"}`);
+        exitWith(exitCodes.failed);
+      }
+    });
+}
+
+function problemOf(url: string): string | undefined {
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    return "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.";
+  }
+  if (url === "sqlite::memory:")
+    return "DATABASE_URL is an in-memory database: it ends with its gateway, there is nothing to copy.";
+  if (!url.startsWith("sqlite:")) return "DATABASE_URL must begin with sqlite: or postgres://";
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openBooks } from "#ledger/open-books.ts";
+import { authorization, call } from "./harness/gateway.ts";
+import { root, serve } from "./harness/process.ts";
+
+async function backup(databaseUrl: string, ...args: string[]) {
+  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "backup", ...args], {
+    env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: databaseUrl },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, err };
+}
+
+describe("smart-gateway backup", () => {
+  test("copies a database that a gateway is writing to; the copy balances, and a gateway starts from it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-backup-"));
+    const url = `sqlite:${join(folder, "gateway.db")}`;
+    const copy = join(folder, "copy.db");
+    {
+      await using gateway = await serve({ DATABASE_URL: url, NODE_ID: "one" });
+      let asking = true;
+      let answered = 0;
+      const callers = Array.from({ length: 8 }, async () => {
+        while (asking) {
+          const reply = await call(`${gateway.url}/v1/chat/completions`, {
+            method: "POST",
+            headers: { ...authorization, "content-type": "application/json", "x-goal-id": "backup" },
+            body: JSON.stringify({
+              model: "smart-router-flash",
+              messages: [{ role: "user", content: "hi" }],
+              max_tokens: 8,
+            }),
+          });
+          if (reply.status === 200) answered += 1;
+          await reply.text();
+        }
+      });
+      while (answered < 20) await Bun.sleep(5);
+      const atStart = answered;
+      const { code, out } = await backup(url, copy, "--json");
+      asking = false;
+      await Promise.all(callers);
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toEqual({ file: copy, bytes: statSync(copy).size });
+      const books = await openBooks(`sqlite:${copy}`);
+      const report = await books.audit();
+      await books.close();
+      expect(report.findings).toEqual([]);
+      expect(report.reservations).toBeGreaterThanOrEqual(atStart);
+    }
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    await using restored = await serve({ DATABASE_URL: `sqlite:${copy}`, NODE_ID: "one" });
+    expect((await call(`${restored.url}/readyz`)).status).toBe(200);
+    rmSync(folder, { recursive: true });
+  }, 30_000);
+
+  test("overwrites nothing, and leaves nothing half-made behind", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-backup-"));
+    const target = join(folder, "copy.db");
+    const missing = await backup(`sqlite:${join(folder, "none.db")}`, target);
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("there is no database") });
+    writeFileSync(join(folder, "broken.db"), "no database".repeat(1_000));
+    expect((await backup(`sqlite:${join(folder, "broken.db")}`, target)).code).toBe(1);
+    expect(existsSync(target)).toBe(false);
+    writeFileSync(target, "precious");
+    expect(await backup(`sqlite:${join(folder, "broken.db")}`, target)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("exists already"),
+    });
+    expect(readdirSync(folder).toSorted()).toEqual(["broken.db", "copy.db"]);
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each([
+    ["postgres://user:secret-word@db.example/gateway", "pg_dump"],
+    ["sqlite::memory:", "in-memory"],
+    ["mysql://x", "must begin with"],
+  ])("%s is no file to copy: exit code 2, and what to do", async (url, said) => {
+    const { code, err } = await backup(url, join(tmpdir(), "never.db"));
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+    expect(err).not.toContain("secret-word");
+  });
+});
