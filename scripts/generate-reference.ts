@@ -76,6 +76,10 @@ function keyRows(path: string, node: SchemaNode): string[][] {
     if (child.properties !== undefined) {
       return [[`\`${at}\``, "section", "", child.description ?? ""], ...keyRows(at, child)];
     }
+    if (child.type === "array" && child.items?.properties !== undefined) {
+      const none = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
+      return [[`\`${at}\``, "list", none, child.description ?? ""], ...keyRows(`${at}[]`, child.items)];
+    }
     const fallback = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
     return [[`\`${at}\``, typeName(child), fallback, child.description ?? ""]];
   });

@@ -189,7 +189,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       source: priceSourceOf(settings.upstream),
       enabled: () => isChosen(current().policy.upstream.price_book, settings),
       models: () => loadedConfig().registry.models.values(),
-      readList: () => readModelList({ baseUrl, clock, timers }),
+      readList: (signal) => readModelList({ baseUrl, clock, timers, signal }),
       openStore: () => openPriceBookStore(settings.databaseUrl),
       clock,
       timers,

@@ -296,9 +296,9 @@ describe("a model registry file", () => {
       output: 280_000_000,
       request: 1_000_000,
       bands: [
+        { window: { fromMinute: 990, toMinute: 30 }, rates: { input: 70_000_000 } },
         { fromInputTokens: 200_000, rates: { input: 280_000_000, output: 2_000_000_000 } },
         { fromInputTokens: 500_000, rates: { output: 3_000_000_000 } },
-        { window: { fromMinute: 990, toMinute: 30 }, rates: { input: 70_000_000 } },
       ],
     });
   });

@@ -127,6 +127,13 @@ describe("a call on the operator's own account with the host (is_byok)", () => {
     await gateway.chat();
     expect((await gateway.books()).spent).toBe(21_000);
   });
+  test("is billed as the ledger says, streamed or whole", async () => {
+    await using gateway = await start({ ownAccount: true });
+    await gateway.chat();
+    await (await gateway.chat({ stream: true })).text();
+    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect(gateway.upstream.billedNanoUsd()).toBeGreaterThan(0);
+  });
   test("is the only one for which the host's price is added", async () => {
     await using gateway = await start();
     const usage = {

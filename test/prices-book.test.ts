@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
+import type { Price } from "#domain/model.ts";
 import { systemClock } from "#domain/system-clock.ts";
 import { timerWheel } from "#domain/timers.ts";
 import { readModelList } from "#upstream/model-list.ts";
@@ -155,6 +156,37 @@ describe("a gateway that reads its aggregator's prices", () => {
   });
 });
 
+test("what one simulator lists another gateway has: rates, tiers, windows and the price of a call", async () => {
+  const prices = {
+    input: 0.15,
+    cached_input: 0.003,
+    cache_write: 0.3,
+    output: 0.29,
+    request: 0.001,
+    tiers: [{ from_input_tokens: 1_000, input: 0.2, output: 0.4 }],
+    windows: [{ from: "22:00", to: "02:00", output: 0.7 }],
+  };
+  await using listing = await start({ models: { vendor_v4_flash: { prices } } });
+  await using gateway = await start({
+    policy: { upstream: both },
+    upstreamModels: () => listing.gateway.ports.config().registry.models.values(),
+  });
+  const flashOf = ({ gateway: { ports } }: typeof gateway) => ports.config().registry.models.get("vendor_v4_flash");
+  expect(flashOf(gateway)?.price).toEqual(flashOf(listing)?.price as Price);
+  expect(flashOf(gateway)?.priceSource?.kind).toBe("price_book");
+  expect((await gateway.chat()).status).toBe(200);
+  expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+});
+
+test("in demo mode the simulator's list is read where the policy asks for it", async () => {
+  await using gateway = await start({
+    policy: { upstream: both },
+    env: { UPSTREAM_BASE_URL: "", UPSTREAM_API_KEY: "" },
+  });
+  expect(gateway.log.find(({ event }) => event === "price_book_read")?.fields).toMatchObject({ listed: 4, models: 4 });
+  expect((await gateway.chat()).status).toBe(200);
+});
+
 describe("a list that cannot be read", () => {
   const broken: [string, Answers][] = [
     ["answers 500", (response) => void response.writeHead(500).end()],
@@ -234,6 +266,34 @@ describe("reading the list", () => {
       kind: "failed",
       detail: expect.stringContaining("ECONNREFUSED"),
     });
+  });
+  test("ends at once when it is not wanted any more", async () => {
+    await using upstream = await aggregator(hangs);
+    const over = new AbortController();
+    const reading = readModelList({ baseUrl: upstream.url, clock, timers, signal: over.signal });
+    await eventually(() => upstream.state.lists.length === 1);
+    over.abort();
+    expect((await reading).kind).toBe("failed");
+  });
+  test("goes through the proxy of the environment, as calls do", async () => {
+    const seen: string[] = [];
+    const proxy = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      json({ data: [] })(response);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const address = proxy.address();
+    const before = process.env["http_proxy"];
+    process.env["http_proxy"] = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+    try {
+      expect(await read("http://aggregator.test/api/v1/")).toEqual({ kind: "ok", list: { data: [] } });
+      expect(seen).toEqual(["GET http://aggregator.test/api/v1/models"]);
+    } finally {
+      if (before === undefined) delete process.env["http_proxy"];
+      else process.env["http_proxy"] = before;
+      proxy.closeAllConnections();
+      proxy.close();
+    }
   });
   test("reads one that comes compressed all the same", async () => {
     await using upstream = await aggregator(

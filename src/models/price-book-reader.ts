@@ -12,9 +12,10 @@ export interface PriceBookReaderOptions {
   readonly enabled: () => boolean;
   /** The registry's models as they were loaded, without the book. */
   readonly models: () => Iterable<Model>;
-  readonly readList: () => Promise<
-    { readonly kind: "ok"; readonly list: Json } | { readonly kind: "failed"; readonly detail: string }
-  >;
+  /** The signal aborts when the reader is closed. */
+  readonly readList: (
+    signal: AbortSignal,
+  ) => Promise<{ readonly kind: "ok"; readonly list: Json } | { readonly kind: "failed"; readonly detail: string }>;
   /** Called once, when the book is first wanted. */
   readonly openStore: () => Promise<PriceBookStore>;
   readonly clock: Pick<Clock, "now">;
@@ -50,7 +51,7 @@ export class PriceBookReader {
   #reading: Promise<void> | undefined;
   #cancelTimer: () => void = () => undefined;
   #loaded = false;
-  #closed = false;
+  readonly #closing = new AbortController();
   /** When a list was last read, by this process or another, in milliseconds since the epoch; undefined before that. */
   readMs: number | undefined;
 
@@ -87,7 +88,7 @@ export class PriceBookReader {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#cancelTimer();
     const store = await this.#store;
     await store?.close();
@@ -96,12 +97,12 @@ export class PriceBookReader {
   async #read(): Promise<void> {
     this.#cancelTimer();
     const { clock, enabled, models, onEvent, random, readList, timers } = this.#options;
-    if (this.#closed || !enabled()) return;
-    const reply = readList();
+    if (this.#closing.signal.aborted || !enabled()) return;
+    const reply = readList(this.#closing.signal);
     // What was known before comes first: a change is one against that.
     if (!this.#loaded) await this.#load();
     const answer = await reply;
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted) return;
     const nextMs = answer.kind === "ok" ? everyMs * (1 - spread * random()) : retryMs;
     this.#cancelTimer = timers.after(nextMs, () => void this.refresh());
     if (answer.kind === "failed") {
@@ -122,7 +123,7 @@ export class PriceBookReader {
   async #load(): Promise<void> {
     try {
       const book = await (await this.#opened())?.load(this.#options.source);
-      if (book === undefined || this.#closed) return;
+      if (book === undefined || this.#closing.signal.aborted) return;
       this.#loaded = true;
       for (const { atMs } of book.values()) this.readMs = Math.max(this.readMs ?? 0, atMs);
       // What this process has read itself is newer.

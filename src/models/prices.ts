@@ -20,11 +20,11 @@ export function priceOf(prices: ModelRecord["prices"]): Price {
 /** The rates and bands that are named. `followsInput`: a band that names an input price and no cached one means both. */
 export function partialPriceOf(prices: Partial<Prices>, followsInput: boolean): Partial<Price> {
   const bands: PriceBand[] = [];
-  for (const { from_input_tokens, ...rates } of (prices.tiers ?? []).toSorted(byStart)) {
-    bands.push({ fromInputTokens: from_input_tokens, rates: ratesIn(rates, followsInput) });
-  }
   for (const { from, to, ...rates } of prices.windows ?? []) {
     bands.push({ window: windowOf(from, to), rates: ratesIn(rates, followsInput) });
+  }
+  for (const { from_input_tokens, ...rates } of (prices.tiers ?? []).toSorted(byStart)) {
+    bands.push({ fromInputTokens: from_input_tokens, rates: ratesIn(rates, followsInput) });
   }
   return {
     ...ratesIn(prices, false),

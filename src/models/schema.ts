@@ -17,20 +17,27 @@ const rates = {
   output: pricePerMTok.describe("USD per million output tokens."),
   request: z.number().min(0).max(1_000).optional().describe("USD per call, beside its tokens."),
 };
-const namesSome = { input: rates.input.optional(), output: rates.output.optional() };
+/** In a band each is optional: what it does not name stays as it is. */
+const bandRates = {
+  input: pricePerMTok.optional().describe("USD per million input tokens."),
+  cached_input: pricePerMTok
+    .optional()
+    .describe("USD per million cached input tokens; follows this input price where the record names no cached one."),
+  cache_write: pricePerMTok.optional().describe("USD per million input tokens written to the prompt cache."),
+  output: pricePerMTok.optional().describe("USD per million output tokens."),
+  request: rates.request,
+};
 
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a UTC time of day in quotes, like "16:30"');
 
 const Tier = z.strictObject({
   from_input_tokens: z.int().min(1).describe("Prompt tokens from which these prices apply."),
-  ...rates,
-  ...namesSome,
+  ...bandRates,
 });
 const Window = z.strictObject({
   from: timeOfDay.describe('Start, UTC: "16:30".'),
   to: timeOfDay.describe('End, UTC, not included; at or before `from` it is on the next day: "00:30".'),
-  ...rates,
-  ...namesSome,
+  ...bandRates,
 });
 
 export const ModelRecord = z.strictObject({

@@ -12,6 +12,8 @@ export interface ModelListOptions {
   readonly timers: Timers;
   /** The whole exchange may take so long. Default 15 s. */
   readonly timeoutMs?: number;
+  /** Ends it early. */
+  readonly signal?: AbortSignal;
   /** A larger list is not read. Default 32 MiB. */
   readonly maxBytes?: number;
 }
@@ -34,6 +36,8 @@ export async function readModelList(options: ModelListOptions): Promise<ModelLis
     late = true;
     exchange?.cancel();
   });
+  const abort = () => exchange?.cancel();
+  options.signal?.addEventListener("abort", abort, { once: true });
   let answered = false;
   try {
     const agent = new HttpAgent({
@@ -62,6 +66,7 @@ export async function readModelList(options: ModelListOptions): Promise<ModelLis
     return failed(late ? `it did not answer within ${timeoutMs} ms` : transportFailure(error, answered).message);
   } finally {
     cancelTimer();
+    options.signal?.removeEventListener("abort", abort);
     exchange?.cancel();
   }
 }

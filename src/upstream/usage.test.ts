@@ -37,6 +37,8 @@ describe("usage", () => {
       reasoning: 0,
     });
     expect(usageReport(written(60)).usage?.cacheWrite).toBe(6);
+    const other = { prompt_tokens: 10, completion_tokens: 5, cache_creation_input_tokens: 3 };
+    expect(usageReport(other).usage?.cacheWrite).toBe(3);
     for (const none of [0, -1, "3", null]) expect(usageReport(written(none)).usage).not.toHaveProperty("cacheWrite");
   });
 

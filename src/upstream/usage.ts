@@ -43,7 +43,8 @@ function tokensOf(usage: JsonObject): TokenUsage | undefined {
   // Cached tokens make a call cheaper, so a count that cannot be true is not believed.
   const cached = count(field(usage["prompt_tokens_details"], "cached_tokens") ?? usage["prompt_cache_hit_tokens"]) ?? 0;
   const reasoning = count(field(usage["completion_tokens_details"], "reasoning_tokens")) ?? 0;
-  const written = count(field(usage["prompt_tokens_details"], "cache_write_tokens")) ?? 0;
+  const written =
+    count(field(usage["prompt_tokens_details"], "cache_write_tokens") ?? usage["cache_creation_input_tokens"]) ?? 0;
   const cachedInput = cached <= input ? cached : 0;
   return {
     input,

@@ -63,6 +63,8 @@ export interface StartOptions {
   readonly script?: Script;
   /** The models as the aggregator has them; those of the gateway's registry when absent. */
   readonly upstreamModels?: () => Iterable<Model>;
+  /** The aggregator uses the operator's own accounts with the hosts (`is_byok`). */
+  readonly ownAccount?: boolean;
   readonly overrides?: Overrides;
 }
 
@@ -94,6 +96,7 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
     clock: systemClock,
     random: Math.random,
     remember: 10_000,
+    ownAccount: options.ownAccount === true,
     ...(options.script === undefined ? {} : { script: options.script }),
   });
   const parsed = parseSettings({

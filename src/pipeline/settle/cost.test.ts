@@ -53,6 +53,10 @@ describe("what an attempt has cost", () => {
   test("an empty usage object is unknown, not free", () => {
     expect(settlementOf({ usage: { input: 0, cachedInput: 0, output: 0, reasoning: 0 } }, price, hold)).toBeUndefined();
   });
+  test("an empty usage object is unknown where a call has a price of its own, too", () => {
+    const empty = { usage: { input: 0, cachedInput: 0, output: 0, reasoning: 0 } };
+    expect(settlementOf(empty, { ...price, request: nanoUsd(1_000) }, hold)).toBeUndefined();
+  });
   test.each([
     { input: -1, cachedInput: 0, output: 1, reasoning: 0 },
     { input: 1.5, cachedInput: 0, output: 1, reasoning: 0 },

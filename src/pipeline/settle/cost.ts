@@ -27,11 +27,10 @@ export function settlementOf(
     return isAmount(stated) ? { actual: nanoUsd(Math.max(stated, 0)), source: "upstream_cost" } : undefined;
   }
   if (price === undefined || report.usage === undefined || !isUsage(report.usage)) return undefined;
-  const actual = costAtOurPrices(report.usage, price, during);
-  if (actual === undefined) return undefined;
   // Counts of zero beside a hold that is not zero: some aggregators send an empty usage object when they have lost count.
-  if (actual === zeroUsd && hold > 0 && report.usage.input === 0 && report.usage.output === 0) return undefined;
-  return { actual, source: "usage" };
+  if (hold > 0 && report.usage.input === 0 && report.usage.output === 0) return undefined;
+  const actual = costAtOurPrices(report.usage, price, during);
+  return actual === undefined ? undefined : { actual, source: "usage" };
 }
 
 /** With nothing held (a free model) there is nothing to compare a cost with: up to this it is believed. */
