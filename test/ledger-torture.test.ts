@@ -22,7 +22,7 @@ import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts
 const seconds = Number(process.env["TORTURE_SECONDS"] || 6);
 const goalCapNano = 35_000_000;
 const dayCapNano = 80_000_000;
-const goals = ["torture/one", "torture/two", "torture/three"];
+const goals = ["torture-one", "torture-two", "torture-three"];
 
 const policy = `
 budget: { per_goal_hard_usd: ${goalCapNano / 1e9}, per_goal_soft_usd: ${goalCapNano / 1e9}, per_day_hard_usd: ${dayCapNano / 1e9}, per_day_soft_usd: ${dayCapNano / 1e9} }
