@@ -99,10 +99,12 @@ export function announcePrices(event: PriceBookEvent, priceVersion: string, log:
   }
 }
 
-/** Raises the alarm for each call that was turned down while our prices went with it as its limit. */
-export function announceFilteredCalls(record: RequestRecord, log: Log, metrics: Metrics): void {
+/** Raises the alarm for each call that was turned down while our prices went with it as its limit; whether there was one. */
+export function announceFilteredCalls(record: RequestRecord, log: Log, metrics: Metrics): boolean {
+  let any = false;
   for (const { model, outcome, priceLimited } of record.attempts) {
     if (outcome !== "constraint_filtered" || priceLimited !== true) continue;
+    any = true;
     metrics.priceDrifted(model, "constraint_filtered");
     log("price_drift", {
       model: logId(model),
@@ -110,6 +112,7 @@ export function announceFilteredCalls(record: RequestRecord, log: Log, metrics: 
       detail: operatorText("the aggregator has no host for the model within the price limit that was sent"),
     });
   }
+  return any;
 }
 
 export function announceHealth(change: HealthChange, log: Log, metrics: Metrics): void {

@@ -241,7 +241,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         for (const record of records) metrics.requestFinished(record);
         for (const record of records) {
           log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
-          announceFilteredCalls(record, log, metrics);
+          if (announceFilteredCalls(record, log, metrics)) reader.suspect();
           for (const attempt of record.attempts) announceOtherModel(record, attempt, log);
         }
       },

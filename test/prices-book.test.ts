@@ -29,7 +29,8 @@ const flashAt = (prompt: string, completion = "0.00000028") => listed({ [flash]:
 
 /** An aggregator whose list is as a test wants it; chats are answered, and what they sent is remembered. */
 async function aggregator(list: Answers) {
-  const state = { list, chats: [] as JsonObject[], lists: [] as IncomingMessage["headers"][] };
+  // Nobody serves the flash model for less than `cheapest` USD per million prompt tokens.
+  const state = { list, cheapest: 0, chats: [] as JsonObject[], lists: [] as IncomingMessage["headers"][] };
   const server = createServer(async (request, response) => {
     if (request.method === "GET") {
       state.lists.push(request.headers);
@@ -38,7 +39,13 @@ async function aggregator(list: Answers) {
     }
     let text = "";
     for await (const part of request) text += part;
-    state.chats.push(JSON.parse(text));
+    const chat = JSON.parse(text);
+    state.chats.push(chat);
+    if (chat.model === flash && chat.provider?.max_price?.prompt < state.cheapest) {
+      const error = { code: 404, message: "filtered", availability: { code: "constraint_filtered" } };
+      response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+      return;
+    }
     const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
     const usage = { prompt_tokens: 100, completion_tokens: 10 };
     json({ id: "g", object: "chat.completion", created: 1, model: flash, choices, usage })(response);
@@ -185,6 +192,24 @@ test("in demo mode the simulator's list is read where the policy asks for it", a
   });
   expect(gateway.log.find(({ event }) => event === "price_book_read")?.fields).toMatchObject({ listed: 4, models: 4 });
   expect((await gateway.chat()).status).toBe(200);
+});
+
+test("a model whose price rises goes to the next model only until the list is read again", async () => {
+  const time = { offsetMs: 0 };
+  const clock = { ...systemClock, now: () => systemClock.now() + time.offsetMs };
+  await using upstream = await aggregator(flashAt("0.00000014"));
+  await using gateway = await start({
+    policy: { upstream: both },
+    env: { UPSTREAM_BASE_URL: upstream.url },
+    overrides: { clock },
+  });
+  upstream.state.list = flashAt("0.0000002");
+  upstream.state.cheapest = 0.2;
+  const answeredBy = async () => (await gateway.chat()).headers.get("x-smart-gateway-answered-by");
+  time.offsetMs = 3_600_000;
+  expect(await answeredBy()).toBe("vendor_v4_pro");
+  await eventually(() => inputPrice(gateway) === 200_000_000);
+  expect(await answeredBy()).toBe("vendor_v4_flash");
 });
 
 describe("a list that cannot be read", () => {

@@ -154,6 +154,19 @@ describe("for every price, usage and time", () => {
     );
   });
 
+  test("the dearest rates are those of the base and of every band that is reached, one by one", () => {
+    fc.assert(
+      fc.property(prices, tokens, (price, inputTokens) => {
+        const reached = (price.bands ?? []).filter(({ fromInputTokens }) => inputTokens >= (fromInputTokens ?? 0));
+        const dearest = dearestRates(price, inputTokens);
+        for (const name of ["input", "cachedInput", "cacheWrite", "output", "request"] as const) {
+          const all = [price[name], ...reached.map(({ rates }) => rates[name])].filter((value) => value !== undefined);
+          expect(dearest[name] as number | undefined).toBe(all.length === 0 ? undefined : Math.max(...all));
+        }
+      }),
+    );
+  });
+
   test("a known time never costs more than an unknown one", () => {
     fc.assert(
       fc.property(prices, tokens, tokens, fc.integer({ min: 0, max: 200_000_000 }), (price, input, output, fromMs) => {

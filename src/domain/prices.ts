@@ -15,9 +15,31 @@ export interface TimeSpan {
  */
 export function dearestRates(price: Price, inputTokens: number): Rates {
   if (price.bands === undefined) return price;
-  let rates: Rates = price;
-  for (const band of price.bands) if (reaches(band, inputTokens)) rates = dearer(rates, band.rates);
-  return rates;
+  let table = dearestTables.get(price);
+  if (table === undefined) {
+    table = dearestTableOf(price, price.bands);
+    dearestTables.set(price, table);
+  }
+  for (let at = table.length - 1; at > 0; at--) {
+    const row = table[at];
+    if (row !== undefined && inputTokens >= row.fromInputTokens) return row.rates;
+  }
+  return table[0]?.rates ?? price;
+}
+
+/** The dearest rates from so many prompt tokens on, rising; made once for each price in force, asked several times a request. */
+type DearestTable = readonly { readonly fromInputTokens: number; readonly rates: Rates }[];
+const dearestTables = new WeakMap<Price, DearestTable>();
+
+function dearestTableOf(price: Price, bands: readonly PriceBand[]): DearestTable {
+  const starts = new Set([0, ...bands.map(({ fromInputTokens }) => fromInputTokens ?? 0)]);
+  return [...starts]
+    .toSorted((a, b) => a - b)
+    .map((fromInputTokens) => {
+      let rates: Rates = price;
+      for (const band of bands) if (reaches(band, fromInputTokens)) rates = dearer(rates, band.rates);
+      return { fromInputTokens, rates };
+    });
 }
 
 /**

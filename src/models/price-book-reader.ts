@@ -51,6 +51,9 @@ export class PriceBookReader {
   #reading: Promise<void> | undefined;
   #cancelTimer: () => void = () => undefined;
   #loaded = false;
+  /** When the list was last asked for, and when it is to be asked for again; milliseconds since the epoch. */
+  #askedMs = Number.NEGATIVE_INFINITY;
+  #nextMs = Number.POSITIVE_INFINITY;
   readonly #closing = new AbortController();
   /** When a list was last read, by this process or another, in milliseconds since the epoch; undefined before that. */
   readMs: number | undefined;
@@ -77,6 +80,18 @@ export class PriceBookReader {
     if (!this.#loaded || lacks) void this.refresh();
   }
 
+  /**
+   * Prices seem to have changed: the list is read again, but not within a quarter of an hour of the last time. Until it is,
+   * traffic of the model goes to others, mostly dearer ones.
+   */
+  suspect(): void {
+    const { clock, enabled } = this.#options;
+    if (!enabled() || this.#reading !== undefined) return;
+    const dueMs = this.#askedMs + retryMs;
+    if (clock.now() >= dueMs) void this.refresh();
+    else if (dueMs < this.#nextMs) this.#readAgainAt(dueMs);
+  }
+
   /** Reads the list now; calls that overlap share one reading. Never rejects. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read()
@@ -96,15 +111,16 @@ export class PriceBookReader {
 
   async #read(): Promise<void> {
     this.#cancelTimer();
-    const { clock, enabled, models, onEvent, random, readList, timers } = this.#options;
+    this.#nextMs = Number.POSITIVE_INFINITY;
+    const { clock, enabled, models, onEvent, random, readList } = this.#options;
     if (this.#closing.signal.aborted || !enabled()) return;
+    this.#askedMs = clock.now();
     const reply = readList(this.#closing.signal);
     // What was known before comes first: a change is one against that.
     if (!this.#loaded) await this.#load();
     const answer = await reply;
     if (this.#closing.signal.aborted) return;
-    const nextMs = answer.kind === "ok" ? everyMs * (1 - spread * random()) : retryMs;
-    this.#cancelTimer = timers.after(nextMs, () => void this.refresh());
+    this.#readAgainAt(clock.now() + (answer.kind === "ok" ? everyMs * (1 - spread * random()) : retryMs));
     if (answer.kind === "failed") {
       onEvent({ kind: "unavailable", detail: answer.detail });
       return;
@@ -118,6 +134,13 @@ export class PriceBookReader {
     onEvent({ kind: "read", listed: named, models: wanted.length });
     for (const drift of drifts) onEvent({ kind: "drift", ...drift });
     if (listed.size > 0) await this.#save();
+  }
+
+  #readAgainAt(atMs: number): void {
+    const { clock, timers } = this.#options;
+    this.#cancelTimer();
+    this.#nextMs = atMs;
+    this.#cancelTimer = timers.after(Math.max(0, atMs - clock.now()), () => void this.refresh());
   }
 
   async #load(): Promise<void> {

@@ -215,6 +215,20 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(86_400_000);
     expect(state.asked).toBe(3);
   });
+  test("reads it again when prices seem to have changed, a quarter of an hour after the last time at the soonest", async () => {
+    const { reader, time, state } = scene({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
+    await reader.start(2_000);
+    for (let i = 0; i < 5; i++) reader.suspect();
+    await time.advanceAsync(899_999);
+    expect(state.asked).toBe(1);
+    await time.advanceAsync(1);
+    expect(state.asked).toBe(2);
+    await time.advanceAsync(3_600_000);
+    expect(state.asked).toBe(2);
+    reader.suspect();
+    await time.advanceAsync(0);
+    expect(state.asked).toBe(3);
+  });
   test("says a change of more than half once, against what was known", async () => {
     const { reader, time, events } = scene({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
     await reader.start(2_000);
