@@ -493,11 +493,12 @@ class WorkingBooks {
 
   private resolveLookedUp(resolution: Resolution): OperationReply {
     const { id, generationId } = resolution;
+    if (generationId === undefined) return this.resolve(id, eventOf(resolution));
     const before = this.row(id);
     const reply = this.resolve(id, eventOf(resolution));
     const after = this.row(id);
     // Only where it was this that ended the call, and there is still something to learn.
-    if (generationId !== undefined && before?.state === "HELD" && after !== undefined && isGuess(after)) {
+    if (before?.state === "HELD" && after !== undefined && isGuess(after)) {
       this.lookups.push({ reservationId: id, generationId, nextMs: this.moment.nowMs + firstLookupMs });
     }
     return reply;

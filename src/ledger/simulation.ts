@@ -372,6 +372,15 @@ class World {
       // Reset after billing: sometimes the true cost is learnt later, even after the hold was charged.
       this.resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "reset" }]);
       await this.time.sleep(this.between(0, 80_000));
+      if (alive() && actual <= amount && this.chance(0.4)) {
+        // An operator ends the hold by an estimate that is not below the bill; the fact may still come.
+        this.resolveFrom(node, ledger, [
+          actual === 0 && this.chance(0.5)
+            ? { id, kind: "released", reason: "operator", source: "operator" }
+            : { id, kind: "settled", actual: nanoUsd(this.between(actual, amount)), source: "operator" },
+        ]);
+        await this.time.sleep(this.between(0, 40_000));
+      }
       if (alive() && this.chance(0.6))
         this.resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "usage" }]);
       return undefined;
@@ -511,7 +520,8 @@ class World {
     for (const row of this.disk.reservations.values()) {
       const before = this.terminal.get(row.id);
       if (before !== undefined && before !== row.state) this.fail(`${row.id} went from ${before} to ${row.state}`);
-      if (["SETTLED", "RELEASED", "CORRECTED"].includes(row.state)) this.terminal.set(row.id, row.state);
+      const estimated = row.state !== "CORRECTED" && (row.source === "operator" || row.source === "at_least");
+      if (["SETTLED", "RELEASED", "CORRECTED"].includes(row.state) && !estimated) this.terminal.set(row.id, row.state);
       this.judgeBill(row.id);
     }
   }
@@ -615,6 +625,8 @@ class Auditor {
       hold: number;
       charged: number;
       phase: "sure" | "unsure" | "charged" | "closed";
+      /** It was closed by an estimate, which the upstream's own figure corrects. */
+      estimate?: "settled" | "released" | undefined;
       sent: boolean;
       life: string;
       expiresMs: number;
@@ -657,9 +669,18 @@ class Auditor {
       case "resolve": {
         const { resolution } = operation;
         const row = this.rows.get(resolution.id);
-        if (resolution.kind === "settled") this.close(resolution.id, resolution.actual);
-        else if (resolution.kind === "released") this.close(resolution.id, 0);
-        else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
+        if (resolution.kind === "settled") {
+          const { actual, source } = resolution;
+          const isEstimate = source === "operator" || source === "at_least";
+          if (row?.phase === "closed" && row.estimate !== undefined && !isEstimate) {
+            // The same figure again says nothing new.
+            if (row.estimate === "settled" && row.charged === actual) return "done";
+            row.charged = actual;
+            row.estimate = undefined;
+          } else this.close(resolution.id, actual, isEstimate ? "settled" : undefined);
+        } else if (resolution.kind === "released") {
+          this.close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
+        } else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
           row.sent = true;
           row.phase = resolution.kind === "charged" ? "charged" : "unsure";
           if (resolution.kind === "charged") row.charged = row.hold;
@@ -669,9 +690,11 @@ class Auditor {
     }
   }
 
-  private close(id: ReservationId, charged: number): void {
+  private close(id: ReservationId, charged: number, estimate?: "settled" | "released"): void {
     const row = this.rows.get(id);
     if (row === undefined || row.phase === "closed") return;
+    // A charge is corrected once, by whomever.
+    row.estimate = row.phase === "charged" ? undefined : estimate;
     row.phase = "closed";
     row.charged = charged;
   }

@@ -8,6 +8,7 @@ import { manualTime } from "#domain/manual-time.ts";
 import { mostUsd, nanoUsd } from "#domain/money.ts";
 import { audit } from "./audit.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
+import { openHoldsSql } from "./holds.ts";
 import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
 import { openLedger, processTimers } from "./open-ledger.ts";
 import { SqliteBooks } from "./sqlite-books.ts";
@@ -235,6 +236,8 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     expect(plan(due)).toContain("reservation_open");
     const oldest = "SELECT seq FROM reservation WHERE seq > 5 ORDER BY seq LIMIT 9";
     expect(plan(oldest)).toBe("SEARCH reservation USING INTEGER PRIMARY KEY (rowid>?)");
+    for (const sql of openHoldsSql("5"))
+      expect(plan(sql)).toMatch(/^SEARCH r USING INDEX reservation_open|SCAN r USING INDEX reservation_open/);
     db.close();
   });
 });
