@@ -13,7 +13,7 @@ import {
 import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { Alias, aliases, FailureClass, RoutingTask } from "#domain/routing.ts";
 import { atOnce, inTurns } from "#domain/turn.ts";
-import { type JsonShape, longIntegersQuoted, maxJsonDepth, shapeOfJson } from "./json-depth.ts";
+import { beginsTooDeep, type JsonShape, longIntegersQuoted, maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 /**
  * The body of `POST /v1/chat/completions`, twice: `ChatCompletionsBody` is the published schema (OpenAPI), and
@@ -120,12 +120,12 @@ export function parseLargeChatRequest(input: ChatInput): Promise<ParsedChat> {
 }
 
 function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
-  const shape = shapeOfJson(input.text, maxJsonDepth);
-  if (shape.tooDeep) {
-    return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
+  if (hasMoreValuesThan(input.text, input.maxValues)) {
+    return beginsTooDeep(input.text) ? tooDeep() : refused(413, undefined, tooManyValues(input.maxValues));
   }
   yield;
-  if (hasMoreValuesThan(input.text, input.maxValues)) return refused(413, undefined, tooManyValues(input.maxValues));
+  const shape = shapeOfJson(input.text, maxJsonDepth);
+  if (shape.tooDeep) return tooDeep();
   yield;
   let body: unknown;
   try {
@@ -156,6 +156,10 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   }
   const request = chatRequest(body as Checked, input, shape, routing); // checked above, field by field
   return { kind: "ok", request: spelled === undefined ? request : { ...request, spelled } };
+}
+
+function tooDeep(): Problem {
+  return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
 }
 
 /** Why a body of too many values is refused. */

@@ -117,6 +117,11 @@ function isCacheKey(text: string, open: number, close: number): boolean {
   }
 }
 
+/** Whether a body of too many values nests too deep as well, as far as its beginning shows: the better reason to give. */
+export function beginsTooDeep(text: string): boolean {
+  return shapeOfJson(text.slice(0, 65_536), maxJsonDepth).tooDeep;
+}
+
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }

@@ -8,7 +8,7 @@ import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import { inputBoundOf } from "#pipeline/settle/hold.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import { tooManyValues } from "./chat-schema.ts";
-import { maxJsonDepth, shapeOfJson } from "./json-depth.ts";
+import { beginsTooDeep, maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 export type ParsedDecisionRequest =
   | {
@@ -57,11 +57,14 @@ export async function parseLargeDecisionRequest(
 }
 
 function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
-  const shape = shapeOfJson(text, maxJsonDepth);
-  if (shape.tooDeep) return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
-  if (shape.infinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
+  const tooDeep = `The body nests deeper than ${maxJsonDepth} levels.`;
+  if (hasMoreValuesThan(text, maxValues)) {
+    return beginsTooDeep(text) ? invalid(tooDeep) : invalid(tooManyValues(maxValues), 413);
+  }
   yield;
-  if (hasMoreValuesThan(text, maxValues)) return invalid(tooManyValues(maxValues), 413);
+  const shape = shapeOfJson(text, maxJsonDepth);
+  if (shape.tooDeep) return invalid(tooDeep);
+  if (shape.infinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
   yield;
   let body: unknown;
   try {

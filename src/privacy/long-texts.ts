@@ -1,3 +1,4 @@
+import { mostSecrets, TooManySecrets } from "./redaction.ts";
 import { merged, type Scan, type Span } from "./spans.ts";
 
 /** Longest text that is scanned in one piece, in UTF-16 units: well below 50 ms, whatever it holds. */
@@ -12,7 +13,10 @@ const longestLine = 4_096;
 /** Then more is read, up to this length. */
 const longestSecret = 1_048_576;
 
-/** The secrets in a text of any length; `turn` is awaited before so many characters are read, so that others are served in between. */
+/**
+ * The secrets in a text of any length; `turn` is awaited before so many characters are read, so that others are served in
+ * between. Rejects with `TooManySecrets` beyond `mostSecrets`.
+ */
 export async function scanInSlices(
   text: string,
   scan: Scan,
@@ -30,7 +34,8 @@ export async function scanInSlices(
       const spans = spansOfSlice(text, scan, from, to);
       const isCut = to < text.length && spans.some(({ end }) => end > to - longestLine);
       if (isCut && behind < longestSecret) continue;
-      found.push(...spans);
+      for (const span of spans) found.push(span);
+      if (found.length > mostSecrets) throw new TooManySecrets();
       break;
     }
   }

@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startServer } from "#http/server.ts";
 import { chunk, replies, says, streams } from "#simulator/behaviours.ts";
 import { authorization, call, eventually, start, type TestGateway } from "../harness/gateway.ts";
 
@@ -66,6 +67,15 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     const few = await post(gateway, path, JSON.stringify({ ...bodies[path], unknown: Array(2_000).fill({}) }));
     expect(few.status).toBe(200);
     expect(gateway.upstream.requests.length).toBe(path === chat ? 1 : 0);
+  });
+
+  test("says of a body that is too deep and too large that it is too deep", async () => {
+    await using gateway = await start();
+    const response = await post(gateway, path, "[".repeat(300_000));
+    expect([response.status, (await response.json()).detail]).toEqual([
+      path === chat ? 400 : 422,
+      expect.stringContaining("64 levels"),
+    ]);
   });
 
   test("accepts what agents send: thousands of messages with tool calls, or text of 800 KB", async () => {
@@ -133,18 +143,32 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
   });
 
   test("is turned away unread while the gateway is overloaded", async () => {
-    // A ledger whose oldest entry has waited for a minute.
     await using gateway = await start();
-    const status = gateway.gateway.ports.ledger.status();
-    const { ledger } = gateway.gateway.ports;
-    await using slow = await start({
-      overrides: {
-        ledger: { ...ledger, status: () => ({ ...status, oldestMs: 60_000 }), close: async () => undefined },
-      },
+    const { ports } = gateway.gateway;
+    const http = startServer({
+      host: "127.0.0.1",
+      port: 0,
+      reusePort: false,
+      version: "1",
+      demo: false,
+      maxRequestBytes: 1_000,
+      maxRequestValues: 1_000,
+      maxBytesInFlight: 1_000,
+      allowedHosts: [],
+      auth: () => ({ minTokenLength: 8 }),
+      ports,
+      configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
+      metricsText: async () => undefined,
+      overloaded: () => "memory_high",
+      rejected: () => undefined,
+      dryRun: () => undefined,
+      crashed: () => undefined,
     });
-    const response = await post(slow, path, JSON.stringify(bodies[path]));
+    const init = { method: "POST", headers: { ...authorization, "content-type": "application/json" } };
+    const response = await call(http.url + path, { ...init, body: JSON.stringify(bodies[path]) });
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect((await response.json()).detail).toContain("ledger_slow");
+    expect((await response.json()).detail).toContain("memory_high");
+    await http.stop();
   });
 });
 
