@@ -57,7 +57,10 @@ describe("usage", () => {
     test("without the host's part the cost is unknown, and the tokens are left to say it", () => {
       expect(report(0.05, null)).toEqual({ usage: { input: 1, cachedInput: 0, output: 1, reasoning: 0 } });
     });
-    test.each<Json>([-1, "free", 1e300])("a host's part of %p says that the report is broken", (value) => {
+    test("sums that no amount can hold stay at the most it can", () => {
+      expect(report(0.05, 1e300).costNanoUsd).toBe(Number.MAX_SAFE_INTEGER);
+    });
+    test.each<Json>([-1, "free"])("a host's part of %p says that the report is broken", (value) => {
       expect(report(0.05, value)).toEqual({});
     });
   });
@@ -94,7 +97,11 @@ describe("usage", () => {
     [null, undefined],
     [true, undefined],
     [[1], undefined],
-    [1e300, undefined],
+    // Too large to hold, and all the same a figure: whoever compares it with the hold has to see it.
+    [1e300, Number.MAX_SAFE_INTEGER],
+    ["1e300", Number.MAX_SAFE_INTEGER],
+    [9_007_200, Number.MAX_SAFE_INTEGER],
+    [-1e300, undefined],
   ];
   for (const [cost, expected] of costs) {
     test(`with cost ${JSON.stringify(cost)} costs ${expected ?? "an unknown amount"}`, () => {

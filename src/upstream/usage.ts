@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { parseUsd, usdToNano } from "#domain/money.ts";
+import { mostUsd, parseUsd, saturatedUsd, usdToNano } from "#domain/money.ts";
 import type { TokenUsage } from "#domain/tokens.ts";
 import type { UsageReport } from "./upstream.ts";
 
@@ -59,10 +59,14 @@ function count(value: Json | undefined): number | undefined {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= maxTokens ? value : undefined;
 }
 
-/** US dollars as a number or as decimal text, rounded up to whole nano-dollars. */
+/**
+ * US dollars as a number or as decimal text, rounded up to whole nano-dollars. More than an amount can hold is the most that
+ * it can: a figure that nobody will believe must be seen as one, and not be taken for none.
+ */
 function costOf(value: Json | undefined): number | undefined {
-  if (typeof value === "number") return usdToNano(value);
-  return typeof value === "string" ? parseUsd(value) : undefined;
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const amount = typeof value === "number" ? usdToNano(value) : parseUsd(value);
+  return amount ?? (Number(value) > mostUsd / 1e9 ? mostUsd : undefined);
 }
 
 /** Something was said, and it is no amount. */
@@ -71,8 +75,7 @@ function isBroken(value: Json | undefined, amount: number | undefined): boolean 
 }
 
 function sumOf(fee: number | undefined, host: number | undefined): number | undefined {
-  const sum = fee === undefined || host === undefined ? undefined : fee + host;
-  return sum !== undefined && Number.isSafeInteger(sum) ? sum : undefined;
+  return fee === undefined || host === undefined ? undefined : saturatedUsd(fee + host);
 }
 
 function field(value: Json | undefined, name: string): Json | undefined {
