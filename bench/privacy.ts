@@ -111,6 +111,16 @@ const adversarial: Record<string, (size: number) => string> = {
   "hex of text": (n) => `${Buffer.from("password=correct-horse").toString("hex")} `.repeat(n / 45),
   "/user:": (n) => "net use /user:a ".repeat(n / 16),
   placeholders: (n) => "[REDACTED:a:1]".repeat(n / 14),
+  "colours in words": (n) => "a\x1b[01;31m\x1b[Kkey".repeat(n / 15),
+  "escaped colours": (n) => "key\\u001b[31m".repeat(n / 13),
+  "letters that look alike": (n) => "kеy=".repeat(n / 4),
+  "offsets of dumps": (n) => "00000000: 61\n".repeat(n / 13),
+  "blanks behind zeros": (n) => "00000000  ".repeat(n / 10),
+  "dump of settings": (n) => "00000000: 7061 7373 776f 7264 3d61 6263 6465 310a  password=abcde1.\n".repeat(n / 68),
+  "base64 of UTF-16": (n) => `${Buffer.from("password=12 and more", "utf16le").toString("base64")} `.repeat(n / 57),
+  identifiers: (n) => "apiKey = testRSA2048PrivateKeyOf(".repeat(n / 33),
+  "brackets behind a name": (n) => "password = a[".repeat(n / 13),
+  "slots behind a name": (n) => "secret = '{a}{b".repeat(n / 15),
 };
 
 /** Adds the seconds that calls take, for a while, to a list. */

@@ -55,9 +55,28 @@ const mayHoldSecret = /[0-9:=]/;
 export function printable(view: View, start: number, end: number): string | undefined {
   const size = end - start;
   if (size < shortest || size > longest) return undefined;
+  const wide = isWide(view.bytes, start) ? wideText(view.text.slice(start, end)) : undefined;
+  if (wide !== undefined) return wide;
   // 12 characters, 9 bytes: drawn text passes once in ten thousand.
   for (let i = start; i < start + 12; i += 4) if (!isPrintableQuad(view.bytes, i)) return undefined;
   const text = Buffer.from(view.text.slice(start, end), "base64").toString("latin1");
+  return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) && mayHoldSecret.test(text) ? text : undefined;
+}
+
+/** Whether base64 begins like that of UTF-16, as PowerShell's `-EncodedCommand` takes it: every second byte is 0. */
+function isWide(bytes: Uint8Array, at: number): boolean {
+  // x0x 0x0: the letter A stands for six bits of 0.
+  const b = values[bytes[at + 1] ?? 0] ?? -1;
+  const marked = bytes[at] === 0x2f && bytes[at + 1] === 0x2f && (bytes[at + 2] === 0x34 || bytes[at + 2] === 0x35);
+  if (!marked && ((b & 15) !== 0 || ((values[bytes[at + 2] ?? 0] ?? -1) & 60) !== 0)) return false;
+  return bytes[at + 4] === 0x41 && ((values[bytes[at + 5] ?? 0] ?? -1) & 48) === 0 && bytes[at + 7] === 0x41;
+}
+
+/** The text that base64 of UTF-16 stands for, if it is printable ASCII. */
+function wideText(encoded: string): string | undefined {
+  const text = Buffer.from(encoded, "base64")
+    .toString("utf16le")
+    .replace(/^\ufeff/, "");
   return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) && mayHoldSecret.test(text) ? text : undefined;
 }
 

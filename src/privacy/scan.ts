@@ -2,6 +2,7 @@ import { eachAnchor } from "./anchors.ts";
 import { Assignments } from "./assignments.ts";
 import { classes, inToken, isDigit } from "./characters.ts";
 import { scanSaml } from "./encoded-documents.ts";
+import { hexDumps } from "./hex-dumps.ts";
 import { Runs } from "./runs.ts";
 import { merged, type Scan, type Span } from "./spans.ts";
 import {
@@ -87,6 +88,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
             return at + 1;
         }
       });
+    const dumps = credentials && depth === 0 ? hexDumps(view) : [];
     for (const rules of more) rules(view, found);
     let spans = inText(view, text, found);
     // The view is gone from here on: decoded text is scanned with the same buffers.
@@ -102,6 +104,14 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
         if (scan(decoded, 1).length > 0) spans.push({ start, end, rule });
       }
     }
+    for (const { text: dumped, lineStarts, places } of dumps) {
+      for (const { start, end } of scan(dumped, 1)) {
+        const first = places[lineOf(lineStarts, start)];
+        const last = places[lineOf(lineStarts, end - 1)];
+        if (first !== undefined && last !== undefined)
+          spans.push({ start: first.start, end: last.end, rule: "hex_secret" });
+      }
+    }
     spans = merged(spans);
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
   };
@@ -111,6 +121,18 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
 /** `Pw== `, the end of base64. */
 function isPadding({ bytes }: View, at: number): boolean {
   return bytes[at] === 0x3d && bytes[at + 1] === 0x3d && (bytes[at + 2] ?? 0) <= 0x20;
+}
+
+/** The index of the last line that begins at or before a place. */
+function lineOf(lineStarts: readonly number[], at: number): number {
+  let low = 0;
+  let high = lineStarts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((lineStarts[middle] ?? 0) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 function isDigitAt(view: View, at: number): boolean {

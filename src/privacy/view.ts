@@ -2,8 +2,9 @@ import { classes, inToken } from "./characters.ts";
 
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
- * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; zero-width characters are gone;
- * terminal colours and all letters beyond Latin-1 are boundaries. Only used to find things: what is replaced is the text.
+ * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; zero-width characters and the
+ * colours that a terminal gives a part of a word are gone; other colours are boundaries, and so are the letters beyond Latin-1, but
+ * for one or two that look like Latin ones beside such. Only used to find things: what is replaced is the text.
  *
  * The bytes live in one buffer that is reused by every scan, so a view is valid until the next one is made.
  */
@@ -13,7 +14,7 @@ export interface View {
   /** ISO-8859-1; as long as `length`. */
   readonly text: string;
   /** At least `length` + 2 bytes, the two after the end 0. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   /** The same bytes two by two, little-endian; `pairs[i]` holds bytes 2i and 2i + 1. */
   readonly pairs: Uint16Array;
   readonly length: number;
@@ -120,13 +121,17 @@ function decoded(text: string): View {
         i += 2;
         continue;
       }
-      const end = backslash(text, i, size);
+      let end = backslash(text, i, size);
+      if (escaped === colour) {
+        end = afterColours(text, end);
+        if (isAmidWord(into, length, text.charCodeAt(end))) escaped = -1;
+      }
       if (escaped >= 0) into[length++] = escaped;
       else join(length);
       i = end;
     } else if (c === 0x25) {
       const value = hex(text, i + 1, 2);
-      if (!authority && isPunctuation(value)) {
+      if (isUnreserved(value) || (!authority && isPunctuation(value))) {
         into[length++] = value;
         i += 3;
       } else {
@@ -138,8 +143,9 @@ function decoded(text: string): View {
       into[length++] = match === undefined ? c : match.code;
       i += match === undefined ? 1 : match.length;
     } else if (c === 0x1b) {
-      into[length++] = colour;
-      i = afterColour(text, i + 1);
+      i = afterColours(text, afterColour(text, i + 1));
+      if (isAmidWord(into, length, text.charCodeAt(i))) join(length);
+      else into[length++] = colour;
     } else {
       const word = foreignWordAt(text, i, c);
       if (word !== undefined) {
@@ -150,9 +156,12 @@ function decoded(text: string): View {
         i += word.word.length;
         continue;
       }
-      const plain = unicode(c);
+      const latin = lookAlike(text, i, c);
+      const plain = latin > 0 ? latin : unicode(c);
+      // What stands beside a letter that only looks like one may as well begin or end there.
+      if (latin > 0 || plain < 0) join(length);
       if (plain >= 0) into[length++] = plain;
-      else join(length);
+      if (latin > 0) join(length);
       i++;
     }
   }
@@ -245,6 +254,37 @@ function afterColour(text: string, at: number): number {
   return at + 1;
 }
 
+/** The end of the control sequences, as they are or escaped, that follow one. */
+function afterColours(text: string, from: number): number {
+  let at = from;
+  for (let i = 0; i < 8; i++) {
+    let next = at;
+    if (text.charCodeAt(at) === 0x1b) next = at + 1;
+    else if (text.charCodeAt(at) === 0x5c) {
+      while (next < at + 8 && text.charCodeAt(next) === 0x5c) next++;
+      if (text.startsWith("033[", next)) next += 3;
+      else if (text.startsWith("e[", next)) next += 1;
+      else if (text.startsWith("u001b[", next) || text.startsWith("u001B[", next)) next += 5;
+      else if (text.startsWith("x1b[", next) || text.startsWith("x1B[", next)) next += 3;
+      else return at;
+    }
+    if (next === at || text.charCodeAt(next) !== 0x5b) return at;
+    at = afterColour(text, next);
+  }
+  return at;
+}
+
+/** Whether a colour changes within a word, as where `grep` marks what it looked for. The dash of a removed line is no word. */
+function isAmidWord(into: Uint8Array, length: number, next: number): boolean {
+  const last = length > 0 ? (into[length - 1] ?? 0) : 0;
+  if (!isOfWord(last) || !isOfWord(next)) return false;
+  return last !== 0x2d || (length > 1 && (into[length - 2] ?? 0) > 0x20);
+}
+
+function isOfWord(c: number): boolean {
+  return c < 0x80 && (((classes[c] ?? 0) & inToken) !== 0 || c === 0x2e || c === 0x2b || c === 0x2f);
+}
+
 function hex(text: string, at: number, digits: number): number {
   let value = 0;
   for (let i = at; i < at + digits; i++) {
@@ -260,6 +300,11 @@ function hex(text: string, at: number, digits: number): number {
 /** Percent escapes are undone where they separate things: `=` `:` `/` and their like. All others stay as they are. */
 function isPunctuation(code: number): boolean {
   return code > 0 && "=:/{}[]+,\r\n".includes(String.fromCharCode(code));
+}
+
+/** `_`, `-`, `.`, `~`: characters that nothing has to escape in an address, and that tokens are made of. */
+function isUnreserved(code: number): boolean {
+  return code === 0x5f || code === 0x2d || code === 0x2e || code === 0x7e;
 }
 
 const entities: readonly (readonly [string, number])[] = [
@@ -317,6 +362,37 @@ const longestStandIn = 4;
 
 function foreignWordAt(text: string, at: number, first: number): ForeignWord | undefined {
   return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
+}
+
+/** Letters that look like Latin ones, by their code. */
+const lookAlikes = new Map<number, number>();
+for (const [letters, latin] of [
+  ["аеорсухѕіјԁһкѵԛԝӏҮАВЕКМНОРСТХУЅІЈԌԚԜ", "aeopcyxsijdhkvqwlYABEKMHOPCTXYSIJGQW"],
+  ["οανικρυτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavikputxABEZHIKMNOPTYX"],
+  ["ɡɑ", "ga"],
+] as const)
+  for (const [i, letter] of [...letters].entries()) lookAlikes.set(letter.charCodeAt(0), latin.charCodeAt(i));
+/** Most of them in a row: more are a word of another language. */
+const mostLookAlikes = 3;
+
+/** The Latin letter that a letter of another script stands for in a word of Latin ones; 0 for none. */
+function lookAlike(text: string, at: number, c: number): number {
+  if (c < 0x251 || c > 0x51d) return 0;
+  const latin = lookAlikes.get(c);
+  if (latin === undefined) return 0;
+  let from = at;
+  while (from > at - mostLookAlikes && lookAlikes.has(text.charCodeAt(from - 1))) from--;
+  let to = at + 1;
+  while (to < at + mostLookAlikes && lookAlikes.has(text.charCodeAt(to))) to++;
+  if (to - from > mostLookAlikes) return 0;
+  const [before, behind] = [text.charCodeAt(from - 1), text.charCodeAt(to)];
+  // Other letters of its script on either side: it is one of them.
+  if (isForeignLetter(before) || isForeignLetter(behind)) return 0;
+  return isOfWord(before) || isOfWord(behind) ? latin : 0;
+}
+
+function isForeignLetter(c: number): boolean {
+  return c >= 0x250 && c <= 0x58f;
 }
 
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */

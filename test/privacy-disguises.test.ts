@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { Policy } from "#policy/schema.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+
+const engine = privacyEngine(Policy.parse({}).privacy);
+const redact = (text: string) => engine.redactText(text).text;
+
+const token = "ghp_" + "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o";
+const body = token.slice(4);
+const key = "Zq7Lm2Xw9Rt4Vb6Nc8Jd";
+
+function expectGone(text: string, secret = token) {
+  const out = redact(text);
+  for (let i = 0; i + 8 <= secret.length; i++) expect(out).not.toContain(secret.slice(i, i + 8));
+  expect(redact(out)).toBe(out);
+}
+
+describe("a token is found where a terminal coloured a part of it", () => {
+  for (const [name, on, off] of [
+    ["by grep", "\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"],
+    ["by ripgrep", "\x1b[0m\x1b[1m\x1b[31m", "\x1b[0m"],
+    ["and escaped in JSON", "\\u001b[01;31m\\u001b[K", "\\u001b[m\\u001b[K"],
+    ["and escaped for a shell", "\\033[31m", "\\033[0m"],
+  ] as const)
+    test(name, () => {
+      expectGone(`a.env:GITHUB=${on}ghp_${off}${body}\n`);
+      expectGone(`found ${token.slice(0, 12)}${on}${token.slice(12, 17)}${off}${token.slice(17)} there`);
+      expectGone(`${on}API${off}_KEY=${key}\n`, key);
+      expectGone(`API_KEY=${key.slice(0, 6)}${on}${key.slice(6, 9)}${off}${key.slice(9)}\n`, key);
+    });
+
+  test("and colours around words change nothing else", () => {
+    for (const text of [
+      "\x1b[36mINFO\x1b[0m[0012] token \x1b[36mkind\x1b[0m=value",
+      "\x1b[31m-\x1b[m\x1b[31mconst token = read(name);\x1b[m",
+    ])
+      expect(redact(text)).toBe(text);
+  });
+});
+
+test("a token is found where `_`, `-`, `.` in it are percent-encoded", () => {
+  expectGone(`https://x.test/?u=ghp%5F${body}&v=1`);
+  expectGone(`ghp%5f${body}`);
+  const slack = ["xoxb", "263594206564", "2343594206574", "FGqddMF8t08v8N7Oq4i57vs1"].join("%2D");
+  expect(redact(`t=${slack}`)).not.toContain("FGqddMF8");
+});
+
+describe("a token is found where letters of another script stand for Latin ones", () => {
+  test("in its beginning", () => {
+    expectGone(`g\u04bbp_${body}`); // Cyrillic һ
+    expectGone(`AWS \u0410KIA${"W7LWFKN6WPOHDWLE"}`, "W7LWFKN6WPOHDWLE"); // Cyrillic А
+    expectGone(`\u0391KI\u0391${"W7LWFKN6WPOHDWLE"}`, "W7LWFKN6WPOHDWLE"); // Greek Α
+  });
+  test("in the name beside it", () => {
+    expectGone(`\u0430pi_k\u0435y = "${key}"`, key);
+    expectGone("p\u0430ssw\u043erd: Xk29!mmQz7", "Xk29!mmQz7");
+  });
+  test("and words of such a script are still none of it", () => {
+    expect(redact(`ключ${token} да`)).toBe("ключ[REDACTED:github_token:1] да");
+    expect(redact(`наAKIA${"W7LWFKN6WPOHDWLE"}`)).toBe("на[REDACTED:aws_access_key_id:1]");
+    for (const text of ["Проверка сети и ключа API", "αβγ x ρ2 και"]) expect(redact(text)).toBe(text);
+  });
+});
+
+test("a token is found in base64 of UTF-16, with and without its mark", () => {
+  for (const mark of ["", "\ufeff"]) {
+    const encoded = Buffer.from(`${mark}$env:GITHUB_TOKEN='${token}'; git push`, "utf16le").toString("base64");
+    expect(redact(`powershell -NoProfile -EncodedCommand ${encoded}`)).toBe(
+      "powershell -NoProfile -EncodedCommand [REDACTED:base64_secret:1]",
+    );
+  }
+  const harmless = Buffer.from("Get-ChildItem -Path C:\\Temp -Depth 2", "utf16le").toString("base64");
+  expect(redact(`powershell -enc ${harmless}`)).toBe(`powershell -enc ${harmless}`);
+});
+
+/** What `xxd -g` and `hexdump -C` print. */
+function dump(text: string, group: 1 | 2 | 4 | "hexdump"): string {
+  const bytes = Buffer.from(text);
+  const lines: string[] = [];
+  for (let at = 0; at < bytes.length; at += 16) {
+    const row = bytes.subarray(at, at + 16);
+    const shown = row.toString("latin1").replace(/[^\x20-\x7e]/g, ".");
+    const offset = at.toString(16).padStart(8, "0");
+    if (group === "hexdump") {
+      const half = (part: Buffer) => (part.toString("hex").match(/../g) ?? []).join(" ");
+      const hex = `${half(row.subarray(0, 8)).padEnd(23)}  ${half(row.subarray(8))}`.padEnd(48);
+      lines.push(`${offset}  ${hex}  |${shown}|`);
+    } else {
+      const hex = (row.toString("hex").match(new RegExp(`.{1,${group * 2}}`, "g")) ?? []).join(" ");
+      lines.push(`${offset}: ${hex.padEnd(32 + 16 / group - 1)}  ${shown}`);
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+describe("a token is found in a dump, its bytes and its characters,", () => {
+  const settings = `HOST=x.test\nDB_USER=app\nGITHUB=${token}\nMODE=1\nand text without anything in it, deadbeef\n`;
+  for (const group of [1, 2, 4, "hexdump"] as const)
+    test(group === "hexdump" ? "of hexdump -C" : `of xxd in groups of ${group}`, () => {
+      const text = `$ dump .env\n${dump(settings, group)}done\n`;
+      const out = redact(text);
+      const [before, behind] = out.split("[REDACTED:hex_secret:1]");
+      expect(behind).toBeDefined();
+      expect(text.startsWith(before ?? "-")).toBe(true);
+      expect(text.endsWith(behind ?? "-")).toBe(true);
+      for (let i = 0; i + 4 <= token.length; i++) {
+        const piece = token.slice(i, i + 4);
+        expect(out).not.toContain(piece);
+        expect(out.replaceAll(/[ \n]/g, "")).not.toContain(Buffer.from(piece).toString("hex"));
+      }
+      expect(out).toContain("x.test");
+      expect(redact(out)).toBe(out);
+      const escaped = JSON.stringify({ output: text });
+      expect(redact(escaped)).not.toContain("gNzxD8lb");
+    });
+
+  test("and one without a token stays", () => {
+    for (const group of [1, 2, 4, "hexdump"] as const) {
+      const text = dump("The quick brown fox jumps over the lazy dog, 12 times.", group);
+      expect(redact(text)).toBe(text);
+    }
+  });
+});
