@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { PostgresConnection } from "#db/postgres.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/audit.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";

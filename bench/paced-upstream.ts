@@ -4,8 +4,8 @@
  * `bun bench/paced-upstream.ts EVENTS INTERVAL_MS`, with a channel to its parent.
  */
 
-import { nanoUsd } from "#domain/money.ts";
-import { systemClock } from "#domain/system-clock.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { chunk, usageChunk } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/exchange.ts";

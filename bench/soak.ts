@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import type { JsonObject } from "#domain/chat.ts";
-import { systemClock } from "#domain/system-clock.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { chunk, fails, hangsUp, replies, says, sends, silent, streams } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/exchange.ts";

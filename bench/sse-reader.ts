@@ -2,8 +2,8 @@
  * Chunks per second of the SSE reader beside `eventsource-parser`, on the same bytes, cut as a network would cut them.
  * Run: `bun bench/sse-reader.ts`. Prints one line per reader and cut; each figure is the best of twelve rounds.
  */
-import { SseReader } from "#upstream/sse-reader.ts";
-import { StreamJudge } from "#upstream/stream-judge.ts";
+import { SseReader } from "#upstream/stream/sse-reader.ts";
+import { StreamJudge } from "#upstream/stream/stream-validator.ts";
 
 const words = ["The", " quick", " brown", " Grüße", " 🌍", " fox", "\\n", " jumps"];
 const events = 20_000;

@@ -1,6 +1,6 @@
 // What telling about one finished request costs: its metrics, and its log line on the way to standard output.
 // Run with: node_modules/.bin/bun bench/telemetry.ts > /dev/null      (figures go to standard error)
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { createLog, requestFields } from "#telemetry/log.ts";
 import { createMetrics } from "#telemetry/metrics.ts";

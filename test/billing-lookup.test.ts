@@ -2,16 +2,16 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { manualTime } from "#domain/manual-time.ts";
-import { nanoUsd } from "#domain/money.ts";
-import { systemClock } from "#domain/system-clock.ts";
-import type { Timers } from "#domain/time.ts";
-import { timerWheel } from "#domain/timers.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, Resolution } from "#ledger/ledger.ts";
 import { type Billed, startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
+import { manualTime } from "#platform/manual-time.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import type { Timers } from "#platform/time.ts";
+import { timerWheel } from "#platform/timers.ts";
 import { chunk, replies, streams } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
-import { readGeneration } from "#upstream/generation.ts";
+import { readGeneration } from "#upstream/aggregator/generation.ts";
 import { type Answer, eventually, shippedModels, start } from "./harness/gateway.ts";
 
 /** The rounds of questions come at once, and what is asked is due at once: 4 s of the store's clock after the call. */

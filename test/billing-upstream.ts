@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Model } from "#domain/model.ts";
-import { costOf } from "#domain/tokens.ts";
+import { costOf } from "#domain/money/tokens.ts";
 
 /**
  * An aggregator that keeps its own bill and behaves badly: it bills and then resets, fails after billing, forgets usage,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { parseUsd } from "#domain/money.ts";
+import { parseUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { capsOf } from "#policy/caps.ts";
 import { loadConfig } from "#policy/load-config.ts";

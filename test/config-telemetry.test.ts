@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { RequestRecord } from "#records/record.ts";
 import {
   createLog,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { goalIdOf } from "#domain/goal.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#domain/system-clock.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { silent } from "#simulator/behaviours.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Answer, authorization, call, eventually, shippedModels } from "./harness/gateway.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/audit.ts";
 import type { BatchReply, NodeIdentity, Operation } from "#ledger/books.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";

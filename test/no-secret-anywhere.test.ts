@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
-import { systemClock } from "#domain/system-clock.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { fails, says } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { authorization, call, shippedModels } from "./harness/gateway.ts";

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Price } from "#domain/model.ts";
-import { systemClock } from "#domain/system-clock.ts";
-import { timerWheel } from "#domain/timers.ts";
-import { readModelList } from "#upstream/model-list.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import { timerWheel } from "#platform/timers.ts";
+import { readModelList } from "#upstream/aggregator/model-list.ts";
 import { eventually, start, upstreamIds, upstreamKey } from "./harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "price-book-"));

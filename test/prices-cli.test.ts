@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Price } from "#domain/model.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { openPriceBookStore } from "#models/open-price-book.ts";
 import type { BookEntry } from "#models/price-book.ts";
 

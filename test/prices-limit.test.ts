@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { says } from "#simulator/behaviours.ts";
 import { shippedModels, start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
 

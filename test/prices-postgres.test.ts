@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { openPriceBookStore } from "#models/open-price-book.ts";
 import { priceBookStoreContract } from "#models/price-book-store.contract.ts";
 import type { PriceBookStore } from "#models/price-book-store.ts";

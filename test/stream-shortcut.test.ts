@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ShapeOptions, StreamShaper } from "#pipeline/execute/shape-stream.ts";
-import { SseReader } from "#upstream/sse-reader.ts";
-import { StreamJudge } from "#upstream/stream-judge.ts";
+import { type ShapeOptions, StreamShaper } from "#pipeline/respond/shape-stream.ts";
+import { SseReader } from "#upstream/stream/sse-reader.ts";
+import { StreamJudge } from "#upstream/stream/stream-validator.ts";
 import type { ChunkEvent } from "#upstream/upstream.ts";
 
 /** Doubles each letter and keeps the last one back, as a restorer keeps back what may be half of a placeholder. */

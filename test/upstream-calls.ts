@@ -3,8 +3,8 @@
  * A process of its own, because of what is settled when a process starts: certificate authorities, limits.
  * `bun test/upstream-calls.ts URL [CALLS] [at-once]`
  */
-import { systemClock } from "#domain/system-clock.ts";
-import { timerWheel } from "#domain/timers.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import { timerWheel } from "#platform/timers.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import { callOf } from "./upstream-raw-server.ts";
 

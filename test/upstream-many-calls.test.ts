@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
-import { systemClock } from "#domain/system-clock.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { silent } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";

@@ -1,8 +1,8 @@
 import { createServer, type Socket } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
-import { type ManualTime, manualTime } from "#domain/manual-time.ts";
 import type { Model } from "#domain/model.ts";
-import { type NanoUsdPerMTok, nanoUsd } from "#domain/money.ts";
+import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
+import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
 import type { UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 

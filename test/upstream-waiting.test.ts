@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ManualTime } from "#domain/manual-time.ts";
+import type { ManualTime } from "#platform/manual-time.ts";
 import { defaultAnswerLimits } from "#upstream/client.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "#domain/system-clock.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { type Answer, authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
 import { type GatewayProcess, serve, serveToEnd } from "./harness/process.ts";

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
-import { formatUsd, type NanoUsd, parseUsd } from "#domain/money.ts";
+import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerNotice } from "#ledger/books.ts";
 import { type BookedHold, type HoldTotal, holdStates } from "#ledger/holds.ts";
 import type { Resolution } from "#ledger/ledger.ts";

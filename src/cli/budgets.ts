@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { goalIdOf } from "#domain/goal.ts";
-import { formatUsd, type NanoUsd } from "#domain/money.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/books.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import type { BookedAccount } from "#ledger/open-books.ts";

@@ -7,7 +7,7 @@ import type { PriceBookStore } from "#models/price-book-store.ts";
 import { sqlitePriceBook } from "#models/sqlite-price-book.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Settings } from "#settings/settings.ts";
-import { isOn, priceSourceOf } from "#upstream/aggregator.ts";
+import { isOn, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
 
 export type KeptPrices =
   /** The policy does not want the aggregator's list to be read. */

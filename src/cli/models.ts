@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { Model, PriceBand, Rates } from "#domain/model.ts";
-import { formatUsd } from "#domain/money.ts";
+import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book.ts";
 import { loadPolicy } from "#policy/load-policy.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { stringify } from "yaml";
-import { formatUsd } from "#domain/money.ts";
+import { formatUsd } from "#domain/money/money.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";
 import { defaultPolicyName } from "#policy/load-policy.ts";

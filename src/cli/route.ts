@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
-import { zeroUsd } from "#domain/money.ts";
+import { zeroUsd } from "#domain/money/money.ts";
 import { DecisionRequest, type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";

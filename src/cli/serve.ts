@@ -1,10 +1,10 @@
 import { Command } from "commander";
+import { type Gateway, startGateway } from "#gateway/start.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems, type Problem } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log.ts";
-import { type Gateway, startGateway } from "../wiring.ts";
 import { type WorkerLink, workerLink } from "./worker-link.ts";
 import { superviseWorkers, workerNumber } from "./workers.ts";
 

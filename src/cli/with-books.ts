@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { type NanoUsd, parseUsd } from "#domain/money.ts";
+import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { type Books, openBooks } from "#ledger/open-books.ts";
 import { exitCodes, exitWith } from "./exit.ts";
 

@@ -1,5 +1,5 @@
+import type { Surcharge } from "./money/surcharge.ts";
 import type { Alias, RoutingTask } from "./routing.ts";
-import type { Surcharge } from "./surcharge.ts";
 
 /** JSON as it came over the wire. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;

@@ -1,4 +1,4 @@
-import type { NanoUsd, NanoUsdPerMTok } from "./money.ts";
+import type { NanoUsd, NanoUsdPerMTok } from "./money/money.ts";
 
 /** What a model is for. Roles are fixed: scout (free tier), worker (flash tier), senior (pro tier), emergency fallback. */
 export const roles = ["scout", "worker", "senior", "emergency"] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Permit, Verdict } from "./health.ts";
 import { keptOf } from "./health-store.ts";

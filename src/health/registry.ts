@@ -1,5 +1,5 @@
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
-import type { Clock, Random } from "#domain/time.ts";
+import type { Clock, Random } from "#platform/time.ts";
 import {
   afterAnswer,
   afterFailure,

@@ -1,4 +1,4 @@
-import { largeBodyBytes } from "#domain/turn.ts";
+import { largeBodyBytes } from "#platform/turn.ts";
 
 /** Bytes of one request body that are accounted for until `release`. */
 export interface HeldBytes {

@@ -1,9 +1,9 @@
-import { LightAborter } from "#domain/abort.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import { largeBodyBytes } from "#domain/turn.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
-import type { Head, Refusal, Reply } from "#pipeline/reply.ts";
+import type { Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
+import { LightAborter } from "#platform/abort.ts";
+import { largeBodyBytes } from "#platform/turn.ts";
 import type { BodiesInFlight } from "./bodies-in-flight.ts";
 import { parseChatRequest, parseLargeChatRequest } from "./chat-schema.ts";
 import { saysJson } from "./content-type.ts";

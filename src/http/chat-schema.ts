@@ -10,9 +10,9 @@ import {
   messageRoles,
   metadataTaskFields,
 } from "#domain/chat.ts";
-import { hasMoreValuesThan } from "#domain/json-values.ts";
 import { Alias, aliases, FailureClass, RoutingTask } from "#domain/routing.ts";
-import { atOnce, inTurns } from "#domain/turn.ts";
+import { hasMoreValuesThan } from "#platform/json-values.ts";
+import { atOnce, inTurns } from "#platform/turn.ts";
 import { beginsTooDeep, type JsonShape, longIntegersQuoted, maxJsonDepth, shapeOfJson } from "./json-depth.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { endOfString } from "#domain/json-values.ts";
+import { endOfString } from "#platform/json-values.ts";
 
 /** Deepest nesting of objects and arrays that a body may have. */
 export const maxJsonDepth = 64;

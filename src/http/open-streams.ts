@@ -1,4 +1,4 @@
-import type { Aborter } from "#domain/abort.ts";
+import type { Aborter } from "#platform/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { OpenSse } from "./sse-response.ts";
 

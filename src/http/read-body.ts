@@ -1,4 +1,4 @@
-import { largeBodyBytes, largeWorkTurn } from "#domain/turn.ts";
+import { largeBodyBytes, largeWorkTurn } from "#platform/turn.ts";
 import type { BodiesInFlight, HeldBytes } from "./bodies-in-flight.ts";
 import type { HttpError } from "./errors.ts";
 

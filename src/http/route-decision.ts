@@ -1,11 +1,11 @@
 import type { z } from "zod";
 import { isObject } from "#domain/chat.ts";
-import { hasMoreValuesThan } from "#domain/json-values.ts";
+import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import { atOnce, inTurns } from "#domain/turn.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
-import { inputBoundOf } from "#pipeline/settle/hold.ts";
+import { hasMoreValuesThan } from "#platform/json-values.ts";
+import { atOnce, inTurns } from "#platform/turn.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import { tooManyValues } from "./chat-schema.ts";
 import { beginsTooDeep, maxJsonDepth, shapeOfJson } from "./json-depth.ts";

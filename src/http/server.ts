@@ -1,9 +1,9 @@
 import { aliases, type RoutingDecision } from "#domain/routing.ts";
-import { eachTurn, largeBodyBytes } from "#domain/turn.ts";
 import { outageOf } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import { eachTurn, largeBodyBytes } from "#platform/turn.ts";
 import { type AuthRules, authProblem } from "./auth.ts";
 import { BodiesInFlight } from "./bodies-in-flight.ts";
 import { chatEndpoint } from "./chat-endpoint.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
-import type { Clock } from "#domain/time.ts";
+import type { Clock } from "#platform/time.ts";
 import { type MemoryLimit, memoryLimit, type ReadText } from "./resource-limits.ts";
 
 /** How hard the gateway is at work, as far as admitting one more request goes. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { manualTime } from "#domain/manual-time.ts";
-import type { CallerStream } from "#pipeline/reply.ts";
+import type { CallerStream } from "#pipeline/respond/reply.ts";
+import { manualTime } from "#platform/manual-time.ts";
 import { openSse } from "./sse-response.ts";
 
 const failure = { kind: "timed_out", message: "", dispatched: true } as const;

@@ -1,5 +1,5 @@
-import type { Timers } from "#domain/time.ts";
-import { type CallerStream, keepAlive } from "#pipeline/reply.ts";
+import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
+import type { Timers } from "#platform/time.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 export interface SseOptions {

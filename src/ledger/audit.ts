@@ -1,4 +1,4 @@
-import { mostUsd } from "#domain/money.ts";
+import { mostUsd } from "#domain/money/money.ts";
 
 /** Proof that the books balance: every counter is recomputed from the rows it sums up. Reads only. */
 

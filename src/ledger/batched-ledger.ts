@@ -1,5 +1,5 @@
-import { nanoUsd } from "#domain/money.ts";
-import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#domain/time.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
 import {
   type AccountId,
   type AccountRow,

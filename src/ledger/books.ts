@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { mostUsd, type NanoUsd, nanoUsd, saturatedUsd } from "#domain/money.ts";
-import type { UtcDay } from "#domain/time.ts";
+import { mostUsd, type NanoUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import type { UtcDay } from "#platform/time.ts";
 import {
   type AccountSpend,
   type ActualSource,

@@ -1,4 +1,4 @@
-import type { Clock } from "#domain/time.ts";
+import type { Clock } from "#platform/time.ts";
 import type { OpenHolds } from "./holds.ts";
 
 /** Seldom enough that the looking costs nothing beside the looking after: a fiftieth of the time at most. */

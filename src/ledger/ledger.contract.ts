@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { mostUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
-import { type Clock, utcDayOf } from "#domain/time.ts";
+import { mostUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { type Clock, utcDayOf } from "#platform/time.ts";
 import type { BatchedLedger, LedgerEvent } from "./batched-ledger.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "./ledger.ts";
 

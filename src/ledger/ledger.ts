@@ -1,5 +1,5 @@
-import type { NanoUsd } from "#domain/money.ts";
-import type { UtcDay } from "#domain/time.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
+import type { UtcDay } from "#platform/time.ts";
 
 /**
  * The budget ledger: true spend ≤ spent + held ≤ hard cap, at every instant, for any number of nodes, through crashes.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { manualTime } from "#domain/manual-time.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import { manualTime } from "#platform/manual-time.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";

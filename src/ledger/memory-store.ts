@@ -1,5 +1,5 @@
-import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money.ts";
-import { type Clock, type UtcDay, utcDayOf } from "#domain/time.ts";
+import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
 import {
   type AccountId,
   type AccountRow,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
-import { type UtcDay, utcDayOf } from "#domain/time.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
 import type { Batch, BatchReply, LedgerNotice } from "./books.ts";
 import { type BookedHold, type HoldDialect, type HoldFilter, type HoldTotal, readHolds } from "./holds.ts";

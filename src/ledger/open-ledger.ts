@@ -1,5 +1,5 @@
 import { mayComeUp } from "#db/postgres.ts";
-import type { Clock, Random, Timers } from "#domain/time.ts";
+import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
 import type { BillingLookups, Ledger } from "./ledger.ts";
 import { PostgresStore } from "./postgres-store.ts";

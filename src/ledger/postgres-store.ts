@@ -8,8 +8,8 @@ import {
   textArrayLiteral,
   textLiteral,
 } from "#db/postgres.ts";
-import { mostUsd, nanoUsd } from "#domain/money.ts";
-import { type UtcDay, utcDayOf } from "#domain/time.ts";
+import { mostUsd, nanoUsd } from "#domain/money/money.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import {
   type AccountId,
   type AccountRow,

@@ -1,5 +1,5 @@
-import { nanoUsd } from "#domain/money.ts";
-import type { Clock, Random, Timers, UtcDay } from "#domain/time.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 import {
   type AccountId,

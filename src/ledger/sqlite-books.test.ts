@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteMigrations } from "#db/migrations.ts";
 import { openSqlite } from "#db/sqlite.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "./audit.ts";
 import type { Operation, OperationReply } from "./books.ts";
 import { reservationOf } from "./ledger.contract.ts";

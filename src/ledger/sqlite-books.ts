@@ -1,8 +1,8 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { openSqlite } from "#db/sqlite.ts";
-import { nanoUsd } from "#domain/money.ts";
-import { type UtcDay, utcDayOf } from "#domain/time.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import {
   type AccountId,
   type AccountRow,

@@ -1,4 +1,4 @@
-import type { Clock, UtcDay } from "#domain/time.ts";
+import type { Clock, UtcDay } from "#platform/time.ts";
 import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
 import type { OpenHolds } from "./holds.ts";
 import type { BillingLookup, ReservationId } from "./ledger.ts";

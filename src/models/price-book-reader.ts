@@ -1,6 +1,6 @@
 import type { Json } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import type { Clock, Random, Timers } from "#domain/time.ts";
+import type { Clock, Random, Timers } from "#platform/time.ts";
 import { type Drift, emptyPriceBook, type PriceBook, updatedBook } from "./price-book.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
 import { pricesIn } from "./price-list.ts";

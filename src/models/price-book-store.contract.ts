@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Price } from "#domain/model.ts";
-import { type NanoUsdPerMTok, nanoUsd } from "#domain/money.ts";
+import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import type { BookEntry } from "./price-book.ts";
 import { entriesKeptMs, type PriceBookStore } from "./price-book-store.ts";
 

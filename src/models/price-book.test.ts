@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { manualTime } from "#domain/manual-time.ts";
 import type { Model, Price } from "#domain/model.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
+import { manualTime } from "#platform/manual-time.ts";
 import { loadRegistry } from "./load-registry.ts";
 import {
   type BookEntry,

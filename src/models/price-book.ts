@@ -1,6 +1,6 @@
 import type { Model, ModelRegistry, Price, Role } from "#domain/model.ts";
-import { formatUsd } from "#domain/money.ts";
-import { dearestRates } from "#domain/prices.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import { dearestRates } from "#domain/money/prices.ts";
 
 /** What an aggregator's list has last said of the prices of our models, by the aggregator's id of the model. */
 export type PriceBook = ReadonlyMap<string, BookEntry>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
-import { dearestRates } from "#domain/prices.ts";
+import { dearestRates } from "#domain/money/prices.ts";
 import { pricesIn } from "./price-list.ts";
 
 const wanted = new Map([

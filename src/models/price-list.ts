@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
-import { type NanoUsd, type NanoUsdPerMTok, parseUsd } from "#domain/money.ts";
+import { type NanoUsd, type NanoUsdPerMTok, parseUsd } from "#domain/money/money.ts";
 
 /**
  * Prices in an aggregator's list of models: `data[].pricing`, US dollars per token as decimal text. What cannot be read as

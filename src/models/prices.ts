@@ -1,5 +1,5 @@
 import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
-import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money.ts";
+import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import type { ModelRecord } from "./schema.ts";
 
 type Prices = NonNullable<ModelRecord["prices"]>;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { priceBookStoreContract } from "./price-book-store.contract.ts";
 import { openSqlitePriceBook, sqlitePriceBook } from "./sqlite-price-book.ts";
 

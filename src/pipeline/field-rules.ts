@@ -7,8 +7,8 @@ import {
   harmlessPartOf,
   namesFreeTerms,
 } from "#domain/guarded-fields.ts";
-import { type NanoUsd, usdToNano } from "#domain/money.ts";
-import type { Surcharge } from "#domain/surcharge.ts";
+import { type NanoUsd, usdToNano } from "#domain/money/money.ts";
+import type { Surcharge } from "#domain/money/surcharge.ts";
 import type { Policy } from "#policy/schema.ts";
 
 /** What the policy does with guarded fields of requests, made once per configuration. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { ChatRequest } from "#domain/chat.ts";
-import { manualTime } from "#domain/manual-time.ts";
 import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
+import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { fieldRulesOf } from "./field-rules.ts";

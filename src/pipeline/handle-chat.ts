@@ -1,12 +1,12 @@
-import type { Aborter } from "#domain/abort.ts";
 import type { ChatRequest } from "#domain/chat.ts";
-import { largeBodyBytes } from "#domain/turn.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
+import type { Aborter } from "#platform/abort.ts";
+import { largeBodyBytes } from "#platform/turn.ts";
 import { type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
-import { answerStreamed, answerWhole } from "./answer.ts";
-import { decideByTheBooks, type Route } from "./decide-by-the-books.ts";
+import { decideByTheBooks, type Route } from "./decide-with-spend.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
+import { answerStreamed, answerWhole } from "./respond/answer.ts";
 import {
   callerGone,
   fieldRefused,
@@ -15,11 +15,11 @@ import {
   refusalOf,
   storeUnavailable,
   tooManySecrets,
-} from "./refuse.ts";
-import type { Head, Refusal, Reply } from "./reply.ts";
+} from "./respond/refusals.ts";
+import type { Head, Refusal, Reply } from "./respond/reply.ts";
 import { safeId } from "./safe-id.ts";
-import { askScout } from "./scout-first.ts";
-import { Story } from "./settle/story.ts";
+import { askScout } from "./scout/ask-scout.ts";
+import { Story } from "./settle/request-recorder.ts";
 
 /** One chat request on its way: what every step after the decision needs to know of it. */
 export interface Journey {

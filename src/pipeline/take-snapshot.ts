@@ -1,4 +1,4 @@
-import { type NanoUsd, zeroUsd } from "#domain/money.ts";
+import { type NanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { RequestSize, Snapshot } from "#pipeline/decide/snapshot.ts";

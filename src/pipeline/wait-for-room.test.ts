@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { HeldMoney, Spend } from "#ledger/ledger.ts";
 import { waitForRoom } from "./wait-for-room.ts";
 

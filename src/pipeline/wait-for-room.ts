@@ -1,4 +1,4 @@
-import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money.ts";
+import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { GoalId, Ledger, Spend } from "#ledger/ledger.ts";
 
 /** Whether, and until when, waiting can mend a refusal for want of budget. */

@@ -1,4 +1,4 @@
-import { type NanoUsd, usdToNano } from "#domain/money.ts";
+import { type NanoUsd, usdToNano } from "#domain/money/money.ts";
 import type { Policy } from "./schema.ts";
 
 /** The budget caps in force, in nano-USD; a soft cap is never above its hard cap. */

@@ -1,7 +1,7 @@
 import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { systemClock } from "#domain/system-clock.ts";
-import type { Clock } from "#domain/time.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import type { Clock } from "#platform/time.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
 import type { Log } from "#telemetry/log.ts";
 import { logId, operatorText } from "#telemetry/log.ts";

@@ -1,4 +1,4 @@
-import { largeWorkTurn } from "#domain/turn.ts";
+import { largeWorkTurn } from "#platform/turn.ts";
 import type { Policy } from "#policy/schema.ts";
 import { redactBody } from "./body.ts";
 import { customRules } from "./custom-rules.ts";

@@ -1,7 +1,7 @@
 import type { ModelKey } from "#domain/model.ts";
-import type { NanoUsd } from "#domain/money.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
+import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { Alias, RoutingDecision } from "#domain/routing.ts";
-import type { TokenUsage } from "#domain/tokens.ts";
 
 /**
  * What was asked, decided, answered and paid: one record per chat request, the one source of its log line, its metrics and

@@ -1,5 +1,5 @@
 import type { JsonObject } from "#domain/chat.ts";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import { type Completion, chunksOf, wholeAnswer } from "./completion.ts";
 import type { Behaviour, Exchange, Framing } from "./exchange.ts";
 import type { Said } from "./persona.ts";

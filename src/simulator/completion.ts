@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money.ts";
-import { priceWithCacheWrites } from "#domain/prices.ts";
-import type { Random } from "#domain/time.ts";
-import { costOf, type TokenUsage } from "#domain/tokens.ts";
+import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { priceWithCacheWrites } from "#domain/money/prices.ts";
+import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
+import type { Random } from "#platform/time.ts";
 import { objectOr, type Said } from "./persona.ts";
 
 /** An answer in the aggregator's words: the JSON of a whole one, the chunks of a stream, tokens and cost. */

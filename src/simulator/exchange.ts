@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd } from "#domain/money.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { type Completion, completionOf } from "./completion.ts";
 import { answerOf, type Said } from "./persona.ts";
 import type { Wire, WireRequest } from "./wire.ts";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import type { NanoUsdPerMTok } from "#domain/money.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { chunk, fails, hangsUp, replies, says, sends, silent, streams, usageChunk } from "./behaviours.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "./simulator.ts";
 

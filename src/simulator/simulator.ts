@@ -1,8 +1,8 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, PriceBand, Rates } from "#domain/model.ts";
-import { formatUsd } from "#domain/money.ts";
-import { ratesOf } from "#domain/prices.ts";
-import type { Clock, Random, Timers } from "#domain/time.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import { ratesOf } from "#domain/money/prices.ts";
+import type { Clock, Random, Timers } from "#platform/time.ts";
 import { fails, replies, says } from "./behaviours.ts";
 import { promptTokensOf } from "./completion.ts";
 import {

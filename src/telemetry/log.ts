@@ -1,4 +1,4 @@
-import { formatUsd } from "#domain/money.ts";
+import { formatUsd } from "#domain/money/money.ts";
 import type { Alias, RoutingDecision } from "#domain/routing.ts";
 import type { RequestOutcome, RequestRecord } from "#records/record.ts";
 import { type LogLevel, logLevels } from "#settings/settings.ts";

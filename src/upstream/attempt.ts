@@ -1,8 +1,8 @@
-import type { Aborted } from "#domain/abort.ts";
-import type { Clock, Timers } from "#domain/time.ts";
+import type { Exchange } from "#http-client/exchange.ts";
+import type { Aborted } from "#platform/abort.ts";
+import type { Clock, Timers } from "#platform/time.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";
 import { transportFailure } from "./failures.ts";
-import type { Exchange } from "./http1/exchange.ts";
 import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
 
 /**

@@ -1,13 +1,15 @@
-import type { Aborted } from "#domain/abort.ts";
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { hasMoreValuesThan } from "#domain/json-values.ts";
-import { retryAfterMs } from "#domain/retry-after.ts";
-import type { Clock, Timers } from "#domain/time.ts";
-import { largeBodyBytes, largeWorkTurn } from "#domain/turn.ts";
+import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/agent.ts";
+import { decompressed } from "#http-client/compressed-body.ts";
+import type { Exchange } from "#http-client/exchange.ts";
+import type { ResponseHead } from "#http-client/response-head.ts";
+import { retryAfterMs } from "#http-client/retry-after.ts";
+import type { Aborted } from "#platform/abort.ts";
+import { hasMoreValuesThan } from "#platform/json-values.ts";
+import type { Clock, Timers } from "#platform/time.ts";
+import { largeBodyBytes, largeWorkTurn } from "#platform/turn.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody, type TextReader } from "./body.ts";
-import { chunkOf } from "./completion-chunk.ts";
-import { decompressed } from "./compressed-body.ts";
 import {
   cleanMessage,
   type ErrorBody,
@@ -17,10 +19,8 @@ import {
   refusalFailure,
   statusFailure,
 } from "./failures.ts";
-import { HttpAgent, isHeaderValue, type RequestHead } from "./http1/agent.ts";
-import type { Exchange } from "./http1/exchange.ts";
-import type { ResponseHead } from "./http1/response-head.ts";
-import { StreamEvents } from "./stream-events.ts";
+import { chunkOf } from "./stream/completion-chunk.ts";
+import { StreamEvents } from "./stream/stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { generationIdOf, usageReport } from "./usage.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from "#domain/time.ts";
+import type { Clock, Timers } from "#platform/time.ts";
 
 /** What an attempt can wait for too long. */
 export type Phase = "connect" | "headers" | "first_event" | "idle" | "idle_data" | "total";

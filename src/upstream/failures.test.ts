@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
+import { ConnectionError } from "#http-client/connection-error.ts";
+import { HttpSyntaxError } from "#http-client/response-head.ts";
 import { cleanMessage, errorBodyOf, errorIn, transportFailure } from "./failures.ts";
-import { ConnectionError } from "./http1/connection-error.ts";
-import { HttpSyntaxError } from "./http1/response-head.ts";
 
 describe("a transport error", () => {
   const unsent: [string, string][] = [

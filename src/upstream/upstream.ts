@@ -1,7 +1,7 @@
-import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
-import type { TokenUsage } from "#domain/tokens.ts";
+import type { TokenUsage } from "#domain/money/tokens.ts";
+import type { Aborted } from "#platform/abort.ts";
 
 /** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
 export interface Upstream {

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { mostUsd, parseUsd, saturatedUsd, usdToNano } from "#domain/money.ts";
-import type { TokenUsage } from "#domain/tokens.ts";
+import { mostUsd, parseUsd, saturatedUsd, usdToNano } from "#domain/money/money.ts";
+import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { UsageReport } from "./upstream.ts";
 
 /** More tokens than any model can read or write: a count above is a defect of the upstream, not a bill. */

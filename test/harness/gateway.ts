@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { systemClock } from "#domain/system-clock.ts";
+import { type Gateway, type Overrides, startGateway } from "#gateway/start.ts";
+import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { parseSettings } from "#settings/settings.ts";
 import { type Script, type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { type Gateway, type Overrides, startGateway } from "#wiring.ts";
 
 /**
  * A whole gateway in this process, in front of a scripted upstream: both listen on loopback, on ports of their own.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingTask } from "#domain/routing.ts";
 import { estimateOf, holdOf, outputBoundOf } from "./budget.ts";
 import { decide } from "./decide.ts";

@@ -1,8 +1,8 @@
 import type { Model, Price } from "#domain/model.ts";
-import { formatUsd, type NanoUsd } from "#domain/money.ts";
-import { dearestRates, priceWithCacheWrites } from "#domain/prices.ts";
-import { beyondAnyCap, withSurcharge } from "#domain/surcharge.ts";
-import { dearestInputOf, holdFor } from "#domain/tokens.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import { dearestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
+import { beyondAnyCap, withSurcharge } from "#domain/money/surcharge.ts";
+import { dearestInputOf, holdFor } from "#domain/money/tokens.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import type { RequestSize, Snapshot } from "./snapshot.ts";
 

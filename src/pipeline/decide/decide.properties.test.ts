@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { nanoUsd } from "#domain/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import { Level, levels, RoutingDecision, RoutingTask, RuntimeState, taskKinds } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
 import { decide } from "./decide.ts";

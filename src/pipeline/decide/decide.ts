@@ -1,4 +1,4 @@
-import { formatUsd } from "#domain/money.ts";
+import { formatUsd } from "#domain/money/money.ts";
 import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { withAffinity } from "./affinity.ts";
 import { withinSoftCap } from "./budget.ts";

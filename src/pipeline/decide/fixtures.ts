@@ -1,5 +1,5 @@
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
-import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money.ts";
+import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import { Policy } from "#policy/schema.ts";

@@ -1,6 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
-import type { NanoUsd } from "#domain/money.ts";
-import type { Surcharge } from "#domain/surcharge.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
+import type { Surcharge } from "#domain/money/surcharge.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Affinity } from "./affinity.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "#domain/time.ts";
+import type { Random } from "#platform/time.ts";
 
 /**
  * How long to wait before a repeat, in milliseconds: full jitter, anywhere between nothing and min(max, base × 2^k), so that

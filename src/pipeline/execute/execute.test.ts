@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { manualTime } from "#domain/manual-time.ts";
 import type { Model } from "#domain/model.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import { healthRegistry } from "#health/registry.ts";
@@ -9,6 +8,7 @@ import { MemoryStore } from "#ledger/memory-store.ts";
 import { aPolicy, aRegistry, dollars, emergencyModel, seniorModel, workerModel } from "#pipeline/decide/fixtures.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Ports } from "#pipeline/ports.ts";
+import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { FailureKind, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";

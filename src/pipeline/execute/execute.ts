@@ -1,16 +1,22 @@
-import type { Aborted } from "#domain/abort.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey, ModelRegistry, Price } from "#domain/model.ts";
 import { otherModel } from "#domain/model-names.ts";
-import type { NanoUsd } from "#domain/money.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
 import type { Permit } from "#health/health.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
+import {
+  type ClosedAttempt,
+  closeAbandoned,
+  closeFailed,
+  closeUnsent,
+  type OpenAttempt,
+} from "#pipeline/settle/close-attempt.ts";
 import { mostTrustedCost, mostTrustedElsewhere } from "#pipeline/settle/cost.ts";
 import { type Wait, waitForRoom } from "#pipeline/wait-for-room.ts";
+import type { Aborted } from "#platform/abort.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { type ClosedAttempt, closeAbandoned, closeFailed, closeUnsent, type OpenAttempt } from "./attempt.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Consequence, consequences } from "./consequences.ts";
 import { isPriceLimited } from "./price-limit.ts";

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { dearestRates } from "#domain/prices.ts";
+import { dearestRates } from "#domain/money/prices.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 

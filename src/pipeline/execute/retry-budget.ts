@@ -1,4 +1,4 @@
-import type { Clock } from "#domain/time.ts";
+import type { Clock } from "#platform/time.ts";
 
 /** How many more calls than requests the upstream is sent, by all requests together. Never waits. */
 export interface RetryBudget {

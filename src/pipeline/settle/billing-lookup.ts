@@ -1,6 +1,6 @@
-import { type NanoUsd, nanoUsd } from "#domain/money.ts";
-import type { Random, Timers } from "#domain/time.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, BillingLookups, Ledger } from "#ledger/ledger.ts";
+import type { Random, Timers } from "#platform/time.ts";
 
 /** What the aggregator says of one call. */
 export type Billed =

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Price } from "#domain/model.ts";
-import { type NanoUsdPerMTok, nanoUsd } from "#domain/money.ts";
+import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import { settlementOf } from "./cost.ts";
 
 const perMTok = (value: number) => value as NanoUsdPerMTok; // test prices are written by hand

@@ -1,7 +1,7 @@
 import type { Price } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd, saturatedUsd, zeroUsd } from "#domain/money.ts";
-import type { TimeSpan } from "#domain/prices.ts";
-import { costOf, type TokenUsage } from "#domain/tokens.ts";
+import { type NanoUsd, nanoUsd, saturatedUsd, zeroUsd } from "#domain/money/money.ts";
+import type { TimeSpan } from "#domain/money/prices.ts";
+import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
 import type { UsageReport } from "#upstream/upstream.ts";
 

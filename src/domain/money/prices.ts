@@ -1,0 +1,143 @@
+import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "./money.ts";
+
+/** A span of time in milliseconds since the epoch, both ends included. */
+export interface TimeSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/**
+ * The dearest of each rate that a call with at most so many prompt tokens can meet: base, tiers up to the bound, and every
+ * window whatever the time. Windows are not narrowed to the hours that the call can reach: that would make a decision
+ * depend on the clock, and the bound on how far this clock and the aggregator's differ, to save a hold that is released
+ * when the call ends.
+ */
+export function dearestRates(price: Price, inputTokens: number): Rates {
+  if (price.bands === undefined) return price;
+  let table = dearestTables.get(price);
+  if (table === undefined) {
+    table = dearestTableOf(price, price.bands);
+    dearestTables.set(price, table);
+  }
+  for (let at = table.length - 1; at > 0; at--) {
+    const row = table[at];
+    if (row !== undefined && inputTokens >= row.fromInputTokens) return row.rates;
+  }
+  return table[0]?.rates ?? price;
+}
+
+/** The dearest rates from so many prompt tokens on, rising; made once for each price in force, asked several times a request. */
+type DearestTable = readonly { readonly fromInputTokens: number; readonly rates: Rates }[];
+const dearestTables = new WeakMap<Price, DearestTable>();
+
+function dearestTableOf(price: Price, bands: readonly PriceBand[]): DearestTable {
+  const starts = new Set([0, ...bands.map(({ fromInputTokens }) => fromInputTokens ?? 0)]);
+  return [...starts]
+    .toSorted((a, b) => a - b)
+    .map((fromInputTokens) => {
+      let rates: Rates = price;
+      for (const band of bands) if (reaches(band, fromInputTokens)) rates = dearer(rates, band.rates);
+      return { fromInputTokens, rates };
+    });
+}
+
+/**
+ * The rates of a call with so many prompt tokens that was under way during a span of time. Of the tiers it has reached the
+ * highest counts. Where more than one rate may have been in force (a window opened or closed meanwhile, a tier and a window
+ * both apply, or the time is not known) the dearest counts, so that the result is never below the invoice and never above
+ * `dearestRates`.
+ */
+export function ratesOf(price: Price, inputTokens: number, during?: TimeSpan): Rates {
+  if (price.bands === undefined) return price;
+  let tier: Rates = price;
+  let tiered: Partial<Rates> = {};
+  for (const { fromInputTokens, window, rates } of price.bands) {
+    if (window !== undefined || inputTokens < (fromInputTokens ?? 0)) continue;
+    tiered = { ...tiered, ...rates };
+    tier = { ...tier, ...rates };
+  }
+  let within: Partial<Rates> = {};
+  const outlasted: Partial<Rates>[] = [];
+  for (const band of price.bands) {
+    if (band.window === undefined || !reaches(band, inputTokens)) continue;
+    const overlap = during === undefined ? "part" : overlapOf(band.window, during);
+    if (overlap === "none") continue;
+    within = dearerOf(within, band.rates);
+    if (overlap === "whole") outlasted.push(band.rates);
+  }
+  // A window that held all the time replaces the base rates it names, but not a tier's: of those the dearer counts.
+  let rates: Rates = tier;
+  for (const named of outlasted) rates = { ...rates, ...named };
+  return dearer(dearer(rates, tiered), within);
+}
+
+/**
+ * The price for a call that asks for prompt caching (`cache_control`). Where the price of cache writes is unknown, twice the
+ * input price is taken: the dearest that makers charge (a cache kept for an hour).
+ */
+export function priceWithCacheWrites(price: Price): Price {
+  if (price.cacheWrite !== undefined) return price;
+  const known = withCacheWrites.get(price);
+  if (known !== undefined) return known;
+  const made: Price = {
+    ...price,
+    cacheWrite: twice(price.input),
+    ...(price.bands === undefined
+      ? {}
+      : {
+          bands: price.bands.map((band) =>
+            band.rates.input === undefined || band.rates.cacheWrite !== undefined
+              ? band
+              : { ...band, rates: { ...band.rates, cacheWrite: twice(band.rates.input) } },
+          ),
+        }),
+  };
+  withCacheWrites.set(price, made);
+  return made;
+}
+
+/** Made once for each price in force. */
+const withCacheWrites = new WeakMap<Price, Price>();
+
+function twice(rate: NanoUsdPerMTok): NanoUsdPerMTok {
+  return (2 * rate) as NanoUsdPerMTok; // the same unit; the schema's bound leaves room
+}
+
+function reaches({ fromInputTokens }: PriceBand, inputTokens: number): boolean {
+  return inputTokens >= (fromInputTokens ?? 0);
+}
+
+function dearer(a: Rates, b: Partial<Rates>): Rates {
+  return { ...a, ...dearerOf(a, b) };
+}
+
+const rateNames = ["input", "cachedInput", "cacheWrite", "output", "request"] as const;
+
+function dearerOf(a: Partial<Rates>, b: Partial<Rates>): Partial<Rates> {
+  const rates: Record<string, number> = {};
+  for (const name of rateNames) {
+    const dearest = Math.max(a[name] ?? -1, b[name] ?? -1);
+    if (dearest >= 0) rates[name] = dearest;
+  }
+  return rates as Partial<Rates>; // each value is one of the two given under its name
+}
+
+const dayMinutes = 1_440;
+const minuteMs = 60_000;
+
+/** How much of the span lies in the window, which comes back every day. */
+function overlapOf({ fromMinute, toMinute }: UtcWindow, { fromMs, toMs }: TimeSpan): "none" | "part" | "whole" {
+  const length = toMinute > fromMinute ? toMinute - fromMinute : toMinute - fromMinute + dayMinutes;
+  if (length === dayMinutes) return "whole";
+  // Times since the window last opened.
+  const start = sinceOpened(fromMs, fromMinute);
+  const end = start + Math.max(0, toMs - fromMs) / minuteMs;
+  if (start < length) return end < length ? "whole" : "part";
+  return end >= dayMinutes ? "part" : "none";
+}
+
+function sinceOpened(atMs: number, fromMinute: number): number {
+  const minutes = (atMs / minuteMs - fromMinute) % dayMinutes;
+  return minutes < 0 ? minutes + dayMinutes : minutes;
+}

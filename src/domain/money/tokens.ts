@@ -1,0 +1,63 @@
+import type { Price, Rates } from "#domain/model.ts";
+import { type NanoUsd, nanoUsd } from "./money.ts";
+import { dearestRates, ratesOf, type TimeSpan } from "./prices.ts";
+
+/**
+ * Tokens of one attempt, as the upstream counts them. `output` includes reasoning tokens, `input` includes those read from
+ * the prompt cache (`cachedInput`) and those written to it (`cacheWrite`).
+ */
+export interface TokenUsage {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite?: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/**
+ * What `usage` costs, rounded up once per attempt, so that a sum of costs is never below the invoice. `during` is the time
+ * of the call, for prices that depend on it; without it the dearest hours count. Never above `holdFor` of a bound that
+ * holds the usage.
+ */
+export function costOf(usage: TokenUsage, price: Price, during?: TimeSpan): NanoUsd {
+  const rates = ratesOf(price, usage.input, during);
+  const cached = Math.min(usage.cachedInput, usage.input);
+  const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached);
+  const fresh = usage.input - cached - written;
+  const writeRate = rates.cacheWrite ?? rates.input;
+  const request = rates.request ?? 0;
+  const millionths =
+    fresh * rates.input + cached * rates.cachedInput + written * writeRate + usage.output * rates.output;
+  if (millionths <= Number.MAX_SAFE_INTEGER) return nanoUsd(Math.ceil(millionths / 1_000_000) + request);
+  return exactly(
+    BigInt(fresh) * BigInt(rates.input) +
+      BigInt(cached) * BigInt(rates.cachedInput) +
+      BigInt(written) * BigInt(writeRate) +
+      BigInt(usage.output) * BigInt(rates.output),
+    request,
+  );
+}
+
+/**
+ * The dearest an attempt can be: every byte an input token of the dearest kind, every allowed output token used, `choices`
+ * times, in the dearest band that the call can reach.
+ */
+export function holdFor(bound: { inputTokens: number; outputTokens: number; choices: number }, price: Price): NanoUsd {
+  const rates = dearestRates(price, bound.inputTokens);
+  const dearestInput = dearestInputOf(rates);
+  const output = bound.choices * bound.outputTokens;
+  const request = rates.request ?? 0;
+  const millionths = bound.inputTokens * dearestInput + output * rates.output;
+  if (millionths <= Number.MAX_SAFE_INTEGER) return nanoUsd(Math.ceil(millionths / 1_000_000) + request);
+  return exactly(BigInt(bound.inputTokens) * BigInt(dearestInput) + BigInt(output) * BigInt(rates.output), request);
+}
+
+/** What a million input tokens cost at most, whether they are new, read from the prompt cache or written to it. */
+export function dearestInputOf({ input, cachedInput, cacheWrite }: Rates): number {
+  return Math.max(input, cachedInput, cacheWrite ?? 0);
+}
+
+/** Floats are exact up to 2^53, which nearly all sums are far below; above it they would lose whole units. */
+function exactly(millionths: bigint, request: number): NanoUsd {
+  return nanoUsd(Number((millionths + 999_999n) / 1_000_000n) + request);
+}

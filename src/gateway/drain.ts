@@ -1,0 +1,43 @@
+import type { HttpServer } from "#http/server.ts";
+import type { Timers } from "#platform/time.ts";
+
+export interface DrainOptions {
+  readonly http: HttpServer;
+  readonly timers: Timers;
+  /** How long further requests are still accepted, so that load balancers notice first. */
+  readonly acceptMs: number;
+  /** How long what is under way then may go on. */
+  readonly streamsMs: number;
+  /** Aborted: somebody is in a hurry, and only the books are still to be flushed. */
+  readonly hurry: AbortSignal;
+}
+
+/** Ends the serving of requests, well: nobody new, time for those under way, an error in its own words for the rest. */
+export async function drainRequests({ http, timers, acceptMs, streamsMs, hurry }: DrainOptions): Promise<void> {
+  http.drain();
+  if (http.streams.count > 0 || acceptMs > 0) await wait(acceptMs, timers, hurry);
+  http.stopListening();
+  await Promise.race([http.streams.empty(), wait(streamsMs, timers, hurry)]);
+  http.streams.breakOff({
+    kind: "upstream_error",
+    status: 503,
+    message: "the gateway is shutting down",
+    dispatched: true,
+  });
+  // What was broken off is settled in the turns of the event loop that follow.
+  await Promise.race([http.streams.empty(), wait(1_000, timers, hurry)]);
+  await http.stop();
+}
+
+function wait(ms: number, timers: Timers, hurry: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms <= 0 || hurry.aborted) return resolve();
+    const done = () => {
+      cancel();
+      hurry.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = timers.after(ms, done);
+    hurry.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,399 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
+import { manualTime } from "#platform/manual-time.ts";
+import { Policy } from "#policy/schema.ts";
+import type { Verdict } from "./health.ts";
+import type { HealthStore } from "./health-store.ts";
+import { healthKeeper } from "./health-sync.ts";
+import { memoryHealthStore } from "./memory-store.ts";
+import { healthRegistry } from "./registry.ts";
+import type { HealthRules } from "./transitions.ts";
+
+const flash = "vendor_v4_flash";
+const pro = "vendor_v4_pro";
+const second = 1_000;
+const minute = 60_000;
+const ok: Verdict = { kind: "success", firstTokenMs: 300 };
+const bad: Verdict = { kind: "failure", reason: "timed_out" };
+const free = 0 as NanoUsdPerMTok; // a literal price, not money that is counted
+
+function model(key: ModelKey): Model {
+  return {
+    key,
+    role: key === pro ? "senior" : "worker",
+    upstreamId: key,
+    price: { input: free, cachedInput: free, output: free },
+    contextTokens: 1,
+    maxOutputTokens: 1,
+    defaultOutputTokens: 1,
+    free: false,
+    enabled: true,
+    reasoning: false,
+    timeoutsMs: {},
+  };
+}
+const models: ModelRegistry = { models: new Map([flash, pro].map((key) => [key, model(key)])), byRole: {} };
+const rules: HealthRules = { ...Policy.parse({}).health, price_breaches_to_quarantine: 1 };
+
+/** A memory store that can be taken away; what is in it outlives the nodes. */
+function sharedStore() {
+  const inner = memoryHealthStore();
+  const state = { away: false, saves: 0 };
+  const gate =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (state.away) throw new Error("connection refused");
+      return call(...args);
+    };
+  const store: HealthStore = {
+    load: gate(inner.load),
+    save: gate(async (rows) => {
+      state.saves += rows.length;
+      return inner.save(rows);
+    }),
+    report: gate(inner.report),
+    override: gate(inner.override),
+    close: inner.close,
+  };
+  return { store, state };
+}
+
+function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shared = false) {
+  const events: string[] = [];
+  const registry = healthRegistry({ models: () => models, rules: () => rules, clock: time.clock, random: () => 0.5 });
+  const keeper = healthKeeper({
+    registry,
+    store,
+    clock: time.clock,
+    timers: time.timers,
+    nodeId,
+    shared,
+    onStore: (state, problem) => events.push(problem === undefined ? state : `${state}: ${problem}`),
+  });
+  const say = (key: ModelKey, verdict: Verdict, times = 1) => {
+    for (let i = 0; i < times; i++) registry.admit(key)?.report(verdict);
+  };
+  return { time, registry, keeper, say, events, state: (key: ModelKey) => registry.view()[key]?.state };
+}
+
+describe("over a restart", () => {
+  test("a pause goes on where it was", async () => {
+    const { store } = sharedStore();
+    const before = nodeOn(store);
+    await before.keeper.start();
+    before.say(flash, bad, 5);
+    const { retryAtMs } = before.registry.view()[flash] ?? {};
+    await before.time.advanceAsync(second);
+    const after = nodeOn(store, before.time);
+    await after.keeper.start();
+    expect(after.registry.view()[flash]).toMatchObject({ state: "UNHEALTHY", routable: false, retryAtMs });
+    expect(after.registry.view()[flash]?.reason).toBe("5 failures in a row (timed_out)");
+  });
+
+  test("what was written while closing is found again, even if nothing had changed for long", async () => {
+    const { store } = sharedStore();
+    const before = nodeOn(store);
+    await before.keeper.start();
+    for (let i = 0; i < 6; i++) {
+      await before.time.advanceAsync(5 * minute);
+      before.say(flash, ok);
+    }
+    await before.keeper.close();
+    const after = nodeOn(store, before.time);
+    await after.keeper.start();
+    expect([after.state(flash), after.state(pro)]).toEqual(["HEALTHY", "STALE"]);
+  });
+
+  test("a probe that was out is over", async () => {
+    const { store } = sharedStore();
+    const before = nodeOn(store);
+    await before.keeper.start();
+    before.say(flash, bad, 5);
+    await before.time.advanceAsync(15 * second);
+    before.registry.admit(flash);
+    await before.keeper.close();
+    const after = nodeOn(store, before.time);
+    await after.keeper.start();
+    expect(after.registry.admit(flash)?.probe).toBe(true);
+  });
+
+  test("a 429's pause is kept", async () => {
+    const { store } = sharedStore();
+    const before = nodeOn(store);
+    await before.keeper.start();
+    before.say(flash, { kind: "limited", retryAfterMs: minute });
+    await before.keeper.close();
+    const after = nodeOn(store, before.time);
+    await after.keeper.start();
+    expect(after.registry.view()[flash]).toMatchObject({ state: "HEALTHY", routable: false });
+  });
+});
+
+describe("the store", () => {
+  test("is written only when something has changed", async () => {
+    const { store, state } = sharedStore();
+    const node = nodeOn(store);
+    await node.keeper.start();
+    const first = state.saves;
+    node.say(flash, ok, 10);
+    await node.time.advanceAsync(30 * second);
+    expect(state.saves).toBe(first);
+    node.say(flash, bad, 5);
+    await node.time.advanceAsync(2 * second);
+    expect(state.saves).toBe(first + 1);
+  });
+
+  test("may be away: health goes on from what it knew, says so once, and catches up", async () => {
+    const { store, state } = sharedStore();
+    const node = nodeOn(store);
+    await node.keeper.start();
+    state.away = true;
+    node.say(flash, bad, 5);
+    await node.time.advanceAsync(2 * second);
+    expect(node.events).toEqual([]);
+    await node.time.advanceAsync(3 * second);
+    expect(node.state(flash)).toBe("UNHEALTHY");
+    expect(node.events).toEqual(["away: connection refused"]);
+    state.away = false;
+    await node.time.advanceAsync(second);
+    expect(node.events).toEqual(["away: connection refused", "back"]);
+    expect((await store.load()).rows.find((row) => row.model === flash)?.health?.state).toBe("UNHEALTHY");
+  });
+
+  test("may be away at the start, and what it holds does not undo what the node has learnt since", async () => {
+    const { store, state } = sharedStore();
+    const old = nodeOn(store);
+    await old.keeper.start();
+    await old.keeper.close();
+    state.away = true;
+    const node = nodeOn(store, old.time);
+    await node.keeper.start();
+    node.say(flash, bad, 5);
+    state.away = false;
+    await node.time.advanceAsync(2 * second);
+    expect(node.state(flash)).toBe("UNHEALTHY");
+  });
+
+  test("may hang at the start: the node does not wait for ever", async () => {
+    const { store } = sharedStore();
+    const node = nodeOn({ ...store, load: () => new Promise(() => {}) });
+    const started = node.keeper.start();
+    await node.time.advanceAsync(second);
+    await started;
+    expect(node.state(flash)).toBe("HEALTHY");
+  });
+});
+
+describe("the operator, in another process", () => {
+  test("disables, enables and resets within a second", async () => {
+    const { store } = sharedStore();
+    const node = nodeOn(store);
+    await node.keeper.start();
+    const say = async (action: "disable" | "enable" | "reset") => {
+      await store.override({ model: flash, action, atMs: node.time.clock.now(), by: "ada" });
+      await node.time.advanceAsync(second);
+    };
+    await say("disable");
+    expect(node.state(flash)).toBe("DISABLED");
+    await say("enable");
+    expect(node.state(flash)).toBe("STALE");
+    node.say(flash, bad, 2);
+    expect(node.state(flash)).toBe("UNHEALTHY");
+    await say("reset");
+    expect(node.registry.view()[flash]).toMatchObject({ state: "HALF_OPEN", routable: true });
+  });
+
+  test("resets once: later failures count again", async () => {
+    const { store } = sharedStore();
+    const node = nodeOn(store);
+    await node.keeper.start();
+    await store.override({ model: flash, action: "reset", atMs: node.time.clock.now(), by: "ada" });
+    await node.time.advanceAsync(second);
+    node.say(flash, bad, 5);
+    await node.time.advanceAsync(5 * second);
+    expect(node.state(flash)).toBe("UNHEALTHY");
+  });
+
+  test("is heard after a restart too", async () => {
+    const { store } = sharedStore();
+    const before = nodeOn(store);
+    await before.keeper.start();
+    before.say(pro, { kind: "price_breach" });
+    await before.keeper.close();
+    before.time.advance(second);
+    await store.override({ model: flash, action: "disable", atMs: before.time.clock.now(), by: "ada" });
+    await store.override({ model: pro, action: "reset", atMs: before.time.clock.now(), by: "ada" });
+    const after = nodeOn(store, before.time);
+    await after.keeper.start();
+    expect([after.state(flash), after.state(pro)]).toEqual(["DISABLED", "HALF_OPEN"]);
+  });
+
+  test("in this process is obeyed at once and remembered", async () => {
+    const { store } = sharedStore();
+    const node = nodeOn(store);
+    await node.keeper.start();
+    expect(await node.keeper.override(flash, "disable", "ada")).toBe("done");
+    expect(node.state(flash)).toBe("DISABLED");
+    expect(await node.keeper.override("nobody", "disable", "ada")).toBe("unknown_model");
+    expect((await store.load()).overrides).toMatchObject([{ model: flash, disabled: true, changedBy: "ada" }]);
+  });
+});
+
+describe("several nodes", () => {
+  const cluster = async (size: number) => {
+    const { store } = sharedStore();
+    const time = manualTime();
+    const nodes = Array.from({ length: size }, (_, i) => nodeOn(store, time, `node-${i}`, true));
+    for (const node of nodes) await node.keeper.start();
+    const states = () => nodes.map((node) => node.state(flash));
+    /** Lets everybody report a few times, with traffic that goes well on the nodes listed. */
+    const pass = async (ms: number, well: readonly number[] = []) => {
+      for (let left = ms; left > 0; left -= second) {
+        for (const i of well) nodes[i]?.say(flash, ok);
+        await time.advanceAsync(second);
+      }
+    };
+    return { store, time, nodes, states, pass };
+  };
+
+  test("one that fails alone leaves the model out for thirty seconds, and nobody else does", async () => {
+    const { nodes, states, pass } = await cluster(4);
+    await pass(6 * second, [0, 1, 2, 3]);
+    nodes[0]?.say(flash, bad, 5);
+    await pass(5 * second, [1, 2, 3]);
+    expect(states()).toEqual(["UNHEALTHY", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    await pass(24 * second, [1, 2, 3]);
+    expect(nodes[0]?.registry.admit(flash)).toBeUndefined();
+    await pass(2 * second, [1, 2, 3]);
+    const probe = nodes[0]?.registry.admit(flash);
+    await pass(2 * second, [1, 2, 3]);
+    expect(states()).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    probe?.report(ok);
+    nodes[0]?.say(flash, ok, 2);
+    await pass(3 * second, [1, 2, 3]);
+    expect(states()).toEqual(["DEGRADED", "HEALTHY", "HEALTHY", "HEALTHY"]);
+  });
+
+  test("one that trips and probes between two exchanges does not take the model from the others either", async () => {
+    const { nodes, states, pass } = await cluster(4);
+    for (const node of nodes) node.say(pro, ok);
+    await pass(6 * second, [0, 1, 2, 3]);
+    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.say(pro, bad, 5);
+    // With nothing left, one of them is probed early; it is the most senior.
+    expect(nodes[0]?.registry.admit(pro)?.probe).toBe(true);
+    await pass(3 * second, [1, 2, 3]);
+    expect(states()).toEqual(["UNHEALTHY", "HEALTHY", "HEALTHY", "HEALTHY"]);
+    expect(nodes.map((node) => node.state(pro))).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
+  });
+
+  test("when half of those with traffic agree, all leave it out", async () => {
+    const { nodes, states, pass } = await cluster(4);
+    await pass(6 * second, [0, 1, 2, 3]);
+    nodes[0]?.say(flash, bad, 5);
+    await pass(5 * second, [1, 2, 3]);
+    nodes[1]?.say(flash, bad, 5);
+    await pass(5 * second, [2, 3]);
+    expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
+  });
+
+  test("nodes without traffic have no say", async () => {
+    const { nodes, states, pass } = await cluster(3);
+    await pass(6 * second, [0]);
+    nodes[0]?.say(flash, bad, 5);
+    await pass(2 * second);
+    expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
+  });
+
+  test("a node that has died has no say", async () => {
+    const { nodes, states, pass } = await cluster(3);
+    await pass(6 * second, [0, 1, 2]);
+    await nodes[1]?.keeper.close();
+    await nodes[2]?.keeper.close();
+    await pass(12 * second, [0]);
+    nodes[0]?.say(flash, bad, 5);
+    await pass(2 * second);
+    expect(states()[0]).toBe("UNHEALTHY");
+    expect(nodes[0]?.registry.view()[flash]?.reason).toBe("5 failures in a row (timed_out)");
+    expect((nodes[0]?.registry.view()[flash]?.retryAtMs ?? 0) - (nodes[0]?.registry.view()[flash]?.sinceMs ?? 0)).toBe(
+      15 * second,
+    );
+  });
+
+  test("what one knows for certain, all know: a price breach, a 429", async () => {
+    const { nodes, states, pass } = await cluster(3);
+    await pass(6 * second, [0, 1, 2]);
+    nodes[0]?.say(flash, { kind: "price_breach" });
+    nodes[1]?.say(pro, { kind: "limited", retryAfterMs: minute });
+    await pass(2 * second, [1, 2]);
+    expect(states()).toEqual(["QUARANTINE", "QUARANTINE", "QUARANTINE"]);
+    expect(nodes.map((node) => node.registry.view()[pro]?.routable)).toEqual([false, false, false]);
+  });
+
+  test("while one probes the others wait, and come back when it has succeeded", async () => {
+    const { nodes, states, pass } = await cluster(3);
+    await pass(6 * second, [0]);
+    nodes[0]?.say(flash, bad, 5);
+    await pass(17 * second);
+    const probe = nodes[2]?.registry.admit(flash);
+    expect(probe?.probe).toBe(true);
+    await pass(2 * second);
+    expect(nodes[0]?.registry.admit(flash)).toBeUndefined();
+    probe?.report(ok);
+    nodes[2]?.say(flash, ok, 2);
+    await pass(2 * second);
+    expect(states()).toEqual(["DEGRADED", "DEGRADED", "DEGRADED"]);
+  });
+
+  test("in any story: once all is quiet, what is out for the cluster is out on every node", async () => {
+    const node = fc.nat(2);
+    const act = fc.oneof(
+      {
+        weight: 8,
+        arbitrary: fc.record({ do: fc.constant("fail" as const), node, times: fc.integer({ min: 1, max: 6 }) }),
+      },
+      {
+        weight: 8,
+        arbitrary: fc.record({ do: fc.constant("succeed" as const), node, times: fc.integer({ min: 1, max: 6 }) }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant("breach" as const), node }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ do: fc.constantFrom("disable" as const, "enable" as const, "reset" as const) }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant("toggle_store" as const) }) },
+      { weight: 8, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(20_000) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 60, size: "max" }), async (acts) => {
+        const { store, state } = sharedStore();
+        const time = manualTime();
+        const nodes = Array.from({ length: 3 }, (_, i) => nodeOn(store, time, `node-${i}`, true));
+        for (const one of nodes) await one.keeper.start();
+        for (const one of acts) {
+          if (one.do === "fail") nodes[one.node]?.say(flash, bad, one.times);
+          else if (one.do === "succeed") nodes[one.node]?.say(flash, ok, one.times);
+          else if (one.do === "breach") nodes[one.node]?.say(flash, { kind: "price_breach" });
+          else if (one.do === "toggle_store") state.away = !state.away;
+          else if (one.do === "wait") await time.advanceAsync(one.ms);
+          else if (!state.away) {
+            await store.override({ model: flash, action: one.do, atMs: time.clock.now(), by: "ada" });
+          }
+        }
+        state.away = false;
+        await time.advanceAsync(5 * second);
+        const { rows, overrides } = await store.load();
+        const kept = rows.find((row) => row.model === flash)?.health?.state;
+        const disabled = overrides.some((override) => override.disabled);
+        const states = nodes.map((one) => one.state(flash));
+        for (const own of states) {
+          expect(own === "DISABLED").toBe(disabled);
+          if (!disabled && (kept === "UNHEALTHY" || kept === "QUARANTINE")) expect(own).toBe(kept);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { routeTo } from "./connect-target.ts";
+
+const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+const before = Object.fromEntries(names.map((name) => [name, process.env[name]]));
+
+function set(env: { readonly [name: string]: string | undefined }): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
+
+afterEach(() => set(before));
+
+function routed(url: string, env: { readonly [name: string]: string } = {}) {
+  set({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...env });
+  return routeTo(new URL(url));
+}
+
+describe("the way to an upstream", () => {
+  test("is its own host and port, with TLS for https", () => {
+    expect(routed("https://api.example.com/v1/x?y=1")).toEqual({
+      hostname: "api.example.com",
+      port: 443,
+      tlsFor: "api.example.com",
+      target: "/v1/x?y=1",
+      host: "api.example.com",
+      proxyHeaders: "",
+    });
+    expect(routed("http://[::1]:8000/")).toEqual({
+      hostname: "::1",
+      port: 8_000,
+      target: "/",
+      host: "[::1]:8000",
+      proxyHeaders: "",
+    });
+  });
+
+  test("leads through the proxy of its scheme, which for https only connects", () => {
+    const env = { HTTPS_PROXY: "http://proxy.test:3128", http_proxy: "http://u:p%2Fw@other.test" };
+    expect(routed("https://api.example.com/v1", env)).toMatchObject({
+      hostname: "proxy.test",
+      port: 3_128,
+      tlsFor: "api.example.com",
+      tunnel: "CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n",
+      target: "/v1",
+    });
+    const plain = routed("http://api.example.com/v1", env);
+    expect(plain).toMatchObject({ hostname: "other.test", port: 80, target: "http://api.example.com/v1" });
+    expect(plain.proxyHeaders).toBe(`Proxy-Authorization: Basic ${btoa("u:p/w")}\r\n`);
+    expect(plain.tlsFor).toBeUndefined();
+  });
+
+  test("leads through no proxy to loopback, or where NO_PROXY says so", () => {
+    const env = { ALL_PROXY: "http://proxy.test:3128", NO_PROXY: "example.org,.internal.test" };
+    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "example.org", "a.internal.test"]) {
+      const { hostname } = routed(`https://${host}/v1`, env);
+      expect(hostname).toBe(host.replace(/^\[|\]$/g, ""));
+    }
+    expect(routed("https://example.com/v1", env).hostname).toBe("proxy.test");
+  });
+
+  test("cannot lead through what is no http:// proxy, nor to what is no http(s) URL; credentials are not shown", () => {
+    for (const proxy of ["https://me:word@proxy.test", "socks5://me:word@proxy.test", "http://"]) {
+      expect(() => routed("https://example.com/v1", { HTTPS_PROXY: proxy })).toThrow(
+        new RangeError("the upstream's proxy (HTTPS_PROXY or ALL_PROXY) must be an http:// URL"),
+      );
+    }
+    expect(() => routed("ftp://example.com/v1")).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,146 @@
+import { isObject, type Json } from "#domain/chat.ts";
+import { endedByLimit } from "#pipeline/execute/evidence.ts";
+import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import type { StreamShaper } from "./shape-stream.ts";
+
+/** How an answer stream came to its end, told exactly once to whoever keeps the books. */
+export type StreamEnd = {
+  /** What the upstream calls the model that answered, if it is another than the one asked. */
+  readonly otherModel?: string | undefined;
+} & (
+  | { readonly kind: "complete"; readonly report: UsageReport; readonly empty: boolean }
+  | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport }
+  | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number }
+);
+
+/** What events amount to that stop without having ended. */
+const endless: readonly UpstreamEvent[] = [
+  { kind: "broken", failure: { kind: "cut_off", message: "", dispatched: true }, report: {} },
+];
+
+/**
+ * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
+ * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
+ */
+export class AnswerStream {
+  readonly #events: AsyncIterator<readonly UpstreamEvent[]>;
+  readonly #shaper: StreamShaper;
+  readonly #safe: (failure: UpstreamFailure) => UpstreamFailure;
+  readonly #abort: () => void;
+  readonly #ended: (end: StreamEnd) => void;
+  #reading = false;
+  #done = false;
+  #cancelled = false;
+  #contentSeen = false;
+  #outputBytes = 0;
+
+  constructor(parts: {
+    events: AsyncIterable<readonly UpstreamEvent[]>;
+    shaper: StreamShaper;
+    /** Cleans an upstream's words about its failure: they may echo the prompt. */
+    safe: (failure: UpstreamFailure) => UpstreamFailure;
+    /** Makes the upstream stop; the events end soon after. */
+    abort: () => void;
+    ended: (end: StreamEnd) => void;
+  }) {
+    this.#events = parts.events[Symbol.asyncIterator]();
+    this.#shaper = parts.shaper;
+    this.#safe = parts.safe;
+    this.#abort = parts.abort;
+    this.#ended = parts.ended;
+  }
+
+  /** The next text for the caller, undefined after the last. Not to be called again before it has answered. */
+  next(): Promise<string | undefined> {
+    if (this.#done) return Promise.resolve(undefined);
+    this.#reading = true;
+    return this.#events.next().then(this.#took, this.#failed);
+  }
+
+  readonly #took = (
+    step: IteratorResult<readonly UpstreamEvent[]>,
+  ): string | undefined | Promise<string | undefined> => {
+    this.#reading = false;
+    const text = this.#take(step.done === true ? endless : step.value);
+    return text === "" ? this.next() : text;
+  };
+
+  readonly #failed = (error: unknown): never => {
+    this.#reading = false;
+    throw error;
+  };
+
+  /** The caller has gone. */
+  cancel(): void {
+    if (this.#done || this.#cancelled) return;
+    this.#cancelled = true;
+    this.#abort();
+    // A read under way sees the abort itself; otherwise somebody has to read what the abort leaves behind.
+    if (!this.#reading) void this.#drain();
+  }
+
+  /** Ends the stream from our side: the text that tells the caller why. The upstream is aborted. */
+  breakOff(failure: UpstreamFailure): string {
+    if (this.#done) return "";
+    const text = this.#shaper.shape({ kind: "broken", failure, report: {} });
+    this.cancel();
+    return text;
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while ((await this.next()) !== undefined) {
+        // Nobody is there to read it: only the end matters.
+      }
+    } catch {
+      this.#end({ kind: "caller_gone", report: {}, outputBytesSeen: this.#outputBytes });
+    }
+  }
+
+  #take(batch: readonly UpstreamEvent[]): string {
+    let text = "";
+    for (const event of batch) {
+      if (this.#done) break;
+      if (event.kind === "chunk") {
+        this.#note(event);
+        text += this.#shaper.shape(event);
+      } else if (event.kind === "end") {
+        text += this.#shaper.shape(event);
+        this.#end({ kind: "complete", report: event.report, empty: !this.#contentSeen });
+      } else if (event.kind === "broken") {
+        const failure = this.#safe(event.failure);
+        text += this.#shaper.shape({ ...event, failure });
+        const { report } = event;
+        this.#end(
+          this.#cancelled
+            ? { kind: "caller_gone", report, outputBytesSeen: this.#outputBytes }
+            : { kind: "broken", failure, report },
+        );
+      }
+    }
+    return text;
+  }
+
+  #note(event: ChunkEvent): void {
+    // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
+    this.#outputBytes += event.likeness?.rawLength ?? event.raw.length;
+    if (this.#contentSeen) return;
+    const { choices } = event.chunk;
+    if (!Array.isArray(choices)) return;
+    for (const choice of choices) {
+      if (endedByLimit(choice)) this.#contentSeen = true; // there was something to be seen, but for the limit
+      const delta: Json | undefined = isObject(choice) ? choice.delta : undefined;
+      if (!isObject(delta)) continue;
+      if (delta.content || delta.tool_calls || delta.reasoning || delta.reasoning_content || delta.refusal) {
+        this.#contentSeen = true;
+      }
+    }
+  }
+
+  #end(end: StreamEnd): void {
+    if (this.#done) return;
+    this.#done = true;
+    const { otherModel } = this.#shaper;
+    this.#ended(otherModel === undefined ? end : { ...end, otherModel });
+  }
+}

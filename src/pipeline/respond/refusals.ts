@@ -1,0 +1,192 @@
+import { formatUsd } from "#domain/money/money.ts";
+import type { Cause, RoutingDecision } from "#domain/routing.ts";
+import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
+import type { Wait } from "#pipeline/wait-for-room.ts";
+import { mostSecrets } from "#privacy/redaction.ts";
+import type { UpstreamFailure } from "#upstream/upstream.ts";
+import { codeOf, detailOf, statusOf } from "./failure-answer.ts";
+import type { Head, Refusal } from "./reply.ts";
+
+/** How each refusing cause is said to a caller: what is wrong and what to do. A cause that never refuses has no entry. */
+const sentences: { readonly [C in Cause]?: string } = {
+  privacy_free_denied:
+    'A free model was asked for, but this request is sensitive. Send "metadata": {"sensitive": false} if it holds nothing private (and "repo_free_opt_in": true for repository work), or use smart-router.',
+  privacy_scout_denied:
+    'A scout was asked for (X-Scout), but this request is sensitive, and scouts are free models. Send "metadata": {"sensitive": false} if it holds nothing private, or leave X-Scout out.',
+  attempts_exhausted:
+    "This task has failed too often (limits.max_attempts). A person should look at it; then begin a new task (X-Task-Id).",
+  all_models_unhealthy:
+    "No model that may answer this request can serve now. Wait, or see GET /healthz for their states.",
+};
+
+/** A decision that is neither ROUTE nor SCOUT. */
+export function refusalOf(head: Head, wait: Wait = { shouldRetry: false }): Refusal {
+  const { decision } = head;
+  const { shouldRetry, retryAfterS } = wait;
+  return {
+    kind: "refusal",
+    status: 403,
+    code: decision.cause,
+    detail:
+      decision.cause === "budget_hard_cap_exceeded"
+        ? budgetSentence(decision, wait)
+        : (sentences[decision.cause] ?? `The request was refused: ${decision.cause}.`),
+    shouldRetry,
+    head,
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+  };
+}
+
+/** The decision as it stands after the books refused the reservation that it had counted on. */
+export function deniedByBooks(
+  decision: RoutingDecision,
+  reply: ReserveReply & { kind: "refused" },
+  evidence: readonly string[],
+): RoutingDecision {
+  return {
+    ...decision,
+    action: "DENY",
+    model: null,
+    purpose: "NONE",
+    cause: "budget_hard_cap_exceeded",
+    hard_rule: false,
+    evidence: [
+      ...decision.evidence,
+      ...evidence.filter((entry) => !decision.evidence.includes(entry)),
+      `refused_by=ledger_${reply.binding}`,
+    ],
+  };
+}
+
+/** The budget store does not answer: nothing is sent. */
+export function storeUnavailable(head: Head | undefined, status: LedgerStatus): Refusal {
+  const outage = outageOf(status);
+  return {
+    kind: "refusal",
+    status: 503,
+    code: "budget_store_unavailable",
+    ...outage,
+    shouldRetry: outage.retryAfterS !== undefined,
+    ...(head === undefined ? {} : { head }),
+  };
+}
+
+export function noCapacity(head: Head, retryAfterS: number): Refusal {
+  return {
+    kind: "refusal",
+    status: 503,
+    code: "no_capacity",
+    detail: "Every model that may answer is pausing after failures. Try again shortly.",
+    retryAfterS,
+    shouldRetry: retryAfterS < sdkPatienceS,
+    head,
+  };
+}
+
+const waitingDoesNotMend: ReadonlySet<UpstreamFailure["kind"]> = new Set([
+  "rejected",
+  "constraint_filtered",
+  "unauthorized",
+  "redirected",
+]);
+
+/** All that could be tried was tried, or nothing more made sense. */
+export function failedUpstream(head: Head, failure: UpstreamFailure, retryAfterS: number): Refusal {
+  const status = statusOf(failure);
+  const common = { kind: "refusal", status, code: codeOf(failure), detail: detailOf(failure), head } as const;
+  return waitingDoesNotMend.has(failure.kind)
+    ? { ...common, shouldRetry: false }
+    : { ...common, retryAfterS, shouldRetry: retryAfterS < sdkPatienceS };
+}
+
+/** SDKs that are told to wait this long or longer use a short wait of their own instead; so they must not repeat at all. */
+const sdkPatienceS = 60;
+
+/** Nobody is left to read it; the status is for the record. */
+export function callerGone(head: Head | undefined): Refusal {
+  return {
+    kind: "refusal",
+    status: 499,
+    code: "caller_gone",
+    detail: "The caller went away.",
+    shouldRetry: false,
+    ...(head === undefined ? {} : { head }),
+  };
+}
+
+/** A field that may change model, terms or price, with a value that is not harmless. `param` says where in it. */
+export function fieldRefused(field: string, param: string): Refusal {
+  return {
+    kind: "refusal",
+    status: 422,
+    code: "field_refused",
+    param,
+    detail:
+      `${param} may change which model answers, on what terms or at what price, so this gateway does not forward it. ` +
+      `Leave it out, or ask the operator to allow it (policy: upstream.fields.${field}).`,
+    shouldRetry: false,
+  };
+}
+
+/** The operator lets the field through, but not for what is sensitive. */
+export function freeTermsRefused(field: string): Refusal {
+  return {
+    kind: "refusal",
+    status: 403,
+    code: "privacy_free_denied",
+    param: field,
+    detail:
+      `${field} names a free model, or lets providers keep what they are sent, and this request is sensitive. ` +
+      'Leave it out, or send "metadata": {"sensitive": false} if the request holds nothing private.',
+    shouldRetry: false,
+  };
+}
+
+export function gateFailed(): Refusal {
+  return {
+    kind: "refusal",
+    status: 403,
+    code: "privacy_gate_failed",
+    detail: "The privacy gate could not examine this request, so nothing was sent.",
+    shouldRetry: false,
+  };
+}
+
+/** Nothing is lost by refusing: a body with so many is a list of credentials, not a conversation. */
+export function tooManySecrets(): Refusal {
+  return {
+    kind: "refusal",
+    status: 413,
+    code: "too_many_secrets",
+    detail: `The request holds more than ${mostSecrets} credentials. Take them out, or send it in parts.`,
+    shouldRetry: false,
+  };
+}
+
+/** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
+function budgetSentence(decision: RoutingDecision, wait: Wait): string {
+  const facts = new Map(
+    decision.evidence.map((entry) => {
+      const at = entry.indexOf("=");
+      return [entry.slice(0, at), entry.slice(at + 1)];
+    }),
+  );
+  const account = facts.get("budget_cap")?.startsWith("day") === true ? "day" : "goal";
+  const number = (key: string) => facts.get(key) ?? "?";
+  return (
+    `The hard budget cap of the ${account} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
+    `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
+    `cap ${number(`budget_${account}_hard_usd`)} USD (budget.per_${account}_hard_usd). ` +
+    adviceOn(wait)
+  );
+}
+
+function adviceOn({ shouldRetry, retryAfterS, unresolved }: Wait): string {
+  if (shouldRetry) return "Raise the cap, lower max_tokens, or wait for running requests to end.";
+  if (unresolved === undefined) return "Raise the cap or lower max_tokens; waiting does not help.";
+  const when = retryAfterS === undefined ? "at their deadlines" : `within ${retryAfterS} s`;
+  return (
+    `${formatUsd(unresolved)} USD is held for calls whose outcome is unknown. They are charged ${when} unless their cost becomes known; ` +
+    "`smart-gateway budgets holds` shows them, `budgets settle` and `budgets release` end them. Or raise the cap or lower max_tokens."
+  );
+}

@@ -1,0 +1,214 @@
+import type { Model, Price } from "#domain/model.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import type { TimeSpan } from "#domain/money/prices.ts";
+import type { Permit } from "#health/health.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import { chargeOf, verdictOf } from "#pipeline/execute/consequences.ts";
+import type { AttemptRecord } from "#records/record.ts";
+import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { settlementOf } from "./cost.ts";
+
+/** One call to the upstream from the moment its money is held until the books know how it ended. */
+export interface OpenAttempt {
+  readonly id: string;
+  readonly model: Model;
+  readonly purpose: AttemptRecord["purpose"];
+  readonly hold: NanoUsd;
+  /** The prices that the hold was made with; token counts are settled at the same. */
+  readonly price: Price;
+  /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
+  readonly priceNamed: (name: string) => Price | undefined;
+  /** They go with the call as the most it may cost. */
+  readonly priceLimited: boolean;
+  /** A stated cost above this is not believed. */
+  readonly mostTrusted: NanoUsd;
+  /** The same where the price is not ours: another model has answered, or the caller's fields change it. */
+  readonly mostTrustedElsewhere: NanoUsd;
+  readonly permit: Permit;
+  /** Our prices do not bound it, by the caller's fields: only a stated cost says what it cost. */
+  readonly pricedByCost: boolean;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+  /** The same moment in milliseconds since the epoch: prices can depend on the hour. */
+  readonly startedAtMs: number;
+}
+
+/** An attempt's end: what the ledger is told and what the record keeps. Health has been told already. */
+export interface ClosedAttempt {
+  readonly resolution: Resolution;
+  readonly record: AttemptRecord;
+}
+
+/** The upstream answered in full. Without usage or cost nobody will ever know: the hold is charged. */
+export function closeAnswered(
+  attempt: OpenAttempt,
+  answered: {
+    readonly report: UsageReport;
+    readonly firstTokenMs: number;
+    readonly empty: boolean;
+    /** What the upstream calls the model that answered, if it is another than the one asked. */
+    readonly otherModel?: string | undefined;
+  },
+  nowMs: number,
+): ClosedAttempt {
+  const { report, firstTokenMs, empty, otherModel } = answered;
+  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  // What the caller's own fields have made of the price says nothing about the model.
+  const priced = !attempt.pricedByCost;
+  if (priced && distrusted !== undefined) attempt.permit.report({ kind: "garbage", reason: "absurd cost" });
+  else if (priced && settlement !== undefined && settlement.actual > attempt.hold)
+    attempt.permit.report({ kind: "price_breach" });
+  else if (empty) attempt.permit.report({ kind: "garbage", reason: "empty answer" });
+  else attempt.permit.report({ kind: "success", firstTokenMs });
+  let resolution: Resolution;
+  if (distrusted !== undefined) resolution = distrustedCost(attempt, distrusted);
+  else if (settlement === undefined) resolution = { id: attempt.id, kind: "charged", reason: "answered without usage" };
+  else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
+  const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted);
+  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
+}
+
+function withOtherModel(record: AttemptRecord, otherModel: string | undefined, report: UsageReport): AttemptRecord {
+  return otherModel === undefined ? record : { ...record, otherModel, costStated: report.costNanoUsd !== undefined };
+}
+
+/** The price for which token counts are believed where no cost is stated; undefined where only a stated cost is. */
+function usagePriceOf({ price, pricedByCost }: OpenAttempt): Price | undefined {
+  return pricedByCost ? undefined : price;
+}
+
+/** The upstream did not deliver. What it reported before it failed still settles the cost exactly. */
+export function closeFailed(
+  attempt: OpenAttempt,
+  failure: UpstreamFailure,
+  report: UsageReport,
+  nowMs: number,
+  otherModel?: string,
+): ClosedAttempt {
+  attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
+  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
+  let resolution: Resolution;
+  if (distrusted !== undefined) {
+    resolution = distrustedCost(attempt, distrusted);
+  } else if (settlement !== undefined) {
+    resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  } else if (chargeOf(failure) === "nothing") {
+    resolution = { id: attempt.id, kind: "released", reason };
+  } else {
+    resolution = { id: attempt.id, kind: "unknown", reason };
+  }
+  const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
+  const record = recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted);
+  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
+}
+
+/**
+ * The caller went away after the call was sent. With usage seen it is settled; otherwise `seen` (what a cancelled call is
+ * billed, where the aggregator stops billing on cancel) or, without it, the whole hold. Never free.
+ */
+export function closeAbandoned(
+  attempt: OpenAttempt,
+  report: UsageReport,
+  seen: NanoUsd | undefined,
+  nowMs: number,
+  otherModel?: string,
+): ClosedAttempt {
+  attempt.permit.report({ kind: "ignored" });
+  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  let resolution: Resolution;
+  let cost: NanoUsd;
+  if (distrusted !== undefined) {
+    cost = attempt.hold;
+    resolution = distrustedCost(attempt, distrusted);
+  } else if (settlement !== undefined) {
+    cost = settlement.actual;
+    resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
+  } else if (seen !== undefined && !attempt.pricedByCost) {
+    cost = seen;
+    resolution = { id: attempt.id, kind: "settled", actual: seen, source: "at_least" };
+  } else {
+    cost = attempt.hold;
+    resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
+  }
+  const record = recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted);
+  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
+}
+
+/** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
+export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt {
+  attempt.permit.report({ kind: "ignored" });
+  return {
+    resolution: { id: attempt.id, kind: "released", reason: "never sent" },
+    record: recordOf(attempt, "aborted", undefined, {}, undefined, nowMs),
+  };
+}
+
+/** What the report says the attempt cost, unless that is too much to be true: then what it stated. */
+function believed(
+  attempt: OpenAttempt,
+  report: UsageReport,
+  nowMs: number,
+  otherModel: string | undefined,
+): { readonly settlement?: ReturnType<typeof settlementOf>; readonly distrusted?: NanoUsd } {
+  const settlement = settledAs(attempt, report, nowMs, otherModel);
+  // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
+  const limit = attempt.pricedByCost || otherModel !== undefined ? attempt.mostTrustedElsewhere : attempt.mostTrusted;
+  if (settlement === undefined || settlement.actual <= limit) return { settlement };
+  return { distrusted: settlement.actual };
+}
+
+/** Tokens of another model that the registry knows are counted at the dearer of the two prices. */
+function settledAs(
+  attempt: OpenAttempt,
+  report: UsageReport,
+  nowMs: number,
+  otherModel: string | undefined,
+): ReturnType<typeof settlementOf> {
+  const at = (price: Price | undefined) => settlementOf(report, price, attempt.hold, spanOf(attempt, nowMs));
+  const settlement = at(usagePriceOf(attempt));
+  if (otherModel === undefined || settlement === undefined || report.costNanoUsd !== undefined) return settlement;
+  const known = attempt.priceNamed(otherModel);
+  const other = known === undefined ? undefined : at(known);
+  return other !== undefined && other.actual > settlement.actual ? other : settlement;
+}
+
+/** Neither believed nor free: the hold is charged, and the ledger says so loudly. */
+function distrustedCost({ id }: OpenAttempt, distrusted: NanoUsd): Resolution {
+  return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
+}
+
+/** The resolution with what the aggregator can be asked by, where the report says it. */
+function askable(resolution: Resolution, { generationId }: UsageReport): Resolution {
+  return generationId === undefined ? resolution : { ...resolution, generationId };
+}
+
+/** When the call was under way. `nowMs` is monotonic: a clock that is set meanwhile does not bend the span. */
+function spanOf({ startedMs, startedAtMs }: OpenAttempt, nowMs: number): TimeSpan {
+  return { fromMs: startedAtMs, toMs: startedAtMs + (nowMs - startedMs) };
+}
+
+function recordOf(
+  attempt: OpenAttempt,
+  outcome: string,
+  upstreamStatus: number | undefined,
+  report: UsageReport,
+  cost: NanoUsd | undefined,
+  nowMs: number,
+  distrusted?: NanoUsd,
+): AttemptRecord {
+  const record: { -readonly [name in keyof AttemptRecord]: AttemptRecord[name] } = {
+    model: attempt.model.key,
+    purpose: attempt.purpose,
+    outcome,
+    durationMs: nowMs - attempt.startedMs,
+    holdNanoUsd: attempt.hold,
+  };
+  if (upstreamStatus !== undefined) record.upstreamStatus = upstreamStatus;
+  if (cost !== undefined) record.costNanoUsd = cost;
+  if (distrusted !== undefined) record.distrustedCostNanoUsd = distrusted;
+  if (report.usage !== undefined) record.usage = report.usage;
+  if (attempt.priceLimited) record.priceLimited = true;
+  return record;
+}

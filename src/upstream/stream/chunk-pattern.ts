@@ -1,0 +1,137 @@
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import type { ChunkEvent, Likeness } from "#upstream/upstream.ts";
+
+/** Letters, so that nothing but the inside of a string can hold them. */
+const probe = "probe";
+
+/**
+ * The JSON text of a chunk around the text of its content. Nearly all chunks of a stream are the same in all but that, so
+ * one that begins and ends like this and has nothing but the inside of a JSON string in between need not be parsed: it
+ * is valid JSON, and the same object but for its content.
+ */
+export class ChunkPattern {
+  readonly #before: string;
+  readonly #after: string;
+
+  private constructor(before: string, after: string) {
+    this.#before = before;
+    this.#after = after;
+  }
+
+  /**
+   * The pattern of a chunk with one choice that carries text; undefined where its content is not found for certain. Proof
+   * is that the same text with other words in that place is parsed as the same chunk with those words: the words can then
+   * only stand inside a string, that string is the content, and no other key hides there.
+   */
+  static of(raw: string, chunk: JsonObject): ChunkPattern | undefined {
+    const content = contentOf(chunk);
+    if (typeof content !== "string" || content === "") return undefined;
+    const quoted = JSON.stringify(content);
+    const named = /"content": ?$/;
+    let at = raw.indexOf(quoted);
+    while (at >= 0 && !named.test(raw.slice(Math.max(0, at - 12), at))) at = raw.indexOf(quoted, at + 1);
+    if (at < 0) return undefined;
+    const before = raw.slice(0, at + 1);
+    const after = raw.slice(at + quoted.length - 1);
+    let other: Json;
+    try {
+      other = JSON.parse(before + probe + after);
+    } catch {
+      return undefined;
+    }
+    if (!isObject(other) || contentOf(other) !== probe) return undefined;
+    setContent(other, content);
+    return JSON.stringify(other) === JSON.stringify(chunk) ? new ChunkPattern(before, after) : undefined;
+  }
+
+  /**
+   * The chunk whose data stands from `from` to `to` in `text`, if it is of this pattern. The data is all of an event: it is
+   * written on one line, `data: ` stands before it, and the line's end and a blank line after it.
+   */
+  match(text: string, from: number, to: number): ChunkEvent | undefined {
+    const start = from + this.#before.length;
+    const end = to - this.#after.length;
+    if (start >= end || !text.startsWith(this.#before, from) || !text.endsWith(this.#after, to)) return undefined;
+    if (!insideString(text, start, end)) return undefined;
+    return new LikeChunk(this, text.slice(from - field.length, to + lineEnds.length));
+  }
+
+  contentJsonOf(event: string): string {
+    return event.slice(field.length + this.#before.length, -this.#after.length - lineEnds.length);
+  }
+
+  withContent(contentJson: string): string {
+    return this.#before + contentJson + this.#after;
+  }
+}
+
+const field = "data: ";
+const lineEnds = "\n\n";
+
+/** A chunk known by its pattern; parsed only if somebody asks. */
+class LikeChunk implements ChunkEvent, Likeness {
+  readonly kind = "chunk";
+  readonly pattern: ChunkPattern;
+  readonly event: string;
+  #chunk: JsonObject | undefined;
+
+  constructor(pattern: ChunkPattern, event: string) {
+    this.pattern = pattern;
+    this.event = event;
+  }
+
+  get likeness(): Likeness {
+    return this;
+  }
+
+  get rawLength(): number {
+    return this.event.length - field.length - lineEnds.length;
+  }
+
+  get raw(): string {
+    return this.event.slice(field.length, -lineEnds.length);
+  }
+
+  get chunk(): JsonObject {
+    this.#chunk ??= JSON.parse(this.raw) as JsonObject; // its pattern says that it is one
+    return this.#chunk;
+  }
+
+  get contentJson(): string {
+    return this.pattern.contentJsonOf(this.event);
+  }
+
+  withContent(contentJson: string): string {
+    return this.pattern.withContent(contentJson);
+  }
+}
+
+function contentOf(chunk: JsonObject): Json | undefined {
+  const choices = chunk["choices"];
+  const choice = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
+  const delta = isObject(choice) ? choice["delta"] : undefined;
+  return isObject(delta) ? delta["content"] : undefined;
+}
+
+function setContent(chunk: JsonObject, content: string): void {
+  const choice = (chunk["choices"] as [JsonObject])[0]; // `contentOf` has found it
+  (choice["delta"] as JsonObject)["content"] = content;
+}
+
+/** Whether the characters from `from` to `to` are what JSON allows between the quotes of a string. */
+function insideString(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x20 || unit === 0x22) return false;
+    if (unit !== 0x5c) continue;
+    at += 1;
+    if (at >= to) return false;
+    if (text.charCodeAt(at) === 0x75) {
+      if (at + 4 >= to || !/^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) return false;
+      at += 4;
+    } else if (!'"\\/bfnrt'.includes(text.charAt(at))) {
+      return false;
+    }
+  }
+  return true;
+}
