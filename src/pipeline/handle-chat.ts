@@ -2,13 +2,14 @@ import type { ChatRequest } from "#domain/chat.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { Aborter } from "#platform/abort.ts";
 import { largeBodyBytes } from "#platform/turn.ts";
-import { type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
+import { CredentialInName, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import { decideByTheBooks, type Route } from "./decide-with-spend.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
 import { answerStreamed, answerWhole } from "./respond/answer.ts";
 import {
   callerGone,
+  credentialInName,
   fieldRefused,
   freeTermsRefused,
   gateFailed,
@@ -114,8 +115,9 @@ function examine(
   }
 }
 
-/** The error might quote the text; that it failed, or that there was too much to do, is all that may be known. */
+/** The error might quote the text; that it failed, where, or that there was too much to do, is all that may be known. */
 function refusalOfGate(error: unknown): Refusal {
+  if (error instanceof CredentialInName) return credentialInName(error);
   return error instanceof TooManySecrets ? tooManySecrets() : gateFailed();
 }
 

@@ -1,9 +1,10 @@
 import { largeWorkTurn } from "#platform/turn.ts";
 import type { Policy } from "#policy/schema.ts";
-import { redactBody } from "./body.ts";
+import { type BodyScans, redactBody } from "./body.ts";
 import { customRules } from "./custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./exact-values.ts";
 import { scanInSlices, sliceLength } from "./long-texts.ts";
+import { rememberingClean } from "./names.ts";
 import { personalRules } from "./personal-rules.ts";
 import { Placeholders } from "./placeholders.ts";
 import { type ChatBody, mostSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
@@ -19,36 +20,57 @@ export { checkCustomRules, type RuleProblem } from "./custom-rules.ts";
  */
 export function privacyEngine(policy: Policy["privacy"], exactValues: readonly ExactValue[] = []): PrivacyEngine {
   const scan = policy.redact || policy.personal_data ? scanOf(policy, exactValues) : none;
+  // An id is nobody's personal data: its digits may happen to be those of a telephone.
+  const scanIds = policy.personal_data ? scanOf({ ...policy, personal_data: false }, exactValues) : scan;
+  // Read with its name, which says that random characters are no key of a vendor that nobody knows.
+  const ids: Scan = policy.redact || policy.personal_data ? (id) => scanIds(`id: ${id}`) : none;
+  const scans: BodyScans = { text: scan, key: rememberingClean(scan), id: rememberingClean(ids) };
   const restoring = policy.restore === "text";
   return {
     disabledRules: policy.disabled_rules,
     redactText: (text) => redactText(text, scan(text)),
-    redactBody: (body) => redactBody(body, scan, restoring),
+    redactBody: (body) => redactBody(body, scans, restoring),
     async redactBodyAsync(body: ChatBody) {
       // The first walk only lists the texts that the second will ask about, windows across text parts among them.
-      const scanned = new Map<string, readonly Span[]>();
-      const list: Scan = (text) => {
-        scanned.set(text, noSpans);
-        return noSpans;
-      };
-      redactBody(body, list, false);
+      const texts = new Listed(scan);
+      const idTexts = new Listed(ids);
+      redactBody(body, { text: texts.list, key: texts.list, id: idTexts.list }, false);
       let sinceTurn = 0;
       let secrets = 0;
-      for (const text of scanned.keys()) {
-        const spans = await scanInSlices(text, scan, async (length) => {
-          sinceTurn += length + costOfScan;
-          if (sinceTurn <= sliceLength) return;
-          await largeWorkTurn();
-          sinceTurn = length;
-        });
-        if (spans.length > 0) scanned.set(text, spans);
-        secrets += spans.length;
-        if (secrets > mostSecrets) throw new TooManySecrets();
+      for (const listed of [texts, idTexts]) {
+        for (const text of listed.spans.keys()) {
+          const spans = await scanInSlices(text, listed.scan, async (length) => {
+            sinceTurn += length + costOfScan;
+            if (sinceTurn <= sliceLength) return;
+            await largeWorkTurn();
+            sinceTurn = length;
+          });
+          if (spans.length > 0) listed.spans.set(text, spans);
+          secrets += spans.length;
+          if (secrets > mostSecrets) throw new TooManySecrets();
+        }
       }
       await largeWorkTurn();
-      return redactBody(body, (text) => scanned.get(text) ?? scan(text), restoring);
+      return redactBody(body, { text: texts.recall, key: texts.recall, id: idTexts.recall }, restoring);
     },
   };
+}
+
+/** Texts of a large body, listed in one walk for the scan and asked about in the next. */
+class Listed {
+  readonly scan: Scan;
+  readonly spans = new Map<string, readonly Span[]>();
+
+  constructor(scan: Scan) {
+    this.scan = scan;
+  }
+
+  readonly list: Scan = (text) => {
+    this.spans.set(text, noSpans);
+    return noSpans;
+  };
+
+  readonly recall: Scan = (text) => this.spans.get(text) ?? this.scan(text);
 }
 
 /** What a scan costs beside its text, in characters that could be scanned in the same time. */

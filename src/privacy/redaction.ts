@@ -47,11 +47,47 @@ export const mostSecrets = 50_000;
 /** A large body holds more secrets than one request can: replacing each would keep others waiting. */
 export class TooManySecrets extends Error {}
 
-/** The privacy gate, built once per policy. Throws on nothing a caller can send; if it throws, refuse the request. */
+/** A credential stands where it can be neither replaced nor sent. Holds the place, never the value. */
+export class CredentialInName extends Error {
+  readonly rule: string;
+  /** The key of an object, rather than an id. */
+  readonly isKey: boolean;
+  /** From the place up to the body. */
+  readonly #segments: (string | number)[] = [];
+
+  constructor(rule: string, isKey: boolean) {
+    super("a credential in a name");
+    this.rule = rule;
+    this.isKey = isKey;
+  }
+
+  /** What the place is in. */
+  within(segment: string | number): this {
+    this.#segments.push(segment);
+    return this;
+  }
+
+  /** Where the id is, or the object with the key: `messages[2].tool_calls[0].id`; "" for the body itself. */
+  get path(): string {
+    let path = "";
+    for (const segment of this.#segments.toReversed()) {
+      if (typeof segment === "number") path += `[${segment}]`;
+      // Keys are the caller's, and may be text of any kind and length.
+      else path += `${path === "" ? "" : "."}${/^[\w-]{1,64}$/.test(segment) ? segment : "*"}`;
+      if (path.length > longestPath) return `${path.slice(0, longestPath)}…`;
+    }
+    return path;
+  }
+}
+
+const longestPath = 200;
+
+/** The privacy gate, built once per policy. If it throws, refuse the request. */
 export interface PrivacyEngine {
   redactText(text: string): RedactedText;
+  /** Throws `CredentialInName` where a credential stands in a key or an id; nothing else for what a caller can send. */
   redactBody(body: ChatBody): RedactedBody;
-  /** The same answer, but in turns of the event loop; rejects with `TooManySecrets` beyond `mostSecrets`. */
+  /** The same answer, but in turns of the event loop; rejects also with `TooManySecrets` beyond `mostSecrets`. */
   redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
   /** Rules the policy switched off by name; to be logged at start. */
   readonly disabledRules: readonly string[];

@@ -2,7 +2,7 @@ import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
 import type { Wait } from "#pipeline/wait-for-room.ts";
-import { mostSecrets } from "#privacy/redaction.ts";
+import { type CredentialInName, mostSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { codeOf, detailOf, statusOf } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
@@ -148,6 +148,22 @@ export function gateFailed(): Refusal {
     status: 403,
     code: "privacy_gate_failed",
     detail: "The privacy gate could not examine this request, so nothing was sent.",
+    shouldRetry: false,
+  };
+}
+
+/** Names the place and the rule; never the value. */
+export function credentialInName({ path, rule, isKey }: CredentialInName): Refusal {
+  const place = isKey ? `A key of ${path === "" ? "the body" : path}` : path;
+  const why = isKey ? "The key of an object" : "An id, a type or the name of a function";
+  return {
+    kind: "refusal",
+    status: 422,
+    code: "credential_not_replaceable",
+    ...(path === "" ? {} : { param: path }),
+    detail:
+      `${place} holds what looks like a credential (rule ${rule}). ${why} cannot be replaced by a placeholder, so nothing was sent. ` +
+      "Take it out, or ask the operator to let it through (policy: privacy.allow, privacy.disabled_rules).",
     shouldRetry: false,
   };
 }

@@ -1,0 +1,335 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Json, JsonObject } from "#domain/chat.ts";
+import { Policy } from "#policy/schema.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import { type ChatBody, CredentialInName, type RedactedBody } from "#privacy/redaction.ts";
+
+/** Every place of a body where a credential can stand, and what becomes of it there. */
+
+const token = ["ghp", "_", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("");
+const engine = privacyEngine(Policy.parse({}).privacy);
+
+const body = (more: JsonObject, ...messages: ChatBody["messages"]): ChatBody => ({
+  model: "smart-router",
+  messages: messages.length > 0 ? messages : [{ role: "user", content: "hello" }],
+  ...more,
+});
+
+function refusalOf(sent: ChatBody): { path: string; isKey: boolean; rule: string } | undefined {
+  try {
+    engine.redactBody(sent);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CredentialInName)) throw error;
+    expect(JSON.stringify([error.path, error.message, error.stack])).not.toContain(token.slice(4, 20));
+    return { path: error.path, isKey: error.isKey, rule: error.rule };
+  }
+}
+
+const call = (more: JsonObject) => ({
+  id: "call_1",
+  type: "function",
+  function: { name: "f", arguments: "{}" },
+  ...more,
+});
+const assistant = (more: JsonObject) => ({ role: "assistant" as const, content: null, ...more });
+
+describe("a credential where nothing can stand in for it", () => {
+  const refused: [path: string, sent: ChatBody][] = [
+    ["messages[0].id", body({}, { role: "user", content: "x", id: token })],
+    ["messages[0].type", body({}, { role: "user", content: "x", type: token })],
+    ["messages[0].model", body({}, { role: "user", content: "x", model: token })],
+    [
+      "messages[1].tool_call_id",
+      body({}, { role: "user", content: "x" }, { role: "tool", content: "y", tool_call_id: token }),
+    ],
+    ["messages[0].tool_calls[1].id", body({}, assistant({ tool_calls: [call({}), call({ id: `call_${token}` })] }))],
+    ["messages[0].tool_calls[0].type", body({}, assistant({ tool_calls: [call({ type: token })] }))],
+    [
+      "messages[0].tool_calls[0].function.name",
+      body({}, assistant({ tool_calls: [call({ function: { name: token } })] })),
+    ],
+    ["messages[0].function_call.name", body({}, assistant({ function_call: { name: token, arguments: "{}" } }))],
+    ["messages[0].audio.id", body({}, assistant({ audio: { id: token } }))],
+    ["messages[0].content[0].id", body({}, { role: "user", content: [{ type: "text", text: "x", id: token }] })],
+    [
+      "messages[0].reasoning_details[0].id",
+      body({}, assistant({ reasoning_details: [{ id: token, text: "thinking" }] })),
+    ],
+    ["id", body({ id: token })],
+    ["prediction.type", body({ prediction: { type: token, content: "x" } })],
+    ["unknown.deep[0].role", body({ unknown: { deep: [{ role: token }] } })],
+    ["unknown.id[0]", body({ unknown: { id: [token] } })],
+    ["unknown.id.id", body({ unknown: { id: { id: token } } })],
+  ];
+  test.each(refused)("at %s is refused, naming the place", (path, sent) => {
+    expect(refusalOf(sent)).toEqual({ path, isKey: false, rule: "github_token" });
+  });
+
+  const keys: [path: string, sent: ChatBody][] = [
+    ["", body({ [token]: 1 })],
+    ["metadata", body({ metadata: { [token]: null } })],
+    ["logit_bias", body({ logit_bias: { [token]: 5 } })],
+    ["unknown.deep[1]", body({ unknown: { deep: [1, { [token]: true }] } })],
+    ["messages[0]", body({}, { role: "user", content: "x", [token]: "y" })],
+    ["messages[0].content[0]", body({}, { role: "user", content: [{ type: "text", text: "x", [token]: {} }] })],
+    [
+      "messages[0].tool_calls[0].function.arguments",
+      body({}, assistant({ tool_calls: [call({ function: { arguments: { [token]: 1 } } })] })),
+    ],
+    ["unknown.*", body({ unknown: { "a key of many words": { [token]: 1 } } })],
+  ];
+  test.each(keys)("as a key of %p is refused, naming what the key is in", (path, sent) => {
+    expect(refusalOf(sent)).toEqual({ path, isKey: true, rule: "github_token" });
+  });
+
+  test("is refused in a large body too", async () => {
+    const rejected = await engine.redactBodyAsync(body({ unknown: [{ id: token }] })).catch((error: unknown) => error);
+    expect(rejected).toBeInstanceOf(CredentialInName);
+    expect((rejected as CredentialInName).path).toBe("unknown[0].id");
+  });
+
+  test("is named by a path of bounded length", () => {
+    let deep: Json = { id: token };
+    for (let level = 0; level < 60; level++) deep = { [`member_number_${level}`]: deep };
+    expect(refusalOf(body({ unknown: deep }))?.path.length).toBeLessThan(210);
+  });
+
+  test("is let through where the operator allows the value, or the rule is off", () => {
+    const sent = body({ metadata: { [token]: 1 } }, assistant({ tool_calls: [call({ id: token })] }));
+    for (const privacy of [{ allow: [token] }, { disabled_rules: ["github_token"] }, { redact: false }]) {
+      expect(privacyEngine(Policy.parse({ privacy }).privacy).redactBody(sent).body).toBe(sent);
+    }
+  });
+});
+
+describe("ids", () => {
+  const drawn = (characters: string, length: number) =>
+    fc.string({ unit: fc.constantFrom(...characters), minLength: length, maxLength: length });
+  const lower = "abcdefghijklmnopqrstuvwxyz0123456789";
+  const mixed = `${lower}ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
+  const hex = "0123456789abcdef";
+  const ids = fc.oneof(
+    drawn(mixed, 24).map((id) => `call_${id}`),
+    drawn(mixed, 22).map((id) => `toolu_01${id}`),
+    drawn(mixed, 22).map((id) => `toolu_vrtx_01${id}`),
+    drawn(mixed, 22).map((id) => `toolu_bdrk_01${id}`),
+    drawn(mixed, 22).map((id) => `tooluse_${id}`),
+    drawn(hex, 32).map((id) => `chatcmpl-tool-${id}`),
+    drawn(hex, 48).map((id) => `fc_${id}`),
+    drawn(hex, 50).map((id) => `rs_${id}`),
+    drawn(hex, 50).map((id) => `msg_${id}`),
+    drawn(mixed, 24).map((id) => `call_00_${id}`),
+    drawn("0123456789", 19).map((id) => `function-call-${id}`),
+    drawn("0123456789", 13).map((id) => `tool_0_get_weather_${id}`),
+    drawn("0123456789", 16).map((id) => `call_${id}`),
+    drawn(mixed, 9),
+    drawn(mixed, 29).map((id) => `chatcmpl-${id}`),
+    drawn(mixed, 20).map((id) => `gen-1767225600-${id}`),
+    drawn(mixed, 40).map((id) => `audio_${id}`),
+    drawn(hex, 24).map((id) => `functions.get_weather:${id}`),
+    fc.uuid(),
+    fc.uuid().map((id) => `call_${id}`),
+    fc.uuid().map((id) => `call_0_${id}`),
+  );
+
+  test("that providers and agents draw are no credentials, nor personal data", () => {
+    const strict = privacyEngine(Policy.parse({ privacy: { personal_data: true } }).privacy);
+    fc.assert(
+      fc.property(ids, (id) => {
+        const sent = body({}, assistant({ tool_calls: [call({ id })] }), {
+          role: "tool",
+          tool_call_id: id,
+          content: "done",
+        });
+        expect(strict.redactBody(sent).body).toBe(sent);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test("are labels in metadata, where they are replaced", () => {
+    const sent = body({ metadata: { id: `a ${token}`, type: token, model: token } });
+    const placeholder = "[REDACTED:github_token:1]";
+    const { metadata } = engine.redactBody(sent).body;
+    expect(metadata).toEqual({ id: `a ${placeholder}`, type: placeholder, model: placeholder });
+  });
+
+  test("that name a declared function go out with its declaration, and the request is sensitive", () => {
+    const sent = body(
+      { tools: [{ type: "function", function: { name: token } }] },
+      assistant({ tool_calls: [call({ function: { name: token, arguments: "{}" } })] }),
+    );
+    const redacted = engine.redactBody(sent);
+    expect(redacted.body).toBe(sent);
+    expect(redacted.unredactable).toEqual([{ rule: "github_token", count: 1, messageIndex: -1 }]);
+  });
+});
+
+describe("a tool's definition", () => {
+  test.each<[string, JsonObject]>([
+    ["a key", { parameters: { properties: { [token]: { type: "string" } } } }],
+    ["an id", { parameters: { properties: { id: { description: token } }, id: token } }],
+    ["a type", { parameters: { type: token } }],
+  ])("with a credential in %s is forwarded as it is, counted, and makes the request sensitive", (_, declared) => {
+    for (const sent of [
+      body({ tools: [{ type: "function", function: { name: "f", ...declared } }] }),
+      body({ response_format: { type: "json_schema", json_schema: declared } }),
+    ]) {
+      const redacted = engine.redactBody(sent);
+      expect(redacted.body).toBe(sent);
+      expect(redacted.unredactable[0]?.rule).toBe("github_token");
+    }
+  });
+});
+
+describe("a token over several text parts", () => {
+  const sent = (texts: readonly string[], field = "text") =>
+    engine.redactBody(body({}, { role: "user", content: texts.map((text) => ({ type: field, [field]: text })) }));
+  const contents = ({ body: { messages } }: RedactedBody) =>
+    (messages[0]!["content"] as JsonObject[]).map((part) => String(part["text"] ?? part["refusal"]));
+  const placeholder = "[REDACTED:github_token:1]";
+
+  /** Up to seven characters behind what would be a token without them are taken for another text. */
+  const survives = (texts: readonly string[]) =>
+    Array.from(token.slice(7), (_, at) => token.slice(at, at + 8)).some((piece) => texts.join("").includes(piece));
+
+  test("is lost wherever three parts, an empty one or a refusal cut it", () => {
+    for (let first = 1; first < token.length - 1; first += 3) {
+      for (let second = first; second < token.length; second += 3) {
+        const parts = [`say ${token.slice(0, first)}`, token.slice(first, second), `${token.slice(second)} end`];
+        const redacted = sent(parts);
+        expect(redacted.total).toBe(1);
+        expect(contents(redacted)[0]).toBe(`say ${placeholder}`);
+        expect(contents(redacted)[2]).toEndWith(" end");
+        expect(survives(contents(redacted))).toBe(false);
+        expect(contents(sent(parts, "refusal"))).toEqual(contents(redacted));
+      }
+    }
+  });
+
+  test("is lost when every character is a part", () => {
+    const redacted = sent([...token]);
+    expect(survives(contents(redacted))).toBe(false);
+    expect(contents(redacted).slice(0, 30)).toEqual([...token.slice(0, 30)].map(() => placeholder));
+    expect(redacted.total).toBe(1);
+  });
+
+  test("is lost behind a long part and before one", () => {
+    const long = "The quarterly report is generated from the orders table. ".repeat(400);
+    const redacted = sent([long + token.slice(0, 10), token.slice(10, 20), `${token.slice(20)} ${long}`]);
+    expect(contents(redacted)).toEqual([long + placeholder, placeholder, ` ${long}`]);
+  });
+
+  test("takes nothing of a part that only follows it, nor spares what else its part holds", () => {
+    expect(contents(sent([`a ${token.slice(0, 9)}`, token.slice(9), "Continue", "here"]))).toEqual([
+      `a ${placeholder}`,
+      placeholder,
+      "Continue",
+      "here",
+    ]);
+    const part = { type: "text", text: token.slice(0, 9), note: token, cache_control: { type: "ephemeral" } };
+    const redacted = engine.redactBody(
+      body({}, { role: "user", content: [part, { type: "text", text: token.slice(9) }] }),
+    );
+    expect(JSON.stringify(redacted.body)).not.toContain(token.slice(9));
+    expect(redacted.total).toBe(2);
+  });
+});
+
+describe("whatever the body", () => {
+  const name = fc.oneof(
+    fc.constantFrom("id", "type", "role", "model", "tool_call_id", "name", "text", "content", "arguments", "function"),
+    fc.constantFrom("metadata", "audio", "tools", "input", "refusal", "password", "__proto__", "constructor"),
+    fc.string({ unit: fc.constantFrom("a", "b", "_", "c"), minLength: 1, maxLength: 5 }),
+  );
+  const { value } = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom<Json>("word", "a few words", "", 7, true, null),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(name, tie("value"), { maxKeys: 4 }) as fc.Arbitrary<Json>,
+    ),
+  }));
+  const members = fc.dictionary(name, value, { maxKeys: 4 }) as fc.Arbitrary<JsonObject>;
+  const bodies = fc
+    .tuple(members, fc.array(members, { minLength: 1, maxLength: 3 }), value, value, value, members)
+    .map(([more, messages, tools, format, calls, metadata]): ChatBody => {
+      const base: JsonObject = { ...more, tools, response_format: format, metadata };
+      const list = messages.map((message) => ({ ...message, role: "assistant" as const, tool_calls: calls }));
+      return { ...base, model: "smart-router", messages: list };
+    });
+
+  /** Copies of a body, each with the token in one of its strings or keys. */
+  function* planted(body: ChatBody): Generator<{ sent: ChatBody; inSchema: boolean }> {
+    const places = countOf(body);
+    for (let place = 0; place < places; place++) {
+      let left = place;
+      let inSchema = false;
+      const copy = (given: Json, schema: boolean, top: boolean): Json => {
+        if (typeof given === "string") {
+          if (left-- !== 0) return given;
+          inSchema = schema;
+          return `${given} ${token}`;
+        }
+        if (Array.isArray(given)) return given.map((item) => copy(item, schema, false));
+        if (given === null || typeof given !== "object") return given;
+        const entries = Object.entries(given).map(([key, item]): [string, Json] => {
+          const within = schema || (top && ["tools", "response_format"].includes(key));
+          // What the edge has checked is what it says.
+          if (top && key === "model") return [key, item];
+          const fixed = top && ["messages", "tools", "response_format", "metadata"].includes(key);
+          const isPlace = !fixed && left-- === 0;
+          if (isPlace) inSchema = schema;
+          return [isPlace ? `${key}${token}` : key, copy(item, within, false)];
+        });
+        return Object.fromEntries(entries);
+      };
+      const sent = copy(body, false, true) as ChatBody;
+      if (JSON.stringify(sent).includes(token)) yield { sent, inSchema };
+    }
+  }
+
+  function countOf(given: Json): number {
+    if (typeof given === "string") return 1;
+    if (Array.isArray(given)) return given.reduce<number>((sum, item) => sum + countOf(item), 0);
+    if (given === null || typeof given !== "object") return 0;
+    return Object.values(given).reduce<number>((sum, item) => sum + 1 + countOf(item), 0);
+  }
+
+  test("a token in any string or key is gone, or the request is refused, or it stands in a schema and the request is sensitive", async () => {
+    let [gone, refused, sensitive] = [0, 0, 0];
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        for (const { sent, inSchema } of planted(body)) {
+          const large = await engine.redactBodyAsync(sent).catch((error: unknown) => error);
+          let redacted: RedactedBody;
+          try {
+            redacted = engine.redactBody(sent);
+          } catch (error) {
+            expect(error).toBeInstanceOf(CredentialInName);
+            expect(large).toBeInstanceOf(CredentialInName);
+            expect((error as CredentialInName).path).toBe((large as CredentialInName).path);
+            expect((error as CredentialInName).path).not.toContain(token);
+            expect(inSchema).toBe(false);
+            refused++;
+            continue;
+          }
+          expect(large).toEqual(redacted);
+          if (inSchema) {
+            expect(redacted.unredactable.length).toBeGreaterThan(0);
+            sensitive++;
+          } else {
+            expect(JSON.stringify(redacted.body)).not.toContain(token);
+            expect(redacted.total).toBe(1);
+            gone++;
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+    // Each of the three has been met.
+    for (const met of [gone, refused, sensitive]) expect(met).toBeGreaterThan(20);
+  }, 60_000);
+});
