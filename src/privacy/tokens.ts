@@ -273,11 +273,15 @@ function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (isStandInToken(body) || isFiller(body)) return false;
   const shape = shapeOf(body);
   if (rule.confidence !== "medium") return !isWords(shape);
-  // Drawn from more than sixteen characters, 24 of them never are digits of hex alone, and 48 hold a digit.
+  // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
-  if (body.length >= 48 && shape.digits === 0) return false;
+  // 48 drawn characters nearly always hold a digit; behind a beginning that nothing else has, the rare ones without count too.
+  if (body.length >= 48 && shape.digits === 0 && start.length < distinctStart) return false;
   return isRandom(shape) && !isNamed(body, shape);
 }
+
+/** Beginnings from this length on, such as `sk-proj-`, say what follows; shorter ones stand in other texts too. */
+const distinctStart = 5;
 
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */
 function isFiller(body: string): boolean {
