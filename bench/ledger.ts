@@ -20,10 +20,10 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { PostgresConnection } from "#db/postgres.ts";
 import { nanoUsd } from "#domain/money/money.ts";
-import { audit } from "#ledger/audit.ts";
+import { audit } from "#ledger/admin/audit.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
-import { SqliteBooks } from "#ledger/sqlite-books.ts";
+import { SqliteBooks } from "#ledger/sqlite/sqlite-engine.ts";
 import { postgresMissing, startPostgres } from "../test/postgres.ts";
 
 const { values: flags } = parseArgs({

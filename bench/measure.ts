@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { openBooks } from "#ledger/open-books.ts";
+import { openBooks } from "#ledger/admin/ledger-admin.ts";
 
 /** What benchmarks look at from outside of the gateway's process. */
 

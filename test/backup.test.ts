@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openBooks } from "#ledger/open-books.ts";
+import { openBooks } from "#ledger/admin/ledger-admin.ts";
 import { authorization, call } from "./harness/gateway.ts";
 import { root, serve } from "./harness/process.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
-import { audit } from "#ledger/audit.ts";
-import { BatchedLedger, type LedgerEvent } from "#ledger/batched-ledger.ts";
+import { audit } from "#ledger/admin/audit.ts";
+import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger, processTimers } from "#ledger/open-ledger.ts";
-import { PostgresStore } from "#ledger/postgres-store.ts";
+import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
 import { nanoUsd } from "#domain/money/money.ts";
-import { audit } from "#ledger/audit.ts";
-import type { BatchReply, NodeIdentity, Operation } from "#ledger/books.ts";
+import { audit } from "#ledger/admin/audit.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
-import { PostgresStore } from "#ledger/postgres-store.ts";
+import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
+import type { BatchReply, NodeIdentity, Operation } from "#ledger/rules/state-machine.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, test } from "bun:test";
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
-import { audit } from "#ledger/audit.ts";
-import { BatchedLedger } from "#ledger/batched-ledger.ts";
-import { ledgerContract, MovableClock } from "#ledger/ledger.contract.ts";
+import { audit } from "#ledger/admin/audit.ts";
+import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
-import { PostgresStore } from "#ledger/postgres-store.ts";
+import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
+import { ledgerContract, MovableClock } from "#ledger/testing/ledger.contract.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 
 const missing = postgresMissing();

@@ -1,10 +1,10 @@
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
-import type { LedgerNotice } from "#ledger/books.ts";
-import { type BookedHold, type HoldTotal, holdStates } from "#ledger/holds.ts";
+import { type BookedHold, type HoldTotal, holdStates } from "#ledger/admin/holds.ts";
+import type { Books } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import type { Books } from "#ledger/open-books.ts";
+import type { LedgerNotice } from "#ledger/rules/state-machine.ts";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
 import { textTable } from "./table.ts";
 import { withBooks } from "./with-books.ts";

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from "commander";
 import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
-import { dayAccountOf, goalAccountOf } from "#ledger/books.ts";
+import type { BookedAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import type { BookedAccount } from "#ledger/open-books.ts";
+import { dayAccountOf, goalAccountOf } from "#ledger/rules/state-machine.ts";
 import { addHoldCommands } from "./budget-holds.ts";
 import { exitCodes, exitWith, printJson } from "./exit.ts";
 import { textTable } from "./table.ts";

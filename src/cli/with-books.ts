@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
-import { type Books, openBooks } from "#ledger/open-books.ts";
+import { type Books, openBooks } from "#ledger/admin/ledger-admin.ts";
 import { exitCodes, exitWith } from "./exit.ts";
 
 /** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */

@@ -1,12 +1,12 @@
 import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
+import { BatchedLedger, type LedgerEvent } from "./batching/batched-ledger.ts";
 import type { BillingLookups, Ledger } from "./ledger.ts";
-import { PostgresStore } from "./postgres-store.ts";
-import { SqliteStore } from "./sqlite-store.ts";
+import { PostgresStore } from "./postgres/postgres-store.ts";
+import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
-export type { LedgerEvent } from "./batched-ledger.ts";
+export type { LedgerEvent } from "./batching/batched-ledger.ts";
 
 export interface OpenLedgerOptions {
   /** Names this process in the books; its earlier life with the same name is taken for dead. */

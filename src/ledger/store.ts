@@ -1,7 +1,7 @@
 import type { UtcDay } from "#platform/time.ts";
-import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
-import type { OpenHolds } from "./holds.ts";
+import type { OpenHolds } from "./admin/holds.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
+import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./rules/state-machine.ts";
 
 /** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
 export interface Store {

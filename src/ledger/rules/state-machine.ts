@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { mostUsd, type NanoUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
-import type { UtcDay } from "#platform/time.ts";
 import {
   type AccountSpend,
   type ActualSource,
@@ -12,7 +11,8 @@ import {
   type Resolution,
   reservationIdOf,
   type Spend,
-} from "./ledger.ts";
+} from "#ledger/ledger.ts";
+import type { UtcDay } from "#platform/time.ts";
 
 /**
  * The rules of the ledger, pure: what a batch of operations does to the rows it touches. Each store locks and reads the

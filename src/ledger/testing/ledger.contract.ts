@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { mostUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import type { BatchedLedger, LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
 import { type Clock, utcDayOf } from "#platform/time.ts";
-import type { BatchedLedger, LedgerEvent } from "./batched-ledger.ts";
-import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "./ledger.ts";
 
 /** What every form of the ledger must do; run by each form's own test file. */
 

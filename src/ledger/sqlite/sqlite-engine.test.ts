@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { sqliteMigrations } from "#db/migrations.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
-import { audit } from "./audit.ts";
-import type { Operation, OperationReply } from "./books.ts";
-import { reservationOf } from "./ledger.contract.ts";
-import { SqliteBooks } from "./sqlite-books.ts";
+import { audit } from "#ledger/admin/audit.ts";
+import type { Operation, OperationReply } from "#ledger/rules/state-machine.ts";
+import { reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { SqliteBooks } from "./sqlite-engine.ts";
 
 const now = Date.UTC(2026, 0, 15, 12);
 const dayMs = 86_400_000;

@@ -1,5 +1,19 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
+import type {
+  AccountSpend,
+  BillingLookup,
+  BillingLookups,
+  GoalId,
+  HeldMoney,
+  Ledger,
+  LedgerStatus,
+  Reservation,
+  ReservationId,
+  ReserveReply,
+  Resolution,
+  Spend,
+} from "#ledger/ledger.ts";
+import { RecentMap } from "#ledger/recent-map.ts";
 import {
   type AccountId,
   type AccountRow,
@@ -14,24 +28,10 @@ import {
   type OperationReply,
   type ReservationState,
   spendOf,
-} from "./books.ts";
-import { HoldWatch } from "./hold-watch.ts";
-import type {
-  AccountSpend,
-  BillingLookup,
-  BillingLookups,
-  GoalId,
-  HeldMoney,
-  Ledger,
-  LedgerStatus,
-  Reservation,
-  ReservationId,
-  ReserveReply,
-  Resolution,
-  Spend,
-} from "./ledger.ts";
-import { RecentMap } from "./recent-map.ts";
-import { asStoreFailure, type Store, type StoreFailure } from "./store.ts";
+} from "#ledger/rules/state-machine.ts";
+import { asStoreFailure, type Store, type StoreFailure } from "#ledger/store.ts";
+import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
+import { HoldWatch } from "./hold-monitor.ts";
 
 /** What the ledger has to say beside its replies; for the log, metrics and records. */
 export type LedgerEvent =

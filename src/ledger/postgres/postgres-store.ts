@@ -9,7 +9,9 @@ import {
   textLiteral,
 } from "#db/postgres.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
-import { type UtcDay, utcDayOf } from "#platform/time.ts";
+import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/admin/holds.ts";
+import type { ActualSource, BillingLookup, ReservationId } from "#ledger/ledger.ts";
+import { RecentMap } from "#ledger/recent-map.ts";
 import {
   type AccountId,
   type AccountRow,
@@ -33,11 +35,9 @@ import {
   type ReservationState,
   saturatedAccount,
   staleLookupMs,
-} from "./books.ts";
-import { type OpenHolds, openHoldsOf, openHoldsSql } from "./holds.ts";
-import type { ActualSource, BillingLookup, ReservationId } from "./ledger.ts";
-import { RecentMap } from "./recent-map.ts";
-import { type Due, type Store, StoreFailure } from "./store.ts";
+} from "#ledger/rules/state-machine.ts";
+import { type Due, type Store, StoreFailure } from "#ledger/store.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
 
 /** A message that has no answer by then is taken for lost. The server gives up earlier, by the limits set in each batch. */
 const answerLimitMs = 2_500;

@@ -1,5 +1,6 @@
 import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
-import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
+import type { OpenHolds } from "#ledger/admin/holds.ts";
+import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import {
   type AccountId,
   type AccountRow,
@@ -15,10 +16,9 @@ import {
   type NodeIdentity,
   nodeSilentMs,
   type ReservationRow,
-} from "./books.ts";
-import type { OpenHolds } from "./holds.ts";
-import type { BillingLookup, ReservationId } from "./ledger.ts";
-import type { Due, Store } from "./store.ts";
+} from "#ledger/rules/state-machine.ts";
+import type { Due, Store } from "#ledger/store.ts";
+import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
 
 /** The books in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
 export class MemoryStore implements Store {

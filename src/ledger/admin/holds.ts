@@ -1,6 +1,6 @@
+import type { ReservationId } from "#ledger/ledger.ts";
+import { nodeSilentMs, type ReservationState } from "#ledger/rules/state-machine.ts";
 import type { Query } from "./audit.ts";
-import { nodeSilentMs, type ReservationState } from "./books.ts";
-import type { ReservationId } from "./ledger.ts";
 
 /**
  * Money that is held, or was charged without proof, as an operator sees it. `live`: its gateway runs and the call ends by

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
+import type { Batch, BatchReply, LedgerNotice } from "#ledger/rules/state-machine.ts";
+import { SqliteBooks } from "#ledger/sqlite/sqlite-engine.ts";
+import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
-import type { Batch, BatchReply, LedgerNotice } from "./books.ts";
 import { type BookedHold, type HoldDialect, type HoldFilter, type HoldTotal, readHolds } from "./holds.ts";
-import type { Resolution } from "./ledger.ts";
-import { PostgresStore } from "./postgres-store.ts";
-import { SqliteBooks } from "./sqlite-books.ts";
-import { asStoreFailure } from "./store.ts";
 
 /** The books as operators see them: beside running gateways, without being one. */
 export interface Books {

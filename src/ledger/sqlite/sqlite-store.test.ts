@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
+import { audit } from "#ledger/admin/audit.ts";
+import { openHoldsSql } from "#ledger/admin/holds.ts";
+import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import { openLedger, processTimers } from "#ledger/open-ledger.ts";
+import { ledgerContract, MovableClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { audit } from "./audit.ts";
-import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
-import { openHoldsSql } from "./holds.ts";
-import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
-import { openLedger, processTimers } from "./open-ledger.ts";
-import { SqliteBooks } from "./sqlite-books.ts";
+import { SqliteBooks } from "./sqlite-engine.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
+import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import { processTimers } from "#ledger/open-ledger.ts";
+import { StoreFailure } from "#ledger/store.ts";
+import { ledgerContract, MovableClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { BatchedLedger, type LedgerEvent } from "./batched-ledger.ts";
-import { ledgerContract, MovableClock, reservationOf } from "./ledger.contract.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
-import { processTimers } from "./open-ledger.ts";
-import { StoreFailure } from "./store.ts";
 
 ledgerContract("in-memory", async () => {
   const clock = new MovableClock();

@@ -1,8 +1,8 @@
+import type { OpenHolds } from "#ledger/admin/holds.ts";
+import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
+import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "#ledger/rules/state-machine.ts";
+import { type Due, type Store, StoreFailure } from "#ledger/store.ts";
 import type { Clock, UtcDay } from "#platform/time.ts";
-import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./books.ts";
-import type { OpenHolds } from "./holds.ts";
-import type { BillingLookup, ReservationId } from "./ledger.ts";
-import { type Due, type Store, StoreFailure } from "./store.ts";
 
 /** Between the threads both travel as JSON text: cloning a batch as objects costs several times as much. */
 export type WorkerRequest =

@@ -2,7 +2,8 @@ import { type Database, SQLiteError } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
-import { type UtcDay, utcDayOf } from "#platform/time.ts";
+import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/admin/holds.ts";
+import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import {
   type AccountId,
   type AccountRow,
@@ -23,10 +24,9 @@ import {
   type ReservationRow,
   saturatedAccount,
   staleLookupMs,
-} from "./books.ts";
-import { type OpenHolds, openHoldsOf, openHoldsSql } from "./holds.ts";
-import type { BillingLookup, ReservationId } from "./ledger.ts";
-import { type Due, StoreFailure } from "./store.ts";
+} from "#ledger/rules/state-machine.ts";
+import { type Due, StoreFailure } from "#ledger/store.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
 
 /** Rows kept in memory; beyond this many all are let go, and read again as they are needed. */
 const maxKnown = 50_000;

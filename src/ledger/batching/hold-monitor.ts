@@ -1,5 +1,5 @@
+import type { OpenHolds } from "#ledger/admin/holds.ts";
 import type { Clock } from "#platform/time.ts";
-import type { OpenHolds } from "./holds.ts";
 
 /** Seldom enough that the looking costs nothing beside the looking after: a fiftieth of the time at most. */
 const restShare = 50;

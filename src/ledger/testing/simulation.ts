@@ -1,6 +1,7 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
-import { BatchedLedger } from "./batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "#ledger/ledger.ts";
+import { imbalances, MemoryStore } from "#ledger/memory/memory-store.ts";
 import {
   type AccountId,
   type Batch,
@@ -11,10 +12,9 @@ import {
   type NodeIdentity,
   type Operation,
   type OperationReply,
-} from "./books.ts";
-import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "./ledger.ts";
-import { imbalances, MemoryStore } from "./memory-store.ts";
-import { type Due, type Store, StoreFailure } from "./store.ts";
+} from "#ledger/rules/state-machine.ts";
+import { type Due, type Store, StoreFailure } from "#ledger/store.ts";
+import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 
 /**
  * Gateways, a store and an upstream in virtual time, with everything that can go wrong going wrong at every await: lost

@@ -1,6 +1,6 @@
-import { SqliteBooks } from "./sqlite-books.ts";
+import { asStoreFailure } from "#ledger/store.ts";
+import { SqliteBooks } from "./sqlite-engine.ts";
 import type { JoinReply, WorkerReply, WorkerRequest } from "./sqlite-store.ts";
-import { asStoreFailure } from "./store.ts";
 
 /** The thread that owns the connection: one request after the other, each answered when it is on disk. */
 declare const self: Worker;
