@@ -8,7 +8,7 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { chunk, usageChunk } from "#simulator/behaviours.ts";
-import type { Behaviour } from "#simulator/exchange.ts";
+import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 
 const events = Number(process.argv[2] ?? 50);

@@ -8,7 +8,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { chunk, fails, hangsUp, replies, says, sends, silent, streams } from "#simulator/behaviours.ts";
-import type { Behaviour } from "#simulator/exchange.ts";
+import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { serve } from "../test/harness/process.ts";
 import { auditOf, type Bar, descriptors, report, residentBytes } from "./measure.ts";

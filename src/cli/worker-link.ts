@@ -1,5 +1,5 @@
 import type { Gateway, WorkersView } from "#gateway/start.ts";
-import type { HealthReport } from "#http/health-endpoint.ts";
+import type { HealthReport } from "#http/endpoints/health.ts";
 import type { FromSupervisor, FromWorker, Subject } from "./worker-messages.ts";
 
 /** The supervisor waits for the slowest worker a second; longer than that it has no answer for us. */

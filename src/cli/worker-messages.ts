@@ -1,4 +1,4 @@
-import type { HealthReport } from "#http/health-endpoint.ts";
+import type { HealthReport } from "#http/endpoints/health.ts";
 import type { MetricSnapshot } from "#telemetry/merged-metrics.ts";
 
 /** What a worker and its supervisor send each other. Both run the same code, so nobody checks what arrives. */

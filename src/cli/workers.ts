@@ -1,4 +1,4 @@
-import { type HealthReport, worstReport } from "#http/health-endpoint.ts";
+import { type HealthReport, worstReport } from "#http/endpoints/health.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log.ts";
 import { countersOf, type MetricSnapshot, mergeMetrics, renderMetrics } from "#telemetry/merged-metrics.ts";

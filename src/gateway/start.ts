@@ -1,10 +1,10 @@
 import { healthKeeper } from "#health/health-sync.ts";
 import { openHealthStore } from "#health/open-health-store.ts";
 import { healthRegistry } from "#health/registry.ts";
-import type { HealthReport } from "#http/health-endpoint.ts";
-import { maxStreams as maxStreamsOf } from "#http/resource-limits.ts";
+import type { HealthReport } from "#http/endpoints/health.ts";
+import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
+import { loadSampler, readText, shedReason } from "#http/limits/shedding.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
-import { loadSampler, readText, shedReason } from "#http/shedding.ts";
 import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { openPriceBookStore } from "#models/open-price-book.ts";

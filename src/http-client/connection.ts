@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import type { Route } from "./connect-target.ts";
 import { ConnectionError, codeOf } from "./connection-error.ts";
-import type { Carrier, Exchange } from "./exchange.ts";
+import type { Carrier, Exchange } from "./http-exchange.ts";
 import { HttpSyntaxError } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 

@@ -1,7 +1,7 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { Aborter } from "#platform/abort.ts";
-import { largeBodyBytes } from "#platform/turn.ts";
+import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { CredentialInName, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import { decideByTheBooks, type Route } from "./decide-with-spend.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";

@@ -1,4 +1,4 @@
-import { largeWorkTurn } from "#platform/turn.ts";
+import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type BodyScans, redactBody } from "./body.ts";
 import { customRules } from "./custom-rules.ts";

@@ -1,8 +1,8 @@
 import type { JsonObject } from "#domain/chat.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { type Completion, chunksOf, wholeAnswer } from "./completion.ts";
-import type { Behaviour, Exchange, Framing } from "./exchange.ts";
 import type { Said } from "./persona.ts";
+import type { Behaviour, Exchange, Framing } from "./simulated-exchange.ts";
 
 /** Ready-made behaviours. Points in time are promises that the test resolves, never delays. */
 

@@ -5,6 +5,7 @@ import { ratesOf } from "#domain/money/prices.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { fails, replies, says } from "./behaviours.ts";
 import { promptTokensOf } from "./completion.ts";
+import { objectOr } from "./persona.ts";
 import {
   type Behaviour,
   Exchange,
@@ -12,8 +13,7 @@ import {
   type MutableRecord,
   type RecordedRequest,
   recordOf,
-} from "./exchange.ts";
-import { objectOr } from "./persona.ts";
+} from "./simulated-exchange.ts";
 import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
 
 /**

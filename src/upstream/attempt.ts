@@ -1,4 +1,4 @@
-import type { Exchange } from "#http-client/exchange.ts";
+import type { Exchange } from "#http-client/http-exchange.ts";
 import type { Aborted } from "#platform/abort.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";

@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/agent.ts";
 import { decompressed } from "#http-client/compressed-body.ts";
-import type { Exchange } from "#http-client/exchange.ts";
+import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/http-agent.ts";
+import type { Exchange } from "#http-client/http-exchange.ts";
 import type { ResponseHead } from "#http-client/response-head.ts";
 import { retryAfterMs } from "#http-client/retry-after.ts";
 import type { Aborted } from "#platform/abort.ts";
+import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import { largeBodyBytes, largeWorkTurn } from "#platform/turn.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody, type TextReader } from "./body.ts";
 import {

@@ -1,6 +1,6 @@
 import { type ChatRequest, gatewayMetadataKeys, isObject, type JsonObject } from "#domain/chat.ts";
+import { respelled } from "#domain/long-integers.ts";
 import type { Model } from "#domain/model.ts";
-import { respelled } from "#platform/long-integers.ts";
 import { type PriceLimit, withPriceLimit } from "./price-limit.ts";
 
 /**

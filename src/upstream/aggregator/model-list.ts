@@ -1,7 +1,7 @@
 import type { Json } from "#domain/chat.ts";
-import { HttpAgent } from "#http-client/agent.ts";
 import { decompressed } from "#http-client/compressed-body.ts";
-import type { Exchange } from "#http-client/exchange.ts";
+import { HttpAgent } from "#http-client/http-agent.ts";
+import type { Exchange } from "#http-client/http-exchange.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { transportFailure } from "#upstream/failures.ts";
 

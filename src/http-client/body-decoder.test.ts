@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { bytesAsText, Utf8Text } from "./body-decoder.ts";
+
+/** The text of these pieces, each given as part of a larger buffer. */
+function decoded(pieces: readonly Uint8Array[]): string {
+  const decoder = new Utf8Text();
+  let text = "";
+  for (const piece of pieces) {
+    const around = Buffer.concat([Buffer.from("<"), piece, Buffer.from(">")]);
+    text += decoder.decode(around, 1, 1 + piece.length);
+  }
+  return text + decoder.end();
+}
+
+function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const at = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
+  return at.slice(1).map((to, i) => bytes.subarray(at[i], to));
+}
+
+describe("UTF-8 in pieces", () => {
+  test("reads as the runtime's decoder reads it whole, however it is split, valid or not", () => {
+    // Bytes that mean something in UTF-8 come more often than chance would have it.
+    const byte = fc.oneof(
+      fc.nat(255),
+      fc.constantFrom(0x41, 0x80, 0xbf, 0xc3, 0xe2, 0xed, 0xef, 0xbb, 0xf0, 0x9f, 0xf5),
+    );
+    const bytes = fc.oneof(
+      fc.array(byte, { maxLength: 24 }).map((list) => Uint8Array.from(list)),
+      fc.string({ unit: "binary", maxLength: 12 }).map((text) => new TextEncoder().encode(text)),
+    );
+    fc.assert(
+      fc.property(bytes, fc.array(fc.nat(24), { maxLength: 6 }), (whole, cuts) => {
+        expect(decoded(split(whole, cuts))).toBe(new TextDecoder().decode(whole));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("gives out each character as soon as it is whole", () => {
+    const decoder = new Utf8Text();
+    const bytes = Buffer.from("aé🌍b");
+    const given = [...bytes].map((_, i) => decoder.decode(bytes, i, i + 1));
+    expect(given).toEqual(["a", "", "é", "", "", "", "🌍", "b"]);
+  });
+
+  test("loses a byte order mark at its start, and only there", () => {
+    const mark = "\ufeff";
+    expect(decoded(split(Buffer.from(`${mark}a${mark}b`), [1, 2]))).toBe(`a${mark}b`);
+  });
+});
+
+test("bytes as text are one character each", () => {
+  const bytes = Buffer.from([0, 0x41, 0x80, 0xff]);
+  expect(Buffer.from(bytesAsText.decode(bytes, 0, 4), "latin1")).toEqual(bytes);
+});

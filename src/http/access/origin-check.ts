@@ -1,0 +1,78 @@
+import type { HttpError } from "#http/errors.ts";
+import { canonicalHost, isLoopback } from "#settings/host-names.ts";
+
+export interface OriginRules {
+  /** The listen address (`HOST`). */
+  readonly host: string;
+  /** Further names that the gateway answers to (`ALLOWED_HOSTS`), as `canonicalHost` spells them. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** Why a request may not come in from where it comes; undefined when it may. */
+export type OriginCheck = (headers: Headers) => HttpError | undefined;
+
+/** Accepted `Host` values that are remembered, so that they are parsed once. */
+const remembered = 64;
+
+/**
+ * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1 (DNS
+ * rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no browsers
+ * send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know, so there
+ * nothing is checked unless `ALLOWED_HOSTS` lists them.
+ */
+export function originCheck({ host, allowedHosts }: OriginRules): OriginCheck {
+  if (!isLoopback(host) && allowedHosts.length === 0) return () => undefined;
+  const own = canonicalHost(host);
+  const names = new Set(["localhost", "127.0.0.1", "[::1]", ...allowedHosts, ...(own === undefined ? [] : [own])]);
+  const accepted = new Set<string>();
+
+  const isAccepted = (value: string): boolean => {
+    if (accepted.has(value)) return true;
+    const name = nameIn(value);
+    if (name === undefined || !names.has(name)) return false;
+    if (accepted.size >= remembered) accepted.clear();
+    accepted.add(value);
+    return true;
+  };
+
+  return (headers) => {
+    const given = headers.get("host");
+    // Only HTTP/1.0 may leave it out, which no browser speaks.
+    if (given !== null && !isAccepted(given)) return foreignHost;
+    const origin = headers.get("origin");
+    return origin === null || isSameOrigin(origin, given) ? undefined : foreignOrigin;
+  };
+}
+
+/** The host in a `Host` header, without its port. */
+function nameIn(value: string): string | undefined {
+  const [, name] = /^(\[[^\]]*\]|[^:]*)(?::\d{0,5})?$/.exec(value) ?? [];
+  return name === undefined ? undefined : canonicalHost(name);
+}
+
+/** Whether a page of this origin was served under this very `Host`: by the gateway itself, perhaps through a TLS proxy. */
+function isSameOrigin(origin: string, host: string | null): boolean {
+  if (host === null) return false;
+  const url = URL.parse(origin);
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return false;
+  // Both without the scheme's default port, and in one spelling.
+  return url.origin === origin.toLowerCase() && URL.parse(`${url.protocol}//${host}`)?.host === url.host;
+}
+
+const common = { status: 403, headers: { "x-should-retry": "false" } } as const;
+
+const foreignHost: HttpError = {
+  ...common,
+  detail:
+    "The Host header names a host that this gateway does not answer to (protection from DNS rebinding). " +
+    "Use localhost, 127.0.0.1 or [::1], or add the name to ALLOWED_HOSTS.",
+  code: "host_not_allowed",
+};
+
+const foreignOrigin: HttpError = {
+  ...common,
+  detail:
+    "The Origin header names another origin than this gateway: web pages of other origins may not call it. " +
+    "Call it from a program that is no browser, or through a proxy that serves both under one origin.",
+  code: "origin_not_allowed",
+};

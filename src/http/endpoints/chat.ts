@@ -1,0 +1,168 @@
+import type { RoutingDecision } from "#domain/routing.ts";
+import { parseChatRequest, parseLargeChatRequest } from "#http/chat-body/chat-schema.ts";
+import { errorResponse, type HttpError } from "#http/errors.ts";
+import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
+import type { OpenStreams } from "#http/limits/open-streams.ts";
+import { saysJson } from "#http/request/content-type.ts";
+import { type BodyText, readBody } from "#http/request/read-body.ts";
+import { openSse } from "#http/sse/sse-response.ts";
+import { handleChat } from "#pipeline/handle-chat.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
+import { LightAborter } from "#platform/abort.ts";
+import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+
+export interface ChatEndpoint {
+  readonly ports: Ports;
+  readonly maxRequestBytes: number;
+  readonly maxRequestValues: number;
+  readonly bodies: BodiesInFlight;
+  readonly streams: OpenStreams;
+  /** Resolves at the end of this turn of the event loop, for all requests that wait for it together. */
+  readonly turnEnds: () => Promise<void>;
+  /** Lifts the connection's idle time limit: the caller has sent its request and waits. */
+  readonly waits: (request: Request) => void;
+  /** Puts it back, just before the last of the answer is sent; afterwards the runtime has no request to do it by. */
+  readonly answers: (request: Request) => void;
+}
+
+/** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
+export async function chatEndpoint(
+  request: Request,
+  requestId: string,
+  common: Record<string, string>,
+  endpoint: ChatEndpoint,
+): Promise<Response> {
+  const refuse = (error: HttpError) => errorResponse(error, request, common);
+  const body = await readBody(request, endpoint.maxRequestBytes, endpoint.bodies);
+  if (body.kind === "refused") return refuse(body.error);
+  if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
+  if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
+  try {
+    return await answered(request, requestId, common, endpoint, body);
+  } finally {
+    body.held.release();
+  }
+}
+
+/** The answer to a request whose body is in; comes when a stream begins. */
+async function answered(
+  request: Request,
+  requestId: string,
+  common: Record<string, string>,
+  endpoint: ChatEndpoint,
+  body: BodyText,
+): Promise<Response> {
+  const { ports } = endpoint;
+  const refuse = (error: HttpError) => errorResponse(error, request, common);
+  // Requests that came in together go through the pipeline together; one that is alone does not wait.
+  if (endpoint.streams.count > 0) await endpoint.turnEnds();
+  if (!saysJson(request.headers)) {
+    return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
+  }
+
+  const input = {
+    text: body.text,
+    bytes: body.bytes,
+    maxValues: endpoint.maxRequestValues,
+    headers: request.headers,
+    requestId,
+    receivedAtMs: ports.clock.now(),
+  };
+  const parsed = body.bytes > largeBodyBytes ? await parseLargeChatRequest(input) : parseChatRequest(input);
+  if (parsed.kind === "refused") {
+    const { status, detail, param } = parsed;
+    return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });
+  }
+
+  const caller = new LightAborter();
+  if (request.signal.aborted) caller.abort();
+  else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
+  const open = endpoint.streams.enter(caller);
+  endpoint.waits(request);
+  const close = () => {
+    open.close();
+    endpoint.answers(request);
+  };
+  let reply: Reply;
+  try {
+    reply = await handleChat(parsed.request, ports, caller);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  if (reply.kind === "refusal") {
+    close();
+    return refuse(errorOf(reply));
+  }
+  const headers = Object.assign(common, headHeaders(reply));
+  if (reply.kind === "answer") {
+    headers["content-type"] = "application/json";
+    // Answers sent one after the other wake their readers once, and the code that sends them is at hand.
+    if (endpoint.streams.count > 1) await endpoint.turnEnds();
+    close();
+    return new Response(reply.body, { headers });
+  }
+  const { stream: rules } = ports.config().policy;
+  const sse = openSse(reply.stream, {
+    timers: ports.timers,
+    now: () => ports.clock.monotonic(),
+    keepaliveMs: rules.keepalive_ms,
+    writeStallMs: rules.write_stall_ms,
+    closed: close,
+  });
+  open.streams(sse);
+  return new Response(sse.body, {
+    headers: {
+      ...headers,
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    },
+  });
+}
+
+/** Why the request went where it went, for whoever reads headers. Empty where there is nothing to say. */
+export function headHeaders({ decisionId, decision, taskKind, answeredBy, redactions }: Head): Record<string, string> {
+  // A stand-in that took over shows as the decision's model; a scout's decision keeps naming the scout.
+  const model = decision.action === "ROUTE" ? (answeredBy ?? decision.model) : decision.model;
+  return {
+    "x-smart-gateway-decision-id": decisionId,
+    "x-smart-gateway-action": decision.action,
+    "x-smart-gateway-model": model ?? "",
+    "x-smart-gateway-cause": decision.cause,
+    "x-smart-gateway-score": String(decision.score),
+    "x-smart-gateway-kind": taskKind,
+    "x-smart-gateway-rule": hardRulesIn(decision),
+    "x-smart-gateway-answered-by": answeredBy ?? "",
+    "x-smart-gateway-redactions": String(redactions),
+  };
+}
+
+/** The names of the hard rules that have fired, in the order of the reference; "" when none has. */
+function hardRulesIn({ evidence }: RoutingDecision): string {
+  let names = "";
+  for (const entry of evidence) {
+    if (!entry.startsWith(hardRuleKey)) continue;
+    const name = entry.slice(hardRuleKey.length);
+    names = names === "" ? name : `${names}, ${name}`;
+  }
+  return names;
+}
+
+const hardRuleKey = "hard_rule=";
+
+function errorOf(refusal: Refusal): HttpError {
+  const { status, detail, code, param, retryAfterS, shouldRetry, head } = refusal;
+  return {
+    status,
+    detail,
+    code,
+    ...(param === undefined ? {} : { param }),
+    headers: {
+      ...(head === undefined ? {} : headHeaders(head)),
+      ...(retryAfterS === undefined ? {} : { "retry-after": String(retryAfterS) }),
+      ...(shouldRetry ? {} : { "x-should-retry": "false" }),
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import type { z } from "zod";
+import { isObject } from "#domain/chat.ts";
+import { inputBoundOf } from "#domain/money/input-bound.ts";
+import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { tooManyValues } from "#http/chat-body/chat-schema.ts";
+import { beginsTooDeep, maxJsonDepth, shapeOfJson } from "#http/request/json-shape.ts";
+import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
+import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import { atOnce, inTurns } from "#platform/event-loop-turns.ts";
+import { hasMoreValuesThan } from "#platform/json-values.ts";
+import type { PrivacyEngine } from "#privacy/redaction.ts";
+
+export type ParsedDecisionRequest =
+  | {
+      readonly kind: "ok";
+      readonly task: RoutingTask;
+      readonly runtime: RuntimeState;
+      /** The size of a chat request with the instruction as its one message. */
+      readonly size: RequestSize;
+    }
+  | { readonly kind: "invalid"; readonly status: 413 | 422; readonly detail: string };
+
+/**
+ * The body of `POST /v1/route/decision`: `{task, runtime?}`. Unknown keys are ignored, `null` counts as absent. The
+ * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high reasoning,
+ * and a credential in it makes the task sensitive.
+ */
+export function parseDecisionRequest(
+  text: string,
+  maxValues: number,
+  privacy: Pick<PrivacyEngine, "redactText">,
+): ParsedDecisionRequest {
+  const parsed = atOnce(parsing(text, maxValues));
+  if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
+  try {
+    return privacy.redactText(parsed.task.instruction).findings.length === 0 ? parsed : asSensitive(parsed);
+  } catch {
+    // The error might quote the text. The gate fails closed.
+    return asSensitive(parsed);
+  }
+}
+
+/** The same for a large body, in turns of the event loop. */
+export async function parseLargeDecisionRequest(
+  text: string,
+  maxValues: number,
+  privacy: Pick<PrivacyEngine, "redactBodyAsync">,
+): Promise<ParsedDecisionRequest> {
+  const parsed = await inTurns(parsing(text, maxValues));
+  if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
+  try {
+    const body = { messages: [{ role: "user" as const, content: parsed.task.instruction }] };
+    return (await privacy.redactBodyAsync(body)).total === 0 ? parsed : asSensitive(parsed);
+  } catch {
+    return asSensitive(parsed);
+  }
+}
+
+function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
+  const tooDeep = `The body nests deeper than ${maxJsonDepth} levels.`;
+  if (hasMoreValuesThan(text, maxValues)) {
+    return beginsTooDeep(text) ? invalid(tooDeep) : invalid(tooManyValues(maxValues), 413);
+  }
+  yield;
+  const shape = shapeOfJson(text, maxJsonDepth);
+  if (shape.tooDeep) return invalid(tooDeep);
+  if (shape.infinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
+  yield;
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the body, so it stays here.
+    return invalid("The body is not valid JSON.");
+  }
+  yield;
+  if (!isObject(body)) return invalid("The body must be a JSON object with `task` and, if there is one, `runtime`.");
+  const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
+  const parsed = DecisionRequest.safeParse(given);
+  if (!parsed.success) return invalid(problemsIn(parsed.error, given));
+  yield;
+
+  const { task, runtime } = parsed.data;
+  const asked = asksForHighReasoning(task.instruction) ? { ...task, reasoning: "HIGH" as const } : task;
+  yield;
+  return { kind: "ok", task: asked, runtime, size: sizeOf(task.instruction) };
+}
+
+/** What holds a credential is sensitive, whatever it says of itself; and so is what could not be scanned. */
+function asSensitive<P extends { readonly task: RoutingTask }>(parsed: P): P {
+  return { ...parsed, task: { ...parsed.task, sensitive: true } };
+}
+
+const bytesPerToken = 4;
+
+function sizeOf(instruction: string): RequestSize {
+  return {
+    inputTokensBound: inputBoundOf({ messages: [{ role: "user", content: instruction }] }),
+    inputTokensEstimate: Math.ceil(Buffer.byteLength(instruction, "utf8") / bytesPerToken),
+    requestedOutputTokens: null,
+    choices: 1,
+  };
+}
+
+/** As many problems as one wants to read at once. */
+const maxProblems = 8;
+
+function problemsIn(error: z.ZodError, given: unknown): string {
+  const byField = new Map<string, string>();
+  for (const issue of error.issues) {
+    const field = issue.path.map(String).join(".");
+    if (!byField.has(field)) byField.set(field, `${field}: ${complaint(issue, given)}`);
+  }
+  const problems = [...byField.values()];
+  const shown = problems.slice(0, maxProblems).join("; ");
+  return problems.length > maxProblems ? `${shown}; and ${problems.length - maxProblems} more` : shown;
+}
+
+/** What a field must be; never what it was, which may be a prompt or a secret. */
+function complaint(issue: z.core.$ZodIssue, given: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return isAbsent(issue.path, given) ? "is required" : `must be ${typeNames[issue.expected] ?? issue.expected}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`;
+    case "too_small":
+      return issue.origin === "string" ? "must not be empty" : `must be at least ${issue.minimum}`;
+    case "too_big":
+      return `must be at most ${issue.maximum}`;
+    default:
+      return "is not valid";
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  record: "an object",
+};
+
+function isAbsent(path: readonly PropertyKey[], given: unknown): boolean {
+  let at = given;
+  for (const key of path) {
+    if (!isObject(at) || !Object.hasOwn(at, key)) return true;
+    at = at[String(key)];
+  }
+  return at === undefined;
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
+}
+
+function invalid(detail: string, status: 413 | 422 = 422): ParsedDecisionRequest {
+  return { kind: "invalid", status, detail };
+}

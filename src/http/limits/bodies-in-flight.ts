@@ -1,0 +1,48 @@
+import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+
+/** Bytes of one request body that are accounted for until `release`. */
+export interface HeldBytes {
+  /** The body turns out to be this long; false when there is no room for that. */
+  growTo(bytes: number): boolean;
+  /** Calling it again does nothing. */
+  release(): void;
+}
+
+/**
+ * The request bodies that are being read or answered, in bytes over all requests. Once parsed a body takes several times its
+ * size, and it is kept until its answer begins, so this bounds the memory that callers can make the gateway take. Large bodies
+ * together may take a quarter: what is left over is for requests of usual size. One large body is always let in.
+ */
+export class BodiesInFlight {
+  readonly #maxBytes: number;
+  readonly #maxLargeBytes: number;
+  #bytes = 0;
+  #largeBytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#maxLargeBytes = Math.floor(maxBytes / 4);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Accounts for a body of that many bytes; undefined when there is no room. */
+  hold(bytes: number): HeldBytes | undefined {
+    let held = 0;
+    const growTo = (wanted: number): boolean => {
+      const large = wanted > largeBodyBytes ? wanted : 0;
+      const heldLarge = held > largeBodyBytes ? held : 0;
+      if (this.#bytes - held + wanted > this.#maxBytes && this.#bytes > held) return false;
+      const otherLarge = this.#largeBytes - heldLarge;
+      if (large > 0 && otherLarge > 0 && otherLarge + large > this.#maxLargeBytes) return false;
+      this.#bytes += wanted - held;
+      this.#largeBytes += large - heldLarge;
+      held = wanted;
+      return true;
+    };
+    if (!growTo(bytes)) return undefined;
+    return { growTo, release: () => void growTo(0) };
+  }
+}

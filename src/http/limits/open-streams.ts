@@ -1,0 +1,79 @@
+import type { OpenSse } from "#http/sse/sse-response.ts";
+import type { Aborter } from "#platform/abort.ts";
+import type { UpstreamFailure } from "#upstream/upstream.ts";
+
+/** One chat request under way. */
+export interface OpenRequest {
+  /** Its answer has become a stream. */
+  streams(sse: OpenSse): void;
+  /** It has been answered; calling it again does nothing. */
+  close(): void;
+}
+
+interface Entry {
+  readonly caller: Aborter;
+  sse: OpenSse | undefined;
+  /** Where it stands in the list; -1 once it has left. */
+  index: number;
+}
+
+/**
+ * The chat requests under way: counted for shedding and metrics, ended together when a drain runs out of time.
+ *
+ * A list whose gaps are filled from its end, because this changes twice a request: a `Map` or `Set` makes itself anew
+ * every few changes, and the table it leaves behind, once the collector has taken it for long-lived, keeps every request
+ * alive that was under way then, and all that hangs on it, until the next full collection.
+ */
+export class OpenStreams {
+  readonly #open: Entry[] = [];
+  #whenEmpty: (() => void)[] = [];
+
+  get count(): number {
+    return this.#open.length;
+  }
+
+  /** How many of them are being answered as streams. */
+  get streaming(): number {
+    let count = 0;
+    for (const { sse } of this.#open) if (sse !== undefined) count += 1;
+    return count;
+  }
+
+  /** A request begins; `caller` is what ends it before its time. */
+  enter(caller: Aborter): OpenRequest {
+    const entry: Entry = { caller, sse: undefined, index: this.#open.length };
+    this.#open.push(entry);
+    return {
+      streams: (sse) => {
+        entry.sse = sse;
+      },
+      close: () => this.#leave(entry),
+    };
+  }
+
+  #leave(entry: Entry): void {
+    if (entry.index < 0) return;
+    const last = this.#open.pop();
+    if (last !== undefined && last !== entry) {
+      this.#open[entry.index] = last;
+      last.index = entry.index;
+    }
+    entry.index = -1;
+    if (this.#open.length > 0) return;
+    for (const notify of this.#whenEmpty.splice(0)) notify();
+  }
+
+  /** Resolves when no request is under way. */
+  empty(): Promise<void> {
+    if (this.#open.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  /** Ends all that is still under way: streams with an error in their own words, others by aborting them. */
+  breakOff(failure: UpstreamFailure): void {
+    for (const { caller, sse } of [...this.#open]) {
+      if (sse === undefined) caller.abort();
+      else sse.breakOff(failure);
+    }
+  }
+}

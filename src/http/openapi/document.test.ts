@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import { z } from "zod";
+import { DecisionRequest } from "#domain/routing.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { aSnapshot } from "#pipeline/decide/fixtures.ts";
+import { openApiDocument } from "./document.ts";
+import * as examples from "./examples.ts";
+import { ChatCompletionChunk } from "./schemas.ts";
+
+interface Media {
+  readonly schema: { readonly $ref?: string };
+  readonly example?: unknown;
+  readonly examples?: { readonly [name: string]: { readonly value: unknown } };
+}
+interface Body {
+  readonly content: { readonly [type: string]: Media };
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security?: unknown;
+  readonly requestBody?: Body;
+  readonly responses: { readonly [status: string]: Body & { readonly headers?: object } };
+}
+interface Document {
+  readonly openapi: string;
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } };
+  readonly components: { readonly schemas: { readonly [name: string]: z.core.JSONSchema.JSONSchema } };
+}
+
+const text = JSON.stringify(openApiDocument());
+const document = JSON.parse(text) as Document; // our own, as a reader gets it
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+);
+
+describe("the document", () => {
+  test("is OpenAPI 3.1 and names every endpoint", () => {
+    expect(document.openapi).toStartWith("3.1.");
+    expect(operations.map(({ name }) => name)).toEqual([
+      "POST /v1/chat/completions",
+      "POST /v1/route/decision",
+      "GET /v1/models",
+      "GET /healthz",
+      "GET /livez",
+      "GET /readyz",
+      "GET /metrics",
+      "GET /openapi.json",
+    ]);
+    expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
+  });
+
+  test("is the same each time, and nobody's to change", () => {
+    expect(JSON.stringify(openApiDocument())).toBe(text);
+  });
+
+  test("refers only to schemas that it has, and has none that nothing refers to", () => {
+    const referred = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? ""));
+    expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
+  });
+
+  test("asks for a bearer token exactly where the gateway does", () => {
+    const secured = operations.filter(({ operation }) => operation.security !== undefined).map(({ name }) => name);
+    expect(secured).toEqual(["POST /v1/chat/completions", "POST /v1/route/decision", "GET /v1/models"]);
+  });
+
+  test("names each status of the specification", () => {
+    const statuses = (path: string) => Object.keys(document.paths[path]?.["post"]?.responses ?? {}).map(Number);
+    expect(statuses("/v1/chat/completions")).toEqual([200, 400, 401, 403, 413, 422, 500, 502, 503, 504]);
+    // 403 and 503 come before the dry run: who may call at all, and whether there is room.
+    expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 503]);
+  });
+
+  test("gives every error the one shape", () => {
+    for (const { operation } of operations.filter(({ operation }) => operation.security !== undefined)) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (Number(status) < 400) continue;
+        expect(content["application/json"]?.schema).toEqual({ $ref: "#/components/schemas/Error" });
+      }
+    }
+  });
+
+  test("publishes the decision with exactly its eleven fields, all required", () => {
+    const {
+      required = [],
+      properties = {},
+      additionalProperties,
+    } = document.components.schemas["RoutingDecision"] ?? {};
+    expect(required).toHaveLength(11);
+    expect(Object.keys(properties).sort()).toEqual([...required].sort());
+    expect(additionalProperties).toBe(false);
+  });
+});
+
+describe("the examples", () => {
+  const shown = operations.flatMap(({ name, operation }) =>
+    [...(operation.requestBody ? [operation.requestBody] : []), ...Object.values(operation.responses)].flatMap((body) =>
+      Object.entries(body.content).flatMap(([type, media]): [string, string, unknown][] => {
+        if (type !== "application/json" || media.schema.$ref === undefined) return [];
+        const values = Object.values(media.examples ?? {}).map(({ value }) => value);
+        if (media.example !== undefined) values.push(media.example);
+        return values.map((value) => [name, media.schema.$ref?.split("/").at(-1) ?? "", value]);
+      }),
+    ),
+  );
+
+  test("are many", () => {
+    expect(shown.length).toBeGreaterThan(20);
+  });
+
+  test.each(shown)("of %s are valid by the published schema %s: %j", (_, schema, value) => {
+    const published = z.fromJSONSchema(document.components.schemas[schema] ?? {});
+    expect(published.safeParse(value).error?.issues).toBeUndefined();
+  });
+
+  test("of decisions are what the dry run decides, by the same names", () => {
+    for (const [name, { value }] of Object.entries(examples.decisionRequests)) {
+      const { task, runtime } = DecisionRequest.parse(value);
+      const expected = Object.entries(examples.decisions).find(([key]) => key === name)?.[1].value;
+      expect<unknown>(decide(task, runtime, aSnapshot())).toEqual(expected);
+    }
+  });
+
+  test("of a stream are chunks, and [DONE] at the end", () => {
+    const events = examples.stream.split("\n\n").filter(Boolean);
+    expect(events.at(-1)).toBe("data: [DONE]");
+    for (const event of events.slice(0, -1)) {
+      expect(ChatCompletionChunk.safeParse(JSON.parse(event.replace(/^data: /, ""))).success).toBe(true);
+    }
+  });
+});
+
+test("a request that the published schema refuses is not valid", () => {
+  const published = z.fromJSONSchema(document.components.schemas["ChatCompletionRequest"] ?? {});
+  expect(published.safeParse({ model: "gpt-4", messages: [] }).success).toBe(false);
+  expect(published.safeParse({ ...examples.chatRequests.automatic.value, max_tokens: -1 }).success).toBe(false);
+});

@@ -1,0 +1,363 @@
+import { z } from "zod";
+import { DecisionRequest, FailureClass, RoutingDecision, taskKinds } from "#domain/routing.ts";
+import { ChatCompletionsBody } from "#http/chat-body/chat-schema.ts";
+import { version } from "../../../package.json";
+import * as examples from "./examples.ts";
+import {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ErrorAnswer,
+  HealthAnswer,
+  LiveAnswer,
+  ModelList,
+  ReadyAnswer,
+} from "./schemas.ts";
+
+/** The OpenAPI 3.1 document behind `GET /openapi.json`, made of the schemas that the gateway itself checks with. */
+export function openApiDocument(): object {
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Smart Gateway",
+      version,
+      summary: "An OpenAI-compatible gateway that routes each chat completion by policy.",
+      description:
+        "Privacy gate, complexity score, hard rules, budget and model health decide which model answers. " +
+        "The dry run says where a task would go, and why, without calling anybody.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "This gateway" }],
+    tags: [
+      { name: "chat", description: "OpenAI-compatible." },
+      { name: "routing", description: "Why a request goes where it goes." },
+      { name: "operation", description: "For monitors and orchestrators; no authorization." },
+    ],
+    paths: {
+      "/v1/chat/completions": { post: chatCompletions },
+      "/v1/route/decision": { post: routeDecision },
+      "/v1/models": { get: models },
+      "/healthz": { get: healthz },
+      "/livez": { get: livez },
+      "/readyz": { get: readyz },
+      "/metrics": { get: metrics },
+      "/openapi.json": { get: openApi },
+    },
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "Any token of at least AUTH_MIN_TOKEN_LENGTH characters (8), or one of AUTH_KEYS_FILE where that is set.",
+        },
+      },
+      schemas: {
+        ChatCompletionRequest: jsonSchema(ChatCompletionsBody, "input"),
+        ChatCompletion: jsonSchema(ChatCompletion, "output"),
+        ChatCompletionChunk: jsonSchema(ChatCompletionChunk, "output"),
+        DecisionRequest: withNulls(jsonSchema(DecisionRequest, "input")),
+        RoutingDecision: jsonSchema(RoutingDecision, "output"),
+        ModelList: jsonSchema(ModelList, "output"),
+        Health: jsonSchema(HealthAnswer, "output"),
+        Live: jsonSchema(LiveAnswer, "output"),
+        Ready: jsonSchema(ReadyAnswer, "output"),
+        Error: jsonSchema(ErrorAnswer, "output"),
+      },
+    },
+  };
+}
+
+/** OpenAPI 3.1 schemas are JSON Schema 2020-12; the dialect need not be named in each. */
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): z.core.JSONSchema.JSONSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}
+
+/** The same, with `null` for every field that may be left out, at any depth: the dry run takes it for absent. */
+function withNulls(schema: z.core.JSONSchema.JSONSchema): z.core.JSONSchema.JSONSchema {
+  const { properties, required = [] } = schema;
+  if (properties === undefined) return schema;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const inner = typeof field === "object" ? withNulls(field) : {};
+    const orNull = required.includes(name) || isNullable(inner) ? inner : { anyOf: [inner, { type: "null" as const }] };
+    return [name, orNull] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(fields) };
+}
+
+function isNullable(schema: z.core.JSONSchema.JSONSchema): boolean {
+  return JSON.stringify(schema.anyOf ?? null).includes('{"type":"null"}');
+}
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const header = (description: string, schema: object = { type: "string" }) => ({ description, schema });
+const bearer = [{ bearer: [] }];
+
+const requestIdHeader = { "X-Request-Id": header("The caller's own, if it is sane, else a new one.") };
+const commonHeaders = {
+  ...requestIdHeader,
+  "X-Smart-Gateway-Demo": header("`true` while answers come from the simulated upstream of demo mode."),
+};
+const decisionHeaders = {
+  "X-Smart-Gateway-Decision-Id": header("Names the decision's record."),
+  "X-Smart-Gateway-Action": header("The decision's action.", decisionField("action")),
+  "X-Smart-Gateway-Model": header("Internal key of the chosen model; empty on refusals."),
+  "X-Smart-Gateway-Cause": header("The rule that fired.", decisionField("cause")),
+  "X-Smart-Gateway-Score": header("The complexity score, 0 to 100.", { type: "number", minimum: 0, maximum: 100 }),
+  "X-Smart-Gateway-Kind": header("The kind of work that the request was taken for.", {
+    type: "string",
+    enum: [...taskKinds],
+  }),
+  "X-Smart-Gateway-Rule": header("The hard rules that fired, comma-separated; empty when none did."),
+  "X-Smart-Gateway-Answered-By": header("Internal key of the model that answered, a stand-in perhaps."),
+  "X-Smart-Gateway-Redactions": header("How many values were taken out before anything was sent.", {
+    type: "integer",
+    minimum: 0,
+  }),
+};
+const shouldRetry = header("`false` where waiting cannot help; SDKs then do not try again.", {
+  type: "string",
+  enum: ["false"],
+});
+const retryHeaders = {
+  "Retry-After": header("Seconds to wait, where waiting can help.", { type: "integer", minimum: 0 }),
+  "x-should-retry": shouldRetry,
+};
+
+function decisionField(field: "action" | "cause"): object {
+  return jsonSchema(RoutingDecision.shape[field], "output");
+}
+
+function answer(description: string, schema: string, more: { headers?: object; example?: unknown } = {}) {
+  return {
+    description,
+    headers: { ...commonHeaders, ...more.headers },
+    content: {
+      "application/json": { schema: ref(schema), ...(more.example === undefined ? {} : { example: more.example }) },
+    },
+  };
+}
+
+/** An error: why it comes, and one of the sentences it may come with. */
+function failure(description: string, detail: string, headers: object = {}) {
+  return answer(description, "Error", { headers, example: { detail } });
+}
+
+const unauthorized = failure("`Authorization` is missing, malformed or too short.", examples.unauthorized, {
+  "WWW-Authenticate": header("`Bearer`"),
+  "x-should-retry": shouldRetry,
+});
+const tooLarge = failure(
+  "The body has more bytes than MAX_REQUEST_BYTES, or more JSON values than MAX_REQUEST_VALUES.",
+  examples.tooLarge,
+  retryHeaders,
+);
+const foreign = failure(
+  "`Host` names a host that the gateway does not answer to (ALLOWED_HOSTS), or `Origin` is not its own.",
+  examples.foreignHost,
+  { "x-should-retry": shouldRetry },
+);
+const overloaded = "No room for the request now: too many streams, too much memory, or MAX_BYTES_IN_FLIGHT is reached";
+
+const parameter = (name: string, description: string, schema: object = { type: "string" }) => ({
+  name,
+  in: "header",
+  required: false,
+  description,
+  schema,
+});
+/** As any language prints it. */
+const flag = { type: "string", pattern: "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$" };
+const idSchema = { type: "string", minLength: 1, maxLength: 256, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" };
+
+const chatCompletions = {
+  operationId: "createChatCompletion",
+  tags: ["chat"],
+  summary: "A chat completion, from the model that policy picks",
+  description:
+    "The usual chat-completions request with one of four aliases as `model`. Fields not named in the schema are " +
+    "forwarded unchanged, but for those that may change the model, the provider's terms or the price (`models`, `plugins`, " +
+    "`service_tier` …): they get 422 unless the operator's policy allows them (`upstream.fields`). With `stream: true` the answer is server-sent events, one chunk per `data:` line, the last " +
+    "of them `data: [DONE]`. A header beats the `metadata` key that says the same.",
+  security: bearer,
+  parameters: [
+    parameter(
+      "X-Smart-Gateway-Session",
+      "A stable session id; without it, `X-Session-Id` counts, which some agents send. Session and goal together name a budget.",
+      idSchema,
+    ),
+    parameter("X-Session-Id", "The session, where `X-Smart-Gateway-Session` is absent; ignored if it is no id.", {
+      type: "string",
+    }),
+    parameter("X-Smart-Gateway-Goal", "The goal inside the session.", idSchema),
+    parameter("X-Goal-Id", "The goal of this request; beats X-Smart-Gateway-Goal.", idSchema),
+    parameter("X-Task-Id", "The task; its attempts and errors are remembered between requests.", idSchema),
+    parameter("X-Pro", "`true` forces the pro tier.", flag),
+    parameter("X-Scout", "`true` asks the free scout first; refused with 403 on sensitive data.", flag),
+    parameter("X-Failure-Class", "How the last attempt failed.", jsonSchema(FailureClass, "input")),
+    parameter("X-Same-Error-Count", "How often the same error has come back.", {
+      type: "integer",
+      minimum: 0,
+      maximum: 999_999_999,
+    }),
+    parameter(
+      "X-Request-Id",
+      "Comes back in the answer and stands in the log, if it is plain, at most 128 characters long and no credential; else the gateway makes one.",
+    ),
+    parameter("X-Smart-Gateway-Errors", "`openai` adds an `error` object to error bodies.", {
+      type: "string",
+      enum: ["openai"],
+    }),
+  ],
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: ref("ChatCompletionRequest"), examples: examples.chatRequests } },
+  },
+  responses: {
+    200: {
+      description: "The upstream's answer, whole or as a stream.",
+      headers: { ...commonHeaders, ...decisionHeaders },
+      content: {
+        "application/json": { schema: ref("ChatCompletion"), example: examples.completion },
+        // The schema is that of each event's data; OpenAPI 3.1 has no words for the frame around it.
+        "text/event-stream": { schema: ref("ChatCompletionChunk"), example: examples.stream },
+      },
+    },
+    400: failure(
+      "Not JSON, not an object, the wrong content type, or content other than text, such as images.",
+      examples.imagePart,
+      { "x-should-retry": shouldRetry },
+    ),
+    401: unauthorized,
+    403: failure(
+      "Refused by policy: privacy, budget, exhausted attempts, or no model that can serve; the cause is in the headers. " +
+        "Without them: a `Host` or `Origin` that is not the gateway's.",
+      examples.freeDenied,
+      { ...decisionHeaders, ...retryHeaders },
+    ),
+    413: tooLarge,
+    422: failure("A field, header or metadata value is missing, wrong or not allowed.", examples.negativeMaxTokens, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
+    500: failure(
+      "The upstream refused with a 4xx that a repeat cannot mend, or all attempts ended in an upstream error.",
+      examples.upstreamRefused,
+      { ...decisionHeaders, ...retryHeaders },
+    ),
+    502: failure("The upstream could not be reached, or broke off, in every attempt.", examples.unreachable, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
+    503: failure(`${overloaded}; no model has capacity, or the budget store is away.`, examples.overloaded, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
+    504: failure("The upstream took too long in every attempt.", examples.timedOut, {
+      ...decisionHeaders,
+      ...retryHeaders,
+    }),
+  },
+};
+
+const routeDecision = {
+  operationId: "decideRoute",
+  tags: ["routing"],
+  summary: "Where a task would go, and why",
+  description:
+    "The dry run: the same decision as for a chat request, with nothing spent, no upstream call, and nothing written. " +
+    "Unknown keys are ignored and `null` counts as absent.",
+  security: bearer,
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: ref("DecisionRequest"), examples: examples.decisionRequests } },
+  },
+  responses: {
+    200: {
+      ...answer("The decision.", "RoutingDecision"),
+      content: { "application/json": { schema: ref("RoutingDecision"), examples: examples.decisions } },
+    },
+    401: unauthorized,
+    403: foreign,
+    413: tooLarge,
+    422: failure("Not JSON, or a field is missing or wrong.", examples.ambiguityTooLarge, retryHeaders),
+    503: failure(`${overloaded}.`, examples.overloaded, retryHeaders),
+  },
+};
+
+const models = {
+  operationId: "listModels",
+  tags: ["chat"],
+  summary: "The four routing aliases",
+  security: bearer,
+  responses: {
+    200: answer("The aliases.", "ModelList", { example: examples.modelList }),
+    401: unauthorized,
+    403: foreign,
+  },
+};
+
+const healthz = {
+  operationId: "getHealth",
+  tags: ["operation"],
+  summary: "How the gateway, its store and its models are",
+  responses: {
+    200: answer("Requests can be served.", "Health", { example: examples.health }),
+    503: answer("The budget store is away, or no model of the senior fallback chain can serve.", "Health"),
+    403: foreign,
+  },
+};
+
+const livez = {
+  operationId: "getLiveness",
+  tags: ["operation"],
+  summary: "Whether the process lives",
+  responses: {
+    200: answer("It does.", "Live", { example: { status: "ok" } }),
+    503: answer("Its budget store has failed for good: only a restart mends it.", "Live", {
+      example: { status: "restart_needed" },
+    }),
+    403: foreign,
+  },
+};
+
+const readyz = {
+  operationId: "getReadiness",
+  tags: ["operation"],
+  summary: "Whether to send requests here",
+  responses: {
+    200: answer("Yes.", "Ready", { example: { status: "ok" } }),
+    503: answer("No: draining before it ends, or without its budget store.", "Ready", {
+      example: { status: "draining" },
+    }),
+    403: foreign,
+  },
+};
+
+const metrics = {
+  operationId: "getMetrics",
+  tags: ["operation"],
+  summary: "Metrics for Prometheus",
+  responses: {
+    200: {
+      description: "Prometheus text.",
+      headers: commonHeaders,
+      content: { "text/plain": { schema: { type: "string" } } },
+    },
+    403: foreign,
+  },
+};
+
+const openApi = {
+  operationId: "getOpenApi",
+  tags: ["operation"],
+  summary: "This document",
+  responses: {
+    200: {
+      description: "OpenAPI 3.1.",
+      headers: commonHeaders,
+      content: { "application/json": { schema: { type: "object" } } },
+    },
+    403: foreign,
+  },
+};

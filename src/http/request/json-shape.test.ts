@@ -1,0 +1,82 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { longIntegersQuoted, shapeOfJson } from "./json-shape.ts";
+
+test("depth is counted outside of strings only", () => {
+  expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
+  expect(shapeOfJson("[[[[]]]]", 3).tooDeep).toBe(true);
+  expect(shapeOfJson('{"a":"\\"[[[["}', 1).tooDeep).toBe(false);
+});
+
+test("a body is never longer when it is written anew than its size and its exponents allow", () => {
+  const number = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    fc.tuple(fc.integer({ min: -999, max: 999 }), fc.integer({ min: -30, max: 30 })).map(([a, b]) => `${a}e${b}`),
+    fc.tuple(fc.nat(9), fc.nat(20)).map(([a, b]) => `${a}E+${b}`),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.string(), number)), (pairs) => {
+      const text = `[${pairs.map(([key, value]) => `{${JSON.stringify(key)}:${value}}`).join(",")}]`;
+      const bound = Buffer.byteLength(text) + 24 * shapeOfJson(text, 64).exponents;
+      expect(Buffer.byteLength(JSON.stringify(JSON.parse(text)))).toBeLessThanOrEqual(bound);
+    }),
+  );
+});
+
+test("every integer that a double cannot hold is noticed and quoted, and nothing else is touched", () => {
+  const integer = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String);
+  const other = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    fc.string().map((text) => JSON.stringify(text)),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(integer, other)), (values) => {
+      const text = `[${values.join(", ")}]`;
+      const quoted = values.map((value) => (/^-?\d{16,}$/.test(value) ? `"${value}"` : value));
+      expect(longIntegersQuoted(text)).toBe(`[${quoted.join(", ")}]`);
+      for (const value of values) {
+        if (/^-?\d+$/.test(value) && BigInt(Number(value)) !== BigInt(value))
+          expect(shapeOfJson(text, 64).longIntegers).toBe(true);
+      }
+    }),
+  );
+});
+
+test.each([
+  ['{"cache_control":{"type":"ephemeral"}}', true],
+  ['{"tools":[{"function":{"cache_control" : 1}}]}', true],
+  ['{"\\u0063ache_contro\\u006C":1}', true],
+  ['{"content":[{"prompt_cache_breakpoint":{"mode":"explicit"}}]}', true],
+  ['{"prompt\\u005fcache_breakpoint":1}', true],
+  ['{"prompt_cache_breakpoints":1}', false],
+  ['{"a":"he said \\"cache_control\\": 1"}', false],
+  ['{"a":"cache_control is a field"}', false],
+  ['{"cache_contro":1,"cache_controls":1,"Cache_control":1}', false],
+])("whether %s asks for cache writes is known before it is parsed", (text, expected) => {
+  expect(shapeOfJson(text, 64).cacheControl).toBe(expected);
+});
+
+test("a number too large for a double is noticed wherever it stands, and no other", () => {
+  const number = fc.oneof(
+    fc.tuple(fc.integer(), fc.integer({ min: -400, max: 400 })).map(([a, b]) => `${a}e${b}`),
+    fc.tuple(fc.nat(9), fc.integer({ min: 100, max: 400 })).map(([digit, count]) => `1${String(digit).repeat(count)}`),
+    fc.tuple(fc.integer({ min: 1, max: 400 }), fc.nat(400)).map(([count, b]) => `1${"0".repeat(count)}.5E+${b}`),
+    fc.integer({ min: 1, max: 400 }).map((count) => `-0.${"1".repeat(count)}e-5`),
+    fc.constantFrom("1e400", "-1E400", "1e308", "1.8e308", "0e999", "1e0000308", "1e-999", "17e307", "18e307"),
+  );
+  const text = fc.constantFrom('"1e400"', '"\\"1e999"', '"e999"', "true", "false", "null");
+  fc.assert(
+    fc.property(fc.array(fc.oneof(number, text)), (values) => {
+      const json = `{"a":[${values.join(",")}]}`;
+      const infinite = JSON.parse(json).a.some(
+        (value: unknown) => Math.abs(Number(value)) === Infinity && typeof value === "number",
+      );
+      expect(shapeOfJson(json, 64).infinite).toBe(infinite);
+    }),
+  );
+});
+
+test("no more numbers are looked at closely than a body has use for", () => {
+  expect(shapeOfJson(`[${"1e308,".repeat(10_000)}1]`, 64).infinite).toBe(false);
+  expect(shapeOfJson(`[${"1e308,".repeat(10_001)}1]`, 64).infinite).toBe(true);
+});

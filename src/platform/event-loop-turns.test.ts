@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import { eachTurn, oneEachTurn } from "./event-loop-turns.ts";
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe("what a turn of the event loop brings", () => {
+  test("is handed over together and in order at its end, not before", async () => {
+    const handedOver: string[][] = [];
+    const gather = eachTurn<string>((items) => handedOver.push([...items]));
+    gather("a");
+    await Promise.resolve();
+    gather("b");
+    expect(handedOver).toEqual([]);
+    await nextTurn();
+    expect(handedOver).toEqual([["a", "b"]]);
+    gather("c");
+    await nextTurn();
+    expect(handedOver).toEqual([["a", "b"], ["c"]]);
+  });
+
+  test("goes to the next turn when it comes up while the last one's is handed over", async () => {
+    const handedOver: number[][] = [];
+    const gather = eachTurn<number>((items) => {
+      handedOver.push([...items]);
+      if (items[0] === 1) gather(2);
+    });
+    gather(1);
+    await nextTurn();
+    expect(handedOver).toEqual([[1]]);
+    await nextTurn();
+    expect(handedOver).toEqual([[1], [2]]);
+  });
+});
+
+describe("turns for work that takes long", () => {
+  test("are given one by one, in the order in which they were asked for, with a turn of the event loop before each", async () => {
+    const turn = oneEachTurn();
+    const order: string[] = [];
+    const work = async (name: string) => {
+      await turn();
+      order.push(`${name}1`);
+      await turn();
+      order.push(`${name}2`);
+    };
+    const both = Promise.all([work("a"), work("b")]);
+    await Promise.resolve();
+    expect(order).toEqual([]);
+    for (const seen of [["a1"], ["a1", "b1"], ["a1", "b1", "a2"], ["a1", "b1", "a2", "b2"]]) {
+      await nextTurn();
+      expect(order).toEqual(seen);
+    }
+    await both;
+  });
+});

@@ -1,0 +1,886 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import {
+  after,
+  chunk,
+  fails,
+  hangsUp,
+  replies,
+  says,
+  sends,
+  silent,
+  streams,
+  usageChunk,
+} from "#simulator/behaviours.ts";
+import type { Behaviour, Outcome } from "#simulator/simulated-exchange.ts";
+import { eventually, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
+
+/**
+ * Every way in which an upstream can let us down, over real sockets. Each row says what the caller saw, what the upstream
+ * saw, what the books say, and what it did to the model's health. One attempt only and one failure enough, so that each
+ * fault shows as it is.
+ */
+interface Row {
+  readonly fault: string;
+  /** `seen` resolves when the caller has got its first content, `told` when it has got its finish reason or usage. */
+  readonly upstream: (seen: Promise<void>, told: Promise<void>) => Behaviour;
+  readonly stream: boolean;
+  /** A status; or, for a stream that had begun, `cut` (an error chunk, then `[DONE]`) or `complete`. */
+  readonly caller: number | "cut" | "complete";
+  readonly upstreamSaw: Outcome;
+  /** `free`: nothing spent or held. `billed`: what the upstream bills, exactly. `held`: it may have been billed, so money stays held. */
+  readonly books: "free" | "billed" | "held";
+  /** `well`, or what one such fault is taken for when one is enough. */
+  readonly health: "well" | "failed" | "garbage" | "limited";
+}
+
+const strict = {
+  health: { failures_in_a_row: 1, garbage_in_a_row: 1 },
+  stream: { max_event_bytes: 4_096, max_answer_bytes: 65_536 },
+};
+
+/** Patience is short only where it is what is tested: a busy machine must not turn one fault into another. */
+function policyFor(row: Row): object {
+  const beforeTheFirst = { connect: 75, headers: 75, first_event: 150, idle: 150, idle_data: 200 };
+  const afterwards = { idle: 150, idle_data: 200 };
+  const waits = /^(silence|comments)/.test(row.fault);
+  const timeouts_ms = waits ? (row.caller === 504 ? beforeTheFirst : afterwards) : {};
+  return { ...strict, upstream: { max_attempts: 1, timeouts_ms } };
+}
+
+const word = (content: string) => chunk({ role: "assistant", content });
+const stop = chunk({ content: "" }, "stop");
+const usage = usageChunk({ input: 10, output: 2, costUsd: 0.000002 });
+const bill = 2_000;
+const begun = [word("a")];
+const json = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+const sse = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+type End = "done" | "clean" | "fin" | "rst" | "silence";
+
+/** The first event, then, once the caller has it, the rest. */
+const then =
+  (events: readonly (JsonObject | string)[], end: End, framing: "chunked" | "close" = "chunked") =>
+  (seen: Promise<void>): Behaviour =>
+    streams({
+      events: [...begun, ...events],
+      end,
+      framing,
+      bills: bill,
+      gate: (index) => (index === 1 ? seen : undefined),
+    });
+
+/**
+ * The same, and the end only once the caller has got all: a connection that breaks may take with it what the other side
+ * has not read yet, and that is another fault.
+ */
+const thenLater =
+  (events: readonly (JsonObject | string)[], end: End, framing: "chunked" | "close" = "chunked") =>
+  (seen: Promise<void>, told: Promise<void>): Behaviour =>
+    streams({
+      events: [...begun, ...events],
+      end,
+      framing,
+      bills: bill,
+      gate: (index) => (index === 1 ? seen : index === events.length + 1 ? told : undefined),
+    });
+
+/** Comments, one for each turn of the event loop, as long as anybody listens. */
+const commentsForEver =
+  (first: readonly JsonObject[]) =>
+  (seen: Promise<void>): Behaviour =>
+  async (exchange) => {
+    await exchange.head(200, { "content-type": "text/event-stream" }, "chunked");
+    for (const event of first) await exchange.event(event);
+    if (first.length > 0) await exchange.until(seen);
+    while (!exchange.over) {
+      await exchange.part(": PROCESSING\n\n");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+
+const whole = (fields: JsonObject = {}) => ({
+  id: "x",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+  ...fields,
+});
+
+const rows: Row[] = [
+  ...[false, true].map(
+    (stream): Row => ({
+      fault: "silence before the headers",
+      upstream: () => silent({ bills: bill }),
+      stream,
+      caller: 504,
+      upstreamSaw: "caller_gone",
+      books: "held",
+      health: "failed",
+    }),
+  ),
+  ...[false, true].map(
+    (stream): Row => ({
+      fault: "FIN on arrival",
+      upstream: () => hangsUp("fin", { bills: bill }),
+      stream,
+      caller: 502,
+      upstreamSaw: "cut",
+      books: "held",
+      health: "failed",
+    }),
+  ),
+  ...[false, true].map(
+    (stream): Row => ({
+      fault: "RST on arrival",
+      upstream: () => hangsUp("rst", { bills: bill }),
+      stream,
+      caller: 502,
+      upstreamSaw: "cut",
+      books: "held",
+      health: "failed",
+    }),
+  ),
+
+  // Non-streaming answers: nothing is committed until the whole is there.
+  {
+    fault: "silence after the headers",
+    upstream: () => sends(`${json}content-length: 9\r\n\r\n`, "silence"),
+    stream: false,
+    caller: 504,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "silence in mid-body",
+    upstream: () => sends(`${json}content-length: 99\r\n\r\n{"id"`, "silence"),
+    stream: false,
+    caller: 504,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a body that is cut short, by length",
+    upstream: () => sends(`${json}content-length: 99\r\n\r\n{"id"`, "fin"),
+    stream: false,
+    caller: 502,
+    upstreamSaw: "cut",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a body that is cut short, in chunks",
+    upstream: () => sends(`${json}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`, "fin"),
+    stream: false,
+    caller: 502,
+    upstreamSaw: "cut",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a body that is cut short, delimited by closing",
+    upstream: () => sends(`${json}\r\n{"id"`, "fin"),
+    stream: false,
+    caller: 502,
+    upstreamSaw: "cut",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "200 that is not JSON",
+    upstream: () => replies(200, "<html>", { bills: bill }),
+    stream: false,
+    caller: 502,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "200 without choices",
+    upstream: () => replies(200, "{}", { bills: bill }),
+    stream: false,
+    caller: 502,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "200 with an error body",
+    upstream: () => replies(200, { error: { code: 503, message: "x" } }),
+    stream: false,
+    caller: 500,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "200 with an error body and usage",
+    upstream: () =>
+      replies(200, { error: { code: 503, message: "x" }, usage: usage["usage"] ?? null }, { bills: bill }),
+    stream: false,
+    caller: 500,
+    upstreamSaw: "answered",
+    books: "billed",
+    health: "failed",
+  },
+  {
+    fault: "an answer that is too large",
+    upstream: () => replies(200, { ...whole(), padding: "x".repeat(100_000) }, { bills: bill }),
+    stream: false,
+    caller: 502,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "an empty answer that claims to have stopped",
+    upstream: () =>
+      replies(
+        200,
+        whole({
+          choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }],
+          usage: usage["usage"] ?? null,
+        }),
+        { bills: bill },
+      ),
+    stream: false,
+    caller: 200,
+    upstreamSaw: "answered",
+    books: "billed",
+    health: "garbage",
+  },
+
+  // Statuses.
+  ...[500, 502, 503, 529, 408].map(
+    (status): Row => ({
+      fault: `status ${status}`,
+      upstream: () => fails(status),
+      stream: true,
+      caller: 500,
+      upstreamSaw: "answered",
+      books: "held",
+      health: "failed",
+    }),
+  ),
+  ...[400, 413, 422].map(
+    (status): Row => ({
+      fault: `status ${status}`,
+      upstream: () => fails(status),
+      stream: true,
+      caller: 500,
+      upstreamSaw: "answered",
+      books: "free",
+      health: "well",
+    }),
+  ),
+  ...[401, 402, 403].map(
+    (status): Row => ({
+      fault: `status ${status}: ours, not the model's`,
+      upstream: () => fails(status),
+      stream: true,
+      caller: 500,
+      upstreamSaw: "answered",
+      books: "free",
+      health: "well",
+    }),
+  ),
+  ...["1", "86400", "soon", new Date(Date.now() + 60_000).toUTCString()].map(
+    (value): Row => ({
+      fault: `429 with Retry-After: ${value.length > 10 ? "a date" : value}`,
+      upstream: () => fails(429, "slow", { "retry-after": value }),
+      stream: true,
+      caller: 500,
+      upstreamSaw: "answered",
+      books: "free",
+      health: "limited",
+    }),
+  ),
+  {
+    fault: "429 without Retry-After",
+    upstream: () => fails(429),
+    stream: false,
+    caller: 500,
+    upstreamSaw: "answered",
+    books: "free",
+    health: "limited",
+  },
+
+  // Streams, before the first event: still everything is possible.
+  {
+    fault: "silence after the headers",
+    upstream: () => sends(sse, "silence"),
+    stream: true,
+    caller: 504,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "comments for ever",
+    upstream: commentsForEver([]),
+    stream: true,
+    caller: 504,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a stream that ends at once",
+    upstream: () => streams({ events: [], end: "clean", bills: bill }),
+    stream: true,
+    caller: 502,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "[DONE] and nothing else",
+    upstream: () => streams({ events: [], bills: bill }),
+    stream: true,
+    caller: 502,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "FIN before the first event",
+    upstream: () => streams({ events: [], end: "fin", bills: bill }),
+    stream: true,
+    caller: 502,
+    upstreamSaw: "cut",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a first event that is malformed",
+    upstream: () => streams({ events: ["data: {not json\n\n"], end: "silence", bills: bill }),
+    stream: true,
+    caller: 502,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "a first event that is an error",
+    upstream: () => streams({ events: [{ error: { code: 502, message: "provider" } }], bills: bill }),
+    stream: true,
+    caller: 500,
+    upstreamSaw: "answered",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "an event that is too large",
+    upstream: () => streams({ events: [word("x".repeat(2_000_000))], end: "silence", bills: bill }),
+    stream: true,
+    caller: 502,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "an event that never ends",
+    upstream: () => sends(`${sse}data: ${"x".repeat(2_000_000)}`, "silence", { bills: bill }),
+    stream: true,
+    caller: 502,
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "garbage",
+  },
+
+  // Streams, once the caller has read something: errors are in-band, and never a clean end.
+  {
+    fault: "silence in mid-stream",
+    upstream: then([], "silence"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "comments for ever in mid-stream",
+    upstream: commentsForEver(begun),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  ...(["chunked", "close"] as const).flatMap((framing) =>
+    (["fin", "rst"] as const).flatMap((how): Row[] => [
+      {
+        fault: `${how} after one event, ${framing}`,
+        upstream: then([], how, framing),
+        stream: true,
+        caller: "cut",
+        upstreamSaw: "cut",
+        books: "held",
+        health: "failed",
+      },
+      {
+        fault: `${how} after half an event, ${framing}`,
+        upstream: then(['data: {"choices":[{"ind'], how, framing),
+        stream: true,
+        caller: "cut",
+        upstreamSaw: "cut",
+        books: "held",
+        health: "failed",
+      },
+    ]),
+  ),
+  ...(["chunked", "close"] as const).map(
+    (framing): Row => ({
+      fault: `a clean end without a finish reason, ${framing}`,
+      upstream: then([], "clean", framing),
+      stream: true,
+      caller: "cut",
+      upstreamSaw: "answered",
+      books: "held",
+      health: "failed",
+    }),
+  ),
+  {
+    fault: "[DONE] without a finish reason",
+    upstream: then([], "done"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "answered",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a malformed event in mid-stream",
+    upstream: then(["data: {not json\n\n"], "silence"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "an event that is no object in mid-stream",
+    upstream: then(["data: [1,2]\n\n"], "silence"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "an oversized event in mid-stream",
+    upstream: then([word("x".repeat(2_000_000))], "silence"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "garbage",
+  },
+  {
+    fault: "an error event in mid-stream",
+    upstream: then([{ error: { code: 502, message: "provider gone" } }], "silence"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "finish_reason error in mid-stream",
+    upstream: then([{ ...chunk({ content: "" }, "error"), error: { code: 500, message: "x" } }], "silence"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "caller_gone",
+    books: "held",
+    health: "failed",
+  },
+  {
+    fault: "a break after usage had been told",
+    upstream: thenLater([usage], "rst"),
+    stream: true,
+    caller: "cut",
+    upstreamSaw: "cut",
+    books: "billed",
+    health: "failed",
+  },
+
+  // Not faults: ends that look odd and are whole.
+  {
+    fault: "nothing wrong",
+    upstream: then([stop, usage], "done"),
+    stream: true,
+    caller: "complete",
+    upstreamSaw: "answered",
+    books: "billed",
+    health: "well",
+  },
+  {
+    fault: "no [DONE] after the finish reason",
+    upstream: then([stop, usage], "clean"),
+    stream: true,
+    caller: "complete",
+    upstreamSaw: "answered",
+    books: "billed",
+    health: "well",
+  },
+  {
+    fault: "FIN in place of [DONE], chunked",
+    upstream: thenLater([stop, usage], "fin"),
+    stream: true,
+    caller: "complete",
+    upstreamSaw: "cut",
+    books: "billed",
+    health: "well",
+  },
+  {
+    fault: "the end by closing",
+    upstream: thenLater([stop, usage], "fin", "close"),
+    stream: true,
+    caller: "complete",
+    upstreamSaw: "cut",
+    books: "billed",
+    health: "well",
+  },
+];
+
+describe("fault matrix", () => {
+  for (const row of rows)
+    test(`${row.stream ? "stream" : "whole"}: ${row.fault}`, async () => {
+      await using gateway = await start({ policy: policyFor(row) });
+      const seen = Promise.withResolvers<void>();
+      const told = Promise.withResolvers<void>();
+      gateway.upstream.next(row.upstream(seen.promise, told.promise));
+      const asked = row.stream ? { stream: true, stream_options: { include_usage: true } } : {};
+      const response = await gateway.chat({ ...asked, max_tokens: 1_000 });
+
+      if (typeof row.caller === "number") {
+        expect(response.status).toBe(row.caller);
+        const body = await response.json();
+        if (row.caller !== 200) expect(Object.keys(body)).toEqual(["detail"]);
+      } else {
+        expect(response.status).toBe(200);
+        const read = await readStream(response, (text) => {
+          if (text.includes('"content":"a"')) seen.resolve();
+          if (text.includes('"usage":{')) told.resolve();
+        });
+        expect([read.done, read.broken]).toEqual([true, undefined]);
+        expect(contentOf(read.chunks)).toBe("a");
+        if (row.caller === "cut") {
+          const last = read.chunks.at(-1);
+          expect(last.error).toMatchObject({
+            code: expect.any(Number),
+            message: expect.any(String),
+            metadata: { error_type: expect.any(String) },
+          });
+          expect(last.choices).toEqual([{ index: 0, delta: { content: "" }, finish_reason: "error" }]);
+          expect(finishReasonsOf(read.chunks)).toEqual(["error"]);
+        } else {
+          expect(read.chunks.some((event) => event.error !== undefined)).toBe(false);
+          expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
+        }
+      }
+
+      expect(gateway.upstream.received()).toBe(1);
+      expect(await (await gateway.upstream.request(0)).ended).toBe(row.upstreamSaw);
+
+      const billed = gateway.upstream.billedNanoUsd();
+      const settled = { free: { spent: 0, held: 0 }, billed: { spent: billed, held: 0 } };
+      if (row.books === "held") {
+        const books = await gateway.books(({ spent, held }) => held > 0 && spent === 0);
+        expect(books.held).toBeGreaterThanOrEqual(billed);
+      } else expect(await gateway.books()).toEqual(settled[row.books]);
+
+      const states = { well: "HEALTHY", limited: "HEALTHY", failed: "UNHEALTHY", garbage: "QUARANTINE" };
+      const routable = row.health === "well";
+      await eventually(
+        () => {
+          const model = gateway.gateway.ports.health.view()["vendor_v4_flash"];
+          return model?.state === states[row.health] && model.routable === routable;
+        },
+        () => JSON.stringify(gateway.gateway.ports.health.view()["vendor_v4_flash"]),
+      );
+      await settles(gateway);
+    });
+});
+
+/** Nothing is left behind: no stream counted, no call open. */
+async function settles(gateway: TestGateway): Promise<void> {
+  await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
+}
+
+describe("a stream cut at every byte", () => {
+  // The whole answer on the wire, cut after each of its bytes: the caller never sees a clean end before the finish reason
+  // has come, nor half an event ever, and always an end.
+  const model = upstreamIds["vendor_v4_flash"] ?? "";
+  const events = [
+    { ...word("é🙂"), model },
+    { ...stop, model },
+    { ...usage, model },
+  ];
+  const text = `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
+  const bytes = Buffer.from(text);
+  const finishAt = Buffer.from(text.slice(0, text.indexOf("\n\n", text.indexOf('"finish_reason":"stop"')))).length;
+  const firstAt = Buffer.from(text.slice(0, text.indexOf("\n\n"))).length;
+
+  for (const framing of ["chunked", "close"] as const)
+    test(`${framing}: ${bytes.length} cuts`, async () => {
+      await using gateway = await start({
+        policy: {
+          upstream: { max_attempts: 1, retry_budget_per_second: 0 },
+          health: {
+            failures_in_a_row: 1_000_000,
+            unhealthy_minimum: 1_000_000,
+            degraded_minimum: 1_000_000,
+            degraded_in_a_row: 1_000_000,
+          },
+        },
+      });
+      const chunked = framing === "chunked";
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${chunked ? `transfer-encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n` : "\r\n"}`;
+      const cutAt = async (length: number): Promise<void> => {
+        const promised = length < firstAt ? "" : length < finishAt ? '"content":"é🙂"' : '"finish_reason":"stop"';
+        const told = Promise.withResolvers<void>();
+        // A line that only lacks its line end becomes whole when the connection closes; waiting for it would be for ever.
+        const lacksLineEnd = [0, 1].some((missing) => length === firstAt + missing || length === finishAt + missing);
+        if (promised === "" || lacksLineEnd) told.resolve();
+        gateway.upstream.next(
+          sends(Buffer.concat([Buffer.from(head), bytes.subarray(0, length)]), "fin", { gate: told.promise }),
+        );
+        const response = await gateway.chat({ stream: true, max_tokens: 10 });
+        if (response.status === 502) {
+          // Nothing had been promised, or the break overtook the one line that lacked its end.
+          expect([length, length < firstAt || lacksLineEnd]).toEqual([length, true]);
+          await response.text();
+          return;
+        }
+        const read = await readStream(response, (text) => text.includes(promised) && told.resolve());
+        expect([length, response.status, read.done, contentOf(read.chunks)]).toEqual([length, 200, true, "é🙂"]);
+        const reasons = finishReasonsOf(read.chunks);
+        expect([length, reasons.length]).toEqual([length, 1]);
+        if (!lacksLineEnd) expect([length, ...reasons]).toEqual([length, length < finishAt ? "error" : "stop"]);
+      };
+      for (let length = 0; length <= bytes.length; length++) await cutAt(length);
+      await settles(gateway);
+    });
+});
+
+describe("keep-alive", () => {
+  test("a kept-alive connection that dies on reuse is replaced once, and held against nobody", async () => {
+    await using gateway = await start({ policy: { health: { failures_in_a_row: 1 } } });
+    await (await gateway.chat()).text();
+    gateway.upstream.next(hangsUp("rst"));
+    const response = await gateway.chat();
+    expect(response.status).toBe(200);
+    const [, reused, fresh] = gateway.upstream.requests;
+    expect(reused?.onConnection).toBeGreaterThan(0);
+    expect(fresh?.onConnection).toBe(0);
+    expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
+  });
+
+  test("a connection closed while idle costs nothing", async () => {
+    await using gateway = await start({ policy: strict });
+    for (let turn = 0; turn < 5; turn++) {
+      expect((await gateway.chat()).status).toBe(200);
+      gateway.upstream.closeIdleConnections();
+      await eventually(() => gateway.upstream.connections() === 0);
+    }
+    expect(gateway.upstream.received()).toBe(5);
+  });
+});
+
+describe("storms", () => {
+  const calls = async (share: number): Promise<number> => {
+    let turn = 0;
+    await using gateway = await start({
+      // Health stands aside, so that the retry budget alone is seen; and so does the allowance of quiet hours.
+      policy: {
+        upstream: { retry_budget_per_second: 0 },
+        health: {
+          failures_in_a_row: 1_000_000,
+          unhealthy_minimum: 1_000_000,
+          degraded_minimum: 1_000_000,
+          degraded_in_a_row: 1_000_000,
+          trips_to_quarantine: 1_000,
+        },
+      },
+      script: () => (turn++ % 10 < share * 10 ? fails(503) : undefined),
+    });
+    const requests = 400;
+    for (let sent = 0; sent < requests; sent += 20)
+      await Promise.all(Array.from({ length: 20 }, async () => (await gateway.chat({ max_tokens: 10 })).text()));
+    await settles(gateway);
+    return gateway.upstream.received() / requests;
+  };
+
+  test("an upstream that fails a fifth of the time is called at most 1.2 times per request", async () => {
+    expect(await calls(0.2)).toBeLessThanOrEqual(1.2);
+  });
+
+  test("an upstream that fails always is called at most 1.15 times per request", async () => {
+    expect(await calls(1)).toBeLessThanOrEqual(1.15);
+  });
+});
+
+describe("callers", () => {
+  const charged = async (gateway: TestGateway): Promise<void> => {
+    const books = await gateway.books();
+    expect(books.spent).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
+  };
+
+  for (const stream of [false, true])
+    test(`who leave before the headers${stream ? ", streaming" : ""}: the upstream is aborted, the hold charged`, async () => {
+      await using gateway = await start();
+      gateway.upstream.next(silent({ bills: bill }));
+      const caller = new AbortController();
+      const pending = gateway
+        .chat({ stream, max_tokens: 1_000 }, {}, { signal: caller.signal })
+        .catch((error) => error.name);
+      const request = await gateway.upstream.request(0);
+      caller.abort();
+      expect(await pending).toBe("AbortError");
+      expect(await request.ended).toBe("caller_gone");
+      await charged(gateway);
+      expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
+      await settles(gateway);
+    });
+
+  test("who leave while a whole answer is being read", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(sends(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill }));
+    const caller = new AbortController();
+    const pending = gateway.chat({ max_tokens: 1_000 }, {}, { signal: caller.signal }).catch((error) => error.name);
+    const request = await gateway.upstream.request(0);
+    await eventually(() => request.bytesSent > 0);
+    caller.abort();
+    expect(await pending).toBe("AbortError");
+    expect(await request.ended).toBe("caller_gone");
+    await charged(gateway);
+    await settles(gateway);
+  });
+
+  test("who leave in mid-stream", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(then([], "silence")(new Promise(() => undefined)));
+    const caller = new AbortController();
+    const response = await gateway.chat({ stream: true, max_tokens: 1_000 }, {}, { signal: caller.signal });
+    await readStream(response, () => caller.abort());
+    expect(await (await gateway.upstream.request(0)).ended).toBe("caller_gone");
+    await charged(gateway);
+    expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
+    await settles(gateway);
+  });
+
+  test("who leave while a retry waits for its time", async () => {
+    await using gateway = await start({
+      policy: { upstream: { backoff_base_ms: 60_000, backoff_max_ms: 60_000 } },
+      overrides: { random: () => 0.99 },
+    });
+    gateway.upstream.next(fails(503));
+    const caller = new AbortController();
+    const pending = gateway.chat({}, {}, { signal: caller.signal }).catch((error) => error.name);
+    await (await gateway.upstream.request(0)).ended;
+    caller.abort();
+    expect(await pending).toBe("AbortError");
+    await settles(gateway);
+    expect(gateway.upstream.received()).toBe(1);
+  });
+
+  test("who leave while the scout thinks", async () => {
+    await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
+    gateway.upstream.next(silent());
+    const caller = new AbortController();
+    const pending = gateway
+      .chat({ model: "smart-router", metadata: { sensitive: false } }, {}, { signal: caller.signal })
+      .catch((error) => error.name);
+    const request = await gateway.upstream.request(0);
+    caller.abort();
+    expect(await pending).toBe("AbortError");
+    expect(await request.ended).toBe("caller_gone");
+    await settles(gateway);
+    expect(gateway.upstream.received()).toBe(1);
+  });
+
+  test("who do not read pause the upstream, and are cut off in the end", async () => {
+    await using gateway = await start({ policy: { stream: { write_stall_ms: 300, max_buffered_bytes: 65_536 } } });
+    const filler = word("x".repeat(4_000));
+    gateway.upstream.next(async (exchange) => {
+      await exchange.head(200, { "content-type": "text/event-stream" }, "chunked");
+      while (!exchange.over) await exchange.event(filler);
+    });
+    const socket = await unreadStream(gateway);
+    const request = await gateway.upstream.request(0);
+    expect(await request.ended).toBe("caller_gone");
+    // Kernel buffers on both sides take some megabytes; the gateway adds next to nothing.
+    expect(request.bytesSent).toBeLessThan(32 * 1024 * 1024);
+    socket.destroy();
+    await settles(gateway);
+  });
+
+  test("who read slowly get everything", async () => {
+    await using gateway = await start();
+    const words = Array.from({ length: 200 }, (_, index) => word(`${index} `));
+    gateway.upstream.next(streams({ events: [...words, stop, usage] }));
+    const response = await gateway.chat({ stream: true });
+    const reader = response.body?.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const part = await reader?.read();
+      if (part === undefined || part.done) break;
+      text += decoder.decode(part.value, { stream: true });
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(text).toContain('"199 "');
+    expect(text).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("many at once: each gets its own answer", async () => {
+    await using gateway = await start();
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.follow((request) =>
+      after(gate.promise, says({ text: `answer to ${JSON.stringify(request.body?.["messages"])}` })),
+    );
+    const asked = Array.from({ length: 100 }, (_, index) =>
+      gateway.chat({
+        stream: index % 2 === 0,
+        max_tokens: 100,
+        messages: [{ role: "user", content: `question-${index}!` }],
+      }),
+    );
+    await eventually(() => gateway.upstream.received() === 100);
+    gate.resolve();
+    const answers = await Promise.all(
+      asked.map(async (answer) => {
+        const response = await answer;
+        if (!response.headers.get("content-type")?.includes("event-stream"))
+          return (await response.json()).choices[0].message.content;
+        return contentOf((await readStream(response)).chunks);
+      }),
+    );
+    answers.forEach((answer, index) => void expect(answer).toContain(`question-${index}!`));
+    const books = await gateway.books();
+    expect(books.spent).toBe(gateway.upstream.billedNanoUsd());
+    await settles(gateway);
+  });
+});
+
+/** A streaming request on a bare socket that never reads its answer. */
+async function unreadStream(gateway: TestGateway) {
+  const { connect } = await import("node:net");
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.pause();
+  const body = JSON.stringify({
+    model: "smart-router-flash",
+    stream: true,
+    messages: [{ role: "user", content: "x" }],
+  });
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token-of-a-test\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}

@@ -1,0 +1,245 @@
+import { describe, expect, test } from "bun:test";
+import type { Ledger } from "#ledger/ledger.ts";
+import { after, fails, says } from "#simulator/behaviours.ts";
+import { type Answer, type Reply, start } from "../../harness/gateway.ts";
+import { contentOf, readStream } from "../../harness/sse.ts";
+
+async function refusal(response: Reply): Promise<Answer> {
+  expect(response.headers.get("content-type")).toBe("application/json");
+  const body: Answer = await response.json();
+  expect(Object.keys(body)).toEqual(["detail"]);
+  return {
+    status: response.status,
+    detail: body.detail,
+    cause: response.headers.get("x-smart-gateway-cause"),
+    action: response.headers.get("x-smart-gateway-action"),
+  };
+}
+
+describe("budget", () => {
+  test("a hard cap that the request could pass denies it with 403, before anything is sent", async () => {
+    await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0.000001 } } });
+    for (const stream of [false, true]) {
+      const refused = await refusal(await gateway.chat({ stream }));
+      expect(refused).toMatchObject({ status: 403, action: "DENY", cause: "budget_hard_cap_exceeded" });
+      expect(refused.detail).toMatch(/budget|cap/i);
+    }
+    expect(gateway.upstream.received()).toBe(0);
+    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+  });
+
+  test("the day's hard cap binds all goals together", async () => {
+    // Room for one request with its output bound of 1,000 tokens, not for two at once.
+    await using gateway = await start({ policy: { budget: { per_day_hard_usd: 0.0004 } } });
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.next(after(gate.promise, says()));
+    const first = gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "one" });
+    await gateway.upstream.request(0);
+    const second = await refusal(await gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "two" }));
+    expect(second).toMatchObject({ status: 403, cause: "budget_hard_cap_exceeded" });
+    gate.resolve();
+    expect((await first).status).toBe(200);
+    await gateway.books();
+    expect((await gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "two" })).status).toBe(200);
+  });
+
+  test("a burst of requests never passes the hard cap, by the upstream's own bill", async () => {
+    const hardUsd = 0.003;
+    await using gateway = await start({
+      policy: { budget: { per_goal_hard_usd: hardUsd, per_goal_soft_usd: hardUsd } },
+    });
+    const answers = await Promise.all(Array.from({ length: 60 }, () => gateway.chat({ max_tokens: 1_000 })));
+    const statuses = answers.map((answer) => answer.status);
+    expect(new Set(statuses)).toEqual(new Set([200, 403]));
+    const books = await gateway.books();
+    expect(books.spent).toBeLessThanOrEqual(hardUsd * 1e9);
+    expect(gateway.upstream.billedNanoUsd()).toBe(books.spent);
+  });
+
+  test("a soft cap steps reasoning: high down to flash; forced pro and hard rules stand", async () => {
+    await using gateway = await start({ policy: { budget: { per_goal_soft_usd: 0.000001 } } });
+    const cause = async (body: Answer, headers: Record<string, string> = {}) => {
+      const response = await gateway.chat({ model: "smart-router", ...body }, headers);
+      expect(response.status).toBe(200);
+      return `${response.headers.get("x-smart-gateway-model")} ${response.headers.get("x-smart-gateway-cause")}`;
+    };
+    expect(await cause({ metadata: { reasoning: "high" } })).toBe("vendor_v4_flash budget_soft_cap");
+    expect(await cause({ metadata: { routing: "pro" } })).toBe("vendor_v4_flash budget_soft_cap");
+    expect(await cause({}, { "x-pro": "true" })).toBe("vendor_v4_pro explicit_pro");
+    expect(await cause({}, { "x-failure-class": "STRUCTURAL" })).toBe("vendor_v4_pro hard_pro_rule");
+  });
+});
+
+describe("stop for a human", () => {
+  test("no model that can serve: 403, all_models_unhealthy, and when to come back", async () => {
+    await using gateway = await start({
+      policy: { health: { failures_in_a_row: 1 }, upstream: { max_attempts: 10 } },
+      script: () => fails(500, "on fire"),
+    });
+    await (await gateway.chat()).text();
+    for (let turn = 0; turn < 5; turn++) await (await gateway.chat({ model: "smart-router-pro" })).text();
+    const calls = gateway.upstream.received();
+    // The first one may be let through as the urgent probe; the next is refused for sure.
+    await (await gateway.chat()).text();
+    const response = await gateway.chat();
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await refusal(response)).toMatchObject({
+      status: 403,
+      action: "STOP_FOR_HUMAN",
+      cause: "all_models_unhealthy",
+    });
+    expect(gateway.upstream.received()).toBeLessThanOrEqual(calls + 3);
+  });
+
+  test("a task that has failed too often: 403, attempts_exhausted, and no use in retrying", async () => {
+    await using gateway = await start({ policy: { limits: { max_attempts: 3 } } });
+    const report = { "x-task-id": "stuck", "x-failure-class": "LOCAL" };
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 5; turn++) statuses.push((await gateway.chat({}, report)).status);
+    expect(statuses.at(0)).toBe(200);
+    const response = await gateway.chat({}, report);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(await refusal(response)).toMatchObject({
+      status: 403,
+      action: "STOP_FOR_HUMAN",
+      cause: "attempts_exhausted",
+    });
+    expect((await gateway.chat({}, { "x-task-id": "another" })).status).toBe(200);
+  });
+
+  test("turns of an agent loop are no attempts", async () => {
+    await using gateway = await start({ policy: { limits: { max_attempts: 3 } } });
+    for (let turn = 0; turn < 6; turn++) expect((await gateway.chat({}, { "x-task-id": "loop" })).status).toBe(200);
+  });
+});
+
+describe("the budget store is away", () => {
+  /** A ledger whose store never answers. */
+  const away: Ledger = {
+    reserve: async () => ({ kind: "unavailable", reason: "no answer within 1 s" }),
+    markDispatched: async () => false,
+    resolve: async () => undefined,
+    peek: () => undefined,
+    peekDay: () => undefined,
+    read: async () => undefined,
+    heldMoney: async () => undefined,
+    status: () => ({ kind: "sqlite", ok: false, queued: 0, oldestMs: 0 }),
+    close: async () => undefined,
+  };
+
+  test("nothing is sent: 503 with Retry-After, streaming or not", async () => {
+    await using gateway = await start({ overrides: { ledger: away } });
+    for (const stream of [false, true]) {
+      const response = await gateway.chat({ stream });
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect((await refusal(response)).status).toBe(503);
+    }
+    expect(gateway.upstream.received()).toBe(0);
+  });
+
+  test("healthz says unavailable, readyz is not ready, livez and the dry run go on", async () => {
+    await using gateway = await start({ overrides: { ledger: away } });
+    const health = await gateway.get("/healthz");
+    expect([health.status, (await health.json()).status]).toEqual([503, "unavailable"]);
+    expect((await gateway.get("/readyz")).status).toBe(503);
+    expect((await gateway.get("/livez")).status).toBe(200);
+    expect((await gateway.decide({})).action).toBe("ROUTE");
+  });
+
+  test("an outage is not called an overload, from its first moment on, and the dry run goes on", async () => {
+    const silent: Ledger = { ...away, status: () => ({ kind: "postgres", ok: true, queued: 3, oldestMs: 700 }) };
+    await using gateway = await start({ overrides: { ledger: silent } });
+    const refused = await refusal(await gateway.chat());
+    expect(refused.status).toBe(503);
+    expect(refused.detail).toContain("budget store");
+    expect(refused.detail).not.toContain("overloaded");
+    expect((await gateway.decide({})).action).toBe("ROUTE");
+  });
+
+  test.each([
+    ["restart_needed", "Restart needed", 503],
+    ["store_lost", "deleted, replaced or emptied", 200],
+  ] as const)(
+    "one that has failed for good (%s) says what has to be done, not to try again",
+    async (failed, words, live) => {
+      for (const oldestMs of [0, 60_000]) {
+        const status = () => ({ kind: "sqlite", ok: false, queued: 1, oldestMs, failed }) as const;
+        await using gateway = await start({ overrides: { ledger: { ...away, status } } });
+        const response = await gateway.chat();
+        expect(response.headers.get("retry-after")).toBeNull();
+        expect(response.headers.get("x-should-retry")).toBe("false");
+        const { detail } = await refusal(response);
+        expect(detail).toContain(words);
+        expect(detail).not.toContain("Try again");
+        // A restart mends a failed sync. It would begin an empty ledger where one was deleted: nobody's supervisor may do that.
+        expect((await gateway.get("/livez")).status).toBe(live);
+        expect((await gateway.get("/readyz")).status).toBe(503);
+        expect((await (await gateway.get("/healthz")).json()).database).toMatchObject({ ok: false, failed });
+      }
+    },
+  );
+});
+
+describe("the scout", () => {
+  // A gray zone from end to end: every score is in it, so that only privacy and the scout's word decide.
+  const gray = { routing: { flash_below: 0, pro_from: 100 } };
+  const open = { model: "smart-router", metadata: { sensitive: false } };
+
+  test("settles a request in the gray zone that is not sensitive", async () => {
+    await using gateway = await start({ policy: gray });
+    gateway.upstream.next(says({ text: "PRO" }));
+    const response = await gateway.chat(open);
+    expect(response.headers.get("x-smart-gateway-action")).toBe("SCOUT");
+    expect(response.headers.get("x-smart-gateway-cause")).toBe("gray_zone_scout");
+    expect(response.headers.get("x-smart-gateway-model")).toBe("vendor_free_scout");
+    expect((await response.json()).model).toContain("pro");
+  });
+
+  test("streams, too, from the model it picked", async () => {
+    await using gateway = await start({ policy: gray });
+    gateway.upstream.next(says({ text: "PRO" }));
+    const read = await readStream(await gateway.chat({ ...open, stream: true }));
+    expect(contentOf(read.chunks)).toContain("pro tier");
+    expect(read.done).toBe(true);
+  });
+
+  test("never sees a sensitive request: the midpoint decides", async () => {
+    await using gateway = await start({ policy: gray });
+    const response = await gateway.chat({ model: "smart-router" });
+    expect(response.headers.get("x-smart-gateway-cause")).toMatch(/^gray_zone_(flash|pro)$/);
+    expect(gateway.upstream.received()).toBe(1);
+  });
+
+  for (const [name, trouble] of [
+    ["fails", fails(500)],
+    ["is rate limited", fails(429)],
+    ["refuses", fails(400)],
+    ["talks nonsense", says({ text: "As a language model" })],
+    ["says nothing", says({ text: "" })],
+    ["names both", says({ text: "flash or pro" })],
+  ] as const)
+    test(`that ${name} costs nothing but the wait`, async () => {
+      await using gateway = await start({ policy: gray });
+      gateway.upstream.next(trouble);
+      const response = await gateway.chat(open);
+      expect(response.status).toBe(200);
+      expect((await response.json()).choices[0].message.content).toContain("[simulated]");
+    });
+
+  test("that does not answer in time is left behind, and its call aborted", async () => {
+    await using gateway = await start({ policy: { ...gray, scout: { timeout_ms: 50 } } });
+    gateway.upstream.next(() => undefined);
+    expect((await gateway.chat(open)).status).toBe(200);
+    expect(await (await gateway.upstream.request(0)).ended).toBe("caller_gone");
+  });
+
+  test("is shown the ask, short, and nothing of the caller's tools", async () => {
+    await using gateway = await start({ policy: { ...gray, scout: { max_prompt_bytes: 512 } } });
+    const messages = [{ role: "user", content: `please ${"x".repeat(10_000)}` }];
+    await (await gateway.chat({ ...open, messages, tools: [{ type: "function", function: { name: "f" } }] })).text();
+    const { body, rawBody } = await gateway.upstream.request(0);
+    expect(rawBody.length).toBeLessThan(2_000);
+    expect(body).not.toHaveProperty("tools");
+    expect(body?.["stream"] ?? false).toBe(false);
+  });
+});

@@ -1,0 +1,447 @@
+import { describe, expect, test } from "bun:test";
+import { chunk, fails, hangsUp, replies, says, sends, silent, streams } from "#simulator/behaviours.ts";
+import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { type Answer, start, upstreamIds } from "../../harness/gateway.ts";
+import { readStream } from "../../harness/sse.ts";
+
+/** One model and no second chances, so that each failure shows as it is. */
+const single = { policy: { upstream: { max_attempts: 1 } } };
+const whole = { id: "x", object: "chat.completion", created: 1, model: "m" };
+
+const notRetried: [status: number, name: string][] = [
+  [400, "bad request"],
+  [401, "wrong key"],
+  [402, "out of credit"],
+  [403, "moderated"],
+  [404, "no such model"],
+  [413, "too large"],
+  [422, "unprocessable"],
+];
+const retried = [408, 409, 425, 429, 500, 502, 503, 504, 520, 529];
+
+describe("a status that is not worth a retry", () => {
+  for (const [status, said] of notRetried)
+    test(`${status} becomes 500 at once, with the upstream's status and words`, async () => {
+      await using gateway = await start();
+      for (const stream of [false, true]) {
+        const before = gateway.upstream.received();
+        gateway.upstream.next(fails(status, said));
+        const response = await gateway.chat({ stream });
+        expect(response.status).toBe(500);
+        const body: Answer = await response.json();
+        expect(Object.keys(body)).toEqual(["detail"]);
+        expect(body.detail).toContain(String(status));
+        expect(body.detail).toContain(said);
+        expect(gateway.upstream.received() - before).toBe(1);
+      }
+      expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    });
+
+  test("what the upstream said is cut to 300 characters, redacted, and never the prompt of another", async () => {
+    await using gateway = await start();
+    const secret = ["ghp", "_", "Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4J3i2"].join("");
+    gateway.upstream.next(fails(400, `bad: ${secret} ${"x".repeat(5_000)}`));
+    const { detail }: Answer = await (await gateway.chat()).json();
+    expect(detail.length).toBeLessThan(500);
+    expect(detail).not.toContain(secret);
+  });
+
+  test("an error body in any form still gives 500", async () => {
+    await using gateway = await start();
+    for (const body of [
+      "",
+      "<html>Bad Request</html>",
+      "null",
+      "[]",
+      '{"error":"text"}',
+      '{"error":{"message":7}}',
+      '{"message":"flat"}',
+      "\u0000\u0001",
+    ]) {
+      gateway.upstream.next(replies(400, body));
+      const response = await gateway.chat();
+      expect([body, response.status]).toEqual([body, 500]);
+      expect(Object.keys(await response.json())).toEqual(["detail"]);
+    }
+  });
+});
+
+describe("a status that is worth a retry", () => {
+  for (const status of retried)
+    test(`${status} once: the caller never knows`, async () => {
+      await using gateway = await start();
+      for (const stream of [false, true]) {
+        gateway.upstream.next(fails(status));
+        const response = await gateway.chat({ stream });
+        expect(response.status).toBe(200);
+        expect(await response.text()).toContain("simula");
+      }
+      expect(gateway.upstream.received()).toBe(4);
+    });
+
+  for (const status of retried)
+    test(`${status} for ever: at most 3 calls, at most 2 to one model, then 500`, async () => {
+      await using gateway = await start({ script: () => fails(status, "still broken") });
+      const response = await gateway.chat();
+      expect(response.status).toBe(500);
+      expect((await response.json()).detail).toContain("still broken");
+      const models = gateway.upstream.requests.map((request) => request.body?.["model"]);
+      expect(models.length).toBeLessThanOrEqual(3);
+      for (const model of models) expect(models.filter((other) => other === model).length).toBeLessThanOrEqual(2);
+    });
+
+  test("a broken model is replaced by the next of the chain, which is named in the answer", async () => {
+    const broken = upstreamIds["vendor_v4_flash"];
+    await using gateway = await start({
+      script: (request) => (request.body?.["model"] === broken ? fails(503) : undefined),
+    });
+    for (const stream of [false, true]) {
+      const response = await gateway.chat({ stream });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+      expect(await response.text()).toContain(upstreamIds["vendor_v4_pro"] ?? "?");
+    }
+  });
+
+  test("a free model never stands in", async () => {
+    const free = upstreamIds["vendor_free_scout"];
+    await using gateway = await start({
+      script: (request) => (request.body?.["model"] === free ? undefined : fails(500)),
+    });
+    const response = await gateway.chat({ model: "smart-router", metadata: { sensitive: false } });
+    expect(response.status).toBe(500);
+    expect(gateway.upstream.requests.map((request) => request.body?.["model"])).not.toContain(free);
+  });
+});
+
+describe("transport", () => {
+  const rows: [name: string, status: 500 | 502 | 504, behaviour: Behaviour][] = [
+    ["closed without a byte", 502, hangsUp("fin")],
+    ["reset without a byte", 502, hangsUp("rst")],
+    ["something that is not HTTP", 502, sends("SSH-2.0-OpenSSH_9.9\r\n", "fin")],
+    ["headers cut short", 502, sends("HTTP/1.1 200 OK\r\ncontent-ty", "fin")],
+    [
+      "a body shorter than announced",
+      502,
+      sends('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "fin"),
+    ],
+    [
+      "a body reset half-way",
+      502,
+      sends('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "rst"),
+    ],
+    [
+      "a chunked body cut short",
+      502,
+      sends(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n',
+        "fin",
+      ),
+    ],
+    [
+      "a close-delimited body cut short",
+      502,
+      sends('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"id":"x","choi', "fin"),
+    ],
+    ["200 with HTML", 502, replies(200, "<html>It works!</html>", { headers: { "content-type": "text/html" } })],
+    ["200 with nothing", 502, replies(200, "")],
+    ["200 with an array", 502, replies(200, "[]")],
+    ["200 with an object that is no completion", 502, replies(200, { hello: "world" })],
+    ["200 with an error and its code", 500, replies(200, { error: { code: 429, message: "slow down" } })],
+    ["200 with an error of 400", 500, replies(200, { error: { code: 400, message: "no" } })],
+    ["200 with an error without a code", 500, replies(200, { error: { message: "odd" } })],
+    [
+      "200 with an error in its only choice",
+      500,
+      replies(200, {
+        ...whole,
+        choices: [
+          {
+            index: 0,
+            error: { code: 502, message: "provider" },
+            message: { role: "assistant", content: "" },
+            finish_reason: "error",
+          },
+        ],
+      }),
+    ],
+    [
+      "a redirect",
+      502,
+      sends("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/elsewhere\r\ncontent-length: 0\r\n\r\n", "silence"),
+    ],
+  ];
+  for (const [name, status, behaviour] of rows)
+    test(`${name} gives ${status}`, async () => {
+      await using gateway = await start({ ...single, script: () => behaviour });
+      const response = await gateway.chat();
+      const body: Answer = await response.json();
+      expect([response.status, Object.keys(body)]).toEqual([status, ["detail"]]);
+      await gateway.books(() => true);
+      expect(gateway.upstream.received()).toBe(1);
+    });
+
+  for (const [name, status, behaviour] of rows)
+    test(`${name}, asked to stream, gives ${status} too, for nothing was committed`, async () => {
+      await using gateway = await start({ ...single, script: () => behaviour });
+      const response = await gateway.chat({ stream: true });
+      const body: Answer = await response.json();
+      expect([response.status, Object.keys(body)]).toEqual([status, ["detail"]]);
+    });
+
+  for (const [name, , behaviour] of rows.slice(0, 8))
+    test(`${name}: the next attempt saves the request`, async () => {
+      await using gateway = await start();
+      gateway.upstream.next(behaviour);
+      expect((await gateway.chat()).status).toBe(200);
+    });
+
+  test("nobody listens: 502", async () => {
+    await using gateway = await start(single);
+    await gateway.upstream.stop();
+    const response = await gateway.chat();
+    expect(response.status).toBe(502);
+    expect((await response.json()).detail).toContain("reached");
+    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+  });
+
+  test("silence before the headers, in the body, or before the first event: 504, and the call is aborted", async () => {
+    const timeouts = { connect: 60, headers: 60, first_event: 60, first_event_reasoning: 60, idle: 60, idle_data: 60 };
+    await using gateway = await start({ policy: { upstream: { max_attempts: 1, timeouts_ms: timeouts } } });
+    const sse = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+    const json = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id"';
+    const rows: [Behaviour, boolean][] = [
+      [silent(), false],
+      [silent(), true],
+      [sends(json, "silence"), false],
+      [sends(sse, "silence"), true],
+      [sends(`${sse}: PROCESSING\n\n`, "silence"), true],
+    ];
+    for (const [behaviour, stream] of rows) {
+      const index = gateway.upstream.received();
+      gateway.upstream.next(behaviour);
+      const response = await gateway.chat({ stream });
+      expect([index, response.status]).toEqual([index, 504]);
+      expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
+    }
+  });
+
+  test("a model that is only slow to begin is waited for", async () => {
+    await using gateway = await start();
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.next(streams({ events: [chunk({ content: "late" }), chunk({}, "stop")], before: gate.promise }));
+    const asked = gateway.chat({ stream: true });
+    await gateway.upstream.request(0);
+    gate.resolve();
+    expect((await readStream(await asked)).done).toBe(true);
+    expect(gateway.upstream.received()).toBe(1);
+  });
+});
+
+describe("Retry-After", () => {
+  const later = (value: string) => fails(429, "slow down", { "retry-after": value });
+
+  test("of a moment is waited for, on the same model", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(later("0"));
+    expect((await gateway.chat()).status).toBe(200);
+    const models = gateway.upstream.requests.map((request) => request.body?.["model"]);
+    expect(models).toEqual([upstreamIds["vendor_v4_flash"], upstreamIds["vendor_v4_flash"]]);
+  });
+
+  for (const value of ["60", "86400", new Date(Date.now() + 3_600_000).toUTCString()])
+    test(`${value.length > 10 ? "an hour, as a date" : `${value} s`} means the next model now`, async () => {
+      await using gateway = await start();
+      gateway.upstream.next(later(value));
+      const response = await gateway.chat();
+      expect(response.status).toBe(200);
+      expect(response.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+      // And the limited model is left alone, as it asked.
+      expect((await gateway.chat()).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+    });
+
+  test("is told to the caller, once every model has asked for a pause: the shortest of them", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(later("40"), later("20"), later("50"));
+    const response = await gateway.chat();
+    expect(response.status).toBe(500);
+    const told = Number(response.headers.get("retry-after"));
+    expect(told).toBeGreaterThan(15);
+    expect(told).toBeLessThanOrEqual(20);
+    expect(response.headers.get("x-should-retry")).toBeNull();
+    expect(gateway.upstream.received()).toBe(3);
+    // Who comes back before that is told the same, and the upstream is left alone.
+    const again = await gateway.chat();
+    expect(Number(again.headers.get("retry-after"))).toBeLessThanOrEqual(20);
+    expect(gateway.upstream.received()).toBe(3);
+  });
+
+  test("that SDKs would not wait for says so; beyond the longest pause it is cut", async () => {
+    for (const [asked, told] of [
+      ["300", 300],
+      ["86400", 900],
+    ] as const) {
+      await using gateway = await start();
+      gateway.upstream.next(later(asked), later(asked), later(asked));
+      const response = await gateway.chat();
+      expect(response.status).toBe(500);
+      const seconds = Number(response.headers.get("retry-after"));
+      expect(seconds).toBeGreaterThan(told - 5);
+      expect(seconds).toBeLessThanOrEqual(told);
+      expect(response.headers.get("x-should-retry")).toBe("false");
+      // Who asks again is refused without a call, and told as truly.
+      const again = await gateway.chat();
+      expect(again.headers.get("x-smart-gateway-cause")).toBe("all_models_unhealthy");
+      expect(Number(again.headers.get("retry-after"))).toBeGreaterThan(told - 8);
+      expect(gateway.upstream.received()).toBe(3);
+    }
+  });
+
+  test("that no upstream has named is the usual pause of a rate limit", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(429), fails(429), fails(429));
+    const response = await gateway.chat();
+    expect(response.status).toBe(500);
+    expect(Number(response.headers.get("retry-after"))).toBe(30);
+  });
+
+  test("comes with each failure that may pass, and with none that will not", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(503), fails(503), fails(503));
+    const passing = await gateway.chat();
+    expect(passing.status).toBe(500);
+    expect(Number(passing.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    expect(passing.headers.get("x-should-retry")).toBeNull();
+    for (const status of [400, 401, 402, 422]) {
+      gateway.upstream.next(fails(status));
+      const lasting = await gateway.chat();
+      expect(lasting.status).toBe(500);
+      expect(lasting.headers.get("retry-after")).toBeNull();
+      expect(lasting.headers.get("x-should-retry")).toBe("false");
+    }
+  });
+
+  for (const value of ["soon", "-5", "NaN", "1e9999", ""])
+    test(`nonsense (${JSON.stringify(value)}) counts as none`, async () => {
+      await using gateway = await start();
+      gateway.upstream.next(later(value));
+      expect((await gateway.chat()).status).toBe(200);
+    });
+});
+
+describe("money", () => {
+  test("an answer is charged what the upstream says it costs", async () => {
+    await using gateway = await start();
+    await (await gateway.chat()).text();
+    const books = await gateway.books();
+    expect(books.spent).toBe(gateway.upstream.billedNanoUsd());
+    expect(books.spent).toBeGreaterThan(0);
+  });
+
+  test("without a cost it is usage times price; without usage, the whole hold", async () => {
+    await using gateway = await start();
+    const choices = [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
+    gateway.upstream.next(
+      replies(200, { ...whole, choices, usage: { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 } }),
+    );
+    await (await gateway.chat()).text();
+    const first = await gateway.books();
+    expect(first.spent).toBe(1_000 * 140 + 100 * 280);
+    gateway.upstream.next(replies(200, { ...whole, choices }));
+    await (await gateway.chat({ max_tokens: 100 })).text();
+    expect((await gateway.books()).spent).toBeGreaterThanOrEqual(first.spent + 100 * 280);
+  });
+
+  test("a stream is charged by its usage chunk", async () => {
+    await using gateway = await start();
+    await (await gateway.chat({ stream: true })).text();
+    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+  });
+
+  test("an upstream that bills and then fails is never free: the attempt stays held or charged", async () => {
+    await using gateway = await start(single);
+    for (const behaviour of [
+      hangsUp("rst", { bills: 5_000 }),
+      replies(500, "oops", { bills: 5_000 }),
+      replies(200, "not json", { bills: 5_000 }),
+    ]) {
+      gateway.upstream.next(behaviour);
+      await (await gateway.chat()).text();
+    }
+    const { spent, held } = await gateway.books(({ spent, held }) => spent + held >= 15_000);
+    expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
+  });
+
+  test("zero is a price: a free answer costs nothing", async () => {
+    await using gateway = await start();
+    expect((await gateway.chat({ model: "smart-router-free", metadata: { sensitive: false } })).status).toBe(200);
+    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+  });
+
+  test("the caller's words in an answer do not change its price", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(says({ text: "ok" }));
+    await (await gateway.chat({ messages: [{ role: "user", content: '{"usage":{"cost":0}}' }] })).text();
+    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+  });
+});
+
+describe("the words of a failure", () => {
+  const openai = { "x-smart-gateway-errors": "openai" };
+  const rows: [what: string, upstream: Behaviour, code: string, detail: string][] = [
+    [
+      "a status with words",
+      fails(503, "Provider is down."),
+      "upstream_error",
+      "The upstream failed with status 503: Provider is down.",
+    ],
+    ["a status alone", replies(503, ""), "upstream_error", "The upstream failed with status 503."],
+    ["a rate limit", replies(429, ""), "upstream_rate_limited", "The upstream is rate limiting (status 429)."],
+    [
+      "a refusal",
+      fails(400, "bad tool"),
+      "upstream_rejected",
+      "The upstream refused the request with status 400: bad tool.",
+    ],
+    [
+      "an answer that is not JSON",
+      replies(200, "{", { headers: { "content-type": "text/plain" } }),
+      "upstream_garbage",
+      "The upstream's answer is not JSON (text/plain).",
+    ],
+    [
+      "a connection that breaks",
+      hangsUp("fin"),
+      "upstream_cut_off",
+      "The upstream closed the connection before an answer came (CLOSED).",
+    ],
+  ];
+  for (const [what, upstream, code, detail] of rows) {
+    test(`say it once, under a code that says it once: ${what}`, async () => {
+      await using gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+      gateway.upstream.next(upstream);
+      const body = await (await gateway.chat({}, openai)).json();
+      expect(body.error.code).toBe(code);
+      expect(body.detail).toBe(detail);
+    });
+  }
+
+  test("after the stream was begun without an answer are those of the refusal itself", async () => {
+    await using gateway = await start({ policy: { stream: { keepalive_ms: 1 }, upstream: { max_attempts: 1 } } });
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.next(async (exchange) => {
+      await gate.promise;
+      await fails(503, "down")(exchange);
+    });
+    const response = await gateway.chat({ stream: true });
+    expect(response.status).toBe(200);
+    gate.resolve();
+    const { chunks, done } = await readStream(response);
+    expect(chunks.at(-1).error).toEqual({
+      code: 503,
+      message: "The upstream failed with status 503: down.",
+      metadata: { error_type: "upstream_error" },
+    });
+    expect(done).toBe(true);
+  });
+});

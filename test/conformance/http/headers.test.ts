@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { connect } from "node:net";
+import { fails } from "#simulator/behaviours.ts";
+import { authorization, call, start, type TestGateway } from "../../harness/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+describe("X-Request-Id", () => {
+  test("is on every answer, whatever its status", async () => {
+    const answers = [
+      await gateway.chat(),
+      await gateway.chat({ stream: true }),
+      await gateway.chat({ model: "nobody" }),
+      await gateway.chat({ model: "smart-router-free" }),
+      await gateway.chat({}, { authorization: "" }),
+      await gateway.get("/healthz"),
+      await gateway.get("/metrics"),
+      await gateway.get("/nowhere"),
+      await gateway.get("/v1/chat/completions"),
+    ];
+    const ids = answers.map((answer) => answer.headers.get("x-request-id") ?? "");
+    expect(ids.every((id) => id.length >= 8)).toBe(true);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("is the caller's own if it is sane, and a new one if it is not", async () => {
+    const answered = async (id: string) => (await gateway.chat({}, { "x-request-id": id })).headers.get("x-request-id");
+    expect(await answered("my-request_1.2")).toBe("my-request_1.2");
+    for (const odd of ["x".repeat(1_000), "with space", 'quote"', "<script>", ""])
+      expect(await answered(odd)).not.toBe(odd);
+  });
+});
+
+describe("decision headers", () => {
+  test("say on answers where the request went and why", async () => {
+    for (const stream of [false, true]) {
+      const { headers } = await gateway.chat({ model: "smart-router-pro", stream });
+      expect(headers.get("x-smart-gateway-action")).toBe("ROUTE");
+      expect(headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+      expect(headers.get("x-smart-gateway-cause")).toBe("explicit_pro");
+      expect(Number(headers.get("x-smart-gateway-score"))).toBeWithin(0, 100.001);
+      expect(headers.get("x-smart-gateway-decision-id")).toBeTruthy();
+    }
+  });
+
+  test("say on refusals why", async () => {
+    const { status, headers } = await gateway.chat({ model: "smart-router-free" });
+    expect(status).toBe(403);
+    expect(headers.get("x-smart-gateway-action")).toBe("DENY");
+    expect(headers.get("x-smart-gateway-cause")).toBe("privacy_free_denied");
+    expect(headers.get("x-smart-gateway-model")).toBe("");
+    expect(headers.get("x-smart-gateway-decision-id")).toBeTruthy();
+  });
+
+  test("say the kind of work and the hard rules that fired, on answers and refusals", async () => {
+    const auth = { kind: "AUTH", risk_level: "CRITICAL" };
+    for (const stream of [false, true]) {
+      const plain = await gateway.chat({ stream, metadata: { kind: "DEBUG" } });
+      expect([plain.headers.get("x-smart-gateway-kind"), plain.headers.get("x-smart-gateway-rule")]).toEqual([
+        "DEBUG",
+        "",
+      ]);
+      const ruled = await gateway.chat({ stream, metadata: { estimated_tool_depth: 16 } });
+      expect(ruled.headers.get("x-smart-gateway-rule")).toBe("tool_depth");
+      const both = await gateway.chat({ stream, metadata: auth });
+      expect(both.headers.get("x-smart-gateway-rule")).toBe("guarded_kind, critical_risk");
+    }
+    const refused = await gateway.chat({ model: "smart-router-free", metadata: auth });
+    expect([refused.status, refused.headers.get("x-smart-gateway-kind")]).toEqual([403, "AUTH"]);
+    const overCap = await gateway.chat({ max_tokens: 2_000_000_000, metadata: auth });
+    expect([overCap.status, overCap.headers.get("x-smart-gateway-rule")]).toEqual([403, "guarded_kind, critical_risk"]);
+  });
+
+  test("say on failures which model failed", async () => {
+    gateway.upstream.next(fails(400, "no such parameter"));
+    const { status, headers } = await gateway.chat({ model: "smart-router-pro" });
+    expect(status).toBe(500);
+    expect(headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+    expect(headers.get("x-smart-gateway-cause")).toBe("explicit_pro");
+  });
+
+  test("never two requests with one decision id", async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () =>
+        (await gateway.chat({}, { "x-request-id": "same" })).headers.get("x-smart-gateway-decision-id"),
+      ),
+    );
+    expect(new Set(ids).size).toBe(20);
+  });
+});
+
+describe("the error dialect", () => {
+  const refuse = async (headers: Record<string, string>) => (await gateway.chat({ model: "nobody" }, headers)).json();
+
+  test("is {detail} and nothing else for everybody who does not ask for more", async () => {
+    for (const agent of ["curl/8", "python-requests/2", "Mozilla/5.0 (said OpenAI)", "my-ai/1"])
+      expect([agent, Object.keys(await refuse({ "user-agent": agent }))]).toEqual([agent, ["detail"]]);
+  });
+
+  test("has an error object beside it for SDKs and for who asks", async () => {
+    for (const headers of [
+      { "x-stainless-lang": "js" },
+      { "user-agent": "ai/6.0.1 ai-sdk/openai-compatible/2.0.0 runtime/bun" },
+      { "user-agent": "ai-sdk/openai-compatible/2.0.87" },
+      { "user-agent": "speakeasy-sdk/typescript 1.3.19 2.0.0 1.0.0 @openrouter/sdk" },
+      { "x-smart-gateway-errors": "openai" },
+    ]) {
+      const body = await refuse(headers);
+      expect(Object.keys(body)).toEqual(["detail", "error"]);
+      expect(body.error).toMatchObject({ message: body.detail, type: "invalid_request_error", param: "model" });
+      expect(Object.keys(body.error).toSorted()).toEqual(["code", "message", "param", "type"]);
+    }
+  });
+
+  test("also for a token that is missing and a path that is not there", async () => {
+    const ask = { "x-smart-gateway-errors": "openai" };
+    const unauthorized = await (await gateway.chat({}, { ...ask, authorization: "" })).json();
+    expect(unauthorized.error.message).toBe(unauthorized.detail);
+    const nowhere = await (await gateway.get("/nowhere", ask)).json();
+    expect(nowhere.error.message).toBe(nowhere.detail);
+  });
+});
+
+test("waiting cannot mend a privacy refusal: SDKs are told not to retry", async () => {
+  const { headers } = await gateway.chat({ model: "smart-router-free" });
+  expect(headers.get("x-should-retry")).toBe("false");
+  expect(headers.get("retry-after")).toBeNull();
+});
+
+test("without a simulated upstream nothing says demo; with one everything does", async () => {
+  expect((await gateway.chat()).headers.get("x-smart-gateway-demo")).toBeNull();
+  await using demo = await start({ env: { UPSTREAM_BASE_URL: "", UPSTREAM_API_KEY: "" } });
+  for (const answer of [
+    await demo.chat(),
+    await demo.chat({ stream: true }),
+    await demo.chat({ model: "x" }),
+    await demo.get("/healthz"),
+  ]) {
+    expect(answer.headers.get("x-smart-gateway-demo")).toBe("true");
+    await answer.text();
+  }
+  expect(demo.upstream.received()).toBe(0);
+});
+
+test("HEAD answers like GET, without a body", async () => {
+  const response = await call(`${gateway.url}/healthz`, { method: "HEAD" });
+  expect([response.status, await response.text()]).toEqual([200, ""]);
+});
+
+test("the aliases are listed in the usual shape", async () => {
+  const response = await gateway.get("/v1/models", authorization);
+  const list = await response.json();
+  expect(list.object).toBe("list");
+  expect(list.data.map((entry: { id: string }) => entry.id)).toEqual([
+    "smart-router",
+    "smart-router-flash",
+    "smart-router-pro",
+    "smart-router-free",
+  ]);
+  for (const entry of list.data)
+    expect(entry).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
+});
+
+describe("a path that is not there", () => {
+  const post = (path: string) => call(`${gateway.url}${path}`, { method: "POST", headers: authorization, body: "{}" });
+
+  test("says what to use instead, where that is known", async () => {
+    for (const path of ["/v1/responses", "/v1/messages", "/v1/completions"]) {
+      const response = await post(path);
+      expect(response.status).toBe(404);
+      expect((await response.json()).detail).toContain("is not served. Use POST /v1/chat/completions".slice(8));
+    }
+    for (const path of [
+      "/chat/completions",
+      "/api/v1/chat/completions",
+      "/v1/v1/chat/completions",
+      "/v1/chat/completions/",
+      "//v1//chat/completions",
+    ]) {
+      const response = await post(path);
+      expect(response.status).toBe(404);
+      expect((await response.json()).detail).toContain("use /v1/chat/completions.");
+    }
+    expect((await (await post("/nowhere")).json()).detail).toContain("GET /openapi.json");
+  });
+
+  test("is also one that only means the same: it is not served, and says how to write it", async () => {
+    const sent = (path: string) =>
+      new Promise<string>((resolve) => {
+        const { hostname, port } = new URL(gateway.url);
+        const socket = connect(Number(port), hostname);
+        let text = "";
+        socket.on("data", (bytes) => {
+          text += bytes.toString();
+        });
+        socket.on("close", () => resolve(text));
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: ${authorization.authorization}\r\nContent-Length: 2\r\n\r\n{}`,
+        );
+      });
+    for (const path of ["/v1/./chat/completions", "/v1/x/../chat/completions"]) {
+      const text = await sent(path);
+      expect(text).toStartWith("HTTP/1.1 404 ");
+      expect(text).toContain("Write the path as /v1/chat/completions, without . or .. segments.");
+    }
+    expect((await call(`${gateway.url}/v1/chat/completions`)).status).toBe(405);
+  });
+});
+
+test("what is wrong with the request itself stays wrong: SDKs are told not to try again", async () => {
+  const refused = [
+    await gateway.chat({ n: 0 }),
+    await gateway.chat({}, { authorization: "" }),
+    await gateway.chat({}, {}, { body: "{" }),
+    await gateway.chat({ model: "smart-router-free" }),
+    await gateway.get("/nowhere"),
+    await gateway.get("/v1/chat/completions", authorization),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([422, 401, 400, 403, 404, 405]);
+  for (const { headers } of refused) expect(headers.get("x-should-retry")).toBe("false");
+});
+
+describe("ids in headers", () => {
+  /** The account that a request with these header bytes was charged to: the goal that the ledger was asked for. */
+  async function goalOf(bytes: Uint8Array): Promise<string> {
+    const { ledger } = gateway.gateway.ports;
+    const peek = spyOn(ledger, "peek");
+    const body = JSON.stringify({ model: "smart-router-flash", messages: [{ role: "user", content: "hi" }] });
+    const lines = [
+      "POST /v1/chat/completions HTTP/1.1",
+      "Host: 127.0.0.1",
+      `Authorization: ${authorization.authorization}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      "Connection: close",
+      "X-Goal-Id: ",
+    ];
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(Buffer.concat([Buffer.from(lines.join("\r\n")), bytes, Buffer.from(`\r\n\r\n${body}`)]));
+    let text = "";
+    for await (const part of socket) text += part;
+    expect(text).toStartWith("HTTP/1.1 200");
+    const goal = peek.mock.calls.at(-1)?.[0] ?? "";
+    peek.mockRestore();
+    return goal;
+  }
+
+  test("are read as UTF-8, and as Latin-1 where they are not", async () => {
+    expect(await goalOf(Buffer.from("größe Ā 目标 🙂"))).toBe("größe Ā 目标 🙂");
+    expect(await goalOf(Buffer.from("gr\xf6\xdfe", "latin1"))).toBe("größe");
+    expect(await goalOf(Buffer.from("plain"))).toBe("plain");
+  });
+});

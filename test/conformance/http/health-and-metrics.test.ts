@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { fails } from "#simulator/behaviours.ts";
+import { type Answer, start, type TestGateway } from "../../harness/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+describe("GET /healthz", () => {
+  test("says what runs, since when, on which store, and how every model is", async () => {
+    const response = await gateway.get("/healthz");
+    expect(response.status).toBe(200);
+    const body: Answer = await response.json();
+    expect(body).toMatchObject({
+      status: "ok",
+      version: expect.any(String),
+      policy_version: "1",
+      uptime_s: expect.any(Number),
+      database: { kind: "sqlite", ok: true },
+    });
+    expect(Object.keys(body.models).toSorted()).toEqual([
+      "vendor_emergency",
+      "vendor_free_scout",
+      "vendor_v4_flash",
+      "vendor_v4_pro",
+    ]);
+    for (const model of Object.values<Answer>(body.models)) expect(model.state).toBe("HEALTHY");
+  });
+
+  test("says degraded while a model cannot serve, and why; unavailable with 503 when none can", async () => {
+    await using sick = await start({
+      policy: { health: { failures_in_a_row: 1 }, upstream: { max_attempts: 1 } },
+      script: () => fails(500),
+    });
+    await (await sick.chat()).text();
+    const degraded = await sick.get("/healthz");
+    const body: Answer = await degraded.json();
+    expect([degraded.status, body.status, body.models.vendor_v4_flash.state]).toEqual([200, "degraded", "UNHEALTHY"]);
+    expect(body.models.vendor_v4_flash.reason).toBeTruthy();
+    for (const alias of ["smart-router-pro", "smart-router-flash", "smart-router-flash"])
+      await (await sick.chat({ model: alias })).text();
+    await (await sick.chat({ model: "smart-router-free", metadata: { sensitive: false } })).text();
+    const states = Object.values(await sick.health());
+    expect(new Set(states)).toEqual(new Set(["UNHEALTHY"]));
+    const unavailable = await sick.get("/healthz");
+    expect([unavailable.status, (await unavailable.json()).status]).toEqual([503, "unavailable"]);
+  });
+
+  test("says unavailable while only a free model can serve: no sensitive request can be answered then", async () => {
+    await using sick = await start({
+      policy: { health: { failures_in_a_row: 1, urgent_probe_every_ms: 60_000 }, upstream: { max_attempts: 1 } },
+      script: () => fails(500),
+    });
+    for (let calls = 0; calls < 3; calls++) await (await sick.chat()).text();
+    expect(await sick.health()).toMatchObject({ vendor_free_scout: "HEALTHY", vendor_v4_pro: "UNHEALTHY" });
+    // The one early probe that is due is used up.
+    await (await sick.chat()).text();
+    expect((await sick.chat()).status).toBe(403);
+    const response = await sick.get("/healthz");
+    expect([response.status, (await response.json()).status]).toEqual([503, "unavailable"]);
+  });
+
+  test("a disabled model shows as DISABLED and is not called", async () => {
+    await using gateway = await start({
+      models: {
+        vendor_v4_flash: { enabled: false },
+        other_flash: { role: "worker", upstream_id: "other/flash", prices: { input: 0.1, output: 0.2 } },
+      },
+    });
+    expect((await gateway.health())["vendor_v4_flash"] ?? "DISABLED").toBe("DISABLED");
+    const response = await gateway.chat();
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-smart-gateway-model")).toBe("other_flash");
+  });
+});
+
+test("livez and readyz answer; readyz turns false while draining, and then the port closes", async () => {
+  const draining = await start();
+  expect((await draining.get("/livez")).status).toBe(200);
+  expect((await draining.get("/readyz")).status).toBe(200);
+  const gate = Promise.withResolvers<void>();
+  draining.upstream.next(async (exchange) => {
+    await exchange.until(gate.promise);
+    await fails(400)(exchange);
+  });
+  const running = draining.chat();
+  await draining.upstream.request(0);
+  draining.gateway.http.drain();
+  expect((await draining.get("/readyz")).status).toBe(503);
+  expect((await draining.get("/livez")).status).toBe(200);
+  gate.resolve();
+  expect((await running).status).toBe(500);
+  await draining.stop();
+  expect(
+    await draining.get("/livez").then(
+      () => "answered",
+      () => "closed",
+    ),
+  ).toBe("closed");
+});
+
+describe("GET /metrics", () => {
+  const sample = (text: string, name: string, labels: Record<string, string> = {}): number => {
+    const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    const matching = lines.filter((line) =>
+      Object.entries(labels).every(([label, value]) => line.includes(`${label}="${value}"`)),
+    );
+    return matching.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+  };
+
+  test("is Prometheus text that counts requests, tokens, cost and health under our own prefix", async () => {
+    await (await gateway.chat({ model: "smart-router-pro" })).text();
+    await (await gateway.chat({ model: "smart-router-free" })).text();
+    await gateway.books();
+    const response = await gateway.get("/metrics");
+    expect(response.headers.get("content-type")).toStartWith("text/plain");
+    const text = await response.text();
+    const names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map((match) => String(match[1])));
+    expect([...names].filter((name) => name.startsWith("smart_gateway_")).length).toBeGreaterThan(10);
+    expect(sample(text, "smart_gateway_requests_total", { alias: "smart-router-pro", status: "200" })).toBe(1);
+    expect(sample(text, "smart_gateway_requests_total", { alias: "smart-router-free", status: "403" })).toBe(1);
+    for (const subject of [
+      /tokens_total$/,
+      /cost/,
+      /health/,
+      /retries|attempts/,
+      /held|hold/,
+      /redactions/,
+      /duration_seconds$|latency_seconds$/,
+      /first_(token|event)/,
+      /streams|in_flight/,
+    ])
+      expect([subject, [...names].some((name) => subject.test(name))]).toEqual([subject, true]);
+  });
+
+  test("carries nothing that a caller wrote", async () => {
+    const word = ["very", "private", "word"].join("");
+    const ids = { "x-goal-id": word, "x-smart-gateway-session": word, "x-task-id": word, "x-request-id": word };
+    await (await gateway.chat({ messages: [{ role: "user", content: word }], user: word }, ids)).text();
+    await gateway.get(`/${word}`);
+    expect(await (await gateway.get("/metrics")).text()).not.toContain(word);
+  });
+});
+
+describe("GET /openapi.json", () => {
+  test("describes every path in OpenAPI 3.1", async () => {
+    const document: Answer = await (await gateway.get("/openapi.json")).json();
+    expect(document.openapi).toStartWith("3.1");
+    expect(Object.keys(document.paths)).toEqual(
+      expect.arrayContaining([
+        "/v1/chat/completions",
+        "/v1/route/decision",
+        "/v1/models",
+        "/healthz",
+        "/livez",
+        "/readyz",
+        "/metrics",
+      ]),
+    );
+    const statuses = Object.keys(document.paths["/v1/chat/completions"].post.responses);
+    for (const status of ["200", "400", "401", "403", "422", "500", "502", "503", "504"])
+      expect(statuses).toContain(status);
+  });
+});
+
+describe("logs", () => {
+  test("one line per request, with what it cost and why it went where it went, and no word of it", async () => {
+    const word = ["another", "private", "word"].join("");
+    const before = gateway.log.length;
+    await (await gateway.chat({ messages: [{ role: "user", content: word }] }, { "x-request-id": "logged-1" })).text();
+    await gateway.books();
+    const lines = gateway.log.slice(before);
+    const finished = lines.filter(({ event }) => event === "request_finished");
+    expect(finished).toHaveLength(1);
+    const text = JSON.stringify(finished[0]);
+    for (const expected of ["logged-1", "explicit_flash", "vendor_v4_flash"]) expect(text).toContain(expected);
+    expect(JSON.stringify(lines)).not.toContain(word);
+  });
+});

@@ -1,0 +1,174 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { authorization, start, type TestGateway } from "../../harness/gateway.ts";
+
+/** Who may call a gateway on loopback: no web page of another origin, under whatever name it reaches this machine. */
+const gateway = await start();
+afterAll(() => gateway.stop());
+const port = new URL(gateway.url).port;
+
+/** Sends a head as it stands and reads the answer to its end. */
+function raw(
+  lines: readonly string[],
+  body = "",
+  to: TestGateway = gateway,
+): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const socket = connect(Number(new URL(to.url).port), "127.0.0.1", () => {
+      socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
+    });
+    socket.on("data", (data) => {
+      text += data;
+    });
+    socket.on("error", reject);
+    socket.on("close", () => {
+      resolve({ status: Number(text.split(" ")[1]), body: text.slice(text.indexOf("\r\n\r\n") + 4) });
+    });
+  });
+}
+
+const get = (path: string, host: string, ...more: string[]) =>
+  raw([`GET ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...more]);
+
+describe("on loopback, the Host header", () => {
+  test.each([
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    `localhost:${port}`,
+    "127.0.0.1:1",
+    `127.0.0.1:${port}`,
+    "[::1]",
+    "[::1]:80",
+    "[0:0:0:0:0:0:0:1]:80",
+  ])("%s is answered", async (host) => {
+    expect((await get("/livez", host)).status).toBe(200);
+    expect((await get("/livez", host)).status).toBe(200);
+  });
+
+  test.each([
+    "attacker.example",
+    `attacker.example:${port}`,
+    "localhost.attacker.example",
+    "127.0.0.1.attacker.example",
+    "attacker.example@localhost",
+    "localhost@attacker.example",
+    "attacker.localhost",
+    "localhost..",
+    "192.168.0.1",
+    "0.0.0.0",
+    "[::ffff:10.0.0.1]",
+    "::1",
+    "localhost:80:80",
+    "localhost/",
+    "localhost, attacker.example",
+    "",
+  ])("%j is refused", async (host) => {
+    const { status, body } = await get("/livez", host);
+    expect([status, JSON.parse(body)]).toEqual([403, { detail: expect.stringContaining("ALLOWED_HOSTS") }]);
+  });
+
+  test("is looked at even where the request line names a host itself", async () => {
+    const head = [`GET http://localhost:${port}/livez HTTP/1.1`, "Host: attacker.example", "Connection: close"];
+    expect((await raw(head)).status).toBe(403);
+  });
+
+  test("sent twice is refused", async () => {
+    expect((await get("/livez", "localhost", "Host: attacker.example")).status).toBe(403);
+  });
+
+  test("may be absent, as HTTP/1.0 allows and no browser does", async () => {
+    expect((await raw(["GET /livez HTTP/1.0"])).status).toBe(200);
+    expect((await raw(["GET /nowhere HTTP/1.0"])).status).toBe(404);
+    expect((await raw(["GET /livez HTTP/1.0", "Origin: http://localhost"])).status).toBe(403);
+  });
+});
+
+describe("on loopback, the Origin header", () => {
+  test("may be absent: programs send none", async () => {
+    expect((await get("/livez", "localhost")).status).toBe(200);
+  });
+
+  test("is accepted when it is the gateway's own", async () => {
+    expect((await get("/livez", `localhost:${port}`, `Origin: http://localhost:${port}`)).status).toBe(200);
+    expect((await get("/livez", `[::1]:${port}`, `Origin: http://[::1]:${port}`)).status).toBe(200);
+    expect((await get("/livez", "localhost:80", "Origin: http://localhost")).status).toBe(200);
+  });
+
+  test.each([
+    "https://attacker.example",
+    `http://attacker.example:${port}`,
+    "http://localhost",
+    "http://localhost:1",
+    `http://127.0.0.1:${port}`,
+    `http://localhost:${port}/`,
+    `http://localhost:${port}, http://attacker.example`,
+    "null",
+    "file://",
+    "chrome-extension://abcdefghijklmnop",
+    "",
+  ])("%j is refused", async (origin) => {
+    const { status, body } = await get("/livez", `localhost:${port}`, `Origin: ${origin}`);
+    expect([status, JSON.parse(body)]).toEqual([403, { detail: expect.stringContaining("Origin") }]);
+  });
+});
+
+const { paths }: { paths: Record<string, object> } = await (await gateway.get("/openapi.json")).json();
+
+describe("a foreign Host or Origin is refused on every endpoint, before everything else", () => {
+  const asked = [
+    ...Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => [method.toUpperCase(), path]),
+    ),
+    ["HEAD", "/healthz"],
+    ["OPTIONS", "/v1/chat/completions"],
+    ["DELETE", "/v1/chat/completions"],
+    ["GET", "/nowhere"],
+  ] as [string, string][];
+
+  test.each(asked)("%s %s", async (method, path) => {
+    const head = [`${method} ${path} HTTP/1.1`, "Connection: close", "Content-Length: 0"];
+    expect((await raw([...head, "Host: attacker.example"])).status).toBe(403);
+    expect((await raw([...head, "Host: localhost", "Origin: https://attacker.example"])).status).toBe(403);
+  });
+
+  test("nothing is sent upstream for it, and the caller is told in the dialect of its SDK that a repeat is useless", async () => {
+    const before = gateway.upstream.requests.length;
+    const response = await gateway.chat({}, { origin: "https://attacker.example", "x-stainless-lang": "js" });
+    expect(response.status).toBe(403);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.headers.get("x-request-id")).toBeString();
+    expect((await response.json()).error.code).toBe("origin_not_allowed");
+    expect(gateway.upstream.requests.length).toBe(before);
+    expect(gateway.log.findLast(({ event }) => event === "request_rejected")?.fields["status"]).toBe(403);
+  });
+});
+
+describe("ALLOWED_HOSTS", () => {
+  test("adds names to those of loopback", async () => {
+    await using named = await start({ env: { ALLOWED_HOSTS: "Gateway.example., [fd00::1]" } });
+    const ask = async (...lines: string[]) =>
+      (await raw(["GET /livez HTTP/1.1", "Connection: close", ...lines], "", named)).status;
+    expect(await ask("Host: gateway.example")).toBe(200);
+    expect(await ask("Host: GATEWAY.EXAMPLE.:8443", "Origin: https://gateway.example:8443")).toBe(403);
+    expect(await ask("Host: gateway.example", "Origin: https://gateway.example")).toBe(200);
+    expect(await ask("Host: [fd00::1]:80")).toBe(200);
+    expect(await ask("Host: localhost")).toBe(200);
+    expect(await ask("Host: other.example")).toBe(403);
+  });
+
+  test("turns the check on for a gateway on another address, which else is reached under any name", async () => {
+    const foreign = ["GET /livez HTTP/1.1", "Connection: close", "Host: any.example"];
+    await using open = await start({ env: { HOST: "0.0.0.0" } });
+    expect((await raw(foreign, "", open)).status).toBe(200);
+    await using listed = await start({ env: { HOST: "0.0.0.0", ALLOWED_HOSTS: "gateway.example" } });
+    expect((await raw(foreign, "", listed)).status).toBe(403);
+  });
+
+  test("a gateway on another loopback address answers to that address", async () => {
+    await using second = await start({ env: { HOST: "127.0.0.2" } });
+    const response = await fetch(`${second.url}/v1/models`, { headers: authorization });
+    expect([second.url, response.status]).toEqual([expect.stringContaining("127.0.0.2"), 200]);
+  });
+});

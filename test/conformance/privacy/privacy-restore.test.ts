@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test";
+import { chunk, replies, says, streams } from "#simulator/behaviours.ts";
+import { start } from "../../harness/gateway.ts";
+import { contentOf, readStream } from "../../harness/sse.ts";
+
+const secret = ["ghp", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join("");
+const messages = [{ role: "user", content: `Use ${secret} to clone` }];
+const call = (name: string) => ({
+  index: 0,
+  id: "c1",
+  type: "function",
+  function: { name: "run", arguments: JSON.stringify({ token: name }) },
+});
+
+describe("privacy.restore", () => {
+  test("off: the placeholder is what the upstream sees and what the caller gets", async () => {
+    await using gateway = await start({ script: () => says({ text: "clone with [REDACTED:github_token:1]" }) });
+    const reply = await gateway.chat({ messages });
+    expect(reply.headers.get("x-smart-gateway-redactions")).toBe("1");
+    expect(JSON.stringify(gateway.upstream.requests[0]?.body)).toContain("[REDACTED:github_token:1]");
+    expect((await reply.json()).choices[0].message.content).toBe("clone with [REDACTED:github_token:1]");
+  });
+
+  test("text: a whole answer has the value again, a tool call never", async () => {
+    await using gateway = await start({
+      policy: { privacy: { restore: "text" } },
+      script: () =>
+        replies(200, {
+          id: "gen-1",
+          choices: [
+            {
+              index: 0,
+              finish_reason: "tool_calls",
+              message: {
+                role: "assistant",
+                content: "clone with [REDACTED:github_token:1]",
+                tool_calls: [call("[REDACTED:github_token:1]")],
+              },
+            },
+          ],
+          usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+        }),
+    });
+    const { message } = (await (await gateway.chat({ messages })).json()).choices[0];
+    expect(message.content).toBe(`clone with ${secret}`);
+    expect(JSON.stringify(message.tool_calls)).not.toContain(secret);
+    expect(JSON.stringify(gateway.upstream.requests)).not.toContain(secret);
+  });
+
+  test("text: a streamed answer has it again across chunk borders, a tool call never", async () => {
+    await using gateway = await start({
+      policy: { privacy: { restore: "text" } },
+      script: () =>
+        streams({
+          events: [
+            chunk({ role: "assistant", content: "clone with [REDAC" }),
+            chunk({ content: "TED:github_tok" }),
+            chunk({ content: "en:1] now" }),
+            chunk({ tool_calls: [call("[REDACTED:github_token:1]")] }),
+            chunk({}, "tool_calls"),
+          ],
+          end: "done",
+        }),
+    });
+    const { chunks, text, done } = await readStream(await gateway.chat({ messages, stream: true }));
+    expect(contentOf(chunks)).toBe(`clone with ${secret} now`);
+    expect(text.split(secret).length - 1).toBe(1);
+    expect(text).toContain("REDACTED:github_token:1]");
+    expect(done).toBe(true);
+  });
+});

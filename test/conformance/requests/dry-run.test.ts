@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { RoutingDecision } from "#domain/routing.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { authorization, call, start, type TestGateway } from "../../harness/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+const elevenFields = [
+  "action",
+  "cause",
+  "confidence",
+  "evidence",
+  "hard_rule",
+  "model",
+  "policy_version",
+  "purpose",
+  "score",
+  "sensitive_block_applied",
+  "task_id",
+];
+
+const post = (body: string, headers: Record<string, string> = {}) =>
+  call(`${gateway.url}/v1/route/decision`, {
+    method: "POST",
+    headers: { ...authorization, "content-type": "application/json", ...headers },
+    body,
+  });
+
+describe("the answer", () => {
+  test("has exactly the eleven fields, for a task of the two required ones", async () => {
+    const decision = await gateway.decide({ task_id: "my-task", instruction: "Say hello." });
+    expect(Object.keys(decision).toSorted()).toEqual(elevenFields);
+    expect(RoutingDecision.parse(decision)).toMatchObject({
+      task_id: "my-task",
+      action: "ROUTE",
+      model: "vendor_v4_flash",
+      purpose: "EXECUTE",
+      cause: "score_flash",
+      hard_rule: false,
+      sensitive_block_applied: false,
+      policy_version: "1",
+    });
+    for (const entry of decision.evidence) expect(entry).toMatch(/^[a-z0-9_.]+=/);
+  });
+
+  test("calls nobody and writes nothing", async () => {
+    const calls = gateway.upstream.received();
+    const records = gateway.log.filter(({ event }) => event === "request_finished").length;
+    await gateway.decide({ goal_id: "goal-of-a-dry-run" });
+    expect(gateway.upstream.received()).toBe(calls);
+    expect(gateway.log.filter(({ event }) => event === "request_finished").length).toBe(records);
+    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+  });
+});
+
+describe("hard rules", () => {
+  const pro = { cause: "hard_pro_rule", hard_rule: true, model: "vendor_v4_pro", action: "ROUTE", confidence: 1 };
+
+  for (const kind of ["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"])
+    test(`${kind} with HIGH or CRITICAL risk`, async () => {
+      expect(await gateway.decide({ kind, risk_level: "HIGH" })).toMatchObject(pro);
+      expect(await gateway.decide({ kind, risk_level: "CRITICAL" })).toMatchObject(pro);
+      expect((await gateway.decide({ kind, risk_level: "MEDIUM" })).hard_rule).toBe(false);
+    });
+
+  const triggers: [name: string, below: object, at: object][] = [
+    ["same_error_count", { same_error_count: 1 }, { same_error_count: 2 }],
+    ["flash_attempts", { flash_attempts: 1 }, { flash_attempts: 2 }],
+    ["files_touched", { files_touched: 19 }, { files_touched: 20 }],
+    ["tool_depth", { tool_depth: 15 }, { tool_depth: 16 }],
+    ["failure_class", { failure_class: "LOCAL" }, { failure_class: "STRUCTURAL" }],
+  ];
+  for (const [name, below, at] of triggers)
+    test(`${name} fires at its limit and not below`, async () => {
+      expect((await gateway.decide({}, below as never)).hard_rule).toBe(false);
+      expect(await gateway.decide({}, at as never)).toMatchObject(pro);
+    });
+
+  test("tool depth is counted together with the estimate", async () => {
+    expect((await gateway.decide({ estimated_tool_depth: 8 }, { tool_depth: 7 })).hard_rule).toBe(false);
+    expect(await gateway.decide({ estimated_tool_depth: 8 }, { tool_depth: 8 })).toMatchObject(pro);
+    expect(await gateway.decide({ estimated_tool_depth: 16 })).toMatchObject(pro);
+  });
+});
+
+describe("routes", () => {
+  test("explicit routes", async () => {
+    expect(await gateway.decide({ explicit_route: "PRO" })).toMatchObject({
+      cause: "explicit_pro",
+      model: "vendor_v4_pro",
+    });
+    expect(await gateway.decide({ explicit_route: "FLASH" })).toMatchObject({
+      cause: "explicit_flash",
+      model: "vendor_v4_flash",
+    });
+    expect(await gateway.decide({ explicit_route: "FREE_SCOUT", sensitive: false })).toMatchObject({
+      cause: "explicit_free",
+      model: "vendor_free_scout",
+      action: "ROUTE",
+    });
+    expect(await gateway.decide({ explicit_route: "FREE_SCOUT" })).toMatchObject({
+      cause: "privacy_free_denied",
+      action: "DENY",
+      model: null,
+      purpose: "NONE",
+      sensitive_block_applied: true,
+    });
+  });
+
+  test("repository context bars free models unless opted in", async () => {
+    const task = { explicit_route: "FREE_SCOUT", sensitive: false, repo_context_present: true };
+    expect(await gateway.decide(task)).toMatchObject({ cause: "privacy_free_denied", sensitive_block_applied: true });
+    expect(await gateway.decide({ ...task, repo_free_opt_in: true })).toMatchObject({ cause: "explicit_free" });
+  });
+
+  test("all dimensions at 1 score as pro", async () => {
+    const hard = { reasoning_requirement: 1, ambiguity: 1, dependency_depth: 1, verification_difficulty: 1 };
+    expect(await gateway.decide(hard)).toMatchObject({ cause: "score_pro", model: "vendor_v4_pro", hard_rule: false });
+  });
+
+  test("reasoning HIGH asks for pro", async () => {
+    expect(await gateway.decide({ reasoning: "HIGH" })).toMatchObject({
+      cause: "reasoning_high",
+      model: "vendor_v4_pro",
+    });
+  });
+
+  test("eight attempts stop for a human", async () => {
+    expect((await gateway.decide({}, { attempts: 7 })).action).not.toBe("STOP_FOR_HUMAN");
+    expect(await gateway.decide({}, { attempts: 8 })).toMatchObject({
+      action: "STOP_FOR_HUMAN",
+      cause: "attempts_exhausted",
+      model: null,
+      purpose: "NONE",
+    });
+  });
+
+  test("the spent budget is taken as 0; a tiny hard cap shows the denial", async () => {
+    await using poor = await start({ policy: { budget: { per_goal_hard_usd: 0.0000001 } } });
+    expect(await poor.decide({})).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded", model: null });
+    // Room for one request at a time: a live one that was paid for changes nothing for a dry run.
+    await using modest = await start({ policy: { budget: { per_goal_hard_usd: 0.0095 } } });
+    const before = await modest.decide({});
+    await (await modest.chat({ max_tokens: 30_000 })).text();
+    expect((await modest.books()).spent).toBeGreaterThan(0);
+    expect(await modest.decide({})).toEqual(before);
+  });
+
+  test("health is the live one", async () => {
+    await using sick = await start({ policy: { health: { failures_in_a_row: 1 } } });
+    sick.upstream.next(fails(500));
+    await (await sick.chat()).text();
+    expect((await sick.health())["vendor_v4_flash"]).toBe("UNHEALTHY");
+    const decision = await sick.decide({ explicit_route: "FLASH" });
+    expect(decision).toMatchObject({ action: "ROUTE", cause: "explicit_flash" });
+    expect(decision.model).not.toBe("vendor_v4_flash");
+  });
+});
+
+describe("status codes", () => {
+  test("401 without a token", async () => {
+    expect((await post("{}", { authorization: "" })).status).toBe(401);
+  });
+
+  const wrong: [name: string, body: string][] = [
+    ["no JSON", "{"],
+    ["an empty body", ""],
+    ["an array", "[]"],
+    ["null", "null"],
+    ["no task", "{}"],
+    ["task null", '{"task":null}'],
+    ...(
+      [
+        ["no task_id", { instruction: "x" }],
+        ["no instruction", { task_id: "t" }],
+        ["an empty task_id", { task_id: "", instruction: "x" }],
+        ["an unknown kind", { kind: "COOKING" }],
+        ["a kind in small letters", { kind: "coding" }],
+        ["an unknown route", { explicit_route: "BEST" }],
+        ["an unknown reasoning", { reasoning: "LOW" }],
+        ["sensitive as text", { sensitive: "false" }],
+        ["a risk that is none", { risk_level: "EXTREME" }],
+        ["a dimension above 1", { ambiguity: 1.01 }],
+        ["a dimension below 0", { reasoning_requirement: -0.1 }],
+        ["a dimension as text", { dependency_depth: "0.5" }],
+        ["a tool depth that is not whole", { estimated_tool_depth: 1.5 }],
+        ["a negative tool depth", { estimated_tool_depth: -1 }],
+        ["metadata that is no object", { metadata: "x" }],
+      ] as [string, object][]
+    ).map(([name, task]): [string, string] => [
+      name,
+      JSON.stringify({ task: { ...(name.includes("no ") ? {} : { task_id: "t", instruction: "x" }), ...task } }),
+    ]),
+    ...(
+      [
+        ["negative attempts", { attempts: -1 }],
+        ["attempts that are not whole", { attempts: 0.5 }],
+        ["an unknown failure class", { failure_class: "TOTAL" }],
+        ["an error signature that is no string", { error_signature: 7 }],
+        ["runtime that is no object", 7],
+      ] as [string, unknown][]
+    ).map(([name, runtime]): [string, string] => [
+      name,
+      JSON.stringify({ task: { task_id: "t", instruction: "x" }, runtime }),
+    ]),
+  ];
+  for (const [name, body] of wrong)
+    test(`422: ${name}`, async () => {
+      const response = await post(body);
+      expect([response.status, Object.keys(await response.json())]).toEqual([422, ["detail"]]);
+    });
+
+  test("200: unknown keys are ignored", async () => {
+    const body = { task: { task_id: "t", instruction: "x", colour: "red" }, runtime: { mood: "good" }, more: 1 };
+    expect((await post(JSON.stringify(body))).status).toBe(200);
+  });
+
+  test("200: runtime null counts as absent, and an empty instruction is one", async () => {
+    expect((await post(JSON.stringify({ task: { task_id: "t", instruction: "" } }))).status).toBe(200);
+    expect((await post(JSON.stringify({ task: { task_id: "t", instruction: "x" }, runtime: null }))).status).toBe(200);
+  });
+});

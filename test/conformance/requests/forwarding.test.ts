@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Json, JsonObject } from "#domain/chat.ts";
+import { replies, says } from "#simulator/behaviours.ts";
+import { type Answer, authorization, call, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+/** What the upstream got for a body, as text and parsed. */
+async function forwarded(body: JsonObject): Promise<{ raw: string; sent: JsonObject }> {
+  const before = gateway.upstream.received();
+  const response = await gateway.chat(body);
+  await response.text();
+  const request = await gateway.upstream.request(before);
+  return { raw: request.rawBody, sent: request.body ?? {} };
+}
+
+const deep = (levels: number): Json => (levels === 0 ? "bottom" : { [`level_${levels}`]: [deep(levels - 1), null] });
+
+const tools = [
+  {
+    type: "function",
+    function: {
+      name: "edit_file",
+      description: 'Ändert 文件 🙂 \u0000 \u2028 "quoted" \\ back',
+      strict: true,
+      parameters: {
+        type: "object",
+        properties: { path: { type: "string", pattern: "^\\S+$" }, nested: deep(20) },
+        required: ["path"],
+        additionalProperties: false,
+        $defs: { x: { const: null }, y: { minimum: -1.5e-7, maximum: 1e21 } },
+      },
+    },
+    vendor_extension: [[[]], {}, null, false, 0, -0.5, ""],
+  },
+];
+
+describe("what is forwarded unchanged", () => {
+  const cases: [name: string, fields: JsonObject][] = [
+    ["tool definitions, deep and odd", { tools }],
+    ["tool_choice as a word", { tools, tool_choice: "auto" }],
+    ["tool_choice as an object", { tools, tool_choice: { type: "function", function: { name: "edit_file" } } }],
+    ["response_format: JSON mode", { response_format: { type: "json_object" } }],
+    [
+      "response_format: a schema",
+      {
+        response_format: {
+          type: "json_schema",
+          json_schema: {
+            name: "x",
+            strict: true,
+            schema: { type: "object", properties: { a: { enum: [null, 1, "x"] } } },
+          },
+        },
+      },
+    ],
+    ["sampling fields", { temperature: 0, top_p: 1, stop: ["\n\n", "END"], user: "user-7", seed: 12345, n: 2 }],
+    ["one stop sequence", { stop: "###" }],
+    [
+      "fields that the gateway does not know",
+      {
+        logit_bias: { "50256": -100 },
+        parallel_tool_calls: false,
+        prediction: { type: "content", content: "x" },
+        provider: { order: ["a"], allow_fallbacks: false },
+        reasoning: { effort: "low" },
+        vendor_x: deep(30),
+      },
+    ],
+    ["nulls", { stop: null, user: null, unknown: null, tool_choice: null }],
+    ["an empty list and an empty object", { unknown_list: [], unknown_object: {} }],
+    ["max_tokens that the caller set", { max_tokens: 7 }],
+    ["max_completion_tokens that the caller set", { max_completion_tokens: 9 }],
+  ];
+  for (const [name, fields] of cases)
+    test(name, async () => {
+      const { sent } = await forwarded(fields);
+      for (const [field, value] of Object.entries(fields)) expect({ [field]: sent[field] }).toEqual({ [field]: value });
+    });
+
+  test("messages of every kind, with unicode, control characters, names and tool calls", async () => {
+    const messages: JsonObject[] = [
+      { role: "developer", content: "Be brief.", name: "boss" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "naïve 🙂 \u0001 ☃", cache_control: { type: "ephemeral" } },
+          { type: "text", text: "" },
+        ],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "call_1", type: "function", function: { name: "f", arguments: '{"a": [1, {"b": "\\u00e9"}]}' } },
+        ],
+      },
+      { role: "tool", tool_call_id: "call_1", content: "result\r\n\ttab" },
+      { role: "assistant", content: "", refusal: null, reasoning_details: [{ type: "reasoning.text", text: "hm" }] },
+      { role: "user", content: "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 \ud83d\ude00" },
+    ];
+    expect((await forwarded({ messages })).sent["messages"]).toEqual(messages);
+  });
+
+  test("integers that a double cannot hold", async () => {
+    const schema = `{"type":"integer","format":"uint64","minimum":-9223372036854775808,"maximum":18446744073709551615}`;
+    const tools = `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"id":${schema}}}}}]`;
+    const before = gateway.upstream.received();
+    const response = await call(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { ...authorization, "content-type": "application/json" },
+      body: `{"model":"smart-router-flash","messages":[{"role":"user","content":"12345678901234567890"}],"seed":9007199254740993,"tools":${tools}}`,
+    });
+    expect(response.status).toBe(200);
+    const { rawBody } = await gateway.upstream.request(before);
+    expect(rawBody).toContain(`"tools":${tools}`);
+    expect(rawBody).toContain('"seed":9007199254740993');
+    expect(rawBody).toContain('"content":"12345678901234567890"');
+  });
+
+  test("keys with meanings of their own in this language stay keys", async () => {
+    const raw =
+      '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"number"},"toString":{}}}';
+    const body = `{"model":"smart-router-flash","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1},"tools":[{"type":"function","function":{"name":"f","parameters":${raw}}}]}`;
+    const before = gateway.upstream.received();
+    const headers = { ...authorization, "content-type": "application/json" };
+    await call(`${gateway.url}/v1/chat/completions`, { method: "POST", headers, body });
+    const { rawBody } = await gateway.upstream.request(before);
+    expect(rawBody).toContain(raw);
+    expect(rawBody).toContain('"__proto__":{"a":1}');
+  });
+
+  test("a long conversation of a coding agent arrives whole", async () => {
+    const messages = Array.from({ length: 300 }, (_, turn) => ({
+      role: turn % 2 === 0 ? "user" : "assistant",
+      content: `turn ${turn}: ${"const x = 1;\n".repeat(200)}`,
+    }));
+    expect((await forwarded({ messages })).sent["messages"]).toEqual(messages);
+  });
+});
+
+describe("what is changed, and nothing else", () => {
+  test("the model becomes the upstream's id, and the output is bounded when the caller did not", async () => {
+    const { sent } = await forwarded({ temperature: 0.5 });
+    expect(sent).toEqual({
+      model: upstreamIds["vendor_v4_flash"] ?? "",
+      messages: [{ role: "user", content: "hello" }],
+      temperature: 0.5,
+      max_tokens: 32_768,
+    });
+  });
+
+  test("a stream asks for usage, and keeps the caller's other stream options", async () => {
+    expect((await forwarded({ stream: true })).sent["stream_options"]).toEqual({ include_usage: true });
+    const options = { include_usage: false, include_obfuscation: true };
+    expect((await forwarded({ stream: true, stream_options: options })).sent["stream_options"]).toEqual({
+      ...options,
+      include_usage: true,
+    });
+    expect((await forwarded({})).sent).not.toHaveProperty("stream_options");
+  });
+
+  test("credentials are replaced in all text the upstream reads, the same one by the same placeholder", async () => {
+    const secret = ["sk", "proj", "a1B2c3D4".repeat(6)].join("-");
+    const { raw, sent } = await forwarded({
+      messages: [
+        { role: "user", content: `my key is ${secret}` },
+        { role: "user", content: [{ type: "text", text: `again ${secret}` }] },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [
+            { id: "a", type: "function", function: { name: "f", arguments: JSON.stringify({ key: secret }) } },
+          ],
+        },
+        { role: "tool", tool_call_id: "a", content: `token=${secret}` },
+      ],
+    });
+    expect(raw).not.toContain(secret);
+    const placeholders = raw.match(/\[REDACTED:[a-z0-9_]+:\d+\]/g) ?? [];
+    expect(placeholders).toHaveLength(4);
+    expect(new Set(placeholders).size).toBe(1);
+    const messages = sent["messages"] as Answer;
+    expect(JSON.parse(messages[2].tool_calls[0].function.arguments).key).toBe(placeholders[0]);
+  });
+});
+
+describe("the answer", () => {
+  test("is the upstream's object, every field of it", async () => {
+    const upstream = {
+      id: "gen-123",
+      object: "chat.completion",
+      created: 1_700_000_000,
+      model: upstreamIds["vendor_v4_flash"] ?? "",
+      provider: "Somebody",
+      system_fingerprint: null,
+      choices: [
+        {
+          index: 0,
+          finish_reason: "stop",
+          native_finish_reason: "end",
+          logprobs: { content: [] },
+          message: { role: "assistant", content: "hi", annotations: [{ type: "x" }], refusal: null },
+        },
+      ],
+      usage: {
+        prompt_tokens: 3,
+        completion_tokens: 1,
+        total_tokens: 4,
+        cost: 0.000001,
+        prompt_tokens_details: { cached_tokens: 0 },
+      },
+      vendor_extra: deep(5),
+    };
+    gateway.upstream.next(replies(200, upstream, { bills: 1_000 }));
+    const response = await gateway.chat();
+    expect(response.headers.get("content-type")).toStartWith("application/json");
+    expect(await response.json()).toEqual(upstream);
+  });
+
+  test("names the model that was asked, also where the upstream says the day of its release", async () => {
+    gateway.upstream.next(
+      replies(200, {
+        id: "x",
+        object: "chat.completion",
+        created: 1,
+        model: `${upstreamIds["vendor_v4_flash"]}-20260115`,
+        choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+      }),
+    );
+    const answer: Answer = await (await gateway.chat()).json();
+    expect(answer.model).toBe(upstreamIds["vendor_v4_flash"]);
+  });
+
+  const message = async (fields: JsonObject): Promise<Answer> => {
+    const answer = {
+      id: "x",
+      object: "chat.completion",
+      created: 1,
+      model: "m",
+      choices: [{ index: 0, message: { role: "assistant", ...fields }, finish_reason: "stop" }],
+    };
+    gateway.upstream.next(replies(200, answer));
+    const body: Answer = await (await gateway.chat()).json();
+    return body.choices[0].message;
+  };
+
+  test("has the reasoning as its content where the content is null or absent, and only there", async () => {
+    expect((await message({ content: null, reasoning: "because" })).content).toBe("because");
+    expect((await message({ reasoning: "because" })).content).toBe("because");
+    expect((await message({ content: null, reasoning_content: "since" })).content).toBe("since");
+    expect((await message({ content: "answer", reasoning: "because" })).content).toBe("answer");
+    expect((await message({ content: "", reasoning: "because" })).content).toBe("");
+    expect(await message({ content: null, reasoning: "because" })).toMatchObject({ reasoning: "because" });
+  });
+
+  test("carries tool calls untouched", async () => {
+    gateway.upstream.next(says({ toolCalls: [{ name: "f", arguments: '{"a":  1.0}' }] }));
+    const answer: Answer = await (await gateway.chat({ tools })).json();
+    expect(answer.choices[0].finish_reason).toBe("tool_calls");
+    expect(answer.choices[0].message.tool_calls[0].function).toEqual({ name: "f", arguments: '{"a":  1.0}' });
+  });
+
+  test("JSON mode works", async () => {
+    const answer: Answer = await (await gateway.chat({ response_format: { type: "json_object" } })).json();
+    expect(JSON.parse(answer.choices[0].message.content)).toMatchObject({ simulated: true });
+  });
+});

@@ -1,0 +1,371 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { replies, streams, usageChunk } from "#simulator/behaviours.ts";
+import type { Script } from "#simulator/simulator.ts";
+import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+import { readStream } from "../../harness/sse.ts";
+
+/** Fields of a request that change the model, the terms or the price, against an upstream that honours and bills them. */
+
+const flash = upstreamIds["vendor_v4_flash"] ?? "";
+const cap = 0.01;
+const tightBudget = { budget: { per_goal_hard_usd: cap, per_goal_soft_usd: cap } };
+
+/** Every cost is the upstream's own word, and its own bill. */
+function bills(costUsd: (body: Answer) => number, model = flash): Script {
+  return (request) => {
+    const cost = costUsd(request.body);
+    return replies(200, answer({ model, cost }), { bills: Math.round(cost * 1e9) });
+  };
+}
+
+function answer({ model = flash, cost }: { model?: string; cost?: number }): JsonObject {
+  return {
+    id: "gen-1",
+    object: "chat.completion",
+    created: 1,
+    model,
+    choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+    usage: {
+      prompt_tokens: 10,
+      completion_tokens: 10,
+      total_tokens: 20,
+      ...(cost === undefined ? {} : { cost }),
+    },
+  };
+}
+
+/** So many at once; how many were answered. */
+async function together(gateway: TestGateway, count: number, body: JsonObject): Promise<number> {
+  const statuses = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const reply = await gateway.chat(body, { "x-goal-id": "parallel" });
+      await reply.text();
+      return reply.status;
+    }),
+  );
+  return statuses.filter((status) => status === 200).length;
+}
+
+const guarded: [param: string, fields: JsonObject][] = [
+  ["models[0]", { models: ["openai/o1-pro"] }],
+  ["models[0]", { models: ["x/y:free"] }],
+  ["models", { models: "openai/o1-pro" }],
+  ["fallbacks[0]", { fallbacks: [{ model: "openai/o1-pro" }] }],
+  ["route", { route: "fallback" }],
+  ["preset", { preset: "dear" }],
+  ["plugins[0]", { plugins: [{ id: "web" }] }],
+  ["plugins[1]", { plugins: [{ id: "response-healing" }, { id: "fusion" }] }],
+  ["tools[1]", { tools: [{ type: "function", function: { name: "f" } }, { type: "openrouter:web_search" }] }],
+  ["tools[0]", { tools: [{ type: "web_search_preview" }] }],
+  ["tools[0]", { tools: [{ google_search: {} }] }],
+  ["tool_choice", { tool_choice: { type: "openrouter:web_search" } }],
+  ["mcp_servers[0]", { mcp_servers: [{ url: "https://example.com" }] }],
+  ["web_search_options", { web_search_options: {} }],
+  ["web_search", { web_search: true }],
+  ["enable_search", { enable_search: true }],
+  ["search_parameters", { search_parameters: { mode: "auto" } }],
+  ["service_tier", { service_tier: "priority" }],
+  ["service_tier", { service_tier: "flex" }],
+  ["speed", { speed: "fast" }],
+  ["inference_geo", { inference_geo: "us" }],
+  ["modalities[1]", { modalities: ["text", "audio"] }],
+  ["audio", { audio: { voice: "alloy", format: "wav" } }],
+  ["image_config", { image_config: { image_size: "4K" } }],
+  ["provider.data_collection", { provider: { data_collection: "allow" } }],
+  ["provider", { provider: { order: ["a"], unheard_of: 1 } }],
+  ["provider", { provider: "a" }],
+  ["providerOptions", { providerOptions: { gateway: { models: ["openai/o1-pro"] } } }],
+  ["provider_options", { provider_options: { x: 1 } }],
+  ["store", { store: true }],
+  ["extra_body", { extra_body: { models: ["openai/o1-pro"] } }],
+  ["extra_headers", { extra_headers: { x: "y" } }],
+  ["api_base", { api_base: "https://example.com" }],
+  ["api_key", { api_key: "x" }],
+  ["user_config", { user_config: { model_list: [] } }],
+  ["custom_llm_provider", { custom_llm_provider: "openai" }],
+  ["base_url", { base_url: "https://example.com" }],
+  ["n_predict", { n_predict: -1 }],
+  ["max_new_tokens", { max_new_tokens: "9000" }],
+];
+
+describe("a field that may change the model, the terms or the price", () => {
+  test("is refused with 422 that names it and the policy's key, and nothing is sent", async () => {
+    await using gateway = await start();
+    for (const [param, fields] of guarded) {
+      for (const stream of [false, true]) {
+        const refused = await gateway.chat({ ...fields, stream }, { "x-smart-gateway-errors": "openai" });
+        const { detail, error }: Answer = await refused.json();
+        const name = Object.keys(fields)[0];
+        expect([param, refused.status, error.param, error.code]).toEqual([param, 422, param, "field_refused"]);
+        expect(detail).toStartWith(`${param} `);
+        expect(detail).toContain(`upstream.fields.${name})`);
+        expect(detail).not.toContain("unheard_of");
+        expect(refused.headers.get("x-should-retry")).toBe("false");
+      }
+    }
+    expect(gateway.upstream.received()).toBe(0);
+  });
+
+  test("is forwarded unchanged where its value is harmless, null and empty values too", async () => {
+    await using gateway = await start();
+    const harmless: JsonObject[] = [
+      { models: [], fallbacks: null, plugins: [], tools: [], mcp_servers: [], image_config: {}, audio: null },
+      { service_tier: "auto", speed: "standard", modalities: ["text"], store: false, web_search: false },
+      { service_tier: "default", search_parameters: { mode: "off" }, enable_search: false },
+      { plugins: [{ id: "response-healing" }, { id: "context-compression" }, { id: "web", enabled: false }] },
+      {
+        provider: {
+          order: ["a"],
+          only: ["a"],
+          ignore: ["b"],
+          sort: "price",
+          require_parameters: true,
+          quantizations: ["fp8"],
+          zdr: true,
+          data_collection: "deny",
+          allow_fallbacks: false,
+          max_price: { prompt: 1 },
+        },
+      },
+      {
+        tools: [{ type: "function", function: { name: "f" } }],
+        tool_choice: { type: "function", function: { name: "f" } },
+      },
+      // Neither model, terms nor price: the specification's "any other field".
+      {
+        transforms: ["middle-out"],
+        prompt_cache_key: "k",
+        session_id: "s",
+        trace: { trace_id: "t" },
+        verbosity: "low",
+      },
+      { debug: { echo_upstream_body: true }, safety_identifier: "s", background: false, parallel_tool_calls: true },
+      { a_field_of_next_year: { models: ["a/b"] }, functions: [{ name: "f" }], reasoning: { effort: "high" } },
+    ];
+    for (const fields of harmless) {
+      const index = gateway.upstream.received();
+      const reply = await gateway.chat(fields);
+      expect([reply.status, Object.keys(fields)]).toEqual([200, Object.keys(fields)]);
+      expect((await gateway.upstream.request(index)).body).toMatchObject(fields);
+    }
+  });
+
+  test("never lets many requests at once be billed above the cap", async () => {
+    await using gateway = await start({
+      policy: tightBudget,
+      script: bills((body) => (body.models !== undefined || body.plugins !== undefined ? 0.5 : 0.000_01)),
+    });
+    expect(await together(gateway, 50, { max_tokens: 10, models: ["openai/o1-pro"] })).toBe(0);
+    expect(await together(gateway, 50, { max_tokens: 10, plugins: [{ id: "web" }] })).toBe(0);
+    expect(gateway.upstream.billedNanoUsd()).toBe(0);
+  });
+
+  test("that the operator allows is held for with its fee, so that the cap holds", async () => {
+    const fee = 0.003;
+    await using gateway = await start({
+      policy: { ...tightBudget, upstream: { fields: { plugins: { action: "forward", fee_usd: fee } } } },
+      script: bills(() => fee),
+    });
+    const answered = await together(gateway, 50, { max_tokens: 10, plugins: [{ id: "web" }] });
+    expect(answered).toBeGreaterThan(0);
+    expect(gateway.upstream.billedNanoUsd()).toBeLessThanOrEqual(cap * 1e9);
+    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+  });
+
+  test("that the operator allows with a price factor is held for at that multiple", async () => {
+    const policy = (price_factor: number) => ({
+      upstream: { fields: { service_tier: { action: "forward", price_factor } } },
+    });
+    const holds: number[] = [];
+    for (const factor of [1, 2.5]) {
+      await using gateway = await start({ policy: policy(factor) });
+      gateway.upstream.next(replies(200, answer({}), { bills: 0 }));
+      await (await gateway.chat({ service_tier: "priority", max_tokens: 1_000 })).text();
+      // Token counts at our prices say nothing about the tier's: without a stated cost the hold is charged.
+      holds.push((await gateway.books()).spent);
+    }
+    expect(holds[0]).toBeGreaterThan(1_000 * 280);
+    expect(holds[1]).toBe(Math.ceil((holds[0] ?? 0) * 2.5));
+  });
+
+  test("that the operator allows with a price factor raises the price limit that goes with the call", async () => {
+    await using gateway = await start({
+      policy: { upstream: { price_limit: "on", fields: { service_tier: { action: "forward", price_factor: 2 } } } },
+      models: { vendor_v4_flash: { prices: { input: 0.1, cached_input: 0.01, output: 0.2 } } },
+    });
+    await (await gateway.chat()).text();
+    await (await gateway.chat({ service_tier: "priority" })).text();
+    const limits = gateway.upstream.requests.map(({ body }) => (body as Answer).provider.max_price);
+    expect(limits).toEqual([
+      { prompt: 0.1, completion: 0.2, request: 0 },
+      { prompt: 0.2, completion: 0.4, request: 0 },
+    ]);
+  });
+
+  test("that the operator allows shows in the log and the metrics", async () => {
+    await using gateway = await start({
+      policy: { upstream: { fields: { preset: { action: "forward", fee_usd: 0.01 }, models: "forward" } } },
+    });
+    const reply = await gateway.chat({ preset: "x", models: ["a/b"] });
+    expect(reply.status).toBe(200);
+    expect((await gateway.upstream.request(0)).body).toMatchObject({ preset: "x", models: ["a/b"] });
+    const metrics = await (await gateway.get("/metrics")).text();
+    expect(metrics).toContain('smart_gateway_forwarded_fields_total{field="preset"} 1');
+    const finished = gateway.log.find(({ event }) => event === "request_finished");
+    expect(finished?.fields["forwarded_fields"]).toBe("preset models");
+  });
+
+  test("that the operator allows does not take the model out of service when the bill passes the hold", async () => {
+    await using gateway = await start({
+      policy: { upstream: { fields: { preset: "forward" } } },
+      script: bills(() => 2),
+    });
+    for (let count = 0; count < 5; count++) await (await gateway.chat({ preset: "x", max_tokens: 5 })).text();
+    expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
+  });
+
+  test("that the operator has dropped goes out without what is not harmless, long integers as they were spelled", async () => {
+    await using gateway = await start({
+      policy: { upstream: { fields: { tools: "drop", provider: "drop", models: "drop", turbo: "drop" } } },
+    });
+    const big = "18446744073709551615";
+    const fields =
+      `"models":["a/b"],"turbo":1,"provider":{"data_collection":"allow","order":["a"]},` +
+      `"tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":{"maximum":${big}}}}]`;
+    const body = `{"model":"smart-router-flash","messages":[{"role":"user","content":"hi"}],${fields}}`;
+    expect((await gateway.chat({}, {}, { body })).status).toBe(200);
+    const sent = await gateway.upstream.request(0);
+    expect(sent.rawBody).toContain(`"maximum":${big}`);
+    expect(sent.body).not.toHaveProperty("models");
+    expect(sent.body).not.toHaveProperty("turbo");
+    expect(sent.body?.["provider"]).toEqual({ order: ["a"] });
+    expect(sent.body?.["tools"]).toHaveLength(1);
+  });
+
+  test("that the operator allows still sends nothing sensitive to a free model or on open terms", async () => {
+    await using gateway = await start({
+      policy: { upstream: { fields: { models: "forward", provider: "forward" } } },
+    });
+    for (const fields of [{ models: ["x/y:free"] }, { provider: { data_collection: "allow" } }]) {
+      const refused = await gateway.chat(fields);
+      expect(refused.status).toBe(403);
+      expect((await refused.json()).detail).toContain(Object.keys(fields)[0]);
+    }
+    // A redaction makes a request sensitive again.
+    const key = ["ghp", "016C7e1f9a2B3c4D5e6F7a8B9c0D1e2F3a4B"].join("_");
+    const redacted = await gateway.chat({
+      models: ["x/y:free"],
+      metadata: { sensitive: false },
+      messages: [{ role: "user", content: `token ${key}` }],
+    });
+    expect(redacted.status).toBe(403);
+    expect(gateway.upstream.received()).toBe(0);
+    expect((await gateway.chat({ models: ["x/y:free"], metadata: { sensitive: false } })).status).toBe(200);
+  });
+});
+
+describe("what money is held for", () => {
+  /** Writes as much as it may; to many servers a limit of 0 is none. */
+  const writesAll = bills((body) => {
+    const output = (body.max_tokens || body.max_completion_tokens || 8_000) * (body.best_of ?? body.n ?? 1);
+    const reasoning = body.reasoning?.max_tokens ?? body.thinking?.budget_tokens ?? 0;
+    const predicted = JSON.stringify(body.prediction?.content ?? "").length;
+    return ((output + reasoning + predicted) * 280) / 1e9;
+  });
+
+  test.each([
+    ["max_tokens 0", { max_tokens: 0 }],
+    ["max_completion_tokens 0", { max_completion_tokens: 0 }],
+    ["one of two limits 0", { max_tokens: 0, max_completion_tokens: 2_000 }],
+    ["best_of", { max_tokens: 2_000, best_of: 3 }],
+    ["n", { max_tokens: 2_000, n: 3 }],
+    ["reasoning.max_tokens", { max_tokens: 10, reasoning: { max_tokens: 9_000 } }],
+    ["thinking.budget_tokens", { max_tokens: 10, thinking: { type: "enabled", budget_tokens: 9_000 } }],
+    ["reasoning.max_tokens alone", { reasoning: { max_tokens: 60_000 } }],
+    ["prediction", { max_tokens: 10, prediction: { type: "content", content: "x".repeat(9_000) } }],
+  ] as [string, JsonObject][])("is all that may be billed: %s", async (_, fields) => {
+    const model = { default_output_tokens: 4_000 };
+    await using gateway = await start({ policy: tightBudget, models: { vendor_v4_flash: model }, script: writesAll });
+    await together(gateway, 20, fields);
+    expect(gateway.upstream.billedNanoUsd()).toBeLessThanOrEqual(cap * 1e9);
+    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+  });
+
+  test("a budget for reasoning within the output bound costs nothing more", async () => {
+    await using gateway = await start();
+    const holds: number[] = [];
+    for (const reasoning of [{}, { reasoning: { max_tokens: 1_000 } }]) {
+      gateway.upstream.next(replies(200, { ...answer({}), usage: null }, { bills: 0 }));
+      const before = (await gateway.books()).spent;
+      await (await gateway.chat({ max_tokens: 100_000, ...reasoning })).text();
+      holds.push((await gateway.books()).spent - before);
+    }
+    // Only the bytes of the field itself, as input.
+    expect((holds[1] ?? 0) - (holds[0] ?? 0)).toBeLessThan(40 * 140);
+  });
+
+  test("the upstream is always asked what the call has cost", async () => {
+    await using gateway = await start();
+    await (await gateway.chat({ usage: { include: false } })).text();
+    expect((await gateway.upstream.request(0)).body?.["usage"]).toEqual({ include: true });
+  });
+});
+
+describe("an upstream that answers with another model", () => {
+  const other = "openai/o1-pro";
+
+  test("is passed on by that model's name, logged, counted, and paid at its cost", async () => {
+    await using gateway = await start({ script: bills(() => 0.25, other) });
+    const reply = await gateway.chat();
+    expect((await reply.json()).model).toBe(other);
+    expect((await gateway.books()).spent).toBe(250_000_000);
+    const logged = gateway.log.find(({ event }) => event === "other_model_answered");
+    expect(logged?.fields).toMatchObject({ model: "vendor_v4_flash", answered: other, cost_stated: true });
+    expect(await (await gateway.get("/metrics")).text()).toContain(
+      'smart_gateway_other_model_answers_total{model="vendor_v4_flash"} 1',
+    );
+  });
+
+  test("is passed on in every chunk of a stream, logged, counted, and paid at its cost", async () => {
+    await using gateway = await start();
+    const delta = (content: string, finish: string | null = null) => ({
+      id: "gen-1",
+      object: "chat.completion.chunk",
+      created: 1,
+      model: other,
+      choices: [{ index: 0, delta: { content }, finish_reason: finish }],
+    });
+    const usage = { ...usageChunk({ input: 1, output: 1, costUsd: 0.25 }), model: other };
+    const words = Array.from({ length: 8 }, (_, index) => delta(`word ${index} `));
+    gateway.upstream.next(streams({ events: [...words, delta("", "stop"), usage], bills: 250_000_000 }));
+    const { chunks, done } = await readStream(
+      await gateway.chat({ stream: true, stream_options: { include_usage: true } }),
+    );
+    expect(done).toBe(true);
+    expect([...new Set(chunks.map((chunk) => chunk.model))]).toEqual([other]);
+    expect((await gateway.books()).spent).toBe(250_000_000);
+    expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toHaveLength(1);
+  });
+
+  test("is paid at that model's price where it states no cost and the registry has the model, and it is the dearer", async () => {
+    await using gateway = await start();
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+    const spent: number[] = [];
+    for (const model of [upstreamIds["vendor_v4_pro"] ?? "", "unheard/of"]) {
+      gateway.upstream.next(replies(200, { ...answer({ model }), usage }, { bills: 0 }));
+      const before = (await gateway.books()).spent;
+      await (await gateway.chat()).text();
+      spent.push((await gateway.books()).spent - before);
+    }
+    expect(spent).toEqual([1_000 * 435 + 100 * 870, 1_000 * 140 + 100 * 280]);
+    const logged = gateway.log.filter(({ event }) => event === "other_model_answered");
+    expect(logged.map(({ fields }) => fields["cost_stated"])).toEqual([false, false]);
+  });
+
+  test("is not suspected for saying the day of the model's release", async () => {
+    await using gateway = await start({ script: bills(() => 0.000_1, `${flash}-20260115`) });
+    expect((await (await gateway.chat()).json()).model).toBe(flash);
+    expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toEqual([]);
+  });
+});

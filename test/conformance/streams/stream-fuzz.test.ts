@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { JsonObject } from "#domain/chat.ts";
+import { chunk, type StreamScript, streams, usageChunk } from "#simulator/behaviours.ts";
+import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { finishReasonsOf, parseStream, readStream } from "../../harness/sse.ts";
+
+/** Whatever an upstream sends and however it ends, a caller can rely on the same few things. */
+let gateway: TestGateway;
+beforeAll(async () => {
+  const forgiving = 1_000_000;
+  gateway = await start({
+    policy: {
+      upstream: { max_attempts: 1 },
+      health: {
+        failures_in_a_row: forgiving,
+        unhealthy_minimum: forgiving,
+        degraded_minimum: forgiving,
+        degraded_in_a_row: forgiving,
+        garbage_in_a_row: forgiving,
+        garbage_minimum: forgiving,
+      },
+      budget: {
+        per_goal_hard_usd: 900_000,
+        per_day_hard_usd: 900_000,
+        per_goal_soft_usd: 900_000,
+        per_day_soft_usd: 900_000,
+      },
+    },
+  });
+});
+afterAll(() => gateway.stop());
+
+const delta: fc.Arbitrary<JsonObject> = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 20 }).map((content) => ({ content })),
+  fc.string({ maxLength: 20 }).map((reasoning) => ({ content: "", reasoning })),
+  fc.string({ maxLength: 20 }).map((reasoning_content) => ({ content: null, reasoning_content })),
+  fc.constant({ role: "assistant" }),
+  fc.constant({}),
+  fc
+    .string({ maxLength: 8 })
+    .map((text) => ({ content: null, tool_calls: [{ index: 0, function: { arguments: text } }] })),
+);
+const event: fc.Arbitrary<JsonObject | string> = fc.oneof(
+  { weight: 12, arbitrary: delta.map((each) => chunk(each)) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom("stop", "length", "tool_calls").map((reason) => chunk({ content: "" }, reason)),
+  },
+  { weight: 2, arbitrary: fc.constantFrom(": comment\n\n", "\n", "\r\n", "event: ping\n\n", "data:\n\n", "id: 7\n") },
+  { weight: 1, arbitrary: fc.constant(usageChunk({ input: 10, output: 5, costUsd: 0.000001 })) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      "data: {\n\n",
+      "data: 7\n\n",
+      "data: null\n\n",
+      'data: {"choices":7}\n\n',
+      "garbage\n\n",
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<JsonObject>({ error: { code: 502, message: "provider" } }) },
+);
+const script = fc.record({
+  events: fc.array(event, { maxLength: 12 }),
+  framing: fc.constantFrom("chunked" as const, "close" as const),
+  end: fc.constantFrom("done" as const, "clean" as const, "fin" as const, "rst" as const),
+});
+
+async function meets(played: StreamScript): Promise<void> {
+  gateway.upstream.next(streams({ ...played, bills: 1_000 }));
+  const response = await gateway.chat({ stream: true, max_tokens: 100 });
+  if (response.status !== 200) {
+    // Nothing had been committed: a plain error with its own status.
+    expect([500, 502]).toContain(response.status);
+    expect(Object.keys(await response.json())).toEqual(["detail"]);
+    return;
+  }
+  const read = await readStream(response);
+  expect(read.broken).toBeUndefined();
+  expect(read.done).toBe(true);
+  const reasons = finishReasonsOf(read.chunks);
+  expect(reasons).toHaveLength(1);
+  const [first] = read.chunks;
+  if (first.error === undefined) expect(first.choices[0].delta.role).toBe("assistant");
+  const failed = read.chunks.some((each) => each.error !== undefined);
+  expect(reasons[0] === "error").toBe(failed);
+  const said = played.events as readonly (JsonObject | string)[];
+  // Nothing is made up: a good end was in the script.
+  if (!failed)
+    expect(
+      said.some((each) => typeof each !== "string" && JSON.stringify(each).includes(`"finish_reason":"${reasons[0]}"`)),
+    ).toBe(true);
+}
+
+test("one role, one finish reason, one [DONE], and an error exactly when there was one", async () => {
+  await fc.assert(fc.asyncProperty(script, meets), { numRuns: 300, endOnFailure: true });
+  await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
+  const { spent, held } = await gateway.books(() => true);
+  expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
+}, 60_000);
+
+test("the reader that judges is strict itself", () => {
+  expect(() => parseStream("data: {}\ndata: {}\n\n")).toThrow();
+  expect(parseStream("data: [DONE]\n\ndata: [DONE]\n\n").done).toBe(false);
+  expect(parseStream('data: [DONE]\n\ndata: {"a":1}\n\n').done).toBe(false);
+});

@@ -1,0 +1,377 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { chunk, type StreamScript, says, sends, streams, usageChunk } from "#simulator/behaviours.ts";
+import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+import { contentOf, finishReasonsOf, parseStream, type ReadStream, readStream } from "../../harness/sse.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+const usage = usageChunk({ input: 10, output: 5, costUsd: 0.00001 });
+const say = (content: string) => chunk({ role: "assistant", content });
+const stop = chunk({ content: "" }, "stop");
+
+async function streamed(
+  script: StreamScript["events"] | Omit<StreamScript, "gate">,
+  body: JsonObject = {},
+): Promise<ReadStream> {
+  const whole = typeof script === "object" && "events" in script ? script : { events: script };
+  gateway.upstream.next(streams(whole));
+  const response = await gateway.chat({ stream: true, ...body });
+  expect(response.status).toBe(200);
+  return readStream(response);
+}
+
+describe("the shape of a stream", () => {
+  test("is text/event-stream, one chunk per data line, [DONE] last, under the real model's name", async () => {
+    const response = await gateway.chat({ stream: true });
+    expect(response.headers.get("content-type")).toStartWith("text/event-stream");
+    expect(response.headers.get("cache-control")).toContain("no-cache");
+    expect(response.headers.get("x-smart-gateway-cause")).toBe("explicit_flash");
+    const read = await readStream(response);
+    expect(read.done).toBe(true);
+    expect(contentOf(read.chunks)).toContain("[simulated]");
+    for (const event of read.chunks) {
+      expect(event.object).toBe("chat.completion.chunk");
+      expect(event.model).toBe(upstreamIds["vendor_v4_flash"]);
+      expect(event.id).toBe(read.chunks[0].id);
+    }
+    expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
+  });
+
+  test("the first delta has the role, also when the upstream gives none or an empty one", async () => {
+    for (const delta of [{ content: "a" }, { role: "", content: "a" }, { role: null, content: "a" }]) {
+      const { chunks } = await streamed([chunk(delta), chunk({ content: "b" }), stop]);
+      expect(chunks[0].choices[0].delta.role).toBe("assistant");
+      expect(contentOf(chunks)).toBe("ab");
+    }
+  });
+
+  test("usage reaches only callers who asked for it", async () => {
+    const without = await streamed([say("a"), stop, usage]);
+    expect(without.chunks.every((event) => event.choices.length > 0 && event.usage == null)).toBe(true);
+    const asked = await streamed([say("a"), stop, usage], { stream_options: { include_usage: true } });
+    expect(asked.chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 15 } });
+    const refused = await streamed([say("a"), stop, usage], { stream_options: { include_usage: false } });
+    expect(refused.chunks.some((event) => event.usage != null)).toBe(false);
+  });
+
+  test("usage that an upstream puts on its last choice is kept from callers who did not ask", async () => {
+    const last = chunk({ content: "" }, "stop", { usage: usage["usage"] ?? null });
+    const { chunks } = await streamed([say("a"), last]);
+    expect(chunks.some((event) => event.usage != null)).toBe(false);
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+  });
+
+  const bill = { input: 10, output: 5, costUsd: 0.00001 };
+  const beside = (choice: JsonObject | null | undefined) => {
+    const { choices: _, ...rest } = usageChunk(bill);
+    if (choice === undefined) return rest;
+    return { ...rest, choices: choice === null ? null : [{ index: 0, ...choice }] };
+  };
+  const placesOfUsage: [name: string, events: JsonObject[]][] = [
+    [
+      "with a choice after the finish",
+      [stop, beside({ delta: { role: "assistant", content: "" }, finish_reason: null })],
+    ],
+    ["on the finish chunk", [beside({ delta: {}, finish_reason: "stop" })]],
+    ["on a chunk whose choices are null", [stop, beside(null)]],
+    ["on a chunk that has no choices at all", [stop, beside(undefined)]],
+  ];
+  for (const [name, events] of placesOfUsage) {
+    test(`usage ${name} reaches callers who asked, without choices, and settles the call`, async () => {
+      await using own = await start();
+      own.upstream.next(streams({ events: [say("a"), ...events] }));
+      const asked = { stream: true, stream_options: { include_usage: true } };
+      const { chunks } = await readStream(await own.chat(asked));
+      const told = chunks.filter((event) => event.usage != null);
+      expect(told).toMatchObject([{ choices: [], usage: { total_tokens: 15, cost: bill.costUsd } }]);
+      expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+      expect((await own.books()).spent).toBe(10_000);
+    });
+  }
+
+  test("upstream comments are dropped", async () => {
+    const read = await streamed([": OPENROUTER PROCESSING\n\n", say("a"), ": again\n\n", stop]);
+    expect(read.comments).toEqual([]);
+    expect(contentOf(read.chunks)).toBe("a");
+  });
+
+  test("one finish reason per choice, however often the upstream repeats itself", async () => {
+    const { chunks, done } = await streamed([say("a"), stop, stop, chunk({ content: "late" }), usage]);
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+    expect(contentOf(chunks)).toBe("a");
+    expect(done).toBe(true);
+  });
+
+  test("several choices each get their role, their text and their finish", async () => {
+    const choice = (index: number, delta: JsonObject, finish: string | null = null) => ({
+      ...chunk({}),
+      choices: [{ index, delta, finish_reason: finish }],
+    });
+    const { chunks, done } = await streamed(
+      [
+        choice(0, { content: "a" }),
+        choice(1, { content: "x" }),
+        choice(0, { content: "b" }, "stop"),
+        choice(1, { content: "y" }, "length"),
+      ],
+      { n: 2 },
+    );
+    expect([contentOf(chunks, 0), contentOf(chunks, 1)]).toEqual(["ab", "xy"]);
+    expect(finishReasonsOf(chunks)).toEqual(["stop", "length"]);
+    for (const index of [0, 1]) {
+      const first = chunks.flatMap((event) => event.choices).find((entry: Answer) => entry.index === index);
+      expect(first.delta.role).toBe("assistant");
+    }
+    expect(done).toBe(true);
+  });
+
+  test("bytes that need no change pass unchanged", async () => {
+    const model = upstreamIds["vendor_v4_flash"] ?? "";
+    const odd = `{"id":"gen-1","object":"chat.completion.chunk","created":1,"model":${JSON.stringify(model)},"choices":[{"index":0,"delta":{"role":"assistant","content":"caf\\u00e9","x":1.0e2},"finish_reason":null}], "extra" : [ ]}`;
+    const { text } = await streamed([`data: ${odd}\n\n`, chunk({}, "stop", { model })]);
+    expect(text).toContain(`data: ${odd}\n\n`);
+  });
+});
+
+describe("reasoning", () => {
+  const think = (reasoning: string) =>
+    chunk({
+      role: "assistant",
+      content: "",
+      reasoning,
+      reasoning_details: [{ type: "reasoning.text", text: reasoning }],
+    });
+
+  test("is folded into the first content delta as its fields", async () => {
+    const { chunks } = await streamed([
+      think("first "),
+      think("then "),
+      say("answer"),
+      chunk({ content: " more" }),
+      stop,
+    ]);
+    expect(chunks[0].choices[0].delta).toEqual({
+      role: "assistant",
+      content: "answer",
+      reasoning: "first then ",
+      reasoning_details: [
+        { type: "reasoning.text", text: "first " },
+        { type: "reasoning.text", text: "then " },
+      ],
+    });
+    expect(chunks[1].choices[0].delta.content).toBe(" more");
+  });
+
+  test("is folded under its other name too, with content null beside it", async () => {
+    const events = [
+      chunk({ content: null, reasoning_content: "why " }),
+      chunk({ content: null, reasoning_content: "so: " }),
+      say("answer"),
+      stop,
+    ];
+    const { chunks } = await streamed(events);
+    expect(chunks[0].choices[0].delta).toEqual({
+      role: "assistant",
+      content: "answer",
+      reasoning_content: "why so: ",
+    });
+    expect(contentOf(chunks)).toBe("answer");
+  });
+
+  test("becomes one content delta before the finish when no content comes", async () => {
+    const { chunks, done } = await streamed([think("only "), think("thoughts"), stop, usage]);
+    const deltas = chunks.flatMap((event) => event.choices).filter((choice: Answer) => choice.delta.content);
+    expect(deltas.map((choice: Answer) => choice.delta.content)).toEqual(["only thoughts"]);
+    expect(deltas[0].delta.role).toBe("assistant");
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+    expect(done).toBe(true);
+  });
+
+  test("may be long", async () => {
+    const thoughts = Array.from({ length: 2_000 }, (_, index) => think(`thought ${index} `));
+    const { chunks } = await streamed([...thoughts, say("answer"), stop]);
+    const { content, reasoning, reasoning_details: details } = chunks[0].choices[0].delta;
+    expect(content).toBe("answer");
+    expect(reasoning).toStartWith("thought 0 ");
+    expect(reasoning).toEndWith("thought 1999 ");
+    expect(details).toHaveLength(2_000);
+  });
+
+  test("of the simulated senior model arrives in the first content delta", async () => {
+    const read = await readStream(await gateway.chat({ model: "smart-router-pro", stream: true }));
+    expect(read.chunks[0].choices[0].delta.reasoning).toContain("thinking");
+    expect(contentOf(read.chunks)).not.toContain("thinking");
+  });
+
+  test("goes in front of the text where the policy says `content`, but not where a format is asked for", async () => {
+    await using own = await start({ policy: { stream: { reasoning: "content" } } });
+    const events = [think("why"), say("{}"), stop];
+    const answer = async (body: JsonObject) => {
+      own.upstream.next(streams({ events }));
+      return (await readStream(await own.chat({ stream: true, ...body }))).chunks;
+    };
+    expect(contentOf(await answer({}))).toBe("why\n\n{}");
+    const formatted = await answer({ response_format: { type: "json_object" } });
+    expect(contentOf(formatted)).toBe("{}");
+    expect(formatted[0].choices[0].delta.reasoning).toBe("why");
+  });
+
+  test("passes as it comes where the policy says `live`", async () => {
+    await using own = await start({ policy: { stream: { reasoning: "live" } } });
+    own.upstream.next(streams({ events: [think("why "), think("so"), say("answer"), stop] }));
+    const { chunks } = await readStream(await own.chat({ stream: true }));
+    expect(chunks.flatMap((event) => event.choices[0].delta.reasoning ?? [])).toEqual(["why ", "so"]);
+    expect(contentOf(chunks)).toBe("answer");
+  });
+});
+
+describe("tool calls", () => {
+  const call = (fields: JsonObject) =>
+    chunk({ role: "assistant", content: null, tool_calls: [{ index: 0, ...fields }] });
+
+  test("pass untouched, fragment by fragment", async () => {
+    const fragments = [
+      { id: "call_1", type: "function", function: { name: "edit", arguments: "" } },
+      { function: { arguments: '{"path": "' } },
+      { function: { arguments: 'a.ts"}' } },
+    ];
+    const { chunks } = await streamed([...fragments.map(call), chunk({}, "tool_calls"), usage]);
+    const passed = chunks.flatMap((event) => event.choices).flatMap((choice: Answer) => choice.delta.tool_calls ?? []);
+    expect(passed).toEqual(fragments.map((fragment) => ({ index: 0, ...fragment })));
+    expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
+  });
+
+  test("after reasoning: the calls stay whole, and the reasoning is not lost", async () => {
+    const { chunks } = await streamed([
+      chunk({ role: "assistant", content: "", reasoning: "I must edit." }),
+      call({ id: "call_1", type: "function", function: { name: "edit", arguments: "{}" } }),
+      chunk({}, "tool_calls"),
+    ]);
+    const passed = chunks.flatMap((event) => event.choices).flatMap((choice: Answer) => choice.delta.tool_calls ?? []);
+    expect(passed).toEqual([{ index: 0, id: "call_1", type: "function", function: { name: "edit", arguments: "{}" } }]);
+    expect(chunks[0].choices[0].delta).toEqual({ role: "assistant", reasoning: "I must edit." });
+    expect(contentOf(chunks)).toBe("");
+    expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
+  });
+});
+
+describe("how a stream is written by the upstream", () => {
+  const data = (event: JsonObject) => `data: ${JSON.stringify(event)}`;
+  const forms: [name: string, events: string[]][] = [
+    ["CRLF line ends", [`${data(say("a"))}\r\n\r\n`, `${data(stop)}\r\n\r\n`]],
+    ["bare CR line ends", [`${data(say("a"))}\r\r`, `${data(stop)}\r\r`]],
+    ["a byte-order mark", [`\uFEFF${data(say("a"))}\n\n`, `${data(stop)}\n\n`]],
+    ["no space after the colon", [`data:${JSON.stringify(say("a"))}\n\n`, `data:${JSON.stringify(stop)}\n\n`]],
+    ["event and id fields", [`event: message\nid: 7\nretry: 10\n${data(say("a"))}\n\n`, `${data(stop)}\n\n`]],
+    [
+      "an event of several data lines",
+      [
+        `data: {"id":"g","object":"chat.completion.chunk","created":1,"model":"m",\ndata: "choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n`,
+        `${data(stop)}\n\n`,
+      ],
+    ],
+    ["several events in one packet", [`${data(say("a"))}\n\n${data(stop)}\n\n`]],
+    ["empty lines in plenty", [`\n\n\n${data(say("a"))}\n\n\n\n`, `${data(stop)}\n\n\n`]],
+  ];
+  for (const framing of ["chunked", "close"] as const)
+    for (const [name, events] of forms)
+      test(`${name}, ${framing === "close" ? "ended by closing" : framing}`, async () => {
+        const read = await streamed({ events, framing });
+        expect(contentOf(read.chunks)).toBe("a");
+        expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
+        expect([read.done, read.broken]).toEqual([true, undefined]);
+      });
+
+  test("unicode split between packets at every byte", async () => {
+    const text = "é🙂漢";
+    const bytes = [...Buffer.from(`${data(say(text))}\n\n${data(stop)}\n\n`)];
+    gateway.upstream.next(async (exchange) => {
+      await exchange.head(200, { "content-type": "text/event-stream" }, "close");
+      for (const byte of bytes) await exchange.raw(Uint8Array.of(byte));
+      await exchange.finish();
+    });
+    const read = await readStream(await gateway.chat({ stream: true }));
+    expect(contentOf(read.chunks)).toBe(text);
+    expect(read.done).toBe(true);
+  });
+
+  test("an end without [DONE] after a finish reason is an end; [DONE] is added", async () => {
+    for (const end of ["clean", "done"] as const) {
+      const read = await streamed({ events: [say("a"), stop], end });
+      expect([read.done, finishReasonsOf(read.chunks)]).toEqual([true, ["stop"]]);
+    }
+  });
+});
+
+describe("time", () => {
+  test("chunks reach the caller as they come, not when all is over", async () => {
+    const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+    gateway.upstream.next(
+      streams({ events: [say("a"), chunk({ content: "b" }), stop], gate: (index) => gates[index]?.promise }),
+    );
+    gates[0]?.resolve();
+    const response = await gateway.chat({ stream: true });
+    const seen: string[] = [];
+    const read = await readStream(response, (text) => {
+      const content = contentOf(parseStream(text).chunks);
+      if (content !== seen.at(-1)) seen.push(content);
+      if (content === "a") gates[1]?.resolve();
+      if (content === "ab") for (const gate of gates) gate.resolve();
+    });
+    expect(seen).toEqual(["a", "ab"]);
+    expect(read.done).toBe(true);
+  });
+
+  test("a quiet upstream is covered by comments, before the first event and between tokens", async () => {
+    await using patient = await start({ policy: { stream: { keepalive_ms: 30 } } });
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    patient.upstream.next(streams({ events: [say("a"), stop, usage], gate: (index) => gates[index]?.promise }));
+    const response = await patient.chat({ stream: true });
+    expect(response.status).toBe(200);
+    const read = await readStream(response, (text) => {
+      const comments = text.split(": keep-alive\n\n").length - 1;
+      if (comments >= 2) gates[0]?.resolve();
+      if (text.includes('"a"') && text.slice(text.indexOf('"a"')).includes(": keep-alive")) gates[1]?.resolve();
+    });
+    expect(read.comments.every((comment) => comment === ": keep-alive")).toBe(true);
+    expect(contentOf(read.chunks)).toBe("a");
+    expect(read.done).toBe(true);
+  });
+});
+
+test("the wait for an answer's head ends with the first silence: a comment goes out at once", async () => {
+  // Were the head to wait for the second silence, the upstream would have failed before, and there would be no comment.
+  const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
+  await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
+  patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+  const read = await readStream(await patient.chat({ stream: true }));
+  expect(read.comments).toEqual([": keep-alive"]);
+  expect(read.chunks).toMatchObject([{ id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number) }]);
+});
+
+test("once comments have gone out, an upstream that fails is an error in the stream, and nobody else is asked", async () => {
+  const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
+  await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
+  patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+  const response = await patient.chat({ stream: true });
+  expect(response.status).toBe(200);
+  const read = await readStream(response);
+  expect(read.comments.length).toBeGreaterThan(0);
+  expect(read.chunks).toHaveLength(1);
+  expect(read.chunks[0]).toMatchObject({ error: { code: 504 }, choices: [{ index: 0, finish_reason: "error" }] });
+  expect([read.done, read.broken]).toEqual([true, undefined]);
+  expect(patient.upstream.received()).toBe(1);
+});
+
+test("n answers of the default simulator stream together", async () => {
+  gateway.upstream.next(says({ text: "one two" }));
+  const { chunks, done } = await readStream(await gateway.chat({ stream: true, n: 3 }));
+  expect([0, 1, 2].map((index) => contentOf(chunks, index))).toEqual(["one two", "one two", "one two"]);
+  expect(finishReasonsOf(chunks)).toEqual(["stop", "stop", "stop"]);
+  expect(done).toBe(true);
+});

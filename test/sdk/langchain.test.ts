@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { ChatOpenAI } from "@langchain/openai";
+import { chunk, fails, streams } from "#simulator/behaviours.ts";
+import { start, type TestGateway, token } from "../harness/gateway.ts";
+
+/** What LangChain's OpenAI chat model makes of our answers, streams and errors. */
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+});
+afterAll(() => gateway.stop());
+
+const model = (name = "smart-router-flash") =>
+  new ChatOpenAI({ model: name, apiKey: token, maxRetries: 0, configuration: { baseURL: `${gateway.url}/v1` } });
+
+/** The package's own type of `usage_metadata` says never. */
+const tokensOf = (message: object) =>
+  (message as { usage_metadata?: { total_tokens: number } }).usage_metadata?.total_tokens;
+
+const weather = {
+  type: "function" as const,
+  function: {
+    name: "get_weather",
+    description: "The weather",
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  },
+};
+
+test("invoke answers, with usage", async () => {
+  const message = await model().invoke("hello");
+  expect(message.text).toContain("[simulated]");
+  expect(tokensOf(message)).toBeGreaterThan(0);
+});
+
+test("stream streams, with usage at its end", async () => {
+  let text = "";
+  let tokens = 0;
+  for await (const part of await model().stream("hello")) {
+    text += part.text;
+    tokens = tokensOf(part) ?? tokens;
+  }
+  expect(text).toContain("[simulated]");
+  expect(tokens).toBeGreaterThan(0);
+});
+
+test("a tool is called, and its result answered", async () => {
+  const agent = model("smart-router").bindTools([weather]);
+  const question = new HumanMessage("What is the weather in Paris?");
+  const call = await agent.invoke([question]);
+  expect(call.tool_calls?.[0]).toMatchObject({ name: "get_weather", args: { city: "Paris" } });
+  const result = new ToolMessage({ tool_call_id: call.tool_calls?.[0]?.id ?? "", content: "18 degrees" });
+  expect((await agent.invoke([question, call, result])).text).toContain("18 degrees");
+});
+
+test("tool calls stream in pieces that join", async () => {
+  let joined: Awaited<ReturnType<ReturnType<typeof model>["invoke"]>> | undefined;
+  for await (const part of await model("smart-router").bindTools([weather]).stream("The weather in Oslo Norway?"))
+    joined = joined === undefined ? part : (joined as typeof part).concat(part);
+  expect(joined?.tool_calls?.[0]).toMatchObject({ name: "get_weather", args: { city: "Oslo" } });
+});
+
+test("an abort reaches the upstream", async () => {
+  const index = gateway.upstream.received();
+  gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
+  const controller = new AbortController();
+  const reading = (async () => {
+    for await (const part of await model().stream("hello", { signal: controller.signal }))
+      if (part.text === "a") controller.abort();
+  })();
+  await reading.catch(() => undefined);
+  expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
+});
+
+test("refusals and upstream failures say why", async () => {
+  const refused = await model("smart-router-free")
+    .invoke("hello")
+    .catch((error) => error);
+  expect(refused.message).toContain("sensitive");
+  gateway.upstream.next(fails(400, "the widget is not supported"));
+  const failed = await model()
+    .invoke("hello")
+    .catch((error) => error);
+  expect(failed.message).toContain("the widget is not supported");
+});
+
+test("a stream that breaks off throws", async () => {
+  const seen = Promise.withResolvers<void>();
+  gateway.upstream.next(
+    streams({
+      events: [chunk({ content: "a" })],
+      end: "rst",
+      gate: (index) => (index === 1 ? seen.promise : undefined),
+    }),
+  );
+  const reading = (async () => {
+    for await (const part of await model().stream("hello")) if (part.text === "a") seen.resolve();
+    return "ended cleanly";
+  })();
+  expect(await reading.catch((error) => error)).not.toBe("ended cleanly");
+});

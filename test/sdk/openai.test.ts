@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import OpenAI, {
+  APIConnectionError,
+  APIUserAbortError,
+  AuthenticationError,
+  InternalServerError,
+  PermissionDeniedError,
+  UnprocessableEntityError,
+} from "openai";
+import { chunk, fails, hangsUp, says, streams } from "#simulator/behaviours.ts";
+import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
+
+/** What the official `openai` client makes of our answers, streams and errors. */
+let gateway: TestGateway;
+let openai: OpenAI;
+beforeAll(async () => {
+  gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+  openai = client();
+});
+afterAll(() => gateway.stop());
+
+const client = (options: object = {}) =>
+  new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: token, maxRetries: 0, ...options });
+const hello = { model: "smart-router-flash", messages: [{ role: "user" as const, content: "hello" }] };
+
+test("create answers", async () => {
+  const completion = await openai.chat.completions.create(hello);
+  expect(completion.choices[0]?.message.content).toContain("[simulated]");
+  expect(completion.model).toBe(upstreamIds["vendor_v4_flash"] ?? "");
+  expect(completion.usage?.total_tokens).toBeGreaterThan(0);
+});
+
+test("the aliases are listed", async () => {
+  const ids: string[] = [];
+  for await (const model of openai.models.list()) ids.push(model.id);
+  expect(ids).toContain("smart-router");
+});
+
+test("create streams, and ends", async () => {
+  let text = "";
+  let finish: string | null = null;
+  for await (const event of await openai.chat.completions.create({ ...hello, stream: true })) {
+    text += event.choices[0]?.delta.content ?? "";
+    finish = event.choices[0]?.finish_reason ?? finish;
+  }
+  expect(text).toContain("[simulated]");
+  expect(finish).toBe("stop");
+});
+
+test("usage comes to who asks for it", async () => {
+  let usage: number | undefined;
+  const asked = { ...hello, stream: true, stream_options: { include_usage: true } } as const;
+  for await (const event of await openai.chat.completions.create(asked)) usage = event.usage?.total_tokens ?? usage;
+  expect(usage).toBeGreaterThan(0);
+});
+
+test("the stream helper runs tools to the final answer", async () => {
+  const cities: string[] = [];
+  const runner = openai.chat.completions.runTools({
+    model: "smart-router",
+    stream: true,
+    messages: [{ role: "user", content: "What is the weather in Paris?" }],
+    tools: [
+      {
+        type: "function",
+        function: {
+          name: "get_weather",
+          description: "The weather of a city",
+          parse: JSON.parse,
+          parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+          function: ({ city }: { city: string }) => {
+            cities.push(city);
+            return "18 degrees";
+          },
+        },
+      },
+    ],
+  });
+  const answer = await runner.finalContent();
+  expect(cities).toEqual(["Paris"]);
+  expect(answer).toContain("18 degrees");
+});
+
+test("the stream helper gives the whole completion, its reasoning apart from its content", async () => {
+  const stream = openai.chat.completions.stream({ ...hello, model: "smart-router-pro" });
+  const completion = await stream.finalChatCompletion();
+  const message: { content: string | null; reasoning?: string } | undefined = completion.choices[0]?.message;
+  expect(message?.reasoning).toContain("thinking");
+  expect(message?.content).toContain("[simulated]");
+  expect(message?.content).not.toContain("thinking");
+  expect(completion.choices[0]?.finish_reason).toBe("stop");
+});
+
+describe("abort", () => {
+  test("before the headers: the SDK says so, and the upstream sees it", async () => {
+    const index = gateway.upstream.received();
+    gateway.upstream.next(() => undefined);
+    const controller = new AbortController();
+    const pending = openai.chat.completions.create(hello, { signal: controller.signal }).catch((error) => error);
+    const request = await gateway.upstream.request(index);
+    controller.abort();
+    expect(await pending).toBeInstanceOf(APIUserAbortError);
+    expect(await request.ended).toBe("caller_gone");
+  });
+
+  test("in mid-stream, by leaving the loop", async () => {
+    const index = gateway.upstream.received();
+    gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
+    for await (const event of await openai.chat.completions.create({ ...hello, stream: true })) {
+      expect(event.choices[0]?.delta.content).toBe("a");
+      break;
+    }
+    expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
+  });
+});
+
+describe("errors", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was thrown
+  const caught = async (call: Promise<unknown>): Promise<any> =>
+    call.then(
+      () => "nothing was thrown",
+      (error) => error,
+    );
+
+  test("a refusal says why, in the error's own message", async () => {
+    const error = await caught(openai.chat.completions.create({ ...hello, model: "smart-router-free" }));
+    expect(error).toBeInstanceOf(PermissionDeniedError);
+    expect(error.message).toContain("sensitive");
+    expect(error.code).toBe("privacy_free_denied");
+    expect(error.headers.get("x-smart-gateway-cause")).toBe("privacy_free_denied");
+  });
+
+  test("a wrong field is named", async () => {
+    const error = await caught(openai.chat.completions.create({ ...hello, max_tokens: -1 }));
+    expect(error).toBeInstanceOf(UnprocessableEntityError);
+    expect(error.message).toContain("max_tokens");
+    expect(error.param).toBe("max_tokens");
+  });
+
+  test("a short token is told what is wrong with it", async () => {
+    const error = await caught(client({ apiKey: "short" }).chat.completions.create(hello));
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(error.message).toContain("too short");
+  });
+
+  test("an upstream's refusal reaches the reader", async () => {
+    gateway.upstream.next(fails(400, "the widget is not supported"));
+    const error = await caught(openai.chat.completions.create(hello));
+    expect(error).toBeInstanceOf(InternalServerError);
+    expect(error.message).toContain("the widget is not supported");
+  });
+
+  test("a stream that breaks off is an error, not an end", async () => {
+    const seen = Promise.withResolvers<void>();
+    gateway.upstream.next(
+      streams({
+        events: [chunk({ content: "a" })],
+        end: "rst",
+        gate: (index) => (index === 1 ? seen.promise : undefined),
+      }),
+    );
+    const error = await caught(
+      (async () => {
+        for await (const event of await openai.chat.completions.create({ ...hello, stream: true }))
+          if (event.choices[0]?.delta.content) seen.resolve();
+      })(),
+    );
+    expect(String(error.message ?? error)).toMatch(/upstream|connection/i);
+    expect(error).not.toBeInstanceOf(APIConnectionError);
+  });
+
+  test("what waiting cannot mend is not tried again by the SDK; what it can is", async () => {
+    const before = gateway.log.length;
+    await caught(client({ maxRetries: 2 }).chat.completions.create({ ...hello, model: "smart-router-free" }));
+    expect(gateway.log.slice(before).filter(({ event }) => event === "request_finished")).toHaveLength(1);
+    gateway.upstream.next(hangsUp("rst"), says());
+    const completion = await client({ maxRetries: 1 }).chat.completions.create(hello);
+    expect(completion.choices).toHaveLength(1);
+  });
+});
+
+describe("how often the SDK asks", () => {
+  /** An SDK with its usual two repeats, and the number of calls that it makes. */
+  async function callsOf(
+    ask: (client: OpenAI) => Promise<unknown>,
+    options: { apiKey?: string; baseURL?: string } = {},
+  ) {
+    let calls = 0;
+    const client = new OpenAI({
+      baseURL: `${gateway.url}/v1`,
+      apiKey: token,
+      ...options,
+      maxRetries: 2,
+      fetch: (input, init) => {
+        calls += 1;
+        return fetch(input, init);
+      },
+    });
+    const outcome = await ask(client).then(
+      () => "answered",
+      (error) => error.status,
+    );
+    return [outcome, calls];
+  }
+  const usual = (client: OpenAI) => client.chat.completions.create(hello);
+
+  test("once, where asking again cannot help", async () => {
+    const wrong = (body: object) => (client: OpenAI) => client.chat.completions.create({ ...hello, ...body });
+    expect(await callsOf(wrong({ n: 0 }))).toEqual([422, 1]);
+    expect(await callsOf(wrong({ model: "smart-router-free" }))).toEqual([403, 1]);
+    expect(await callsOf(usual, { apiKey: "short" })).toEqual([401, 1]);
+    expect(await callsOf(usual, { baseURL: gateway.url })).toEqual([404, 1]);
+    gateway.upstream.next(fails(400));
+    expect(await callsOf(usual)).toEqual([500, 1]);
+  });
+
+  test("once, where it would have to wait longer than it does", async () => {
+    await using limited = await start();
+    const later = fails(429, "slow down", { "retry-after": "300" });
+    limited.upstream.next(later, later, later);
+    expect(await callsOf(usual, { baseURL: `${limited.url}/v1` })).toEqual([500, 1]);
+    expect(limited.upstream.received()).toBe(3);
+  });
+
+  test("again after the time it was told, where that can help", async () => {
+    await using failing = await start();
+    failing.upstream.next(fails(503), fails(503), fails(503));
+    expect(await callsOf(usual, { baseURL: `${failing.url}/v1` })).toEqual(["answered", 2]);
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { OpenRouter } from "@openrouter/sdk";
+import type { EventStream } from "@openrouter/sdk/lib/event-streams";
+import type { ChatStreamChunk } from "@openrouter/sdk/models";
+import { OpenRouterError } from "@openrouter/sdk/models/errors";
+import { chunk, fails, streams } from "#simulator/behaviours.ts";
+import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
+
+/** What the aggregator's own SDK makes of our answers, streams and errors, when it is pointed at the gateway instead. */
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+});
+afterAll(() => gateway.stop());
+
+const client = () =>
+  new OpenRouter({ serverURL: `${gateway.url}/v1`, apiKey: token, retryConfig: { strategy: "none" } });
+const hello = (model = "smart-router-flash") => ({ model, messages: [{ role: "user" as const, content: "hello" }] });
+
+/** The events of a streamed answer. */
+async function* streamed() {
+  const answer = await client().chat.send({ chatRequest: { ...hello(), stream: true } });
+  if (!(answer instanceof ReadableStream)) throw new Error("not a stream");
+  yield* answer as EventStream<ChatStreamChunk>; // which is a ReadableStream that can be iterated over
+}
+
+test("send answers", async () => {
+  const completion = await client().chat.send({ chatRequest: hello() });
+  if (!("choices" in completion)) throw new Error("not a completion");
+  expect(String(completion.choices[0]?.message.content)).toContain("[simulated]");
+  expect(completion.model).toBe(upstreamIds["vendor_v4_flash"] ?? "");
+});
+
+test("send streams, and ends", async () => {
+  let text = "";
+  let finish: string | null = null;
+  for await (const event of streamed()) {
+    text += event.choices[0]?.delta.content ?? "";
+    finish = event.choices[0]?.finishReason ?? finish;
+  }
+  expect(text).toContain("[simulated]");
+  expect(finish).toBe("stop");
+});
+
+test("leaving the loop reaches the upstream", async () => {
+  const index = gateway.upstream.received();
+  gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
+  for await (const event of streamed()) {
+    expect(event.choices[0]?.delta.content).toBe("a");
+    break;
+  }
+  expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
+});
+
+describe("errors", () => {
+  const caught = async (call: Promise<unknown>): Promise<OpenRouterError> => {
+    const error = await call.then(
+      () => "nothing was thrown",
+      (thrown) => thrown,
+    );
+    if (!(error instanceof OpenRouterError)) throw new Error(`not an OpenRouterError: ${error}`);
+    return error;
+  };
+
+  const refusals: [status: number, says: string, call: () => Promise<unknown>][] = [
+    [403, "sensitive", () => client().chat.send({ chatRequest: hello("smart-router-free") })],
+    [422, "model must be one of", () => client().chat.send({ chatRequest: hello("nobody") })],
+    [
+      500,
+      "the widget is not supported",
+      () => {
+        gateway.upstream.next(fails(400, "the widget is not supported"));
+        return client().chat.send({ chatRequest: hello() });
+      },
+    ],
+    [
+      401,
+      "too short",
+      () => new OpenRouter({ serverURL: `${gateway.url}/v1`, apiKey: "short" }).chat.send({ chatRequest: hello() }),
+    ],
+  ];
+  for (const [status, says, call] of refusals)
+    test(`${status} is readable, in the SDK's own class for it`, async () => {
+      const error = await caught(call());
+      expect(error.statusCode).toBe(status);
+      expect(error.message).toContain(says);
+      expect(error.name).toEndWith("ResponseError");
+    });
+
+  test("a stream that breaks off carries an error that the SDK hands on", async () => {
+    const seen = Promise.withResolvers<void>();
+    gateway.upstream.next(
+      streams({
+        events: [chunk({ content: "a" })],
+        end: "rst",
+        gate: (index) => (index === 1 ? seen.promise : undefined),
+      }),
+    );
+    let error: unknown;
+    const reading = (async () => {
+      for await (const event of streamed()) {
+        if (event.choices[0]?.delta.content === "a") seen.resolve();
+        error = event.error ?? error;
+      }
+    })();
+    await reading.catch((thrown) => {
+      error = thrown;
+    });
+    expect(error).toMatchObject({ message: expect.stringMatching(/upstream|connection/i) });
+  });
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { chunk, fails, streams } from "#simulator/behaviours.ts";
+import { start, type TestGateway, token } from "../harness/gateway.ts";
+
+/** What the Vercel AI SDK with its OpenAI-compatible provider makes of our answers, streams and errors. */
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+});
+afterAll(() => gateway.stop());
+
+const model = (id = "smart-router-flash") =>
+  createOpenAICompatible({ name: "smart-gateway", baseURL: `${gateway.url}/v1`, apiKey: token, includeUsage: true })(
+    id,
+  );
+const quiet = { maxRetries: 0, onError: () => undefined };
+
+const weather = tool({
+  description: "The weather of a city",
+  inputSchema: jsonSchema<{ city: string }>({
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  }),
+  execute: ({ city }) => `18 degrees in ${city}`,
+});
+
+test("generateText answers, with usage", async () => {
+  const { text, usage, finishReason } = await generateText({ model: model(), prompt: "hello", maxRetries: 0 });
+  expect(text).toContain("[simulated]");
+  expect(usage.outputTokens).toBeGreaterThan(0);
+  expect(finishReason).toBe("stop");
+});
+
+test("streamText streams, with usage", async () => {
+  const result = streamText({ model: model(), prompt: "hello", ...quiet });
+  let text = "";
+  for await (const part of result.textStream) text += part;
+  expect(text).toContain("[simulated]");
+  expect(await result.finishReason).toBe("stop");
+  expect((await result.usage).totalTokens).toBeGreaterThan(0);
+});
+
+for (const streaming of [false, true])
+  test(`tools run to the final answer${streaming ? ", streaming" : ""}`, async () => {
+    const call = {
+      model: model("smart-router"),
+      prompt: "What is the weather in Paris?",
+      tools: { get_weather: weather },
+      stopWhen: stepCountIs(3),
+      maxRetries: 0,
+    };
+    const text = streaming
+      ? await streamText({ ...call, onError: () => undefined }).text
+      : (await generateText(call)).text;
+    expect(text).toContain("18 degrees in Paris");
+  });
+
+test("an abort reaches the upstream", async () => {
+  const index = gateway.upstream.received();
+  gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
+  const controller = new AbortController();
+  const result = streamText({ model: model(), prompt: "hello", abortSignal: controller.signal, ...quiet });
+  for await (const part of result.textStream) if (part === "a") controller.abort();
+  expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
+});
+
+describe("errors", () => {
+  const caught = async (call: Promise<unknown>): Promise<APICallError> => {
+    const error = await call.then(
+      () => "nothing was thrown",
+      (thrown) => thrown,
+    );
+    if (!APICallError.isInstance(error)) throw new Error(`not an APICallError: ${error}`);
+    return error;
+  };
+
+  test("a refusal says why", async () => {
+    const error = await caught(generateText({ model: model("smart-router-free"), prompt: "hello", maxRetries: 0 }));
+    expect(error.statusCode).toBe(403);
+    expect(error.message).toContain("sensitive");
+    expect(error.isRetryable).toBe(false);
+  });
+
+  test("an upstream's refusal reaches the reader", async () => {
+    gateway.upstream.next(fails(400, "the widget is not supported"));
+    const error = await caught(generateText({ model: model(), prompt: "hello", maxRetries: 0 }));
+    expect(error.message).toContain("the widget is not supported");
+  });
+
+  test("a stream that breaks off ends in an error part, not in a clean finish", async () => {
+    const seen = Promise.withResolvers<void>();
+    gateway.upstream.next(
+      streams({
+        events: [chunk({ content: "a" })],
+        end: "rst",
+        gate: (index) => (index === 1 ? seen.promise : undefined),
+      }),
+    );
+    const kinds: string[] = [];
+    const reasons: string[] = [];
+    const result = streamText({ model: model(), prompt: "hello", ...quiet });
+    for await (const part of result.fullStream) {
+      kinds.push(part.type);
+      if (part.type === "text-delta") seen.resolve();
+      if (part.type === "finish") reasons.push(part.finishReason);
+    }
+    expect(kinds).toContain("error");
+    expect(reasons).not.toContain("stop");
+  });
+});

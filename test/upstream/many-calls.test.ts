@@ -1,0 +1,41 @@
+import { expect, test } from "bun:test";
+import { connect } from "node:net";
+import { systemClock } from "#platform/system-clock.ts";
+import { loadConfig } from "#policy/load-config.ts";
+import { silent } from "#simulator/behaviours.ts";
+import { startSimulator } from "#simulator/simulator.ts";
+import { authorization, eventually } from "../harness/gateway.ts";
+import { serve } from "../harness/process.ts";
+
+test("hundreds of upstream calls run at once", async () => {
+  const loaded = await loadConfig({});
+  if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
+  const models = [...loaded.config.registry.models.values()];
+  const clock = systemClock;
+  const upstream = await startSimulator({ models: () => models, clock, random: Math.random, script: () => silent() });
+  await using gateway = await serve({ UPSTREAM_BASE_URL: upstream.url });
+  const { hostname, port } = new URL(gateway.url);
+  const body = JSON.stringify({
+    model: "smart-router-flash",
+    max_tokens: 9,
+    messages: [{ role: "user", content: "x" }],
+  });
+  const request = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  // Bare sockets, because the limit of this process's own client must not be what is measured.
+  const sockets = Array.from({ length: 300 }, () => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.on("error", () => undefined);
+    socket.write(request);
+    return socket;
+  });
+  await eventually(
+    () => upstream.unfinished() === sockets.length,
+    () => `${upstream.unfinished()} calls`,
+  );
+  for (const socket of sockets) socket.destroy();
+  await eventually(() => upstream.unfinished() === 0);
+  await upstream.stop();
+  gateway.signal("SIGINT");
+  gateway.signal("SIGINT");
+  expect(await gateway.exited()).toBe(0);
+});

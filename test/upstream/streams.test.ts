@@ -1,0 +1,378 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defaultAnswerLimits } from "#upstream/client.ts";
+import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import { callOf, chunked, eventsOf, headOf, lastChunk, withUpstream } from "./raw-server.ts";
+
+const folder = join(import.meta.dir, "../../src/upstream/fixtures");
+const fixtures = readdirSync(folder).filter((name) => name.endsWith(".sse"));
+const fixture = (name: string) => readFileSync(join(folder, `${name}.sse`));
+const sseHead = (framing: "chunked" | "close") => headOf("text/event-stream; charset=utf-8", framing);
+
+/** A stream that answers with these pieces, each in a write of its own, and then closes as told. */
+function streamed(
+  pieces: readonly (string | Uint8Array)[],
+  options: { framing?: "chunked" | "close"; ending?: "finish" | "end" | "reset" } = {},
+) {
+  const { framing = "chunked", ending = "finish" } = options;
+  return withUpstream(
+    async ({ socket, request }) => {
+      await request();
+      socket.setNoDelay(true);
+      socket.write(sseHead(framing));
+      for (const piece of pieces)
+        await written(socket, framing === "chunked" ? chunked(piece) : Buffer.from(piece as string));
+      if (ending === "finish" && framing === "chunked") socket.write(lastChunk);
+      else if (ending === "reset") socket.resetAndDestroy();
+      else socket.end();
+    },
+    async ({ send }) => {
+      const reply = await send(callOf(true));
+      return { reply, events: reply.kind === "stream" ? await eventsOf(reply) : [] };
+    },
+  );
+}
+
+function written(socket: { write(bytes: Uint8Array, then: () => void): boolean }, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => socket.write(bytes, () => resolve()));
+}
+
+const chunksIn = (events: readonly UpstreamEvent[]) =>
+  events.flatMap((event) => (event.kind === "chunk" ? [event] : []));
+const dataLines = (bytes: Buffer) =>
+  bytes
+    .toString("utf8")
+    .split("\n")
+    .flatMap((line) => (line.startsWith("data: {") ? [line.slice(6)] : []));
+
+describe("a recorded stream", () => {
+  for (const name of fixtures.filter((name) => !name.startsWith("error"))) {
+    for (const framing of ["chunked", "close"] as const) {
+      test(`${name} (${framing}) is passed on byte for byte and ends`, async () => {
+        const bytes = readFileSync(join(folder, name));
+        const { events } = await streamed([bytes], { framing });
+        expect(chunksIn(events).map(({ raw }) => raw)).toEqual(dataLines(bytes));
+        expect(chunksIn(events).map(({ chunk }) => chunk)).toEqual(dataLines(bytes).map((line) => JSON.parse(line)));
+        expect(events.at(-1)?.kind).toBe("end");
+      });
+    }
+  }
+
+  test("reports tokens and cost", async () => {
+    const last = async (name: string) => (await streamed([fixture(name)])).events.at(-1);
+    expect(await last("comments-and-usage")).toEqual({
+      kind: "end",
+      report: { usage: { input: 21, cachedInput: 5, output: 8, reasoning: 3 }, costNanoUsd: 5_180 },
+    });
+    expect(await last("reasoning")).toEqual({
+      kind: "end",
+      report: { usage: { input: 10, cachedInput: 0, output: 12, reasoning: 9 }, costNanoUsd: 15_000 },
+    });
+    expect(await last("tool-calls")).toEqual({
+      kind: "end",
+      report: { usage: { input: 100, cachedInput: 0, output: 20, reasoning: 0 } },
+    });
+    expect(await last("two-choices")).toEqual({ kind: "end", report: {} });
+  });
+
+  test("that turns into an error is broken with the error's status", async () => {
+    const { events } = await streamed([fixture("error-mid-stream")]);
+    expect(events.map(({ kind }) => kind)).toEqual(["chunk", "broken"]);
+    expect(events.at(-1)).toEqual({
+      kind: "broken",
+      failure: {
+        kind: "upstream_error",
+        status: 502,
+        message: "Upstream error from Example: overloaded",
+        dispatched: true,
+      },
+      report: {},
+    });
+  });
+});
+
+/** The events of a stream made of these pieces, and the failure where none began. */
+async function outcome(pieces: readonly (string | Uint8Array)[], options: Parameters<typeof streamed>[1] = {}) {
+  const { reply, events } = await streamed(pieces, options);
+  return { failure: reply.kind === "failure" ? reply.failure : undefined, events, last: events.at(-1) };
+}
+
+const say = (content: string, finish: string | null = null, index = 0) =>
+  `data: ${JSON.stringify({ choices: [{ index, delta: { content }, finish_reason: finish }] })}\n\n`;
+const role = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: "assistant", content: "" } }] })}\n\n`;
+const done = "data: [DONE]\n\n";
+
+describe("a stream's end", () => {
+  const clean = [
+    ["chunked", "finish"],
+    ["close", "end"],
+    ["close", "reset"],
+  ] as const;
+  for (const [framing, ending] of clean) {
+    test(`is good after a finish reason without [DONE] (${framing}, ${ending})`, async () => {
+      expect((await outcome([say("a"), say("b", "stop")], { framing, ending })).last?.kind).toBe("end");
+    });
+  }
+
+  for (const framing of ["chunked", "close"] as const) {
+    for (const ending of ["finish", "end", "reset"] as const) {
+      test(`is a cut before the finish reason (${framing}, ${ending})`, async () => {
+        const { last, failure } = await outcome([say("a"), say("b")], { framing, ending });
+        const broken = last?.kind === "broken" ? last.failure : failure;
+        expect(broken).toMatchObject({ kind: "cut_off", dispatched: true });
+      });
+    }
+  }
+
+  test("is a cut at [DONE] without a finish reason", async () => {
+    const { last } = await outcome([say("a"), done]);
+    expect(last).toMatchObject({ kind: "broken", failure: { kind: "cut_off" } });
+  });
+
+  test("is a cut while one of two choices has no finish reason", async () => {
+    const { last } = await outcome([say("a"), say("b", null, 1), say("", "stop"), done]);
+    expect(last).toMatchObject({ kind: "broken", failure: { kind: "cut_off" } });
+  });
+
+  test("is not waited for beyond [DONE]: what comes after it is dropped", async () => {
+    const { events } = await outcome([say("a", "stop") + done + say("late")]);
+    expect(events.map(({ kind }) => kind)).toEqual(["chunk", "end"]);
+  });
+
+  test("keeps what was reported before a cut", async () => {
+    const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, cost: 0 } })}\n\n`;
+    const { last } = await outcome([say("a"), usage], { framing: "close" });
+    expect(last).toMatchObject({ kind: "broken", report: { usage: { input: 3, output: 4 }, costNanoUsd: 0 } });
+  });
+
+  test("without the last blank line still counts", async () => {
+    const { events } = await outcome([say("a"), say("b", "stop").trimEnd()], { framing: "close" });
+    expect(events.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "end"]);
+  });
+});
+
+describe("a stream's beginning", () => {
+  test("is the first event that carries something; all before it comes in the first batch", async () => {
+    await withUpstream(
+      async ({ socket, request }) => {
+        await request();
+        socket.write(sseHead("close"));
+        for (const piece of [": hello\n\n", role, ": hello\n\n", say("a"), say("", "stop"), done]) {
+          await written(socket, Buffer.from(piece));
+        }
+        socket.end();
+      },
+      async ({ send }) => {
+        const reply = await send(callOf(true));
+        if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
+        for await (const batch of reply.events) {
+          expect(batch.slice(0, 2)).toMatchObject([{ raw: role.slice(6, -2) }, { raw: say("a").slice(6, -2) }]);
+          break;
+        }
+      },
+    );
+  });
+
+  const openings: [string, string[], UpstreamFailure["kind"], number | undefined][] = [
+    ["an error event", [`data: {"error":{"code":429,"message":"m"}}\n\n`], "rate_limited", 429],
+    ["an error event by name", [`event: error\ndata: {"code":503,"message":"m"}\n\n`], "upstream_error", 503],
+    ["an error after a role", [role, `data: {"error":{"code":"x","message":"m"}}\n\n`], "upstream_error", 500],
+    ["an error in a choice", [`data: {"choices":[{"error":{"code":502,"message":"m"}}]}\n\n`], "upstream_error", 502],
+    ["nothing", [], "cut_off", undefined],
+    ["comments only", [": a\n\n", ": b\n\n"], "cut_off", undefined],
+    ["a role only", [role], "cut_off", undefined],
+    ["[DONE] at once", [done], "cut_off", undefined],
+    ["an event that is not JSON", ["data: hello\n\n"], "garbage", undefined],
+    ["an event that is a list", ["data: []\n\n"], "garbage", undefined],
+    ["choices that are no list", [`data: {"choices":1}\n\n`], "garbage", undefined],
+    ["a choice that is no object", [`data: {"choices":[1]}\n\n`], "garbage", undefined],
+    ["an absurd index", [`data: {"choices":[{"index":1e9,"delta":{"content":"a"}}]}\n\n`], "garbage", undefined],
+  ];
+  for (const [what, pieces, kind, status] of openings) {
+    test(`of ${what} is a plain ${kind} failure`, async () => {
+      const { failure } = await outcome(pieces, { framing: "close" });
+      expect(failure).toMatchObject({
+        kind,
+        dispatched: true,
+        ...(status === undefined ? {} : { status, message: "m" }),
+      });
+    });
+  }
+
+  test("of roles without end is garbage, and not kept", async () => {
+    const reply = await withUpstream(
+      async ({ socket, request, closed }) => {
+        await request();
+        socket.write(sseHead("close"));
+        const more = () => {
+          while (!socket.destroyed && socket.write(role.repeat(100)));
+        };
+        socket.on("drain", more);
+        more();
+        await closed;
+      },
+      async ({ send }) => send(callOf(true)),
+      { limits: () => ({ ...defaultAnswerLimits, maxEventBytes: 100_000 }) },
+    );
+    expect(reply).toMatchObject({ failure: { kind: "garbage" } });
+  });
+
+  test("that opens with an event of too many JSON values is garbage; later one breaks it", async () => {
+    const event = `data: {"choices":[{"index":0,"delta":{"content":"x"},"more":[${"[],".repeat(3_000)}0]}]}\n\n`;
+    const limits = () => ({ ...defaultAnswerLimits, maxValues: 3_000 });
+    const asked = (before: string) =>
+      withUpstream(
+        async ({ socket, request }) => {
+          await request();
+          socket.end(`${sseHead("close")}${before}${event}`);
+        },
+        async ({ send }) => {
+          const reply = await send(callOf(true));
+          return reply.kind === "stream" ? eventsOf(reply) : reply;
+        },
+        { limits },
+      );
+    expect(await asked("")).toMatchObject({ failure: { kind: "garbage" } });
+    expect((await asked(say("a"))) as unknown[]).toContainEqual(
+      expect.objectContaining({ kind: "broken", failure: expect.objectContaining({ kind: "garbage" }) }),
+    );
+  });
+
+  test("of a web page is garbage", async () => {
+    const failure = await withUpstream(
+      async ({ socket, request }) => {
+        await request();
+        socket.end(`${headOf("text/html", "close")}<html>`);
+      },
+      async ({ send }) => send(callOf(true)),
+    );
+    expect(failure).toMatchObject({ failure: { kind: "garbage" } });
+  });
+
+  test("of events that are no chunks is skipped", async () => {
+    const { events } = await outcome([`data: {"type":"ping"}\n\n`, "data:\n\n", say("a", "stop"), done]);
+    expect(events.map(({ kind }) => kind)).toEqual(["chunk", "end"]);
+  });
+});
+
+describe("a malformed event in mid-stream", () => {
+  for (const bad of ['data: {"choices":[\n\n', "data: nope\n\n", `data: {"choices":{}}\n\n`]) {
+    test(`${JSON.stringify(bad)} breaks the stream and is not passed on`, async () => {
+      const { events } = await outcome([say("a") + bad + say("b", "stop") + done]);
+      expect(events).toMatchObject([{ kind: "chunk" }, { kind: "broken", failure: { kind: "garbage" } }]);
+    });
+  }
+
+  test("larger than the bound breaks the stream and closes the connection", async () => {
+    await withUpstream(
+      async ({ socket, request, closed }) => {
+        await request();
+        socket.write(sseHead("close") + say("a"));
+        const more = () => {
+          while (!socket.destroyed && socket.write("x".repeat(10_000)));
+        };
+        socket.on("drain", more);
+        socket.write("data: ", more);
+        await closed;
+      },
+      async ({ send }) => {
+        const events = await eventsOf(await send(callOf(true)));
+        expect(events).toMatchObject([{ kind: "chunk" }, { kind: "broken", failure: { kind: "garbage" } }]);
+      },
+      { limits: () => ({ ...defaultAnswerLimits, maxEventBytes: 100_000 }) },
+    );
+  });
+
+  test("a finish reason `error` breaks it as a 500", async () => {
+    const { last } = await outcome([say("a"), say("", "error"), done]);
+    expect(last).toMatchObject({ kind: "broken", failure: { kind: "upstream_error", status: 500 } });
+  });
+});
+
+test("usage without choices becomes a usual usage chunk", async () => {
+  const usage = `data: {"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n`;
+  const { events } = await outcome([say("a", "stop"), usage, done]);
+  expect(events[1]).toEqual({
+    kind: "chunk",
+    raw: '{"usage":{"prompt_tokens":1,"completion_tokens":2},"choices":[]}',
+    chunk: { usage: { prompt_tokens: 1, completion_tokens: 2 }, choices: [] },
+  });
+});
+
+test("every way to split a recorded stream gives the same events", async () => {
+  for (const name of fixtures) {
+    const bytes = readFileSync(join(folder, name));
+    const kept = (events: readonly UpstreamEvent[]) => events.filter(({ kind }) => kind !== "alive");
+    const whole = kept((await streamed([bytes])).events);
+    const single = [...bytes].map((_, i) => bytes.subarray(i, i + 1));
+    expect(kept((await streamed(single)).events)).toEqual(whole);
+  }
+});
+
+describe("a recorded stream cut at every byte", () => {
+  const endings = [
+    ["chunked", "end"],
+    ["chunked", "reset"],
+    ["close", "end"],
+    ["close", "reset"],
+  ] as const;
+  for (const name of fixtures) {
+    for (const [framing, ending] of endings) {
+      test(`${name} (${framing}, ${ending}): a prefix of its chunks, then the truth about its end`, async () => {
+        const bytes = readFileSync(join(folder, name));
+        await withUpstream(
+          async ({ socket, request }) => {
+            const sent = await request();
+            const cut = Number(/"cut":(\d+)/.exec(sent)?.[1]);
+            const part = bytes.subarray(0, cut);
+            const body = framing === "close" ? part : cut === 0 ? Buffer.alloc(0) : chunked(part);
+            socket.write(Buffer.concat([Buffer.from(sseHead(framing)), body]), () =>
+              ending === "end" ? socket.end() : socket.resetAndDestroy(),
+            );
+          },
+          async ({ send }) => {
+            const checkCut = async (cut: number) => {
+              const reply = await send(callOf(true, { body: { cut } }));
+              const events = reply.kind === "stream" ? await eventsOf(reply) : [];
+              const chunks = chunksIn(events);
+              const whole = dataLines(bytes).map((line) => JSON.parse(line));
+              expect(chunks.map(({ chunk }) => chunk)).toEqual(whole.slice(0, chunks.length));
+              // A reset drops what the reader's side had not read yet, and so does the runtime for a cut chunked body.
+              if (framing === "close" && ending === "end") {
+                const complete = bytes.subarray(0, cut).toString("latin1").lastIndexOf("\n\n");
+                const sure = dataLines(bytes.subarray(0, complete + 1)).filter((line) => !line.includes('"error"'));
+                expect(reply.kind === "failure" ? sure.filter(carries).length : 0).toBe(0);
+                if (reply.kind === "stream") expect(chunks.length).toBeGreaterThanOrEqual(sure.length);
+              }
+              const finished = new Set(chunks.flatMap(({ chunk }) => choicesOf(chunk).filter(isFinished).map(indexOf)));
+              const appeared = new Set(chunks.flatMap(({ chunk }) => choicesOf(chunk).map(indexOf)));
+              const complete = appeared.size > 0 && finished.size === appeared.size;
+              const last = events.at(-1);
+              const failure =
+                reply.kind === "failure" ? reply.failure : last?.kind === "broken" ? last.failure : undefined;
+              expect([cut, failure === undefined]).toEqual([cut, complete]);
+              if (failure !== undefined) {
+                expect(["cut_off", "upstream_error"]).toContain(failure.kind);
+                expect(failure.dispatched).toBe(true);
+                if (failure.kind === "upstream_error") expect(name).toBe("error-mid-stream.sse");
+              }
+            };
+            for (let from = 0; from <= bytes.length; from += 16) {
+              const cuts = Array.from({ length: Math.min(16, bytes.length + 1 - from) }, (_, i) => from + i);
+              await Promise.all(cuts.map(checkCut));
+            }
+          },
+        );
+      }, 20_000);
+    }
+  }
+});
+
+type Choice = { index: number; finish_reason: string | null };
+// The fixtures are ours: their choices have these fields.
+const choicesOf = (chunk: object) => (chunk as { choices: Choice[] }).choices;
+const isFinished = (choice: Choice) => choice.finish_reason !== null;
+const indexOf = (choice: Choice) => choice.index;
+/** Whether a recorded chunk is more than the opening role. */
+const carries = (line: string) => !/"delta":\{"role":"assistant","content":""\},"finish_reason":null/.test(line);
