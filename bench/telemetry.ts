@@ -2,8 +2,8 @@
 // Run with: node_modules/.bin/bun bench/telemetry.ts > /dev/null      (figures go to standard error)
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RequestRecord } from "#records/record.ts";
-import { createLog, requestFields } from "#telemetry/log.ts";
-import { createMetrics } from "#telemetry/metrics.ts";
+import { createLog, requestFields } from "#telemetry/log/log.ts";
+import { createMetrics } from "#telemetry/metrics/metrics.ts";
 
 const record: RequestRecord = {
   requestId: "req_0123456789abcdef",

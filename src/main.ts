@@ -17,48 +17,48 @@ const commands: readonly CommandEntry[] = [
     load: async () => {
       // Before anything else is loaded, because what is loaded now is loaded again.
       keepFreedMemory(process.env);
-      return (await import("#cli/serve.ts")).serveCommand();
+      return (await import("#cli/commands/serve.ts")).serveCommand();
     },
   },
   {
     name: "route",
     summary: "print the routing decision for a task, without sending or spending anything",
-    load: async () => (await import("#cli/route.ts")).routeCommand(),
+    load: async () => (await import("#cli/commands/route.ts")).routeCommand(),
   },
   {
     name: "policy",
     summary: "check and show the routing policy",
-    load: async () => (await import("#cli/policy.ts")).policyCommand(),
+    load: async () => (await import("#cli/commands/policy.ts")).policyCommand(),
   },
   {
     name: "models",
     summary: "the model registry",
-    load: async () => (await import("#cli/models.ts")).modelsCommand(),
+    load: async () => (await import("#cli/commands/models.ts")).modelsCommand(),
   },
   {
     name: "budgets",
     summary: "what is spent and held, caps of your own, and holds that nobody ends",
-    load: async () => (await import("#cli/budgets.ts")).budgetsCommand(),
+    load: async () => (await import("#cli/commands/budgets.ts")).budgetsCommand(),
   },
   {
     name: "backup",
     summary: "copy the SQLite database into a file, also while gateways run",
-    load: async () => (await import("#cli/backup.ts")).backupCommand(),
+    load: async () => (await import("#cli/commands/backup.ts")).backupCommand(),
   },
   {
     name: "privacy",
     summary: "the privacy gate",
-    load: async () => (await import("#cli/privacy.ts")).privacyCommand(),
+    load: async () => (await import("#cli/commands/privacy.ts")).privacyCommand(),
   },
   {
     name: "doctor",
     summary: "check settings, files, database, clock and limits, and say what to do",
-    load: async () => (await import("#cli/doctor.ts")).doctorCommand(),
+    load: async () => (await import("#cli/commands/doctor.ts")).doctorCommand(),
   },
   {
     name: "init",
     summary: "write a settings file (.env) and a policy file to start from",
-    load: async () => (await import("#cli/init.ts")).initCommand(),
+    load: async () => (await import("#cli/commands/init.ts")).initCommand(),
   },
 ];
 

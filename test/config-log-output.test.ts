@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bufferedOutput } from "../src/telemetry/buffered-output.ts";
+import { bufferedOutput } from "#telemetry/log/buffered-output.ts";
 
 /** Runs a program that logs to its standard output, in a process of its own. */
 function program(body: string, throughPipe = false) {

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LiveConfigOptions, liveConfig } from "#policy/live-config.ts";
 import { formatProblems } from "#settings/problem.ts";
-import type { Log, LogEvent } from "#telemetry/log.ts";
+import type { Log, LogEvent } from "#telemetry/log/log.ts";
 
 const open: { close(): void }[] = [];
 const folders: string[] = [];

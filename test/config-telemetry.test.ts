@@ -10,8 +10,8 @@ import {
   logId,
   operatorText,
   requestFields,
-} from "#telemetry/log.ts";
-import { createMetrics } from "#telemetry/metrics.ts";
+} from "#telemetry/log/log.ts";
+import { createMetrics } from "#telemetry/metrics/metrics.ts";
 
 const record: RequestRecord = {
   requestId: "req-1",

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { HealthStore } from "#health/health-store.ts";
-import { openHealthStore } from "#health/open-health-store.ts";
+import type { HealthStore } from "#health/store/health-store.ts";
+import { openHealthStore } from "#health/store/open-health-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "override-"));
 const url = `sqlite:${join(folder, "gateway.db")}`;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
-import { healthStoreContract } from "#health/health-store.contract.ts";
-import type { HealthStore } from "#health/health-store.ts";
-import { openHealthStore } from "#health/open-health-store.ts";
+import { healthStoreContract } from "#health/store/health-store.contract.ts";
+import type { HealthStore } from "#health/store/health-store.ts";
+import { openHealthStore } from "#health/store/open-health-store.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 
 const missing = postgresMissing();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { openPriceBookStore } from "#models/open-price-book.ts";
-import { priceBookStoreContract } from "#models/price-book-store.contract.ts";
-import type { PriceBookStore } from "#models/price-book-store.ts";
+import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
+import { priceBookStoreContract } from "#models/price-book/price-book-store.contract.ts";
+import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
 import { shippedModels, start } from "./harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 

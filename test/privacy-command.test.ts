@@ -8,7 +8,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const source =
-  'const { privacyCommand } = await import("#cli/privacy.ts"); await privacyCommand().exitOverride().parseAsync(process.argv.slice(1), { from: "user" });';
+  'const { privacyCommand } = await import("#cli/commands/privacy.ts"); await privacyCommand().exitOverride().parseAsync(process.argv.slice(1), { from: "user" });';
 
 function run(args: string[], stdin = "") {
   const child = Bun.spawnSync([process.execPath, "-e", source, ...args], {

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
-import type { OverrideAction } from "#health/health-store.ts";
-import { openHealthStore } from "#health/open-health-store.ts";
+import type { OverrideAction } from "#health/store/health-store.ts";
+import { openHealthStore } from "#health/store/open-health-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { nearest } from "#settings/nearest.ts";
 import { formatProblems } from "#settings/problem.ts";

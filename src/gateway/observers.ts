@@ -1,10 +1,10 @@
 import type { HealthChange } from "#health/registry.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
-import type { PriceBookEvent } from "#models/price-book-reader.ts";
+import type { PriceBookEvent } from "#models/price-book/price-book-reader.ts";
 import type { AttemptRecord, RequestRecord } from "#records/record.ts";
-import { type Log, loggedError, logId, operatorText } from "#telemetry/log.ts";
-import type { Metrics } from "#telemetry/metrics.ts";
+import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
+import type { Metrics } from "#telemetry/metrics/metrics.ts";
 
 /** What the parts say about themselves, put into the words of the log and the metrics. */
 

@@ -5,11 +5,11 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Verdict } from "./health.ts";
-import type { HealthStore } from "./health-store.ts";
 import { healthKeeper } from "./health-sync.ts";
-import { memoryHealthStore } from "./memory-store.ts";
 import { healthRegistry } from "./registry.ts";
-import type { HealthRules } from "./transitions.ts";
+import type { HealthRules } from "./state-machine/transitions.ts";
+import type { HealthStore } from "./store/health-store.ts";
+import { memoryHealthStore } from "./store/memory-store.ts";
 
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";

@@ -1,5 +1,7 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { Clock, Timers } from "#platform/time.ts";
+import { isServing, type OperatedHealthRegistry } from "./registry.ts";
+import type { Health } from "./state-machine/transitions.ts";
 import {
   type HealthRow,
   type HealthStore,
@@ -8,9 +10,7 @@ import {
   type OverrideRow,
   type RowChange,
   type Sample,
-} from "./health-store.ts";
-import { isServing, type OperatedHealthRegistry } from "./registry.ts";
-import type { Health } from "./transitions.ts";
+} from "./store/health-store.ts";
 
 export interface HealthKeeperOptions {
   readonly registry: OperatedHealthRegistry;

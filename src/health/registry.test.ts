@@ -4,9 +4,9 @@ import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Permit, Verdict } from "./health.ts";
-import { keptOf } from "./health-store.ts";
 import { type HealthChange, healthRegistry } from "./registry.ts";
-import type { HealthRules } from "./transitions.ts";
+import type { HealthRules } from "./state-machine/transitions.ts";
+import { keptOf } from "./store/health-store.ts";
 
 const second = 1_000;
 const minute = 60_000;

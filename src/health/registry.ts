@@ -1,5 +1,7 @@
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { Clock, Random } from "#platform/time.ts";
+import { FirstTokenTimes } from "./first-token-times.ts";
+import type { HealthRegistry, HealthState, HealthView, ModelHealth, Permit, Verdict } from "./health.ts";
 import {
   afterAnswer,
   afterFailure,
@@ -8,11 +10,7 @@ import {
   closedBreaker,
   lets,
   taken,
-} from "./aggregator-breaker.ts";
-import { FirstTokenTimes } from "./first-token-times.ts";
-import type { HealthRegistry, HealthState, HealthView, ModelHealth, Permit, Verdict } from "./health.ts";
-import type { KeptHealth, OverrideAction } from "./health-store.ts";
-import { revived } from "./revive.ts";
+} from "./state-machine/aggregator-breaker.ts";
 import {
   type Health,
   type HealthEvent,
@@ -22,7 +20,9 @@ import {
   next,
   shedShare,
   windowOf,
-} from "./transitions.ts";
+} from "./state-machine/transitions.ts";
+import type { KeptHealth, OverrideAction } from "./store/health-store.ts";
+import { revived } from "./store/restore-health.ts";
 
 export interface HealthRegistryOptions {
   /** The model registry in force; another object after a reload. */

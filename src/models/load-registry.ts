@@ -2,7 +2,7 @@ import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
-import { partialPriceOf, priceOf } from "./prices.ts";
+import { partialPriceOf, priceOf } from "./price-of-record.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
 
 export type LoadedRegistry = {

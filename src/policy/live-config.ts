@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock } from "#platform/time.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
-import type { Log } from "#telemetry/log.ts";
-import { logId, operatorText } from "#telemetry/log.ts";
+import type { Log } from "#telemetry/log/log.ts";
+import { logId, operatorText } from "#telemetry/log/log.ts";
 import { type Config, type ConfigPaths, loadConfig } from "./load-config.ts";
 
 /** Policy and registry as they are in force now. A bad file is refused whole: the last good configuration stays. */

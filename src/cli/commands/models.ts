@@ -1,15 +1,15 @@
 import { Command } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { addOverrideCommands } from "#cli/models-override.ts";
+import { keptPrices } from "#cli/stored-prices.ts";
+import { textTable } from "#cli/table.ts";
 import type { Model, PriceBand, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book.ts";
+import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { loadPolicy } from "#policy/load-policy.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings } from "#settings/settings.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
-import { keptPrices } from "./kept-prices.ts";
-import { addOverrideCommands } from "./models-override.ts";
-import { textTable } from "./table.ts";
 
 /** `smart-gateway models`: the registry in force, and what the operator says about a model. */
 export function modelsCommand(): Command {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { type HealthState, healthStates } from "#health/health.ts";
 import { Policy } from "#policy/schema.ts";
-import { type HealthState, healthStates } from "./health.ts";
 import {
   edges,
   type Health,

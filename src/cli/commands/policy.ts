@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { stringify } from "yaml";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";
@@ -7,7 +8,6 @@ import { defaultPolicyName } from "#policy/load-policy.ts";
 import { Policy } from "#policy/schema.ts";
 import { jsonSchemaOf } from "#settings/json-schema.ts";
 import { formatProblems } from "#settings/problem.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 interface FileOptions {
   readonly models?: string;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { priceBookStoreContract } from "./price-book-store.contract.ts";
-import { openSqlitePriceBook, sqlitePriceBook } from "./sqlite-price-book.ts";
+import { openSqlitePriceBook, sqlitePriceBook } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "prices-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 import type { Gateway, WorkersView } from "#gateway/start.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
-import type { FromSupervisor, FromWorker, Subject } from "./worker-messages.ts";
+import type { FromSupervisor, FromWorker, Subject } from "./messages.ts";
 
 /** The supervisor waits for the slowest worker a second; longer than that it has no answer for us. */
 const answerWithinMs = 2_000;

@@ -1,5 +1,5 @@
+import type { Health } from "#health/state-machine/transitions.ts";
 import type { KeptHealth } from "./health-store.ts";
-import type { Health } from "./transitions.ts";
 
 /**
  * Health as it was kept, put in the place of `own`. Its epoch follows on the model's own, so that attempts which began

@@ -1,11 +1,11 @@
 import { type HealthReport, worstReport } from "#http/endpoints/health.ts";
 import type { Settings } from "#settings/settings.ts";
-import { type Log, logId } from "#telemetry/log.ts";
-import { countersOf, type MetricSnapshot, mergeMetrics, renderMetrics } from "#telemetry/merged-metrics.ts";
-import { createMetrics } from "#telemetry/metrics.ts";
-import { version } from "../../package.json";
+import { type Log, logId } from "#telemetry/log/log.ts";
+import { countersOf, type MetricSnapshot, mergeMetrics, renderMetrics } from "#telemetry/metrics/merged-metrics.ts";
+import { createMetrics } from "#telemetry/metrics/metrics.ts";
+import { version } from "../../../package.json";
+import type { FromSupervisor, FromWorker, Merged, Snapshots, Subject } from "./messages.ts";
 import { claimPort } from "./port-claim.ts";
-import type { FromSupervisor, FromWorker, Merged, Snapshots, Subject } from "./worker-messages.ts";
 
 const variable = "SMART_GATEWAY_WORKER";
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
+import { newcomer } from "#health/state-machine/transitions.ts";
 import { healthStoreContract } from "./health-store.contract.ts";
 import { keptOf } from "./health-store.ts";
 import { openSqliteHealthStore, sqliteHealthStore } from "./sqlite-store.ts";
-import { newcomer } from "./transitions.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "health-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,8 @@
+import { keptPrices } from "#cli/stored-prices.ts";
 import type { Model } from "#domain/model.ts";
-import { driftBetween, type PriceBook, withPriceBook } from "#models/price-book.ts";
+import { driftBetween, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import type { Config } from "#policy/load-config.ts";
 import type { Settings } from "#settings/settings.ts";
-import { keptPrices } from "./kept-prices.ts";
 
 /** A change of price is news for this long. */
 const newsMs = 7 * 86_400_000;

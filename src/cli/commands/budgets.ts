@@ -1,13 +1,13 @@
 import { Command, InvalidArgumentError } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { textTable } from "#cli/table.ts";
+import { usd, withBooks } from "#cli/with-ledger.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { BookedAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/state-machine.ts";
 import { addHoldCommands } from "./budget-holds.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
-import { textTable } from "./table.ts";
-import { usd, withBooks } from "./with-books.ts";
 
 /** `smart-gateway budgets`: what is spent and held, whether the books balance, an operator's own caps, and single holds. */
 export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {

@@ -1,13 +1,13 @@
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { textTable } from "#cli/table.ts";
+import { withBooks } from "#cli/with-ledger.ts";
 import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { type BookedHold, type HoldTotal, holdStates } from "#ledger/admin/holds.ts";
 import type { Books } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/state-machine.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
-import { textTable } from "./table.ts";
-import { withBooks } from "./with-books.ts";
 
 /** Reservations that one command closes in one transaction. */
 const chunk = 128;

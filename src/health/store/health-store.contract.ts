@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Health, type HealthEvent, newcomer, next } from "#health/state-machine/transitions.ts";
 import { Policy } from "#policy/schema.ts";
 import { type HealthStore, type KeptHealth, keptOf, samplesKeptMs } from "./health-store.ts";
-import { type Health, type HealthEvent, newcomer, next } from "./transitions.ts";
 
 /** What every form of the health store must do. `open` gives an empty store. */
 export function healthStoreContract(name: string, open: () => Promise<HealthStore>): void {

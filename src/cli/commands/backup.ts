@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { backupSqlite } from "#db/backup.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 /** `smart-gateway backup FILE`: a copy of the SQLite database, also while gateways write to it. */
 export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { settingsTable } from "#settings/settings.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 /** `smart-gateway init`: writes a settings file and a policy file to start from; never overwrites. */
 export function initCommand(): Command {

@@ -3,8 +3,8 @@ import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import type { Model, ModelKey, Role } from "#domain/model.ts";
 import { type Cause, policyVersion, type RoutingDecision } from "#domain/routing.ts";
 import type { RequestRecord } from "#records/record.ts";
+import type { PriceDrift } from "#telemetry/log/log.ts";
 import { Histogram } from "./histogram.ts";
-import type { PriceDrift } from "./log.ts";
 import type { Across, MetricSnapshot } from "./merged-metrics.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { openPostgresPriceBook } from "./postgres-price-book.ts";
+import { openPostgresPriceBook } from "./postgres-store.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
-import { openSqlitePriceBook } from "./sqlite-price-book.ts";
+import { openSqlitePriceBook } from "./sqlite-store.ts";
 
 /**
  * The store of the price book that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the

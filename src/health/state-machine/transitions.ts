@@ -1,5 +1,5 @@
+import type { HealthState } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
-import type { HealthState } from "./health.ts";
 
 /**
  * The health of one model as a table: what each event makes of each state. Pure; time, luck and rules come in with the

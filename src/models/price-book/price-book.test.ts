@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
+import { loadRegistry } from "#models/load-registry.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { loadRegistry } from "./load-registry.ts";
 import {
   type BookEntry,
   driftBetween,

@@ -1,5 +1,5 @@
 import type { HealthReport } from "#http/endpoints/health.ts";
-import type { MetricSnapshot } from "#telemetry/merged-metrics.ts";
+import type { MetricSnapshot } from "#telemetry/metrics/merged-metrics.ts";
 
 /** What a worker and its supervisor send each other. Both run the same code, so nobody checks what arrives. */
 

@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { PostgresConnection } from "#db/postgres.ts";
-import { postgresPriceBook } from "#models/postgres-price-book.ts";
-import type { PriceBook } from "#models/price-book.ts";
-import type { PriceBookStore } from "#models/price-book-store.ts";
-import { sqlitePriceBook } from "#models/sqlite-price-book.ts";
+import { postgresPriceBook } from "#models/price-book/postgres-store.ts";
+import type { PriceBook } from "#models/price-book/price-book.ts";
+import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
+import { sqlitePriceBook } from "#models/price-book/sqlite-store.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Settings } from "#settings/settings.ts";
 import { isOn, priceSourceOf } from "#upstream/aggregator/aggregator.ts";

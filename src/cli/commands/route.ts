@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { DecisionRequest, type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
@@ -7,7 +8,6 @@ import { type Config, loadConfig } from "#policy/load-config.ts";
 import { parseConfig, validate } from "#settings/config-file.ts";
 import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 interface RouteOptions {
   readonly file?: string;

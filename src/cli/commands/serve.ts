@@ -1,12 +1,12 @@
 import { Command } from "commander";
+import { superviseWorkers, workerNumber } from "#cli/workers/supervisor.ts";
+import { type WorkerLink, workerLink } from "#cli/workers/supervisor-link.ts";
 import { type Gateway, startGateway } from "#gateway/start.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems, type Problem } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
-import { createLog, loggedError, logId, operatorText } from "#telemetry/log.ts";
-import { type WorkerLink, workerLink } from "./worker-link.ts";
-import { superviseWorkers, workerNumber } from "./workers.ts";
+import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 
 /** `smart-gateway serve`: runs the gateway until it is told to stop. */
 export function serveCommand(): Command {

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { maxStreams } from "#http/limits/resource-limits.ts";
 import { readText } from "#http/limits/shedding.ts";
@@ -10,9 +11,8 @@ import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
-import { dependencies } from "../../package.json";
+import { dependencies } from "../../../package.json";
 import { pricesCheck } from "./check-prices.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 /** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */
 export interface Check {
