@@ -1,6 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import type { RuleCheckerOptions } from "#privacy/custom-rules.ts";
+import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
 import { type Invalid, inOrder } from "#settings/problem.ts";
 import { type Caps, capsOf } from "./caps.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";

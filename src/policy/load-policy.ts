@@ -1,5 +1,5 @@
 import type { ModelRegistry } from "#domain/model.ts";
-import type { RuleCheckerOptions } from "#privacy/custom-rules.ts";
+import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { nearest } from "#settings/nearest.ts";
 import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
@@ -105,7 +105,7 @@ export async function customRuleProblems(
 ): Promise<{ readonly problems: readonly Problem[]; readonly unfinished: boolean }> {
   const rules = policy.privacy.custom_rules;
   if (rules.length === 0) return { problems: [], unfinished: false };
-  const { checkCustomRules } = await import("#privacy/custom-rules.ts");
+  const { checkCustomRules } = await import("#privacy/rules/custom-rules.ts");
   const found = await checkCustomRules(rules, options);
   const problems = found.map(({ rule, problem: message }) => {
     const index = rules.findLastIndex(({ id }) => id === rule);

@@ -1,17 +1,17 @@
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
-import { type BodyScans, redactBody } from "./body.ts";
-import { customRules } from "./custom-rules.ts";
-import { type ExactValue, exactValueRules } from "./exact-values.ts";
-import { scanInSlices, sliceLength } from "./long-texts.ts";
-import { rememberingClean } from "./names.ts";
-import { personalRules } from "./personal-rules.ts";
-import { Placeholders } from "./placeholders.ts";
+import { type BodyScans, redactBody } from "./body/body-redactor.ts";
+import { rememberingClean } from "./body/names.ts";
+import { credentialScan, type MoreRules } from "./detect/scan.ts";
 import { type ChatBody, mostSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
-import { credentialScan, type MoreRules } from "./scan.ts";
-import type { Scan, Span } from "./spans.ts";
+import { Placeholders } from "./restore/placeholders.ts";
+import { customRules } from "./rules/custom-rules.ts";
+import { type ExactValue, exactValueRules } from "./rules/exact-values.ts";
+import { personalRules } from "./rules/personal-rules.ts";
+import { scanInSlices, sliceLength } from "./text/long-texts.ts";
+import type { Scan, Span } from "./text/spans.ts";
 
-export { checkCustomRules, type RuleProblem } from "./custom-rules.ts";
+export { checkCustomRules, type RuleProblem } from "./rules/custom-rules.ts";
 
 /**
  * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their

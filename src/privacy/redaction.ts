@@ -1,5 +1,5 @@
 import type { ChatMessage, JsonObject } from "#domain/chat.ts";
-import type { Restorer } from "./restore.ts";
+import type { Restorer } from "./restore/restore.ts";
 
 /**
  * What the privacy gate reports. A finding never holds the value it found, nor its length.

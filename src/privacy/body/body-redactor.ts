@@ -1,0 +1,374 @@
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { type ChatBody, CredentialInName, type Finding, type RedactedBody } from "#privacy/redaction.ts";
+import { Placeholders } from "#privacy/restore/placeholders.ts";
+import { restorer } from "#privacy/restore/restore.ts";
+import type { Scan, Span } from "#privacy/text/spans.ts";
+import { mayContinueToken } from "./continuation.ts";
+import { spliceJson } from "./json-splice.ts";
+import { apiNames, callKeys, idKeys } from "./names.ts";
+
+/** How the texts of a body are read. */
+export interface BodyScans {
+  readonly text: Scan;
+  /** Keys of objects. */
+  readonly key: Scan;
+  /** Ids, which are nobody's personal data. */
+  readonly id: Scan;
+}
+
+/** Forwarded as they came, so what is found in them can only be reported. */
+const forwardedUnchanged = new Set(["tools", "functions", "tool_choice", "function_call", "response_format"]);
+/** Keys that make a short value beside them a secret; the value alone would not show it. */
+const tellingKey = /pass|pwd|secret|token|key|cred|auth/i;
+/** How much of each of two adjacent parts is read again across their joint. */
+const jointWindow = 4_096;
+/** How much before a secret tells whether it would be one without the part that follows. */
+const leadOfSecret = 512;
+
+/**
+ * Redacts one request body. Numbers run through the whole body in document order.
+ * @throws CredentialInName where a credential stands in a key or an id
+ */
+export function redactBody(body: ChatBody, scans: BodyScans, restoring: boolean): RedactedBody {
+  const walk = new Walk(scans, body);
+  let changed: ChatBody | undefined;
+  for (const key of Object.keys(body)) {
+    walk.key(key);
+    const value = body[key];
+    // The model is one of the aliases, and what is sent is the upstream's name.
+    if (value === undefined || key === "model" || forwardedUnchanged.has(key)) continue;
+    const redacted = key === "messages" ? walk.messages(body.messages) : walk.member(value, key);
+    if (redacted === value) continue;
+    changed ??= { ...body };
+    changed[key] = redacted;
+  }
+  const findings = walk.takeFindings();
+  walk.onlyReports = true;
+  for (const key of forwardedUnchanged) {
+    const value = body[key];
+    if (value !== undefined) walk.value(value, key);
+  }
+  const unredactable = walk.takeFindings();
+  let total = 0;
+  for (const finding of findings) total += finding.count;
+  const result = { body: changed ?? body, findings, total, unredactable };
+  return restoring && total > 0 ? { ...result, restore: restorer(walk.placeholders.values()) } : result;
+}
+
+const noFindings: readonly Finding[] = [];
+
+class Walk {
+  readonly placeholders = new Placeholders();
+  /** What is found can neither be replaced nor be a reason to refuse. */
+  onlyReports = false;
+  readonly #scans: BodyScans;
+  readonly #body: ChatBody;
+  #messageIndex = -1;
+  /** In `metadata` an `id` or `type` is a label like any other. */
+  #inLabels = false;
+  /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
+  #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
+
+  constructor(scans: BodyScans, body: ChatBody) {
+    this.#scans = scans;
+    this.#body = body;
+  }
+
+  takeFindings(): readonly Finding[] {
+    if (this.#findings === undefined) return noFindings;
+    const taken = [...this.#findings.values()];
+    this.#findings = undefined;
+    return taken;
+  }
+
+  messages(messages: ChatBody["messages"]): Json[] {
+    let changed: Json[] | undefined;
+    let index = 0;
+    try {
+      for (; index < messages.length; index++) {
+        const message = messages[index];
+        if (message === undefined) continue;
+        this.#messageIndex = index;
+        const redacted = this.value(message, "");
+        if (redacted === message) continue;
+        changed ??= [...messages];
+        changed[index] = redacted;
+      }
+    } catch (error) {
+      throw within(within(error, index), "messages");
+    }
+    this.#messageIndex = -1;
+    return changed ?? messages;
+  }
+
+  /** A member of the body beside its messages. */
+  member(value: Json, key: string): Json {
+    this.#inLabels = key === "metadata";
+    try {
+      return this.value(value, key);
+    } catch (error) {
+      throw within(error, key);
+    } finally {
+      this.#inLabels = false;
+    }
+  }
+
+  /** The value, or a copy of it without secrets. */
+  value(value: Json, key: string): Json {
+    if (typeof value === "string") return this.#string(value, key);
+    if (Array.isArray(value)) return this.#array(value, key);
+    if (value !== null && typeof value === "object") return this.#object(value, key);
+    return value;
+  }
+
+  key(key: string): void {
+    if (apiNames.has(key)) return;
+    const [span] = this.#scans.key(key);
+    if (span === undefined) return;
+    if (!this.onlyReports) throw new CredentialInName(span.rule, true);
+    this.#count(span.rule);
+  }
+
+  #id(id: string): void {
+    if (apiNames.has(id)) return;
+    const [span] = this.#scans.id(id);
+    if (span === undefined) return;
+    if (this.onlyReports) this.#count(span.rule);
+    // The name of a declared function is forwarded with its declaration, and counted there.
+    else if (!declaresFunction(this.#body, id)) throw new CredentialInName(span.rule, false);
+  }
+
+  /** @param without a member that has been redacted already */
+  #object(object: JsonObject, parent: string, without?: string): JsonObject {
+    let changed: JsonObject | undefined;
+    let at: string | undefined;
+    try {
+      for (const key of Object.keys(object)) {
+        at = undefined;
+        this.key(key);
+        at = key;
+        const value = object[key];
+        if (value === undefined || value === null || key === without) continue;
+        const redacted = this.value(value, key === "name" && callKeys.has(parent) ? "id" : key);
+        if (redacted === value) continue;
+        changed ??= { ...object };
+        changed[key] = redacted;
+      }
+    } catch (error) {
+      throw at === undefined ? error : within(error, at);
+    }
+    return changed ?? object;
+  }
+
+  #array(array: Json[], key: string): Json[] {
+    const joints = hasJoint(array) ? this.#joints(array) : undefined;
+    let changed: Json[] | undefined;
+    let index = 0;
+    try {
+      for (; index < array.length; index++) {
+        const item = array[index];
+        if (item === undefined) continue;
+        const across = joints?.get(index);
+        const redacted = across === undefined ? this.value(item, key) : this.#part(item, key, across);
+        if (redacted === item) continue;
+        changed ??= [...array];
+        changed[index] = redacted;
+      }
+    } catch (error) {
+      throw within(error, index);
+    }
+    return changed ?? array;
+  }
+
+  /** Secrets that begin in one text part and end in a later one: what each part has to lose. */
+  #joints(array: readonly Json[]): Map<number, PartSpan[]> | undefined {
+    let cuts: Map<number, PartSpan[]> | undefined;
+    for (const { text, pieces } of jointWindows(array)) {
+      let place = 0;
+      for (const span of this.#scans.text(text)) {
+        while ((pieces[place]?.to ?? text.length) <= span.start) place++;
+        const end = this.#endOfSecret(text, pieces, place, span);
+        if (end <= (pieces[place]?.to ?? end)) continue; // it is found in its part
+        const value = text.slice(span.start, end);
+        for (let at = place; at < pieces.length; at++) {
+          const piece = pieces[at];
+          if (piece === undefined || piece.from >= end) break;
+          cuts ??= new Map();
+          const cut = cuts.get(piece.index) ?? [];
+          cuts.set(piece.index, cut);
+          const toPart = piece.offset - piece.from;
+          const start = Math.max(span.start, piece.from) + toPart;
+          cut.push({ start, end: Math.min(end, piece.to) + toPart, rule: span.rule, value, continues: at > place });
+        }
+      }
+    }
+    return cuts;
+  }
+
+  /** Where a secret ends that begins in a piece: a token that is whole at a joint ends there, unless what follows can be more of it. */
+  #endOfSecret(text: string, pieces: readonly Piece[], place: number, { start, end }: Span): number {
+    for (let at = place; at < pieces.length; at++) {
+      const joint = pieces[at]?.to ?? end;
+      if (joint >= end) break;
+      if (!mayContinueToken(text.slice(joint, joint + leadOfSecret)) && this.#isWhole(text, start, joint)) return joint;
+    }
+    return end;
+  }
+
+  /** Whether what begins at a place of a text is a secret up to its end, with nothing behind it. */
+  #isWhole(text: string, start: number, end: number): boolean {
+    const from = Math.max(0, start - leadOfSecret);
+    return this.#scans
+      .text(text.slice(from, end))
+      .some((span) => span.start === start - from && span.end === end - from);
+  }
+
+  #part(part: Json, key: string, across: readonly PartSpan[]): Json {
+    const field = isObject(part) ? textFieldOf(part) : undefined;
+    if (!isObject(part) || field === undefined) throw new Error("unreachable: only text parts have joints");
+    const text = String(part[field]);
+    const own = this.#scans
+      .text(text)
+      .filter((span) => !across.some((other) => other.start <= span.start && span.end <= other.end))
+      .map((span) => ({ ...span, value: text.slice(span.start, span.end), continues: false }));
+    const spans = [...own, ...across].sort((a, b) => a.start - b.start);
+    let out = "";
+    let at = 0;
+    for (const span of spans) {
+      const start = Math.max(span.start, at);
+      out += text.slice(at, start);
+      // The placeholder stands in the part where the secret begins; a part that would end up empty carries it too,
+      // because some upstreams refuse an empty text part.
+      if (!span.continues || span.end === text.length) out += this.placeholders.of(span.rule, span.value);
+      if (!span.continues) this.#count(span.rule);
+      at = Math.max(at, span.end);
+    }
+    return { ...this.#object(part, key, field), [field]: out + text.slice(at) };
+  }
+
+  #string(text: string, key: string): string {
+    if (idKeys.has(key) && !this.#inLabels) {
+      this.#id(text);
+      return text;
+    }
+    if (key === "arguments") return this.#arguments(text);
+    const spans = tellingKey.test(key) && text.length < jointWindow ? this.#keyed(text, key) : this.#scans.text(text);
+    return spans.length === 0 ? text : this.#replace(text, spans);
+  }
+
+  /** A string under a telling key is read together with that key. */
+  #keyed(text: string, key: string): readonly Span[] {
+    const lead = `${key}: `;
+    const spans: Span[] = [];
+    for (const { start, end, rule } of this.#scans.text(lead + text)) {
+      if (end > lead.length) spans.push({ start: Math.max(0, start - lead.length), end: end - lead.length, rule });
+    }
+    return spans;
+  }
+
+  #arguments(json: string): string {
+    const spans = this.#scans.text(json);
+    if (spans.length === 0) return json;
+    const redacted = spliceJson(json, spans, (rule, value) => {
+      this.#count(rule);
+      return this.placeholders.of(rule, value);
+    });
+    return redacted ?? this.#replace(json, spans);
+  }
+
+  #replace(text: string, spans: readonly Span[]): string {
+    let out = "";
+    let at = 0;
+    for (const { start, end, rule } of spans) {
+      this.#count(rule);
+      out += text.slice(at, start) + this.placeholders.of(rule, text.slice(start, end));
+      at = end;
+    }
+    return out + text.slice(at);
+  }
+
+  #count(rule: string) {
+    const key = `${this.#messageIndex} ${rule}`;
+    this.#findings ??= new Map();
+    const finding = this.#findings.get(key);
+    if (finding !== undefined) finding.count += 1;
+    else this.#findings.set(key, { rule, count: 1, messageIndex: this.#messageIndex });
+  }
+}
+
+/** A part of a message, or what of it lies near a joint, in the text of all that stands beside it. */
+interface Piece {
+  /** Of the part. */
+  readonly index: number;
+  /** Where the piece begins in the part's text. */
+  readonly offset: number;
+  /** Where it stands in the joined text: `[from, to)`. */
+  readonly from: number;
+  readonly to: number;
+}
+
+interface PartSpan extends Span {
+  readonly value: string;
+  /** The secret began in a part before. */
+  readonly continues: boolean;
+}
+
+function within(error: unknown, segment: string | number): unknown {
+  return error instanceof CredentialInName ? error.within(segment) : error;
+}
+
+/** Which member of a part is its text. */
+function textFieldOf(part: JsonObject): "text" | "refusal" | undefined {
+  if (typeof part["text"] === "string") return "text";
+  return typeof part["refusal"] === "string" ? "refusal" : undefined;
+}
+
+/** Whether two parts with text stand beside each other. */
+function hasJoint(array: readonly Json[]): boolean {
+  let wasText = false;
+  for (const item of array) {
+    const isText = isObject(item) && textFieldOf(item) !== undefined;
+    if (isText && wasText) return true;
+    wasText = isText;
+  }
+  return false;
+}
+
+/** The texts of parts that stand beside each other, joined; of long ones only what is near a joint. */
+function* jointWindows(
+  array: readonly Json[],
+): Generator<{ readonly text: string; readonly pieces: readonly Piece[] }> {
+  let text = "";
+  let pieces: Piece[] = [];
+  const add = (index: number, offset: number, piece: string) => {
+    if (piece === "") return;
+    pieces.push({ index, offset, from: text.length, to: text.length + piece.length });
+    text += piece;
+  };
+  for (let index = 0; index < array.length; index++) {
+    const item = array[index];
+    const field = isObject(item) ? textFieldOf(item) : undefined;
+    const part = isObject(item) && field !== undefined ? String(item[field]) : undefined;
+    if (part !== undefined && part.length <= 2 * jointWindow) {
+      add(index, 0, part);
+      continue;
+    }
+    if (part !== undefined) add(index, 0, part.slice(0, jointWindow));
+    if (pieces.length > 1) yield { text, pieces };
+    text = "";
+    pieces = [];
+    if (part !== undefined) add(index, part.length - jointWindow, part.slice(-jointWindow));
+  }
+  if (pieces.length > 1) yield { text, pieces };
+}
+
+/** Whether `tools` or `functions` declare a function of this name. */
+function declaresFunction({ tools, functions }: ChatBody, name: string): boolean {
+  const declared = [
+    ...(Array.isArray(tools)
+      ? tools.map((tool) => (isObject(tool) ? (tool["function"] ?? tool["custom"]) : null))
+      : []),
+    ...(Array.isArray(functions) ? functions : []),
+  ];
+  return declared.some((each) => isObject(each) && each["name"] === name);
+}

@@ -1,0 +1,21 @@
+import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
+import { shapeOf } from "#privacy/detect/values/randomness.ts";
+import { classes, inToken } from "#privacy/text/characters.ts";
+
+/** Fewer characters behind a whole token are the beginning of something else. */
+const shortest = 8;
+const longest = 512;
+
+/**
+ * Whether a text that follows a whole token, in the next part of a message, can be more of it: at least eight characters of tokens
+ * in a row that are no words. `Continue`, `C` and `import os` are not.
+ */
+export function mayContinueToken(text: string): boolean {
+  let end = 0;
+  while (end < longest && ((classes[text.charCodeAt(end)] ?? 0) & inToken) !== 0) end++;
+  if (end < shortest) return false;
+  const run = text.slice(0, end);
+  const { digits, wordiness, changes } = shapeOf(run);
+  if (digits === 0) return wordiness < -0.5 || changes * 3 > end;
+  return !isIdentifier(run);
+}

@@ -1,0 +1,135 @@
+import { isPassword, isSecret } from "#privacy/detect/values/values.ts";
+import { boundary, type View } from "#privacy/text/normalized-text.ts";
+import type { Span } from "#privacy/text/spans.ts";
+import { keyName } from "./key-names.ts";
+
+/** Longest line, and most lines of one table that are read. */
+const longestLine = 400;
+const mostRows = 200;
+/** Most columns of a table. */
+const mostColumns = 40;
+
+/**
+ * Tables whose first line names the columns: Markdown, what database clients print, CSV, TSV. What stands below a column called
+ * `password`, `token` or `secret` is read as if that name stood beside it.
+ */
+export class Tables {
+  readonly #disabled: ReadonlySet<string>;
+  /** End of what was read already, so that every line is read once. */
+  #readTo = 0;
+
+  constructor(disabled: ReadonlySet<string>) {
+    this.#disabled = disabled;
+  }
+
+  begin(): void {
+    this.#readTo = 0;
+  }
+
+  /** @param from @param to where a name stands that may head a column */
+  scanAt(view: View, from: number, to: number, found: Span[]): void {
+    if (from < this.#readTo || !mayHead(view.bytes, from, to)) return;
+    const start = lineStart(view.bytes, from);
+    const end = start < 0 ? -1 : lineEnd(view.bytes, to);
+    if (end < 0) return;
+    this.#readTo = end;
+    const cells = cellsOf(view, start, end);
+    if (cells === undefined || cells.length > mostColumns || !cells.every(isHeading)) return;
+    const names = cells.map(({ text }) => keyName(text));
+    const width = cells.length;
+    let at = end + 1;
+    for (let row = 0; row < mostRows && at < view.length; row++) {
+      const rowEnd = lineEnd(view.bytes, at);
+      if (rowEnd < 0) break;
+      if (!isRule(view.text.slice(at, rowEnd))) {
+        const values = cellsOf(view, at, rowEnd);
+        if (values === undefined || values.length !== width) break;
+        for (const [column, { start, text }] of values.entries()) {
+          const { kind, rule } = names[column] ?? keyName("");
+          const secret =
+            kind === "password" ? isPassword(text, "quoted") : kind === "secret" ? isSecret(text, "quoted") : false;
+          const id = kind === "password" ? "password" : rule;
+          if (secret && !this.#disabled.has(id)) found.push({ start, end: start + text.length, rule: id });
+        }
+      }
+      this.#readTo = rowEnd;
+      at = rowEnd + 1;
+    }
+  }
+}
+
+interface Cell {
+  readonly start: number;
+  readonly text: string;
+}
+
+/** Whether a name is alone in its cell: a line or a separator before it, and a separator or the end of the line behind. */
+function mayHead(bytes: Uint8Array, from: number, to: number): boolean {
+  let after = to;
+  while (after < to + 40 && isPadding(bytes[after] ?? 0)) after++;
+  const right = bytes[after] ?? 0;
+  if (right !== 0x0a && !isSeparator(right)) return false;
+  let before = from - 1;
+  while (before >= 0 && before > from - 40 && isPadding(bytes[before] ?? 0)) before--;
+  const left = before < 0 ? 0x0a : (bytes[before] ?? 0);
+  if (left === 0x0a && right === 0x0a) return false; // a line of its own: no table
+  return left === 0x0a || isSeparator(left);
+}
+
+/** Blanks, quotes and emphasis around the text of a cell. */
+function isPadding(c: number): boolean {
+  return c === 0x20 || c === 0x22 || c === 0x27 || c === 0x2a || c === 0x60;
+}
+
+/** `,` `;` `|` tab, and the lines of a box. */
+function isSeparator(c: number): boolean {
+  return c === 0x2c || c === 0x3b || c === 0x7c || c === 0x09 || c === boundary;
+}
+
+function lineStart(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at > 0 && bytes[at - 1] !== 0x0a) {
+    at--;
+    if (from - at > longestLine || isCode(bytes[at] ?? 0)) return -1;
+  }
+  return at;
+}
+
+/** Marks of a program, which no head of a table has. */
+function isCode(c: number): boolean {
+  return c === 0x3d || c === 0x28 || c === 0x29 || c === 0x7b || c === 0x7d || c === 0x3c || c === 0x3e;
+}
+
+function lineEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at] !== 0x0a && bytes[at] !== 0) if (++at - from > longestLine) return -1;
+  return at;
+}
+
+/** The cells of a line, by the separator that comes first; undefined for a line of one cell. */
+function cellsOf(view: View, start: number, end: number): Cell[] | undefined {
+  const line = view.text.slice(start, end);
+  const separator = /[|\x01]/.exec(line)?.[0] ?? /[\t;,]/.exec(line)?.[0];
+  if (separator === undefined) return undefined;
+  const cells: Cell[] = [];
+  let at = 0;
+  for (const piece of line.split(separator)) {
+    const text = piece.replace(/^[\s"'*`]+|[\s"'*`]+$/g, "");
+    cells.push({ start: start + at + (text === "" ? 0 : piece.indexOf(text)), text });
+    at += piece.length + 1;
+  }
+  // The lines at both sides of a Markdown table.
+  if (cells[0]?.text === "") cells.shift();
+  if (cells.at(-1)?.text === "") cells.pop();
+  return cells.length < 2 ? undefined : cells;
+}
+
+/** A name, not a sentence or a value. */
+function isHeading({ text }: Cell): boolean {
+  return /^[A-Za-z#\xc0-\xff][\w ./#\xc0-\xff-]{0,30}$/.test(text);
+}
+
+/** The line between the head of a table and its rows. */
+function isRule(line: string): boolean {
+  return /^[\s|+:=\x01-]*$/.test(line);
+}

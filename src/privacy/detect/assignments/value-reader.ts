@@ -1,0 +1,153 @@
+import type { Writing } from "#privacy/detect/values/values.ts";
+import { classes, inName } from "#privacy/text/characters.ts";
+import { isQuote } from "./separators.ts";
+
+export interface Value {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly writing: Writing;
+}
+
+/** Where a value stands: behind an assignment, in the query of an address, in a sentence. */
+export type Place = "bare" | "query" | "prose";
+
+const longestQuoted = 4_096;
+const longestBare = 2_048;
+
+const opening =
+  /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
+/** In settings strings, where the next setting begins. */
+const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
+/** What stands before the value itself in an `Authorization` header and its like. */
+const schemes = new Set(
+  "bearer token apikey api-key key basic digest bot geniekey ssws negotiate splunk api-token deepl-auth-key oauth accesskey private-token client-id klaviyo-api-key".split(
+    " ",
+  ),
+);
+const longestScheme = 16;
+
+/**
+ * Reads the value that begins at `from`; undefined where nothing of at least 3 characters does.
+ * @param most longest unquoted value that is read
+ */
+export function readValue(text: string, from: number, place: Place, most: number = longestBare): Value | undefined {
+  const open = mayOpen(text, from) ? match(opening, text, from) : -1;
+  if (open >= 0) {
+    const value = readQuoted(text, open);
+    const space = value?.text.indexOf(" ") ?? -1;
+    if (
+      value === undefined ||
+      space <= 0 ||
+      space > longestScheme ||
+      !schemes.has(value.text.slice(0, space).toLowerCase())
+    )
+      return value;
+    return { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) };
+  }
+  const value = readBare(text, from, place, most);
+  if (value === undefined || value.text.length > longestScheme || !schemes.has(value.text.toLowerCase())) return value;
+  let next = value.end;
+  while (next < value.end + 3 && isOneOf(text.charCodeAt(next), " :\t=")) next++;
+  return next === value.end ? value : (readValue(text, next, place === "prose" ? "prose" : "bare") ?? value);
+}
+
+/** Whether a quote comes first, behind a letter or two, or behind a name and a bracket: `String::from("…")`. */
+function mayOpen(text: string, from: number): boolean {
+  let at = from;
+  let c = text.charCodeAt(at);
+  while (at < from + 64 && (((classes[c] ?? 0) & inName) !== 0 || c === 0x3a || c === 0x40 || c === 0x24))
+    c = text.charCodeAt(++at);
+  if (isQuote(c)) return at - from <= 2;
+  if (c === 0x28) return true;
+  return c === 0x20 && text.startsWith("new ", from);
+}
+
+/** @param start right behind the opening quote */
+function readQuoted(text: string, start: number): Value | undefined {
+  const quote = text.charCodeAt(start - 1);
+  const limit = Math.min(text.length, start + longestQuoted);
+  let end = start;
+  while (end < limit) {
+    const c = text.charCodeAt(end);
+    if (c === quote || c === 0x0a) break;
+    end++;
+  }
+  // Not closed: the value is the first word.
+  if (text.charCodeAt(end) !== quote) {
+    end = start;
+    while (end < limit && text.charCodeAt(end) > 0x20) end++;
+  }
+  const written = text.slice(start, end);
+  const whole = text.charCodeAt(end) === quote ? goesOn(text, end, written) : undefined;
+  if (whole !== undefined) return { start, ...whole, writing: "quoted" };
+  return end - start < 3 ? undefined : { start, end, text: written, writing: "quoted" };
+}
+
+/** `"` and what joins a literal with the next one. */
+const joint = /["'`][ \t]{0,8}(?:[+.&~]|\.\.)[ \t]{0,8}(?:\\?\n[ \t]{0,32})?[rbfuL@]?(["'`])([^"'`\n]{1,512})(?=\1)/y;
+
+/** A value that was cut into several literals: `"abc" + "def"`. */
+function goesOn(text: string, close: number, first: string): { end: number; text: string } | undefined {
+  if (!mayJoin(text, close + 1)) return undefined;
+  let end = close;
+  let whole = first;
+  for (let i = 0; i < 8; i++) {
+    joint.lastIndex = end;
+    const next = joint.exec(text)?.[2];
+    if (next === undefined) break;
+    whole += next;
+    end = joint.lastIndex;
+  }
+  return end === close ? undefined : { end, text: whole };
+}
+
+function mayJoin(text: string, from: number): boolean {
+  let at = from;
+  while (text.charCodeAt(at) === 0x20) at++;
+  return isOneOf(text.charCodeAt(at), "+.&~");
+}
+
+function readBare(text: string, from: number, place: Place, most: number): Value | undefined {
+  let start = from;
+  while (start < from + 3 && isOneOf(text.charCodeAt(start), "(*_")) start++;
+  const limit = Math.min(text.length, start + most);
+  let end = start;
+  while (end < limit) {
+    const c = text.charCodeAt(end);
+    if (c <= 0x20 || c === 0x22 || c === 0x27 || c === 0x60 || c === 0x3c || c === 0x3e) break;
+    if (c === 0x26 || c === 0x2c || c === 0x3b || c === 0x23) {
+      if (place === "query" && (c === 0x26 || c === 0x23)) break;
+      if (c !== 0x23 && match(nextSetting, text, end) >= 0) break;
+      if ((c === 0x2c || c === 0x3b) && text.charCodeAt(end + 1) <= 0x20) break;
+    }
+    end++;
+  }
+  if (end === limit && end < text.length) return undefined;
+  while (end > start && isOneOf(text.charCodeAt(end - 1), ".,;:)]}?*\\")) end--;
+  // `I changed it to Sommer!` ends in a mark; `x7#k!` may well not.
+  if (place === "prose" && text.charCodeAt(end - 1) === 0x21 && /^[a-z]*!$/i.test(text.slice(start, end))) end--;
+  return end - start < 4
+    ? undefined
+    : { start, end, text: text.slice(start, end), writing: place === "prose" ? "prose" : "bare" };
+}
+
+/** Reads what group 1 of a sticky pattern matches, as a quoted value. */
+export function readMatch(pattern: RegExp, text: string, at: number): Value | undefined {
+  pattern.lastIndex = at;
+  const value = pattern.exec(text)?.[1];
+  if (value === undefined) return undefined;
+  const start = text.indexOf(value, at);
+  return { start, end: start + value.length, text: value, writing: "quoted" };
+}
+
+/** Runs a sticky pattern at a place; where it ends, or -1. */
+export function match(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : -1;
+}
+
+function isOneOf(c: number, characters: string): boolean {
+  for (let i = 0; i < characters.length; i++) if (characters.charCodeAt(i) === c) return true;
+  return false;
+}

@@ -1,0 +1,114 @@
+import { base64End, decodedHead, isBase64Byte } from "#privacy/text/base64.ts";
+import type { View } from "#privacy/text/normalized-text.ts";
+import type { Span } from "#privacy/text/spans.ts";
+import { isStandIn } from "./values/randomness.ts";
+
+/** How much of a stretch of base64 is decoded to see whether it is a message of an identity provider. */
+export const headLength = 1_600;
+/** Lines of wrapped base64 that are read as one. */
+const mostLines = 4_096;
+
+const named =
+  /saml(?:response|request)["'`]{0,2}\]?(?:[ \t]{0,4}[=:]|[ \t]{0,4},|[ \t]{1,4}value=)\s{0,8}["'`]{0,2}([A-Za-z0-9+/=%]{64,60000})/iy;
+
+/** The answer of an identity provider by its name: whoever has it is logged in. Returns where reading goes on. */
+export function scanSaml(view: View, anchor: number, found: Span[]): number {
+  named.lastIndex = anchor;
+  const match = named.exec(view.text);
+  const value = match?.[1];
+  if (match === null || value === undefined) return anchor + 1;
+  const start = anchor + match[0].length - value.length;
+  const end = wrappedEnd(view, start, base64End(view, anchor + match[0].length));
+  if (!isStandIn(value.slice(0, 200)) && /\d/.test(value)) found.push({ start, end, rule: "saml_response" });
+  return end;
+}
+
+/** The same by what it says, whatever stands before it. */
+const message = /^\s{0,8}<(?:saml2?p?:|[^\0]{0,900}?urn:oasis:names:tc:SAML)/;
+
+/** What a private key of OpenSSH begins with, without its armour: `openssh-key-v1`. */
+const openSsh = "b3BlbnNzaC1rZXktdjE";
+/** How much of a key is decoded to see whether it is one. */
+const keyHeadLength = 32;
+
+/** Whether base64 at a place can stand for something this file knows: one look, which is nearly always enough. */
+export function mayBeDocument(bytes: Uint8Array, at: number): boolean {
+  const second = bytes[at + 1] ?? 0;
+  switch (bytes[at]) {
+    case 0x50: // P: `<` and a name
+      return second >= 0x44 && second <= 0x48;
+    case 0x4d: // M: a sequence of DER
+      return second === 0x43 || second === 0x46 || second === 0x48 || second === 0x49;
+    case 0x62: // b
+      return second === 0x33;
+    default:
+      return false;
+  }
+}
+
+/** The document whose first line of base64 is `[start, end)`, if it is one that is secret: its rule and where it ends. */
+export function encodedDocument(view: View, start: number, end: number): Span | undefined {
+  const { bytes, text } = view;
+  if (bytes[start] === 0x50)
+    return message.test(decodedHead(view, start, headLength))
+      ? { start, end: wrappedEnd(view, start, end), rule: "saml_response" }
+      : undefined;
+  if (end - start < 48) return undefined;
+  const isKey =
+    text.startsWith(openSsh, start) || isPrivateKey(Buffer.from(text.slice(start, start + keyHeadLength), "base64"));
+  return isKey ? { start, end: wrappedEnd(view, start, end), rule: "private_key" } : undefined;
+}
+
+/** A sequence that begins with its version and goes on as PKCS #8 (0), PKCS #1 (0), SEC 1 (1) or PKCS #12 (3) do. */
+function isPrivateKey(head: Uint8Array): boolean {
+  if (head[0] !== 0x30) return false;
+  const length = head[1] ?? 0;
+  const at = length < 0x80 ? 2 : 2 + (length & 0x7f);
+  if (at > 5 || head[at] !== 0x02 || head[at + 1] !== 0x01) return false;
+  const version = head[at + 2];
+  const next = head[at + 3];
+  if (version === 0) return next === 0x30 || (next === 0x02 && ((head[at + 4] ?? 0) & 0x80) !== 0);
+  return (version === 1 && next === 0x04) || (version === 3 && next === 0x30);
+}
+
+/** Base64 goes on in lines of the same length, and ends in a shorter one. */
+function wrappedEnd(view: View, start: number, firstEnd: number): number {
+  const { bytes } = view;
+  const width = firstEnd - start;
+  let end = firstEnd;
+  if (width < 40) return end;
+  for (let line = 0; line < mostLines; line++) {
+    const next = nextLine(bytes, end);
+    if (next < 0) return end;
+    const to = base64End(view, next);
+    const after = bytes[to] ?? 0;
+    const alone =
+      (after <= 0x20 && after !== 0x20 && after !== 0x09) ||
+      after === 0x22 ||
+      after === 0x27 ||
+      after === 0x60 ||
+      after === 0x3c;
+    if (to - next === width && alone) {
+      end = to;
+      continue;
+    }
+    // A word of the next paragraph is none.
+    const close = bytes[to - 1] === 0x3d || bytes[end + 1] !== 0x0a;
+    const isLast = to > next && to - next < width && (to - next) % 4 === 0 && alone && close;
+    return isLast ? to : end;
+  }
+  return end;
+}
+
+/** Where the next line begins behind the end of one, past indentation and the marks of a quoted mail; -1 where no line ends. */
+function nextLine(bytes: Uint8Array, from: number): number {
+  let at = from;
+  let ends = false;
+  while (at < from + 48) {
+    const c = bytes[at] ?? 0;
+    if (c === 0x0a) ends = true;
+    else if (c !== 0x0d && c !== 0x20 && c !== 0x09 && c !== 0x3e) break;
+    at++;
+  }
+  return ends && isBase64Byte(bytes[at] ?? 0) ? at : -1;
+}

@@ -1,0 +1,177 @@
+import type { View } from "#privacy/text/normalized-text.ts";
+
+/** What a short word in the text is the beginning of. */
+export type AnchorKind =
+  | "name"
+  | "url"
+  | "pem"
+  | "putty"
+  | "sql"
+  | "command"
+  | "phrase"
+  | "cookie"
+  | "dsn"
+  | "pgpass"
+  | "saml"
+  | "piped";
+
+interface Anchor {
+  readonly word: string;
+  readonly kind: AnchorKind;
+  /** Where in the word the first of two neighbouring pairs of letters stands that are looked for. */
+  readonly pair: number;
+}
+
+/**
+ * The words whose neighbourhood is read. Two neighbouring pairs of letters a word: the text is read two bytes at a step, so that one
+ * of them falls on a step wherever the word stands. Rare pairs make few stops.
+ */
+const anchors: readonly Anchor[] = [
+  { word: "pass", kind: "name", pair: 1 },
+  { word: "pwd", kind: "name", pair: 0 },
+  { word: "key", kind: "name", pair: 0 },
+  { word: "token", kind: "name", pair: 1 },
+  { word: "secret", kind: "name", pair: 1 },
+  { word: "credential", kind: "name", pair: 7 },
+  { word: "auth", kind: "name", pair: 0 },
+  { word: "kennwort", kind: "name", pair: 3 },
+  { word: "wachtwoord", kind: "name", pair: 4 },
+  { word: "contrase", kind: "name", pair: 4 },
+  { word: "senha", kind: "name", pair: 2 },
+  { word: "clave", kind: "name", pair: 1 },
+  { word: "has\xb3o", kind: "name", pair: 2 },
+  { word: "psk", kind: "name", pair: 0 },
+  { word: "zugangsdaten", kind: "name", pair: 0 },
+  { word: "haslo", kind: "name", pair: 2 },
+  { word: "heslo", kind: "name", pair: 2 },
+  { word: "l\xf6sen", kind: "name", pair: 0 },
+  { word: "adgangskode", kind: "name", pair: 6 },
+  { word: "jelsz\xf3", kind: "name", pair: 3 },
+  { word: "pw:", kind: "name", pair: 0 },
+  { word: "pw=", kind: "name", pair: 0 },
+  { word: "pw ", kind: "name", pair: 0 },
+  { word: "pw(", kind: "name", pair: 0 },
+  { word: 'pw"', kind: "name", pair: 0 },
+  { word: "pw'", kind: "name", pair: 0 },
+  { word: "pw\x02", kind: "name", pair: 0 },
+  { word: "creds", kind: "name", pair: 2 },
+  { word: "masterauth", kind: "name", pair: 6 },
+  { word: "cookie", kind: "cookie", pair: 2 },
+  { word: "@tcp(", kind: "dsn", pair: 2 },
+  { word: "@unix(", kind: "dsn", pair: 2 },
+  { word: ":5432:", kind: "pgpass", pair: 0 },
+  { word: "sqlplus", kind: "command", pair: 0 },
+  { word: "unzip", kind: "command", pair: 1 },
+  { word: "://", kind: "url", pair: 0 },
+  { word: "-----begin", kind: "pem", pair: 6 },
+  { word: "putty-user-key-file", kind: "putty", pair: 4 },
+  { word: "identified", kind: "sql", pair: 7 },
+  { word: "curl", kind: "command", pair: 1 },
+  { word: "mysql", kind: "command", pair: 2 },
+  { word: "redis-cli", kind: "command", pair: 4 },
+  { word: "docker login", kind: "command", pair: 8 },
+  { word: "login", kind: "name", pair: 1 },
+  { word: "sshpass", kind: "command", pair: 1 },
+  { word: "openssl", kind: "command", pair: 4 },
+  { word: "sqlcmd", kind: "command", pair: 0 },
+  { word: "ldapsearch", kind: "command", pair: 2 },
+  { word: "htpasswd", kind: "command", pair: 0 },
+  { word: "smbclient", kind: "command", pair: 1 },
+  { word: "7z ", kind: "command", pair: 0 },
+  { word: "jdbc:oracle", kind: "command", pair: 3 },
+  { word: "convertto-securestring", kind: "command", pair: 8 },
+  { word: "samlre", kind: "saml", pair: 2 },
+  { word: "begin ssh2", kind: "pem", pair: 1 },
+  { word: "lftp", kind: "command", pair: 0 },
+  { word: " -p ", kind: "command", pair: 1 },
+  { word: "/p:", kind: "command", pair: 0 },
+  { word: "/user:", kind: "command", pair: 0 },
+  { word: "sudo -s", kind: "piped", pair: 4 },
+  { word: "<<<", kind: "command", pair: 0 },
+  { word: "mnemonic", kind: "phrase", pair: 5 },
+  { word: "phrase", kind: "phrase", pair: 2 },
+];
+
+/** Byte pair, little-endian → 1 + index into `groups`; 0 for pairs that begin nothing. */
+const table = new Uint8Array(65_536);
+const groups: Candidate[][] = [];
+
+interface Candidate {
+  readonly anchor: Anchor;
+  /** Where in the word the pair stands. */
+  readonly offset: number;
+  /** The first letter of the word, small: the first thing that is compared. */
+  readonly first: number;
+}
+
+for (const anchor of anchors) {
+  for (const offset of [anchor.pair, anchor.pair + 1]) {
+    // One group for a pair in all its cases: a byte has room for 255.
+    const small = anchor.word.charCodeAt(offset) | (anchor.word.charCodeAt(offset + 1) << 8);
+    const group = table[small] || groups.push([]);
+    groups[group - 1]?.push({ anchor, offset, first: anchor.word.charCodeAt(0) | 0x20 });
+    for (const first of cases(anchor.word.charCodeAt(offset))) {
+      for (const second of cases(anchor.word.charCodeAt(offset + 1))) table[first | (second << 8)] = group;
+    }
+  }
+}
+
+/** 1 for pairs that begin something. */
+const begins = table.map((group) => (group === 0 ? 0 : 1));
+
+function cases(code: number): readonly number[] {
+  return code >= 0x61 && code <= 0x7a ? [code, code - 32] : [code];
+}
+
+/**
+ * Calls back for every anchor word, in whatever case, from left to right.
+ * @param visit gets where the word begins; returns where to go on (at least one byte further on)
+ */
+export function eachAnchor(view: View, visit: (at: number, word: string, kind: AnchorKind) => number): void {
+  const { bytes, pairs, length } = view;
+  const steps = (length + 1) >> 1;
+  let skipTo = 0;
+  for (let block = 0; block < steps; block += blockLength) {
+    const count = stopsIn(pairs, block, Math.min(steps, block + blockLength));
+    for (let stop = 0; stop < count; stop++) {
+      const i = stops[stop] ?? 0;
+      if (i * 2 + 1 < skipTo) continue;
+      const group = groups[(table[pairs[i] ?? 0] ?? 0) - 1];
+      if (group === undefined) continue;
+      for (let k = 0; k < group.length; k++) {
+        const candidate = group[k];
+        if (candidate === undefined) break;
+        const at = i * 2 - candidate.offset;
+        if (((bytes[at] ?? 0) | 0x20) !== candidate.first || at < skipTo) continue;
+        const { word, kind } = candidate.anchor;
+        if (!isAt(bytes, at, word)) continue;
+        skipTo = Math.max(at + 1, visit(at, word, kind));
+        break;
+      }
+    }
+  }
+}
+
+/** Pairs that are looked at in one go. */
+const blockLength = 4_096;
+/** Where in the block that was looked at last something may begin. */
+const stops = new Int32Array(blockLength + 1);
+
+/** A loop without branches: which pairs begin something cannot be foretold, and a wrong guess costs more than the rest. */
+function stopsIn(pairs: Uint16Array, from: number, to: number): number {
+  let count = 0;
+  for (let i = from; i < to; i++) {
+    stops[count] = i;
+    count += begins[pairs[i] ?? 0] ?? 0;
+  }
+  return count;
+}
+
+function isAt(bytes: Uint8Array, at: number, word: string): boolean {
+  if (at < 0) return false;
+  for (let i = 0; i < word.length; i++) {
+    const c = bytes[at + i] ?? 0;
+    if ((c >= 0x41 && c <= 0x5a ? c | 0x20 : c) !== word.charCodeAt(i)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,178 @@
+import { classes, inToken, isDigit } from "#privacy/text/characters.ts";
+import { hexDumps } from "#privacy/text/hex-dumps.ts";
+import { type View, viewOf } from "#privacy/text/normalized-text.ts";
+import { merged, type Scan, type Span } from "#privacy/text/spans.ts";
+import { Assignments } from "./assignments/assignments.ts";
+import { scanSaml } from "./encoded-documents.ts";
+import { eachAnchor } from "./keyword-index.ts";
+import {
+  scanCommand,
+  scanCookie,
+  scanDsn,
+  scanPem,
+  scanPgpass,
+  scanPhrase,
+  scanPiped,
+  scanPutty,
+  scanSql,
+  scanUrl,
+} from "./structured.ts";
+import { Runs } from "./token-runs.ts";
+import { shortestRun, Tokens } from "./tokens.ts";
+
+/** More rules, over the view of a text; spans are in the view's places. */
+export type MoreRules = (view: View, found: Span[]) => void;
+
+export interface ScanOptions {
+  /** Whether to look for credentials at all, or only for what `more` finds. */
+  readonly credentials: boolean;
+  /** Ids of rules that find nothing. */
+  readonly disabled: ReadonlySet<string>;
+  readonly more: readonly MoreRules[];
+}
+
+export function credentialScan({ credentials, disabled, more }: ScanOptions): Scan {
+  const tokens = new Tokens(disabled);
+  const assignments = new Assignments(disabled);
+
+  const scan = (text: string, depth: number): readonly Span[] => {
+    if (text.length < 6) return [];
+    const view = viewOf(text);
+    const found: Span[] = [];
+    const runs = new Runs(tokens, disabled);
+    assignments.begin();
+    let cookieTo = 0;
+    if (credentials) eachRun(view, (from, to) => runs.visit(view, from, to, found));
+    if (credentials)
+      eachAnchor(view, (at, word, kind) => {
+        switch (kind) {
+          case "name":
+            if (word === "pass" && isStdin(view.text, at)) scanPiped(view, at, found);
+            if (word === "pass" && view.text.startsWith("chpasswd", at - 2)) scanPiped(view, at - 2, found);
+            // `5pw=` in base64: names do not begin with a digit.
+            if (nameLength(word) === 2 && (isDigitAt(view, at - 1) || isPadding(view, at + 2))) return at + 2;
+            return assignments.scanAt(view, at, nameLength(word), found);
+          case "url":
+            scanUrl(view, at, found);
+            return at + 3;
+          case "pem":
+            return scanPem(view, at, found);
+          case "putty":
+            scanPutty(view, at, found);
+            return at + word.length;
+          case "sql":
+            scanSql(view, at, found);
+            return at + word.length;
+          case "command":
+            scanCommand(view, at, word, found);
+            return at + 1;
+          case "saml":
+            return scanSaml(view, at, found);
+          case "piped":
+            scanPiped(view, at, found);
+            return at + word.length;
+          case "cookie":
+            // A header inside one that was read already is one of its values.
+            if (at >= cookieTo) cookieTo = scanCookie(view, at + word.length, found);
+            return at + word.length;
+          case "dsn":
+            scanDsn(view, at, found);
+            return at + 1;
+          case "pgpass":
+            scanPgpass(view, at, found);
+            return at + 1;
+          case "phrase":
+            scanPhrase(view, at, found);
+            return at + 1;
+          default:
+            return at + 1;
+        }
+      });
+    const dumps = credentials && depth === 0 ? hexDumps(view) : [];
+    for (const rules of more) rules(view, found);
+    let spans = inText(view, text, found);
+    // The view is gone from here on: decoded text is scanned with the same buffers.
+    if (depth === 0 && runs.encoded.length > 0) {
+      const { origin } = view;
+      const places = runs.encoded.map(({ start, end, text: decoded, rule }) => ({
+        rule,
+        start: origin?.[start] ?? start,
+        end: origin?.[end] ?? end,
+        decoded,
+      }));
+      for (const { start, end, decoded, rule } of places) {
+        if (scan(decoded, 1).length > 0) spans.push({ start, end, rule });
+      }
+    }
+    for (const { text: dumped, lineStarts, places } of dumps) {
+      for (const { start, end } of scan(dumped, 1)) {
+        const first = places[lineOf(lineStarts, start)];
+        const last = places[lineOf(lineStarts, end - 1)];
+        if (first !== undefined && last !== undefined)
+          spans.push({ start: first.start, end: last.end, rule: "hex_secret" });
+      }
+    }
+    spans = merged(spans);
+    return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
+  };
+  return (text) => scan(text, 0);
+}
+
+/** `Pw== `, the end of base64. */
+function isPadding({ bytes }: View, at: number): boolean {
+  return bytes[at] === 0x3d && bytes[at + 1] === 0x3d && (bytes[at + 2] ?? 0) <= 0x20;
+}
+
+/** The index of the last line that begins at or before a place. */
+function lineOf(lineStarts: readonly number[], at: number): number {
+  let low = 0;
+  let high = lineStarts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((lineStarts[middle] ?? 0) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function isDigitAt(view: View, at: number): boolean {
+  return ((classes[view.bytes[at] ?? 0] ?? 0) & isDigit) !== 0;
+}
+
+/** Options and commands that read a password from a pipe. */
+function isStdin(text: string, at: number): boolean {
+  return text.startsWith("password-stdin", at) || text.startsWith("passwd --stdin", at);
+}
+
+/** `pw:` is looked for as it stands, but only `pw` is the name. */
+function nameLength(word: string): number {
+  return word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
+}
+
+/**
+ * Looks back from the byte where a run long enough would end. Where something else stands in between, no run holds both sides of it:
+ * the next such byte is as far behind that, and what lies before is not looked at.
+ */
+export function eachRun(view: View, visit: (from: number, to: number) => number): void {
+  const { bytes, length } = view;
+  /** Where the next run can begin. */
+  let from = 0;
+  for (let last = shortestRun - 1; last < length; last = from + shortestRun - 1) {
+    let at = last;
+    while (at >= from && ((classes[bytes[at] ?? 0] ?? 0) & inToken) !== 0) at--;
+    if (at >= from) {
+      from = at + 1;
+      continue;
+    }
+    let to = last + 1;
+    while (to < length && ((classes[bytes[to] ?? 0] ?? 0) & inToken) !== 0) to++;
+    from = Math.max(to, visit(from, to));
+  }
+}
+
+/** From places in the view to places in the text. */
+function inText(view: View, text: string, found: Span[]): Span[] {
+  const { origin } = view;
+  if (origin === undefined) return found;
+  return found.map(({ start, end, rule }) => ({ start: origin[start] ?? 0, end: origin[end] ?? text.length, rule }));
+}

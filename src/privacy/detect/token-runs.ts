@@ -1,0 +1,388 @@
+import { vendorRule } from "#privacy/rules/keyed-rules.ts";
+import { base64Around, type Encoded, printable, printableHex } from "#privacy/text/base64.ts";
+import { classes, inName, isLower } from "#privacy/text/characters.ts";
+import type { View } from "#privacy/text/normalized-text.ts";
+import type { Span } from "#privacy/text/spans.ts";
+import { encodedDocument, headLength, mayBeDocument } from "./encoded-documents.ts";
+import { piecesAround } from "./split-literals.ts";
+import { hasDigit, restOf, type Tokens } from "./tokens.ts";
+import { isNamed } from "./values/identifiers.ts";
+import { isRandom, shapeOf } from "./values/randomness.ts";
+import { isSecret } from "./values/values.ts";
+
+/** What a public key of SSH begins with. */
+const publicKey = /^AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh)/;
+const awsSecretLength = 40;
+/** A secret of AWS right behind its id, as in the file its console offers. */
+const awsIdBefore = /A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9]{1,24}(?:[A-Za-z_ ]{0,32}[^A-Za-z0-9]{1,8})?$/;
+const longestBase64Key = 400;
+
+/** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
+export class Runs {
+  /** Base64 that decoded to text; scanned once this view is no longer needed. */
+  readonly encoded: Encoded[] = [];
+  readonly #tokens: Tokens;
+  readonly #disabled: ReadonlySet<string>;
+  /** Decoding stops for this text when the budget is gone. */
+  #budget = 262_144;
+  /** End of the base64 that was looked at last. */
+  #base64To = 0;
+  #base64From = 0;
+
+  constructor(tokens: Tokens, disabled: ReadonlySet<string>) {
+    this.#tokens = tokens;
+    this.#disabled = disabled;
+  }
+
+  /** @returns where reading goes on, at least `to` */
+  visit(view: View, from: number, to: number, found: Span[]): number {
+    if (from >= this.#base64To) {
+      const before = found.length;
+      const blob = this.#blob(view, from, to, found);
+      if (blob > to || found.length > before) return blob;
+    }
+    const count = found.length;
+    const end = this.#tokens.scanRun(view, from, to, found);
+    const token = found.length > count ? found.at(-1) : undefined;
+    const pieces = this.#pieces(view, token?.start ?? from, token?.end ?? to, found);
+    if (token !== undefined || pieces >= 0) return Math.max(end, pieces);
+    if (!this.#disabled.has("auth_header") && this.#bearer(view, from, to, found)) return to;
+    // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
+    if (to <= this.#base64To && this.#base64To - this.#base64From > longestBase64Key) return to;
+    if (!hasDigit(view.bytes, from, to)) return to;
+    this.#unnamed(view, from, to, found);
+    const hex = to - from >= 40 && this.#budget > 0 ? printableHex(view.text.slice(from, to)) : undefined;
+    if (hex !== undefined) {
+      this.#budget -= hex.length;
+      this.encoded.push({ start: from, end: to, text: hex, rule: "hex_secret" });
+    }
+    return to;
+  }
+
+  /** A token that goes on in the next literal or line, or began in the one before. Returns its end, or -1. */
+  #pieces(view: View, from: number, to: number, found: Span[]): number {
+    const pieces = piecesAround(view, from, to);
+    const token = pieces === undefined ? undefined : this.#tokens.matchAlone(pieces.text);
+    if (pieces === undefined || token === undefined) return -1;
+    const end = restOf(view.bytes, pieces.at(token.length - 1) + 1, false);
+    if (end <= to && pieces.start >= from) return -1;
+    found.push({ start: pieces.start, end, rule: token.rule });
+    return end;
+  }
+
+  /** Data that no one reads as text, and text that was encoded. Returns where the data ends. */
+  #blob(view: View, from: number, to: number, found: Span[]): number {
+    const { bytes, text } = view;
+    const before = bytes[from - 1];
+    // Identifiers are short, have no neighbours of base64 and are not asked.
+    if (
+      to - from < 20 &&
+      before !== 0x2f &&
+      before !== 0x2b &&
+      bytes[to] !== 0x3d &&
+      bytes[to] !== 0x2f &&
+      bytes[to] !== 0x2b
+    )
+      return to;
+    const [start, end] = base64Around(view, from, to);
+    this.#base64From = start;
+    this.#base64To = end;
+    if (text.startsWith("AAAA", start) && publicKey.test(text.slice(start, start + 16))) return end;
+    if (bytes[start - 1] === 0x2c && text.startsWith("base64,", start - 7)) {
+      const header = text.slice(Math.max(0, start - 80), start);
+      if (
+        /data:(?!text\/|application\/(?:json|x-yaml|yaml|toml|x-sh))[\w.+-]{1,40}\/[\w.+-]{1,60}[^,\s]{0,40}$/.test(
+          header.slice(0, -1),
+        )
+      )
+        return end;
+    }
+    if (this.#budget <= 0 || end - start < 24) return to;
+    // The dash of a removed line and the plus of an added one are letters of base64 too.
+    const first = mayBeDocument(bytes, start) ? start : start + 1;
+    if (mayBeDocument(bytes, first)) {
+      this.#budget -= headLength;
+      const document = encodedDocument(view, first, end);
+      if (document !== undefined && document.end >= to) {
+        found.push(document);
+        return document.end;
+      }
+    }
+    const decoded = printable(view, start, end);
+    if (decoded === undefined) return to;
+    this.#budget -= decoded.length;
+    this.encoded.push({ start, end, text: decoded, rule: "base64_secret" });
+    return to;
+  }
+
+  /** A value behind `Bearer`, where no `Authorization` stands before it. */
+  #bearer(view: View, from: number, to: number, found: Span[]): boolean {
+    let start = from;
+    while (start > 0 && from - start < 24 && view.bytes[start - 1] !== 0x20 && isMarked(view.bytes[start - 1] ?? 0))
+      start--;
+    // `Bearer …`, `bearer: …`
+    let word = start;
+    while (word > start - 3 && isBetween(view.bytes[word - 1] ?? 0)) word--;
+    if (word === start || ((view.bytes[word - 1] ?? 0) | 0x20) !== 0x72) return false;
+    if (view.text.slice(Math.max(0, word - 6), word).toLowerCase() !== "bearer") return false;
+    let end = to;
+    while (
+      end < view.length &&
+      (((classes[view.bytes[end] ?? 0] ?? 0) & inName) !== 0 || isBase64(view.bytes[end] ?? 0))
+    )
+      end++;
+    if (!isSecret(view.text.slice(start, end), "quoted")) return false;
+    found.push({ start, end, rule: "auth_header" });
+    return true;
+  }
+
+  /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
+  #unnamed(view: View, from: number, to: number, found: Span[]) {
+    const { text, bytes } = view;
+    const [start, end] = [this.#base64From, this.#base64To];
+    if (
+      end - start === awsSecretLength &&
+      end >= to &&
+      !this.#disabled.has("aws_secret_access_key") &&
+      awsIdBefore.test(text.slice(Math.max(0, start - 90), start))
+    ) {
+      found.push({ start, end, rule: "aws_secret_access_key" });
+      return;
+    }
+    // `T…/B…/…`, the path of a webhook of Slack without its host.
+    const path =
+      bytes[from - 1] === 0x2f && to - from >= 20 ? slackPath.exec(text.slice(Math.max(0, from - 30), from)) : null;
+    if (path !== null && !this.#disabled.has("slack_webhook")) {
+      found.push({ start: from - path[0].length, end: to, rule: "slack_webhook" });
+      return;
+    }
+    // A removed line of a diff, an item of a list: the dash is no part of what follows.
+    const begin = bytes[from] === 0x2d ? from + 1 : from;
+    for (const { rule, pattern } of shapes) {
+      pattern.lastIndex = begin;
+      if (!pattern.test(text) || this.#disabled.has(rule)) continue;
+      found.push({ start: begin, end: Math.max(to, pattern.lastIndex), rule });
+      return;
+    }
+    if (this.#marked(view, from, to, found)) return;
+    if (isWalletKey(text, begin, to)) {
+      found.push({ start: begin, end: to, rule: "wallet_private_key" });
+      return;
+    }
+    // `sig=` stands before the first piece of base64, not before the run that is long enough to be looked at.
+    const name = nameBefore(view, isBase64(bytes[from - 1] ?? 0) && start < from && end >= to ? start : from);
+    if (name !== "") {
+      const [start, end] =
+        isBase64(bytes[to] ?? 0) || isBase64(bytes[from - 1] ?? 0) ? base64Around(view, from, to) : [from, to];
+      const value = text.slice(start, end);
+      const rule = ruleOf(name, value, text, from);
+      if (
+        rule !== undefined &&
+        !this.#disabled.has(rule) &&
+        (isVendorName(name) || rule === "session_cookie" || rule === "secret_key" || rule === "auth_header") &&
+        isSecret(value, "quoted")
+      ) {
+        found.push({ start, end, rule });
+        return;
+      }
+    }
+    if (
+      ((classes[bytes[from] ?? 0] ?? 0) & isLower) !== 0 &&
+      !this.#disabled.has("prefixed_key") &&
+      isPrefixedKey(text.slice(from, Math.min(to, from + 300)), name !== "" && !isVendorName(name)) &&
+      !this.#tokens.isSwitchedOff(view, from)
+    ) {
+      found.push({ start: from, end: to, rule: "prefixed_key" });
+    }
+  }
+
+  /** Microsoft's keys carry a mark in their middle or near their end. */
+  #marked(view: View, from: number, to: number, found: Span[]): boolean {
+    const { bytes, text } = view;
+    let start = from;
+    while (start > 0 && from - start < 44 && isMarked(bytes[start - 1] ?? 0)) start--;
+    let end = to;
+    while (end < view.length && end - to < 96 && isMarked(bytes[end] ?? 0)) end++;
+    if (end - start < 37) return false;
+    const chain = text.slice(start, end);
+    if (!anyMark.test(chain)) return false;
+    for (const { rule, mark, pattern } of marked) {
+      if (!mark.test(chain)) continue;
+      const match = pattern.exec(chain);
+      if (match === null || this.#disabled.has(rule)) continue;
+      found.push({ start: start + match.index, end: Math.max(to, start + match.index + match[0].length), rule });
+      return true;
+    }
+    return false;
+  }
+}
+
+const slackPath = /\bT[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/$/;
+
+const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
+  { rule: "mailchimp_key", pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
+  { rule: "mailgun_key", pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
+  { rule: "deepl_api_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:fx(?![\w-])/y },
+  { rule: "fal_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:[a-f0-9]{32}(?![\w-])/y },
+  {
+    rule: "infobip_key",
+    pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}(?![\w-])/y,
+  },
+  { rule: "maxmind_key", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y },
+  { rule: "ngrok_authtoken", pattern: /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y },
+  { rule: "azure_devops_token", pattern: /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y },
+  { rule: "newrelic_license_key", pattern: /[a-f0-9]{30,40}(?:FFFF)?NRAL(?![\w-])/y },
+  { rule: "rapidapi_key", pattern: /[a-f0-9]{10}msh[a-f0-9]{15}p1[a-f0-9]{6}jsn[a-f0-9]{12}(?![\w-])/y },
+  { rule: "ghost_admin_key", pattern: /[a-f0-9]{24}:[a-f0-9]{64}(?![\w-])/y },
+  {
+    rule: "zhipu_key",
+    pattern: /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}[A-Z])(?=[A-Za-z0-9]{0,15}[a-z])[A-Za-z0-9]{16}(?![\w-])/y,
+  },
+];
+
+const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
+  { rule: "azure_client_secret", mark: /Q~/, pattern: /[\w~.-]{3}\dQ~[\w~.-]{31,34}/ },
+  { rule: "terraform_cloud_token", mark: /\.atlasv1\./, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/ },
+  {
+    rule: "azure_key",
+    mark: /JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|\+ACR|APIM|ACDb|\+A(?:Ba|MC|St|Sb|Eh|Rm)|AIoT/,
+    pattern:
+      /[A-Za-z0-9]{30,40}JQQJ99[A-Za-z0-9]{30,50}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}|[\w-]{44}AzFu[\w-]{6}==|[A-Za-z0-9]{33}AzCa[A-Za-z0-9]{6}=|[A-Za-z0-9+/]{42}\+ACR[A-Za-z0-9+/]{6}|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+A(?:Ba|MC|St))[A-Za-z0-9+/]{6}==|[A-Za-z0-9+/]{33}(?:AIoT|AzEG|\+A(?:Sb|Eh|Rm))[A-Za-z0-9+/]{6}=|[A-Za-z0-9]{76}ACOG[A-Za-z0-9]{4}/,
+  },
+];
+
+const anyMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
+
+function isMarked(c: number): boolean {
+  return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;
+}
+
+function isBetween(c: number): boolean {
+  return c === 0x20 || c === 0x3a || c === 0x3d;
+}
+
+function isBase64(c: number): boolean {
+  return c === 0x2b || c === 0x2f || c === 0x3d;
+}
+
+/** The name that an assignment right before a value gives it. */
+function nameBefore(view: View, from: number): string {
+  const { bytes } = view;
+  const limit = Math.max(0, from - 100);
+  let at = from;
+  while (at > limit && isQuoteOrSpace(bytes[at - 1] ?? 0)) at--;
+  const separator = bytes[at - 1];
+  if (separator === 0x3e && bytes[at - 2] === 0x3d)
+    at -= 2; // =>
+  else if (separator === 0x3d || separator === 0x3a)
+    at -= bytes[at - 2] === 0x3a ? 2 : 1; // = : :=
+  else return "";
+  while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === 0x5d)) at--;
+  const end = at;
+  while (at > limit && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
+  return end > at ? view.text.slice(at, end) : "";
+}
+
+function isQuoteOrSpace(c: number): boolean {
+  return c === 0x20 || c === 0x22 || c === 0x27 || c === 0x60;
+}
+
+/** The rule of a value that stands behind a name which is no word for a secret. */
+function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
+  // Shorter hex is the sum of something.
+  if (isSignature(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
+  if (sessionNames.test(name)) return "session_cookie";
+  if (
+    /^(?:d|p|q|dp|dq|qi|k)$/.test(name) &&
+    value.length >= 20 &&
+    text.slice(Math.max(0, at - 600), at + 600).includes('"kty"')
+  )
+    return "jwk_private_key";
+  // What answers a challenge says who has the password, and can be tried against it.
+  if (
+    name === "response" &&
+    /^[a-f0-9]{32,64}$/.test(value) &&
+    /\bdigest\b/i.test(text.slice(Math.max(0, at - 600), at))
+  )
+    return "auth_header";
+  return vendorRule(name, value) ?? (shortKeyNames.test(name) ? "secret_key" : undefined);
+}
+
+const hexText = /^[0-9a-f]+$/i;
+
+/** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
+const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
+
+/** What stands before the private key of a wallet. */
+const walletBefore =
+  /(?:[Ww]allet|[Pp]riv(?:ate)?[_ -]?[Kk]ey(?:ToAccount|_to_account)?|PRIVATE_KEY|importprivkey|fromPrivateKey|from_key|fromSecretKey|from_base58_string|Keypair|Account)["'`]?(?:[ \t]{0,2}[(=:]|[ \t]|\.\w{1,24}\()[ \t]{0,2}["'`]?(?:bs58\.decode\(["'`])?(?:0x)?$/;
+const walletKey = /(?:0x)?[0-9a-fA-F]{64}(?![\w-])|[1-9A-HJ-NP-Za-km-z]{85,88}(?![\w-])/y;
+
+/** 32 bytes in hex, or 64 in base58, behind a word for a wallet or a private key. */
+function isWalletKey(text: string, from: number, to: number): boolean {
+  if (to - from < 64 || to - from > 88) return false;
+  walletKey.lastIndex = from;
+  if (!walletKey.test(text)) return false;
+  return walletBefore.test(text.slice(Math.max(0, from - 64), from));
+}
+
+const sessionNames =
+  /^(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|sessionid|laravel_session|_gitlab_session|_session_id)$/i;
+
+function isSignature(name: string): boolean {
+  return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);
+}
+
+/** Names that give an address, an id or a sum of something are no place for a secret, whoever made it. */
+function isVendorName(name: string): boolean {
+  return !/(?:^|[_.-]|[a-z])(?:ids?|uid|uuid|guid|url|uri|host|hash|sha\d*|digest|checksum|commit|version|name|etag|md5|path|image|tag|ref|rev|revision|account|zone|org|trace|span|request|session)$/i.test(
+    name,
+  );
+}
+
+const prefixed =
+  /^([a-z][a-z0-9]{1,15})([_-])((?:[a-z0-9]{1,12}\2){0,3})([A-Za-z0-9]{16,}(?:[_-][A-Za-z0-9]{4,}){0,2})$/;
+/** Words that say "key" wherever they stand, and those that do so behind a vendor's name. */
+const tellingVendor = /^(?:sk|rk|secret|pat|key|apikey|tok|token|whsec|[a-z0-9]+(?:key|pat|token|secret))$/;
+const tellingMiddle =
+  /^(?:sk|rk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|signing)$/;
+
+/** Beginnings of ids, sums and names that nobody keeps secret, whatever follows. */
+const publicPrefixes =
+  /^(?:sha\d+|md5|h1|nonce|sig|hash|cs|ch|pi|seti|sub|cus|evt|acct|price|prod|req|resp|msg|run|step|call|toolu|chatcmpl|cmpl|gen|file|asst|thread|item|batch|ft|rs|fc|ws|org|proj|user|usr|chunk|index|main|build|css|img|id|uid|obj|doc|page|session|trace|span|task|job|event|video|image|upload|blob|pk|pub|public|phc|ca)$/;
+
+const longKey = /^(?:[a-z]{2,12}_)?(?:sk|pat|tok|token|key|secret)[_-]([\w-]{32,300})$/;
+
+/** `pat_…`, `xyz_sk_…` with dashes and underscores in what follows. */
+function isLongKey(run: string): boolean {
+  const body = longKey.exec(run)?.[1];
+  if (body === undefined) return false;
+  const { length, digits, upper, lower, changes } = shapeOf(body);
+  return digits >= 4 && upper >= 4 && lower >= 4 && changes * 3 >= length;
+}
+
+/**
+ * `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them.
+ * @param namedId whether the name beside it says that it is an id
+ */
+function isPrefixedKey(run: string, namedId: boolean): boolean {
+  const match = prefixed.exec(run);
+  if (match === null) return isLongKey(run);
+  const [, vendor = "", separator = "", middle = "", body = ""] = match;
+  const words = middle.split(separator);
+  if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
+  const shape = shapeOf(body);
+  if (tellingVendor.test(vendor) || words.some((word) => tellingMiddle.test(word)))
+    return shape.digits > 0 && isRandom(shape) && !isNamed(body, shape);
+  // Without a word that tells, only what no id is: long, and drawn from capitals, small letters and digits alike.
+  if (namedId || middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
+  const { length, digits, upper, lower, changes } = shape;
+  return (
+    length >= (separator === "_" ? 32 : 36) &&
+    digits >= 3 &&
+    upper >= 5 &&
+    lower >= 5 &&
+    changes * 3 >= length &&
+    isRandom(shape)
+  );
+}

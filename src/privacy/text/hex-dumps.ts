@@ -1,0 +1,102 @@
+import type { View } from "./normalized-text.ts";
+
+/** Bytes that a program such as `xxd` or `hexdump -C` shows in lines of hex, put together again. */
+export interface HexDump {
+  /** As ISO-8859-1. */
+  readonly text: string;
+  /** Where in `text` the bytes of each line begin. */
+  readonly lineStarts: readonly number[];
+  /** Where the hex and the characters beside it stand in the text that was scanned, line by line. */
+  readonly places: readonly { readonly start: number; readonly end: number }[];
+}
+
+/** Bytes that are put together from one text. */
+const most = 262_144;
+/** Longest line: `xxd -c 64` with its characters. */
+const longestLine = 300;
+/** Fewer bytes hold no credential, and stand in no shorter line. */
+const shortest = 16;
+const shortestLine = 42;
+
+/**
+ * An offset, pairs of hex in groups, and the characters that they stand for. `xxd` sets those apart by two blanks, which `hexdump`
+ * has in the middle of the hex too.
+ */
+const ofXxd = /[ \t]{0,8}[0-9a-fA-F]{8}(: )((?:[0-9a-fA-F]{2} ?){1,64})(?![0-9a-fA-F])[^\n]{0,160}/y;
+const ofHexdump = /[ \t]{0,8}[0-9a-fA-F]{8}( {2})((?:[0-9a-fA-F]{2} {1,2}){1,32})(?![0-9a-fA-F])[^\n]{0,160}/y;
+
+const marks: readonly (readonly [string, RegExp])[] = [
+  ["0: ", ofXxd],
+  ["0  ", ofHexdump],
+];
+
+/** The dumps in a text. Asked of every text: all but a few are let go by two searches for what stands behind an offset. */
+export function hexDumps(view: View): HexDump[] {
+  const dumps: HexDump[] = [];
+  if (view.length < shortestLine) return dumps;
+  let budget = most;
+  // Bytes are searched many times as fast as text.
+  const bytes = view.bytes.subarray(0, view.length);
+  for (const [mark, line] of marks) {
+    let readTo = 0;
+    for (let at = bytes.indexOf(mark); at >= 0 && budget > 0; at = bytes.indexOf(mark, Math.max(at + 1, readTo))) {
+      if (!isOffset(view.bytes, at)) continue;
+      const dump = dumpAt(view, line, lineStart(view.bytes, at - 7), budget);
+      if (dump === undefined) continue;
+      readTo = dump.end;
+      budget -= dump.text.length;
+      if (dump.text.length >= shortest) dumps.push(dump);
+    }
+  }
+  return dumps;
+}
+
+/** Whether the digit at a place is the last of eight that begin a line. */
+function isOffset(bytes: Uint8Array, at: number): boolean {
+  for (let i = at - 7; i < at; i++) if (i < 0 || !isHex(bytes[i] ?? 0)) return false;
+  const start = lineStart(bytes, at - 7);
+  return start === 0 || bytes[start - 1] === 0x0a;
+}
+
+/** Where the blanks before a place begin. */
+function lineStart(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at > 0 && at > from - 8 && (bytes[at - 1] === 0x20 || bytes[at - 1] === 0x09)) at--;
+  return at;
+}
+
+function dumpAt(
+  view: View,
+  line: RegExp,
+  from: number,
+  budget: number,
+): (HexDump & { readonly end: number }) | undefined {
+  const { text, origin } = view;
+  const places: { start: number; end: number }[] = [];
+  const lineStarts: number[] = [];
+  const pieces: string[] = [];
+  let length = 0;
+  let at = from;
+  while (length < budget) {
+    line.lastIndex = at;
+    const match = line.exec(text);
+    const digits = match?.[2]?.replaceAll(" ", "");
+    if (match === null || digits === undefined || match[0].length > longestLine) break;
+    const start = at + match[0].indexOf(match[1] ?? "") + (match[1]?.length ?? 0);
+    let end = line.lastIndex;
+    while (end > start && (text.charCodeAt(end - 1) <= 0x20 || text[end - 1] === "|")) end--;
+    const bytes = Buffer.from(digits, "hex").toString("latin1");
+    lineStarts.push(length);
+    places.push({ start: origin?.[start] ?? start, end: origin?.[end] ?? end });
+    pieces.push(bytes);
+    length += bytes.length;
+    at = line.lastIndex;
+    if (text.charCodeAt(at) !== 0x0a) break;
+    at++;
+  }
+  return pieces.length === 0 ? undefined : { text: pieces.join(""), lineStarts, places, end: at };
+}
+
+function isHex(c: number): boolean {
+  return (c >= 0x30 && c <= 0x39) || (c >= 0x61 && c <= 0x66) || (c >= 0x41 && c <= 0x46);
+}

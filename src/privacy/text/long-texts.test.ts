@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Policy } from "#policy/schema.ts";
+import { credentialScan } from "#privacy/detect/scan.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import { scanInSlices, sliceLength } from "./long-texts.ts";
+
+const scan = credentialScan({ credentials: true, disabled: new Set(), more: [] });
+const noTurn = async () => undefined;
+
+// Put together here so that scanners of repositories do not take them for keys.
+const token = ["ghp", "x7Gk2mQ9vB4nR8tL1wZ5cJ3hF6yD0sA2pE4u"].join("_");
+const named = ["pass", "word: 'Tr0ub4dor&3-horse'"].join("");
+const pem = [
+  "-----BEGIN RSA PRIVATE KEY-----",
+  ...Array.from({ length: 40 }, (_, line) => `MIIEpAIBAAKCAQEA${"qT7xLw9Z".repeat(6)}${String(line).padStart(2, "0")}`),
+  "-----END RSA PRIVATE KEY-----",
+].join("\n");
+const table = [
+  "| user | password |",
+  ...Array.from({ length: 150 }, (_, row) => `| u${row} | kT9!xw${row}Qz$v |`),
+].join("\n");
+const document = Buffer.from(`${"setting = 1\n".repeat(2_000)}${named}\n`).toString("base64");
+const filler = "The quick brown fox jumps over the lazy dog.\n";
+
+/** A text of that many characters before what is put in, and 10,000 behind it. */
+const around = (secret: string, before: number) =>
+  `${filler.repeat(Math.ceil(before / filler.length)).slice(0, before)}\n${secret}\n${filler.repeat(223)}`;
+
+describe("a long text scanned in slices", () => {
+  test.each([
+    ["a token", token],
+    ["a value with its name", named],
+    ["a private key", pem],
+    ["a table with a head", table],
+    ["an encoded document", document],
+  ])("loses nothing of %s, wherever a slice ends", async (_, secret) => {
+    expect(scan(around(secret, 100)).length).toBeGreaterThan(0);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: -secret.length - 4, max: 4 }),
+        fc.integer({ min: 1, max: 2 }),
+        async (at, slice) => {
+          const text = around(secret, slice * sliceLength + at);
+          expect(await scanInSlices(text, scan, noTurn)).toEqual(scan(text));
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
+  test("loses nothing of a secret that is longer than what is read behind a slice", async () => {
+    const lines = Array.from(
+      { length: 3_000 },
+      (_, line) => `${"PHNhbWxwOlJlc3BvbnNl".repeat(3)}${String(line).padStart(4, "A")}`,
+    );
+    const message = Buffer.from(`<samlp:Response xmlns="urn:oasis:names:tc:SAML:2.0:protocol">`).toString("base64");
+    const long = [message.padEnd(64, "A").slice(0, 64), ...lines].join("\n");
+    const text = around(long, sliceLength - 100);
+    const [span] = scan(text);
+    expect((span?.end ?? 0) - (span?.start ?? 0)).toBeGreaterThan(150_000);
+    expect(await scanInSlices(text, scan, noTurn)).toEqual(scan(text));
+  });
+
+  test("is never read for longer than a slice and its surroundings at once", async () => {
+    const lengths: number[] = [];
+    const measuring = (text: string) => {
+      lengths.push(text.length);
+      return [];
+    };
+    await scanInSlices("\u0301".repeat(2_000_000), measuring, noTurn);
+    expect(lengths.length).toBe(Math.ceil(2_000_000 / sliceLength));
+    expect(Math.max(...lengths)).toBeLessThan(2 * sliceLength);
+  });
+
+  test("is redacted as it would be in one piece, over text parts and other fields too", async () => {
+    const privacy = privacyEngine(Policy.parse({}).privacy);
+    const half = Math.floor(token.length / 2);
+    const body = {
+      model: "smart-router",
+      messages: [
+        { role: "user" as const, content: around(token, sliceLength - 10) },
+        {
+          role: "user" as const,
+          content: [
+            { type: "text", text: `${around(named, sliceLength - 5)}${token.slice(0, half)}` },
+            { type: "text", text: token.slice(half) },
+          ],
+        },
+      ],
+      other: { password: "kT9!xw42Qz$v", list: [around(pem, 2 * sliceLength - 600)] },
+    };
+    const whole = privacy.redactBody(body);
+    expect(whole.total).toBeGreaterThanOrEqual(4);
+    expect(await privacy.redactBodyAsync(body)).toEqual(whole);
+  });
+});
+
+test("turns of the event loop pass while many short texts are scanned", async () => {
+  const privacy = privacyEngine(Policy.parse({}).privacy);
+  let turns = 0;
+  let over = false;
+  const count = () => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  const list = Array.from({ length: 60_000 }, (_, index) => `n${index}`);
+  await privacy.redactBodyAsync({ model: "m", messages: [{ role: "user", content: "hello" }], list });
+  over = true;
+  expect(turns).toBeGreaterThan(10);
+});

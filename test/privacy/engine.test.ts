@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { Policy } from "#policy/schema.ts";
+import { checkCustomRules, privacyEngine } from "#privacy/engine.ts";
+import { restorer } from "#privacy/restore/restore.ts";
+
+const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
+const engineOf = (privacy: object, exact: Parameters<typeof privacyEngine>[1] = []) =>
+  privacyEngine(Policy.parse({ privacy }).privacy, exact);
+
+describe("a policy", () => {
+  test("can switch a rule off by name, and the engine says so", () => {
+    const engine = engineOf({ disabled_rules: ["github_token"] });
+    expect(engine.redactText(`see ${token}`).text).toBe(`see ${token}`);
+    expect(engine.disabledRules).toEqual(["github_token"]);
+  });
+
+  test("can allow exact values, and nothing that only resembles them", () => {
+    const engine = engineOf({ allow: [token] });
+    expect(engine.redactText(`see ${token}`).findings).toEqual([]);
+    expect(engine.redactText(`see ${token.slice(0, -1)}x`).findings).toHaveLength(1);
+  });
+
+  test("can switch redaction off", () => {
+    expect(engineOf({ redact: false }).redactText(token).findings).toEqual([]);
+  });
+
+  test("can bring rules of its own; group 1 is the secret where there is one", () => {
+    const engine = engineOf({
+      custom_rules: [
+        { id: "employee_number", pattern: "EMP-\\d{6}" },
+        { id: "door_code", pattern: "door code (\\d{4})" },
+      ],
+    });
+    expect(engine.redactText("EMP-123456 uses door code 4711").text).toBe(
+      "[REDACTED:employee_number:1] uses door code [REDACTED:door_code:2]",
+    );
+  });
+
+  test("has its own credentials replaced wherever they stand, encoded or not", () => {
+    const value = "hunter/two plus three";
+    const engine = engineOf({}, [{ rule: "upstream_key", value }]);
+    for (const form of [value, encodeURIComponent(value), Buffer.from(value).toString("base64")]) {
+      expect(engine.redactText(`x ${form} y`).text).toStartWith("x [REDACTED:upstream_key:1]");
+    }
+  });
+});
+
+describe("rules of a policy's own are refused", () => {
+  const problemsOf = async (pattern: string) =>
+    (await checkCustomRules([{ id: "mine", pattern }])).map(({ problem }) => problem);
+
+  test("when they are no regular expression", async () => {
+    expect(await problemsOf("(")).toEqual([expect.stringContaining("not a regular expression")]);
+  });
+  test("when they match the empty text", async () => {
+    expect(await problemsOf("a*")).toEqual(["matches the empty text"]);
+  });
+  test("when they can take more than linear time", async () => {
+    expect(await problemsOf("(a+)+b")).toEqual([expect.stringContaining("time")]);
+  });
+  test("when two have one id", async () => {
+    const rule = { id: "mine", pattern: "EMP-\\d{6}" };
+    expect(await checkCustomRules([rule, rule])).toEqual([{ rule: "mine", problem: "another rule has the same id" }]);
+  });
+  test("and only then", async () => {
+    expect(await problemsOf("EMP-\\d{6}")).toEqual([]);
+  });
+});
+
+describe("personal data", () => {
+  const engine = engineOf({ personal_data: true });
+  const examples: Record<string, readonly [string, string]> = {
+    email_address: ["write to jane.doe@corp.test today", "jane.doe@corp.test"],
+    phone_number: ["call +49 30 1234567 now", "+49 30 1234567"],
+    payment_card: ["card 4111 1111 1111 1111 ok", "4111 1111 1111 1111"],
+    iban: ["to DE89 3704 0044 0532 0130 00 please", "DE89 3704 0044 0532 0130 00"],
+    us_social_security_number: ["ssn 078-05-1120.", "078-05-1120"],
+    spanish_national_id: ["dni 12345678Z,", "12345678Z"],
+    brazilian_cpf: ["cpf 529.982.247-25 ok", "529.982.247-25"],
+    ip_address: ["from 203.0.113.7 at", "203.0.113.7"],
+  };
+  for (const [rule, [text, value]] of Object.entries(examples)) {
+    test(`${rule} is replaced`, () => {
+      expect(engine.redactText(text).text).toBe(text.replace(value, `[REDACTED:${rule}:1]`));
+    });
+    test(`${rule} is left alone by default`, () => {
+      expect(engineOf({}).redactText(text).text).toBe(text);
+    });
+  }
+
+  test("with a wrong check digit is left alone", () => {
+    for (const text of [
+      "card 4111 1111 1111 1112 ok",
+      "to DE89 3704 0044 0532 0130 01 please",
+      "dni 12345678A,",
+      "at 12:34:56 v1.2.3",
+    ]) {
+      expect(engine.redactText(text).text).toBe(text);
+    }
+  });
+});
+
+describe("an answer is restored", () => {
+  const restore = restorer(new Map([["[REDACTED:github_token:1]", token]]));
+
+  test("only for placeholders of this request", () => {
+    expect(restore.text("[REDACTED:github_token:1] [REDACTED:github_token:2]")).toBe(
+      `${token} [REDACTED:github_token:2]`,
+    );
+  });
+
+  test("without holding text back longer than a placeholder can be", () => {
+    const stream = restore.stream();
+    expect(stream.push("see [REDACTED:git")).toBe("see ");
+    expect(stream.push("hub_token:1] and [")).toBe(`${token} and `);
+    expect(stream.push(`${"x".repeat(200)}`)).toBe(`[${"x".repeat(200)}`);
+    expect(stream.flush()).toBe("");
+  });
+});
