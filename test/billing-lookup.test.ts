@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, Resolution } from "#ledger/ledger.ts";
-import { type Billed, startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
+import { type BillingAnswer, startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Timers } from "#platform/time.ts";
@@ -187,7 +187,7 @@ describe("the round of questions", () => {
       lookup("absurd"),
       lookup("more"),
     ];
-    const answers: { [id: string]: Billed } = {
+    const answers: { [id: string]: BillingAnswer } = {
       told: { kind: "billed", costNanoUsd: 7 },
       more: { kind: "billed", costNanoUsd: 0 },
       absurd: { kind: "billed", costNanoUsd: 201 },
@@ -212,7 +212,7 @@ describe("the round of questions", () => {
         return answers[id] ?? { kind: "not_found" };
       },
       enabled: () => true,
-      mostTrusted: (hold) => nanoUsd(hold * 20),
+      maxCredibleCost: (hold) => nanoUsd(hold * 20),
       timers: time.timers,
       random: () => 0.5,
       onAnswer: (answer) => heard.push(answer),

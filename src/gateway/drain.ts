@@ -8,16 +8,16 @@ export interface DrainOptions {
   readonly acceptMs: number;
   /** How long what is under way then may go on. */
   readonly streamsMs: number;
-  /** Aborted: somebody is in a hurry, and only the books are still to be flushed. */
-  readonly hurry: AbortSignal;
+  /** Aborted: skips the waiting; only the ledger is still flushed. */
+  readonly forceSignal: AbortSignal;
 }
 
 /** Ends the serving of requests, well: nobody new, time for those under way, an error in its own words for the rest. */
-export async function drainRequests({ http, timers, acceptMs, streamsMs, hurry }: DrainOptions): Promise<void> {
+export async function drainRequests({ http, timers, acceptMs, streamsMs, forceSignal }: DrainOptions): Promise<void> {
   http.drain();
-  if (http.streams.count > 0 || acceptMs > 0) await wait(acceptMs, timers, hurry);
+  if (http.streams.count > 0 || acceptMs > 0) await wait(acceptMs, timers, forceSignal);
   http.stopListening();
-  await Promise.race([http.streams.empty(), wait(streamsMs, timers, hurry)]);
+  await Promise.race([http.streams.empty(), wait(streamsMs, timers, forceSignal)]);
   http.streams.breakOff({
     kind: "upstream_error",
     status: 503,
@@ -25,19 +25,19 @@ export async function drainRequests({ http, timers, acceptMs, streamsMs, hurry }
     dispatched: true,
   });
   // What was broken off is settled in the turns of the event loop that follow.
-  await Promise.race([http.streams.empty(), wait(1_000, timers, hurry)]);
+  await Promise.race([http.streams.empty(), wait(1_000, timers, forceSignal)]);
   await http.stop();
 }
 
-function wait(ms: number, timers: Timers, hurry: AbortSignal): Promise<void> {
+function wait(ms: number, timers: Timers, forceSignal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (ms <= 0 || hurry.aborted) return resolve();
+    if (ms <= 0 || forceSignal.aborted) return resolve();
     const done = () => {
       cancel();
-      hurry.removeEventListener("abort", done);
+      forceSignal.removeEventListener("abort", done);
       resolve();
     };
     const cancel = timers.after(ms, done);
-    hurry.addEventListener("abort", done, { once: true });
+    forceSignal.addEventListener("abort", done, { once: true });
   });
 }

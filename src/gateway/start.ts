@@ -16,7 +16,7 @@ import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
-import { mostTrustedCost } from "#pipeline/settle/cost.ts";
+import { maxCredibleCost } from "#pipeline/settle/cost.ts";
 import { inBatches } from "#platform/batches.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
@@ -82,9 +82,9 @@ export interface Gateway {
   reload(): Promise<ReloadReport>;
   /**
    * Ends it well: not ready any more, `acceptMs` of further requests, then `streamsMs` for what is under way, then an error
-   * in its place, then the books are flushed. Aborting `hurry` skips to the flush.
+   * in its place, then the ledger is flushed. Aborting `forceSignal` skips to the flush.
    */
-  drain(acceptMs: number, streamsMs: number, hurry?: AbortSignal): Promise<void>;
+  drain(acceptMs: number, streamsMs: number, forceSignal?: AbortSignal): Promise<void>;
 }
 
 export type Started =
@@ -217,7 +217,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         ledger,
         ask: (id) => readGeneration({ ...aggregator, clock, timers }, id),
         enabled: looksUpBilling,
-        mostTrusted: (hold) => mostTrustedCost(hold, current().policy.budget.absurd_cost_factor),
+        maxCredibleCost: (hold) => maxCredibleCost(hold, current().policy.budget.absurd_cost_factor),
         timers,
         random,
         onAnswer: metrics.billingAsked,
@@ -236,7 +236,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     });
 
     const finished = inBatches<RequestRecord>({
-      ...toldTogether,
+      ...recordBatching,
       handOver: (records) => {
         for (const record of records) metrics.requestFinished(record);
         for (const record of records) {
@@ -336,8 +336,8 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       },
       ...(simulator === undefined ? {} : { simulator }),
       reload,
-      async drain(acceptMs, streamsMs, hurry = neverHurried) {
-        await drainRequests({ http, timers, acceptMs, streamsMs, hurry });
+      async drain(acceptMs, streamsMs, forceSignal = neverForced) {
+        await drainRequests({ http, timers, acceptMs, streamsMs, forceSignal });
         for (const close of closing.splice(0).reverse()) await close();
       },
     };
@@ -345,9 +345,9 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
 }
 
 /** Log and metrics hear of finished requests in batches of so many, and soon all the same. */
-const toldTogether = { size: 32, withinMs: 20 };
+const recordBatching = { size: 32, withinMs: 20 };
 
-const neverHurried = new AbortController().signal;
+const neverForced = new AbortController().signal;
 
 /** A ledger that a test hands in need not keep what the aggregator is to be asked. */
 function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {

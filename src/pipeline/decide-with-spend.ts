@@ -6,36 +6,36 @@ import type { Affinity } from "#pipeline/decide/affinity.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import type { Journey } from "./handle-chat.ts";
+import type { RequestContext } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
-import { type Wait, waitForRoom } from "./wait-for-room.ts";
+import { type RetryAdvice, retryAdviceFor } from "./wait-for-room.ts";
 
 /** A decision, and what it was made from: fail-over asks the same snapshot. */
-export interface Route {
+export interface RoutedDecision {
   readonly decision: RoutingDecision;
   readonly snapshot: Snapshot;
 }
 
-export type Decided = Route & {
+export type Decided = RoutedDecision & {
   readonly kind: "decided" | "store_unavailable";
   /** For refusals: whether waiting can mend it, and when to ask again. */
-  readonly wait?: Wait;
+  readonly wait?: RetryAdvice;
 };
 
 /**
  * Decides with what the books say was spent and is held. What this node saw last is asked first, because it costs nothing;
  * a refusal for want of budget is only believed after the store itself was asked, so that nobody is refused by a stale view.
  */
-export function decideByTheBooks(
-  journey: Journey,
+export function decideWithSpend(
+  context: RequestContext,
   ports: Ports,
   verdict?: NonNullable<Snapshot["verdict"]>,
 ): Decided | Promise<Decided> {
-  const { assessment, configuration } = journey;
+  const { assessment, configuration } = context;
   const goal = assessment.task.goal_id;
   const affinity = affinityOf(assessment, ports);
-  const decideWith = (spend: Spend | undefined): Route => {
+  const decideWith = (spend: Spend | undefined): RoutedDecision => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
     const { evidence } = assessment;
     const snapshot = {
@@ -49,19 +49,19 @@ export function decideByTheBooks(
 
   const seen = ports.ledger.peek(goal);
   if (seen !== undefined) {
-    const route = decideWith(seen);
-    if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
+    const routed = decideWith(seen);
+    if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
   }
   return ports.ledger.read(goal).then(async (spend) => {
-    const route = decideWith(spend);
+    const routed = decideWith(spend);
     // Refusals that have nothing to do with money stand; anything else would spend what nobody can count.
     if (spend === undefined) {
-      const stands = seen === undefined && route.decision.model === null;
-      return { kind: stands ? "decided" : "store_unavailable", ...route };
+      const stands = seen === undefined && routed.decision.model === null;
+      return { kind: stands ? "decided" : "store_unavailable", ...routed };
     }
-    if (route.decision.cause !== "budget_hard_cap_exceeded") return decided(route, ports);
+    if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
     const fits = (later: Spend) => decideWith(later).decision.cause !== "budget_hard_cap_exceeded";
-    return { kind: "decided", ...route, wait: await waitForRoom(goal, spend, fits, ports.ledger) };
+    return { kind: "decided", ...routed, wait: await retryAdviceFor(goal, spend, fits, ports.ledger) };
   });
 }
 
@@ -72,10 +72,10 @@ function affinityOf({ housekeeping, conversationKey, continuation }: Assessment,
   return known === undefined ? undefined : { model: known.model, continuation };
 }
 
-function decided(route: Route, ports: Ports): Decided {
-  if (route.decision.cause !== "all_models_unhealthy") return { kind: "decided", ...route };
-  const retryAfterS = retryAfterOf(route, route.snapshot.health, ports.clock.now());
-  return { kind: "decided", ...route, wait: { shouldRetry: true, retryAfterS } };
+function decided(routed: RoutedDecision, ports: Ports): Decided {
+  if (routed.decision.cause !== "all_models_unhealthy") return { kind: "decided", ...routed };
+  const retryAfterS = retryAfterOf(routed, routed.snapshot.health, ports.clock.now());
+  return { kind: "decided", ...routed, wait: { shouldRetry: true, retryAfterS } };
 }
 
 /** Without anything known of when a model is due. */
@@ -85,12 +85,12 @@ const usualWaitMs = 60_000;
  * Seconds until the first model is due of those that may answer and cannot now; a minute where nobody knows. At least one,
  * at most `health.limited_max_ms`.
  */
-export function retryAfterOf(route: Route, health: Snapshot["health"], nowMs: number): number {
-  const due = candidatesOf(route).flatMap((key) => {
+export function retryAfterOf(routed: RoutedDecision, health: Snapshot["health"], nowMs: number): number {
+  const due = candidatesOf(routed).flatMap((key) => {
     const { routable, retryAtMs } = health[key] ?? { routable: true };
     return routable || retryAtMs === undefined ? [] : [retryAtMs - nowMs];
   });
-  return wholeSeconds(due.length === 0 ? usualWaitMs : Math.min(...due), route);
+  return wholeSeconds(due.length === 0 ? usualWaitMs : Math.min(...due), routed);
 }
 
 /**
@@ -99,19 +99,19 @@ export function retryAfterOf(route: Route, health: Snapshot["health"], nowMs: nu
  * `health.limited_max_ms`.
  */
 export function retryAfterFailure(
-  route: Route,
+  routed: RoutedDecision,
   failure: UpstreamFailure,
   health: Snapshot["health"],
   nowMs: number,
 ): number {
-  const one = candidatesOf(route).some((key) => health[key]?.routable ?? true);
-  if (!one) return retryAfterOf(route, health, nowMs);
-  const usualMs = failure.kind === "rate_limited" ? route.snapshot.policy.health.limited_default_ms : 0;
-  return wholeSeconds(failure.retryAfterMs ?? usualMs, route);
+  const one = candidatesOf(routed).some((key) => health[key]?.routable ?? true);
+  if (!one) return retryAfterOf(routed, health, nowMs);
+  const usualMs = failure.kind === "rate_limited" ? routed.snapshot.policy.health.limited_default_ms : 0;
+  return wholeSeconds(failure.retryAfterMs ?? usualMs, routed);
 }
 
 /** The models that may answer a request: its own and those that may take its place. */
-function candidatesOf({ decision, snapshot }: Route): ModelKey[] {
+function candidatesOf({ decision, snapshot }: RoutedDecision): ModelKey[] {
   const { registry, policy } = snapshot;
   return [...new Set([decision.model ?? "", ...policy.health.senior_fallback_chain])].filter((key) => {
     const model = registry.models.get(key);
@@ -120,6 +120,6 @@ function candidatesOf({ decision, snapshot }: Route): ModelKey[] {
   });
 }
 
-function wholeSeconds(waitMs: number, { snapshot }: Route): number {
+function wholeSeconds(waitMs: number, { snapshot }: RoutedDecision): number {
   return Math.max(1, Math.ceil(Math.min(waitMs, snapshot.policy.health.limited_max_ms) / 1_000));
 }

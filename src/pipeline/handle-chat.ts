@@ -3,7 +3,7 @@ import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { Aborter } from "#platform/abort.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { CredentialInName, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
-import { decideByTheBooks, type Route } from "./decide-with-spend.ts";
+import { decideWithSpend, type RoutedDecision } from "./decide-with-spend.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
 import { answerStreamed, answerWhole } from "./respond/answer.ts";
@@ -12,23 +12,23 @@ import {
   credentialInName,
   fieldRefused,
   freeTermsRefused,
-  gateFailed,
+  privacyGateFailed,
   refusalOf,
   storeUnavailable,
   tooManySecrets,
 } from "./respond/refusals.ts";
 import type { Head, Refusal, Reply } from "./respond/reply.ts";
-import { safeId } from "./safe-id.ts";
+import { redactId } from "./safe-id.ts";
 import { askScout } from "./scout/ask-scout.ts";
-import { Story } from "./settle/request-recorder.ts";
+import { RequestRecorder } from "./settle/request-recorder.ts";
 
 /** One chat request on its way: what every step after the decision needs to know of it. */
-export interface Journey {
+export interface RequestContext {
   readonly request: ChatRequest;
   readonly configuration: Configuration;
   readonly redacted: RedactedBody;
   readonly assessment: Assessment;
-  readonly story: Story;
+  readonly recorder: RequestRecorder;
   /** Aborted when the caller leaves; whatever runs for the request then stops. */
   readonly caller: Aborter;
   /** Monotonic milliseconds at which the request must be over. */
@@ -45,10 +45,16 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
   const request = guarded === undefined ? received : withGuardedFields(received, guarded);
   ports.retryBudget.countRequest();
-  const story = new Story(request, ports.newId(), ports.clock, ports.record, configuration.registry.priceVersion);
+  const recorder = new RequestRecorder(
+    request,
+    ports.newId(),
+    ports.clock,
+    ports.record,
+    configuration.registry.priceVersion,
+  );
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
 
-  const examined = examine(request, configuration);
+  const examined = redactRequest(request, configuration);
   const redacted = examined instanceof Promise ? await examined : examined;
   if ("status" in redacted) return redacted;
   const assessed = assess(request, redacted.body, ports.tasks, {
@@ -57,37 +63,39 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     redactions: redacted.total + redacted.unredactable.length,
   });
   if (guarded?.freeTerms !== undefined && assessed.task.sensitive) return freeTermsRefused(guarded.freeTerms);
-  const assessment = withSafeIds(assessed, request, configuration);
-  const journey: Journey = { request, configuration, redacted, assessment, story, caller, deadlineMs };
+  const assessment = withRedactedIds(assessed, request, configuration);
+  const context: RequestContext = { request, configuration, redacted, assessment, recorder, caller, deadlineMs };
 
   // What stands in tool definitions is forwarded as it is, but counted like the rest.
   const findings =
     redacted.unredactable.length === 0 ? redacted.findings : [...redacted.findings, ...redacted.unredactable];
-  const decided = await decideByTheBooks(journey, ports);
-  story.decided(decided.decision, findings);
+  const decided = await decideWithSpend(context, ports);
+  recorder.recordDecision(decided.decision, findings);
   const head: Head = {
-    decisionId: story.decisionId,
+    decisionId: recorder.decisionId,
     decision: decided.decision,
     taskKind: assessment.task.kind,
     answeredBy: null,
     redactions: redacted.total,
   };
-  if (decided.kind === "store_unavailable") return told(story, storeUnavailable(head, ports.ledger.status()));
-  if (decided.decision.model === null) return told(story, refusalOf(head, decided.wait));
+  if (decided.kind === "store_unavailable")
+    return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
+  if (decided.decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.wait));
 
-  let route: Route = decided;
+  let routed: RoutedDecision = decided;
   if (decided.decision.action === "SCOUT") {
-    const verdict = await askScout(journey, decided, ports);
-    if (caller.signal.aborted) return told(story, callerGone(head));
-    const after = await decideByTheBooks(journey, ports, verdict);
-    if (after.kind === "store_unavailable") return told(story, storeUnavailable(head, ports.ledger.status()));
+    const verdict = await askScout(context, decided, ports);
+    if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
+    const after = await decideWithSpend(context, ports, verdict);
+    if (after.kind === "store_unavailable")
+      return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
     if (after.decision.model === null) {
-      story.decided(after.decision, findings);
-      return told(story, refusalOf({ ...head, decision: after.decision }, after.wait));
+      recorder.recordDecision(after.decision, findings);
+      return recordRefusal(recorder, refusalOf({ ...head, decision: after.decision }, after.wait));
     }
-    route = after;
+    routed = after;
   }
-  return request.stream ? answerStreamed(journey, route, head, ports) : answerWhole(journey, route, head, ports);
+  return request.stream ? answerStreamed(context, routed, head, ports) : answerWhole(context, routed, head, ports);
 }
 
 /** The request as the policy lets it out: without what it drops, with what the rest may cost. */
@@ -102,27 +110,27 @@ function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: 
 }
 
 /** Takes every credential out of what the upstream would read; a refusal when that failed, and then nothing may be sent. */
-function examine(
+function redactRequest(
   { body, bodyBytes }: ChatRequest,
   { privacy }: Configuration,
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
   // Large bodies are examined in slices, so that other requests are not held up.
-  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfGate);
+  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
   try {
     return privacy.redactBody(body);
   } catch (error) {
-    return refusalOfGate(error);
+    return refusalOfPrivacyGate(error);
   }
 }
 
 /** The error might quote the text; that it failed, where, or that there was too much to do, is all that may be known. */
-function refusalOfGate(error: unknown): Refusal {
+function refusalOfPrivacyGate(error: unknown): Refusal {
   if (error instanceof CredentialInName) return credentialInName(error);
-  return error instanceof TooManySecrets ? tooManySecrets() : gateFailed();
+  return error instanceof TooManySecrets ? tooManySecrets() : privacyGateFailed();
 }
 
 /** The goal is stored and the task's id is part of the record: neither may be a credential. */
-function withSafeIds(
+function withRedactedIds(
   assessment: Assessment,
   { requestId, routing }: ChatRequest,
   { privacy }: Configuration,
@@ -131,15 +139,15 @@ function withSafeIds(
   const { sessionId, goalId = "" } = routing;
   // Looked at as the caller wrote it: the goal's name may have it escaped.
   const asWritten = sessionId === undefined ? goalId : `${sessionId}/${goalId}`;
-  const goal_id = task.goal_id === "adhoc" ? task.goal_id : safeId(task.goal_id, privacy, asWritten);
+  const goal_id = task.goal_id === "adhoc" ? task.goal_id : redactId(task.goal_id, privacy, asWritten);
   // The request's id, which stands in for a missing one, was examined when it came in.
-  const task_id = task.task_id === requestId ? task.task_id : safeId(task.task_id, privacy);
+  const task_id = task.task_id === requestId ? task.task_id : redactId(task.task_id, privacy);
   if (goal_id === task.goal_id && task_id === task.task_id) return assessment;
   return { ...assessment, task: { ...task, goal_id, task_id } };
 }
 
-function told<R extends Reply & { kind: "refusal" }>(story: Story, refusal: R): R {
+function recordRefusal<R extends Reply & { kind: "refusal" }>(recorder: RequestRecorder, refusal: R): R {
   const outcome = refusal.status === 499 ? "caller_gone" : refusal.status === 403 ? "refused" : "failed";
-  story.end(outcome, refusal.status);
+  recorder.finish(outcome, refusal.status);
   return refusal;
 }

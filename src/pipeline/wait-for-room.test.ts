@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { HeldMoney, Spend } from "#ledger/ledger.ts";
-import { waitForRoom } from "./wait-for-room.ts";
+import { retryAdviceFor } from "./wait-for-room.ts";
 
 /** A goal and a day with so much spent and held, under a cap of 100 each; the request needs 30. */
 function ask(
@@ -29,7 +29,7 @@ function ask(
       asked,
     })),
   };
-  return waitForRoom("goal", spend, fits, { heldMoney: async () => money });
+  return retryAdviceFor("goal", spend, fits, { heldMoney: async () => money });
 }
 
 describe("whether waiting can mend a refusal for want of budget", () => {

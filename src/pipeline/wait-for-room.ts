@@ -2,7 +2,7 @@ import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { GoalId, Ledger, Spend } from "#ledger/ledger.ts";
 
 /** Whether, and until when, waiting can mend a refusal for want of budget. */
-export interface Wait {
+export interface RetryAdvice {
   readonly shouldRetry: boolean;
   /** When running calls are likely to have given back enough; or when the unresolved holds that block have ended. */
   readonly retryAfterS?: number;
@@ -13,19 +13,19 @@ export interface Wait {
 /** By then the aggregator has mostly told what a call has cost that it is being asked about. */
 const askedWaitS = 15;
 /** Where the store cannot say what is held: soon, as most holds are those of running calls. */
-const unknownWait: Wait = { shouldRetry: true, retryAfterS: 2 };
+const unknownWait: RetryAdvice = { shouldRetry: true, retryAfterS: 2 };
 
 /**
  * Money that is held by running calls is given back where they do not use it, so waiting for them can help. Holds of calls
  * with an unknown outcome are charged in full when they end: waiting for them helps only if their cost becomes known before,
  * so callers are not told to repeat, but when the last of those that block will have ended.
  */
-export async function waitForRoom(
+export async function retryAdviceFor(
   goal: GoalId,
   spend: Spend,
   fits: (spend: Spend) => boolean,
   ledger: Pick<Ledger, "heldMoney">,
-): Promise<Wait> {
+): Promise<RetryAdvice> {
   if (!fits(withHeld(spend, zeroUsd, zeroUsd))) return { shouldRetry: false };
   const money = await ledger.heldMoney(goal);
   if (money === undefined) return unknownWait;

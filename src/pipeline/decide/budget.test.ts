@@ -131,7 +131,7 @@ describe.each([
   test("says which cap it was and by which numbers", () => {
     const { evidence } = decided({}, aSnapshot({ spend: spentOf(account, hard, 1_000) }));
     expect(evidence.slice(-6)).toEqual([
-      "too_dear=vendor_v4_flash",
+      "over_budget=vendor_v4_flash",
       "cost_bound_usd=0.00923104",
       `budget_cap=${account}_hard`,
       `budget_${account}_spent_usd=${hard / 1e9}`,

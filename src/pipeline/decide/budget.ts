@@ -20,12 +20,12 @@ export function outputBoundOf(model: Model, size: RequestSize): number {
 
 /** The most one attempt on this model can cost: what is reserved, and what the hard caps are asked about. */
 export function holdOf(model: Model, size: RequestSize): NanoUsd {
-  return dearest(model, size, size.inputTokensBound);
+  return upperBoundOf(model, size, size.inputTokensBound);
 }
 
 /** What one attempt on this model is likely to cost at most: what the soft caps are asked about, and what is shown. */
 export function estimateOf(model: Model, size: RequestSize): NanoUsd {
-  return dearest(model, size, Math.min(size.inputTokensEstimate, size.inputTokensBound));
+  return upperBoundOf(model, size, Math.min(size.inputTokensEstimate, size.inputTokensBound));
 }
 
 /** Stage 4, first half: a choice of the senior model that is not firm steps down where it would pass a soft cap. */
@@ -36,26 +36,26 @@ export function withinSoftCap(choice: Choice, snapshot: Snapshot, evidence: Evid
   // The bound is above the estimate. A senior model that only its bound keeps from under the hard cap steps down as
   // well: refusing what the worker model could still answer helps nobody.
   const cap =
-    capPassed(softCaps, estimateOf(senior, snapshot.size), snapshot) ??
-    capPassed(hardCaps, holdOf(senior, snapshot.size), snapshot);
+    exceededCap(softCaps, estimateOf(senior, snapshot.size), snapshot) ??
+    exceededCap(hardCaps, holdOf(senior, snapshot.size), snapshot);
   if (cap === undefined) return choice;
   evidence.push(`stepped_down_from=${senior.key}`, `wanted_by=${choice.cause}`);
-  showCap(cap, snapshot, evidence);
+  addCapEvidence(cap, snapshot, evidence);
   return { kind: "execute", role: "worker", cause: "budget_soft_cap", firm: false };
 }
 
 /** Stage 4, second half: whether an attempt on this model fits under both hard caps. */
-export function affordable(model: Model, snapshot: Snapshot): boolean {
-  return capPassed(hardCaps, holdOf(model, snapshot.size), snapshot) === undefined;
+export function withinHardCaps(model: Model, snapshot: Snapshot): boolean {
+  return exceededCap(hardCaps, holdOf(model, snapshot.size), snapshot) === undefined;
 }
 
 /** Says which hard cap the model would pass, and by which numbers. */
-export function showHardCap(model: Model, snapshot: Snapshot, evidence: Evidence): void {
+export function addHardCapEvidence(model: Model, snapshot: Snapshot, evidence: Evidence): void {
   const hold = holdOf(model, snapshot.size);
-  const cap = capPassed(hardCaps, hold, snapshot);
+  const cap = exceededCap(hardCaps, hold, snapshot);
   if (cap === undefined) return;
   evidence.push(`cost_bound_usd=${formatUsd(hold)}`);
-  showCap(cap, snapshot, evidence);
+  addCapEvidence(cap, snapshot, evidence);
 }
 
 interface Cap {
@@ -74,11 +74,11 @@ const hardCaps: readonly Cap[] = [
 ];
 
 /** The first of the caps that `amount` more would pass; undefined when it fits under all. */
-function capPassed(caps: readonly Cap[], amount: NanoUsd, { spend, caps: limits }: Snapshot): Cap | undefined {
+function exceededCap(caps: readonly Cap[], amount: NanoUsd, { spend, caps: limits }: Snapshot): Cap | undefined {
   return caps.find(({ account, limit }) => spend[account].spent + spend[account].held + amount > limits[limit]);
 }
 
-function showCap({ account, limit, level }: Cap, { spend, caps }: Snapshot, evidence: Evidence): void {
+function addCapEvidence({ account, limit, level }: Cap, { spend, caps }: Snapshot, evidence: Evidence): void {
   evidence.push(
     `budget_cap=${account}_${level}`,
     `budget_${account}_spent_usd=${formatUsd(spend[account].spent)}`,
@@ -93,7 +93,7 @@ export function priceOf(model: Model, size: RequestSize): Price {
 }
 
 /** `holdFor` with the surcharge, except that a request of absurd size (`max_tokens: 1e15`) is too dear instead of an error. */
-function dearest(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
+function upperBoundOf(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
   const outputTokens = outputBoundOf(model, size) + (size.predictedTokens ?? 0);
   const price = priceOf(model, size);
   const rates = dearestRates(price, inputTokens);

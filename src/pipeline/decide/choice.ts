@@ -10,10 +10,10 @@ import type { Snapshot } from "./snapshot.ts";
 export type Choice =
   | { readonly kind: "execute"; readonly role: Role; readonly cause: Cause; readonly firm: boolean }
   | { readonly kind: "scout"; readonly scout: ModelKey; readonly cause: Cause }
-  | Refusal;
+  | DecisionRefusal;
 
 /** The gateway says no: nothing is sent anywhere. */
-export interface Refusal {
+export interface DecisionRefusal {
   readonly kind: "refuse";
   readonly action: Extract<Action, "DENY" | "STOP_FOR_HUMAN">;
   readonly cause: Cause;
@@ -23,7 +23,7 @@ export interface Refusal {
 export type Evidence = string[];
 
 /** What the rules look at. */
-export interface Case {
+export interface DecisionInput {
   readonly task: RoutingTask;
   readonly runtime: RuntimeState;
   readonly snapshot: Snapshot;

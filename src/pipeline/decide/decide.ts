@@ -4,7 +4,7 @@ import { withAffinity } from "./affinity.ts";
 import { withinSoftCap } from "./budget.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import { confidenceOf } from "./confidence.ts";
-import { placed } from "./health.ts";
+import { selectModel } from "./health.ts";
 import { choose } from "./precedence.ts";
 import { privacyOf } from "./privacy.ts";
 import { scoreOf } from "./score.ts";
@@ -29,7 +29,7 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
   const wanted = withAffinity(chosen, snapshot, evidence);
   const choice = withinSoftCap(wanted, snapshot, evidence);
-  const outcome = settled(choice, privacy.freeAllowed, snapshot, evidence);
+  const outcome = outcomeOf(choice, privacy.freeAllowed, snapshot, evidence);
   return {
     task_id: task.task_id,
     ...outcome,
@@ -46,23 +46,23 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
 type Outcome = Pick<RoutingDecision, "action" | "model" | "purpose" | "cause">;
 
 /** Stages 4 and 5: the choice, with a model that the hard caps allow and that can serve. */
-function settled(choice: Choice, freeAllowed: boolean, snapshot: Snapshot, evidence: Evidence): Outcome {
+function outcomeOf(choice: Choice, freeAllowed: boolean, snapshot: Snapshot, evidence: Evidence): Outcome {
   switch (choice.kind) {
     case "refuse":
       return { action: choice.action, model: null, purpose: "NONE", cause: choice.cause };
     case "scout": {
       // Scouting is free, but pointless when not even the cheaper of the models it chooses between could answer.
       const seen: Evidence = [];
-      const answering = placed("worker", false, freeAllowed, snapshot, seen);
+      const answering = selectModel("worker", false, freeAllowed, snapshot, seen);
       if ("key" in answering) return { action: "SCOUT", model: choice.scout, purpose: "SCOUT", cause: choice.cause };
       evidence.push(...seen);
-      return settled(answering, freeAllowed, snapshot, evidence);
+      return outcomeOf(answering, freeAllowed, snapshot, evidence);
     }
     case "execute": {
       const hardRule = choice.cause === "hard_pro_rule";
-      const model = placed(choice.role, hardRule, freeAllowed, snapshot, evidence);
+      const model = selectModel(choice.role, hardRule, freeAllowed, snapshot, evidence);
       if ("key" in model) return { action: "ROUTE", model: model.key, purpose: "EXECUTE", cause: choice.cause };
-      return settled(model, freeAllowed, snapshot, evidence);
+      return outcomeOf(model, freeAllowed, snapshot, evidence);
     }
   }
 }

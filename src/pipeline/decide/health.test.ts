@@ -124,7 +124,7 @@ describe("the chain", () => {
     expect(decided({}, room(0.03)).model).toBe(pro);
     const denied = decided({}, room(0.02));
     expect(denied).toMatchObject({ action: "DENY", model: null, cause: "budget_hard_cap_exceeded" });
-    expect(denied.evidence).toContain(`too_dear=${pro}`);
+    expect(denied.evidence).toContain(`over_budget=${pro}`);
   });
 
   test("is not held to the soft cap: an answer beats a saving", () => {

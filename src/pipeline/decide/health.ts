@@ -1,6 +1,6 @@
 import type { Model, ModelKey, Role } from "#domain/model.ts";
-import { affordable, showHardCap } from "./budget.ts";
-import type { Evidence, Refusal } from "./choice.ts";
+import { addHardCapEvidence, withinHardCaps } from "./budget.ts";
+import type { DecisionRefusal, Evidence } from "./choice.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Whether a model may be sent traffic now. One that health has not met yet starts healthy. */
@@ -9,7 +9,7 @@ export function routable(model: Model, { health }: Snapshot): boolean {
 }
 
 /** Whether the request can be in the model's context window at all, by the estimate (the bound would be too strict). */
-export function fits(model: Model, { size }: Snapshot): boolean {
+export function fitsContext(model: Model, { size }: Snapshot): boolean {
   return size.inputTokensEstimate <= model.contextTokens;
 }
 
@@ -18,7 +18,7 @@ export function fits(model: Model, { size }: Snapshot): boolean {
  * a hard-rule request only senior or emergency models. Models whose context window is too small come in only when
  * it is too small in all of them. Whether the budget allows them is asked apart, because "too dear" is another refusal than "none".
  */
-export function standIns(instead: ModelKey | undefined, hardRule: boolean, snapshot: Snapshot): readonly Model[] {
+export function fallbackModels(instead: ModelKey | undefined, hardRule: boolean, snapshot: Snapshot): readonly Model[] {
   const able: Model[] = [];
   for (const key of snapshot.policy.health.senior_fallback_chain) {
     const model = snapshot.registry.models.get(key);
@@ -26,14 +26,14 @@ export function standIns(instead: ModelKey | undefined, hardRule: boolean, snaps
     if (hardRule && model.role !== "senior" && model.role !== "emergency") continue;
     if (!able.includes(model)) able.push(model);
   }
-  const fitting = able.filter((model) => fits(model, snapshot));
+  const fitting = able.filter((model) => fitsContext(model, snapshot));
   return fitting.length > 0 ? fitting : able;
 }
 
 /** Where an execution goes when its model fails before the first byte: the stand-ins that the hard caps allow, in order. */
 export function fallbacksFor(model: ModelKey, hardRule: boolean, snapshot: Snapshot): readonly ModelKey[] {
-  return standIns(model, hardRule, snapshot)
-    .filter((candidate) => affordable(candidate, snapshot))
+  return fallbackModels(model, hardRule, snapshot)
+    .filter((candidate) => withinHardCaps(candidate, snapshot))
     .map((candidate) => candidate.key);
 }
 
@@ -41,26 +41,28 @@ export function fallbacksFor(model: ModelKey, hardRule: boolean, snapshot: Snaps
  * Stage 5, with the hard caps: the model that answers for a role. The role's own model if the budget allows it and it can
  * serve, else the first stand-in for which both hold.
  */
-export function placed(
+export function selectModel(
   role: Role,
   hardRule: boolean,
   freeAllowed: boolean,
   snapshot: Snapshot,
   evidence: Evidence,
-): Model | Refusal {
+): Model | DecisionRefusal {
   const first = snapshot.registry.byRole[role];
-  const barred = first?.free === true && !freeAllowed;
-  if (first !== undefined && !barred) {
-    if (!affordable(first, snapshot)) return tooDear(first, snapshot, evidence);
-    if (routable(first, snapshot)) return fits(first, snapshot) ? first : roomier(first, hardRule, snapshot, evidence);
+  const freeDenied = first?.free === true && !freeAllowed;
+  if (first !== undefined && !freeDenied) {
+    if (!withinHardCaps(first, snapshot)) return denyOverBudget(first, snapshot, evidence);
+    if (routable(first, snapshot))
+      return fitsContext(first, snapshot) ? first : withLargerContext(first, hardRule, snapshot, evidence);
   }
   if (first === undefined) evidence.push(`role_without_model=${role}`);
-  else evidence.push(`replaced=${first.key}`, `replaced_because=${barred ? "free_model" : stateOf(first, snapshot)}`);
+  else
+    evidence.push(`replaced=${first.key}`, `replaced_because=${freeDenied ? "free_model" : stateOf(first, snapshot)}`);
 
-  const candidates = standIns(first?.key, hardRule, snapshot);
-  const standIn = candidates.find((model) => affordable(model, snapshot));
-  if (standIn !== undefined) return standIn;
-  if (candidates[0] !== undefined) return tooDear(candidates[0], snapshot, evidence);
+  const candidates = fallbackModels(first?.key, hardRule, snapshot);
+  const fallback = candidates.find((model) => withinHardCaps(model, snapshot));
+  if (fallback !== undefined) return fallback;
+  if (candidates[0] !== undefined) return denyOverBudget(candidates[0], snapshot, evidence);
   for (const key of snapshot.policy.health.senior_fallback_chain) {
     const model = snapshot.registry.models.get(key);
     if (model !== undefined && model !== first) evidence.push(`health_${key}=${stateOf(model, snapshot)}`);
@@ -69,8 +71,10 @@ export function placed(
 }
 
 /** A stand-in with room for the request; where there is none, the model itself, and the upstream may judge. */
-function roomier(first: Model, hardRule: boolean, snapshot: Snapshot, evidence: Evidence): Model {
-  const model = standIns(first.key, hardRule, snapshot).find((it) => fits(it, snapshot) && affordable(it, snapshot));
+function withLargerContext(first: Model, hardRule: boolean, snapshot: Snapshot, evidence: Evidence): Model {
+  const model = fallbackModels(first.key, hardRule, snapshot).find(
+    (it) => fitsContext(it, snapshot) && withinHardCaps(it, snapshot),
+  );
   evidence.push(
     `input_tokens_estimate=${Math.ceil(snapshot.size.inputTokensEstimate)}`,
     `context_tokens=${first.contextTokens}`,
@@ -80,9 +84,9 @@ function roomier(first: Model, hardRule: boolean, snapshot: Snapshot, evidence: 
   return model;
 }
 
-function tooDear(model: Model, snapshot: Snapshot, evidence: Evidence): Refusal {
-  evidence.push(`too_dear=${model.key}`);
-  showHardCap(model, snapshot, evidence);
+function denyOverBudget(model: Model, snapshot: Snapshot, evidence: Evidence): DecisionRefusal {
+  evidence.push(`over_budget=${model.key}`);
+  addHardCapEvidence(model, snapshot, evidence);
   return { kind: "refuse", action: "DENY", cause: "budget_hard_cap_exceeded" };
 }
 

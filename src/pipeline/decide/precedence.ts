@@ -1,13 +1,13 @@
 import type { Role } from "#domain/model.ts";
 import type { Cause } from "#domain/routing.ts";
-import type { Case, Choice } from "./choice.ts";
+import type { Choice, DecisionInput } from "./choice.ts";
 import { hardRuleFires } from "./hard-rules.ts";
 import { routable } from "./health.ts";
 import { wantsFree, wantsPro, wantsScout } from "./privacy.ts";
 import { midpointTier, zoneOf } from "./score.ts";
 
 /** One view of a task; undefined when it has none. */
-type Rule = (it: Case) => Choice | undefined;
+type Rule = (input: DecisionInput) => Choice | undefined;
 
 /** In the order in which they decide: the first that has a view wins. The score always has one. */
 const rules: readonly Rule[] = [
@@ -23,64 +23,65 @@ const rules: readonly Rule[] = [
 ];
 
 /** Stages 1 to 3 joined: which rule decides, and what it wants. */
-export function choose(it: Case): Choice {
+export function choose(input: DecisionInput): Choice {
   for (const rule of rules) {
-    const choice = rule(it);
+    const choice = rule(input);
     if (choice !== undefined) return choice;
   }
-  return byScore(it);
+  return byScore(input);
 }
 
-function privacyDenial({ privacy }: Case): Choice | undefined {
+function privacyDenial({ privacy }: DecisionInput): Choice | undefined {
   return privacy.denied && { kind: "refuse", action: "DENY", cause: privacy.denied };
 }
 
-function attemptsExhausted({ runtime, snapshot, evidence }: Case): Choice | undefined {
+function attemptsExhausted({ runtime, snapshot, evidence }: DecisionInput): Choice | undefined {
   const limit = snapshot.policy.limits.max_attempts;
   if (runtime.attempts < limit) return undefined;
   evidence.push(`attempts=${runtime.attempts}`, `max_attempts=${limit}`);
   return { kind: "refuse", action: "STOP_FOR_HUMAN", cause: "attempts_exhausted" };
 }
 
-function hardRule({ task, runtime, snapshot, evidence }: Case): Choice | undefined {
+function hardRule({ task, runtime, snapshot, evidence }: DecisionInput): Choice | undefined {
   return hardRuleFires(task, runtime, snapshot.policy, evidence) ? firm("senior", "hard_pro_rule") : undefined;
 }
 
-function forcedPro({ task, evidence }: Case): Choice | undefined {
+function forcedPro({ task, evidence }: DecisionInput): Choice | undefined {
   if (!wantsPro(task)) return undefined;
   evidence.push(task.explicit_route === "PRO" ? "explicit_route=PRO" : "pro=true");
   return firm("senior", "explicit_pro");
 }
 
-function reasoningHigh({ task, evidence }: Case): Choice | undefined {
+function reasoningHigh({ task, evidence }: DecisionInput): Choice | undefined {
   if (task.reasoning !== "HIGH") return undefined;
   evidence.push("reasoning=HIGH");
   return soft("senior", "reasoning_high");
 }
 
 /** Privacy has allowed it, or `privacyDenial` would have answered. */
-function explicitFree({ task, evidence }: Case): Choice | undefined {
+function explicitFree({ task, evidence }: DecisionInput): Choice | undefined {
   if (!wantsFree(task)) return undefined;
   evidence.push("explicit_route=FREE_SCOUT");
   return soft("scout", "explicit_free");
 }
 
 /** Stands with the explicit routes: who asks for a scout lets it choose between flash and pro, so it beats explicit flash. */
-function scoutRequested(it: Case): Choice | undefined {
-  if (!wantsScout(it.task)) return undefined;
-  it.evidence.push("scout=true");
+function scoutRequested(input: DecisionInput): Choice | undefined {
+  if (!wantsScout(input.task)) return undefined;
+  input.evidence.push("scout=true");
   return (
-    askScout(it, "scout_requested") ?? soft(tierRole[midpointTier(it.score, it.snapshot.policy)], "scout_requested")
+    askScout(input, "scout_requested") ??
+    soft(tierRole[midpointTier(input.score, input.snapshot.policy)], "scout_requested")
   );
 }
 
-function explicitFlash({ task, evidence }: Case): Choice | undefined {
+function explicitFlash({ task, evidence }: DecisionInput): Choice | undefined {
   if (task.explicit_route !== "FLASH") return undefined;
   evidence.push("explicit_route=FLASH");
   return soft("worker", "explicit_flash");
 }
 
-function hint({ privacy, evidence }: Case): Choice | undefined {
+function hint({ privacy, evidence }: DecisionInput): Choice | undefined {
   if (privacy.hint === "auto") return undefined;
   evidence.push(`hint=${privacy.hint}`);
   switch (privacy.hint) {
@@ -93,13 +94,13 @@ function hint({ privacy, evidence }: Case): Choice | undefined {
   }
 }
 
-function byScore(it: Case): Choice {
-  const { score, privacy, snapshot, evidence } = it;
+function byScore(input: DecisionInput): Choice {
+  const { score, privacy, snapshot, evidence } = input;
   const zone = zoneOf(score, snapshot.policy);
   if (zone === "flash") return soft("worker", "score_flash");
   if (zone === "pro") return soft("senior", "score_pro");
   if (!privacy.freeAllowed) evidence.push("scout_withheld=true");
-  const scouted = privacy.freeAllowed ? askScout(it, "gray_zone_scout") : undefined;
+  const scouted = privacy.freeAllowed ? askScout(input, "gray_zone_scout") : undefined;
   if (scouted !== undefined) return scouted;
   return midpointTier(score, snapshot.policy) === "pro"
     ? soft("senior", "gray_zone_pro")
@@ -107,7 +108,7 @@ function byScore(it: Case): Choice {
 }
 
 /** Asks the scout, or acts on what it has answered; undefined when there is no scout to ask. */
-function askScout({ score, snapshot, evidence }: Case, cause: Cause): Choice | undefined {
+function askScout({ score, snapshot, evidence }: DecisionInput, cause: Cause): Choice | undefined {
   if (snapshot.verdict !== undefined) {
     evidence.push(`scout_verdict=${snapshot.verdict}`);
     const tier = snapshot.verdict === "none" ? midpointTier(score, snapshot.policy) : snapshot.verdict;

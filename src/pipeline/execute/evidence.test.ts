@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Permit, Verdict } from "#health/health.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
 import { verdictOf } from "./consequences.ts";
-import { fairPermit, isOrdinary } from "./evidence.ts";
+import { ignoreCallerFaults, isOrdinary } from "./evidence.ts";
 
 const messages = [{ role: "user", content: "hello" }];
 const model = aModel({ key: "m", role: "worker", contextTokens: 1_000 });
@@ -19,7 +19,7 @@ function verdictFrom(verdict: Verdict, body: object, inputTokensEstimate = 10): 
     },
   };
   const size = { inputTokensBound: 10_000, inputTokensEstimate, requestedOutputTokens: null, choices: 1 };
-  const fair = fairPermit(permit, model, { body: { messages, ...body }, size });
+  const fair = ignoreCallerFaults(permit, model, { body: { messages, ...body }, size });
   expect([fair.model, fair.epoch, fair.probe]).toEqual(["m", 7, true]);
   fair.report(verdict);
   return seen?.kind;

@@ -58,17 +58,17 @@ const fullContextShare = 0.9;
  * A permit whose verdicts leave out what the request itself may have caused; the same permit where there is nothing to leave
  * out. It keeps nothing of the request: a permit lives as long as its stream.
  */
-export function fairPermit(
+export function ignoreCallerFaults(
   permit: Permit,
   model: Model,
   request: { readonly body: JsonObject & { messages: JsonObject[] }; readonly size: RequestSize },
 ): Permit {
   const ordinary = isOrdinary(request.body);
   const fillsContext = request.size.inputTokensEstimate >= fullContextShare * model.contextTokens;
-  return ordinary && !fillsContext ? permit : new FairPermit(permit, ordinary, fillsContext);
+  return ordinary && !fillsContext ? permit : new CallerFaultFilter(permit, ordinary, fillsContext);
 }
 
-class FairPermit implements Permit {
+class CallerFaultFilter implements Permit {
   readonly #permit: Permit;
   readonly #ordinary: boolean;
   readonly #fillsContext: boolean;

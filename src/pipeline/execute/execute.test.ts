@@ -12,7 +12,7 @@ import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { FailureKind, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
-import { type Execution, execute, type Order } from "./execute.ts";
+import { type Execution, type ExecutionPlan, execute } from "./execute.ts";
 import { retryBudget } from "./retry-budget.ts";
 
 type Scripted = UpstreamReply | ((call: UpstreamCall) => UpstreamReply);
@@ -82,7 +82,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     },
   } as unknown as Ports; // the parts that executing does not touch are left out
   const caller = new AbortController();
-  const order: Order = {
+  const plan: ExecutionPlan = {
     decisionId: "d1",
     goal: "s/g",
     stream: false,
@@ -100,14 +100,14 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     abandonedCost: () => undefined,
   };
   const commitment = { committed: false };
-  const run = (): Promise<Execution> => execute(order, ports, caller.signal, commitment);
+  const run = (): Promise<Execution> => execute(plan, ports, caller.signal, commitment);
   const asked = () => calls.map((call) => call.model.key);
   const spend = async () => {
     const seen = await ledger.read("s/g");
     if (seen === undefined) throw new Error("the books do not answer");
     return seen.goalAccount;
   };
-  return { run, asked, waits, spend, caller, commitment, health, ledger, order };
+  return { run, asked, waits, spend, caller, commitment, health, ledger, plan };
 }
 
 describe("attempts", () => {

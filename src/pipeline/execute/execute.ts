@@ -12,8 +12,8 @@ import {
   closeUnsent,
   type OpenAttempt,
 } from "#pipeline/settle/close-attempt.ts";
-import { mostTrustedCost, mostTrustedElsewhere } from "#pipeline/settle/cost.ts";
-import { type Wait, waitForRoom } from "#pipeline/wait-for-room.ts";
+import { maxCredibleCost, maxCredibleCostElsewhere } from "#pipeline/settle/cost.ts";
+import { type RetryAdvice, retryAdviceFor } from "#pipeline/wait-for-room.ts";
 import type { Aborted } from "#platform/abort.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -23,7 +23,7 @@ import { isPriceLimited } from "./price-limit.ts";
 import { timeoutsOf } from "./timeouts.ts";
 
 /** What is to be executed: the models that may be tried, and how to make a call for each. */
-export interface Order {
+export interface ExecutionPlan {
   readonly decisionId: string;
   readonly goal: GoalId;
   readonly stream: boolean;
@@ -71,7 +71,7 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
       readonly kind: "refused";
       readonly model: Model;
       readonly reply: ReserveReply & { kind: "refused" };
-      readonly wait: Wait;
+      readonly wait: RetryAdvice;
     }
   | { readonly kind: "unavailable"; readonly reason: string }
   /** Every candidate is pausing or being probed. */
@@ -89,10 +89,15 @@ export interface Commitment {
  * The one retry loop: reserves, calls, and on failure repeats or moves down the chain, until an answer begins, nothing
  * more may be tried, or the caller leaves. A failed attempt is closed in the same ledger entry that opens the next one.
  */
-export async function execute(order: Order, ports: Ports, signal: Aborted, commitment: Commitment): Promise<Execution> {
-  const { policy } = order.configuration;
+export async function execute(
+  plan: ExecutionPlan,
+  ports: Ports,
+  signal: Aborted,
+  commitment: Commitment,
+): Promise<Execution> {
+  const { policy } = plan.configuration;
   const rules = policy.upstream;
-  const { priceVersion } = order.configuration.registry;
+  const { priceVersion } = plan.configuration.registry;
   const attempts: AttemptRecord[] = [];
   let closing: Resolution[] = [];
   let last: { failure: UpstreamFailure; model: ModelKey } | undefined;
@@ -112,9 +117,9 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
     closing = [];
   };
 
-  const priceNamed = priceNamedIn(order.configuration.registry);
-  while (sent < order.maxAttempts) {
-    const model = order.candidate(candidate);
+  const priceByName = priceByNameIn(plan.configuration.registry);
+  while (sent < plan.maxAttempts) {
+    const model = plan.candidate(candidate);
     if (model === undefined) break;
     const admitted = ports.health.admit(model.key);
     if (admitted === undefined) {
@@ -122,36 +127,36 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       triesOnModel = 0;
       continue;
     }
-    const permit = order.permitFor?.(admitted, model) ?? admitted;
+    const permit = plan.permitFor?.(admitted, model) ?? admitted;
     const startedMs = ports.clock.monotonic();
-    const hold = order.holdFor(model);
+    const hold = plan.holdFor(model);
     const attempt: OpenAttempt = {
-      id: reservationIdOf(order.decisionId, order.firstAttempt + sent),
+      id: reservationIdOf(plan.decisionId, plan.firstAttempt + sent),
       model,
-      purpose: order.purpose,
+      purpose: plan.purpose,
       hold,
-      mostTrusted: mostTrustedCost(hold, policy.budget.absurd_cost_factor),
-      mostTrustedElsewhere: mostTrustedElsewhere(hold, policy.budget.absurd_cost_factor),
-      price: order.priceFor(model),
-      priceNamed,
-      priceLimited: isPriceLimited(model, order.configuration),
+      maxCredibleCost: maxCredibleCost(hold, policy.budget.absurd_cost_factor),
+      maxCredibleCostElsewhere: maxCredibleCostElsewhere(hold, policy.budget.absurd_cost_factor),
+      price: plan.priceFor(model),
+      priceByName,
+      priceLimited: isPriceLimited(model, plan.configuration),
       permit,
-      pricedByCost: order.pricedByCost,
+      pricedByCost: plan.pricedByCost,
       startedMs,
       startedAtMs: ports.clock.now(),
     };
     const reply = await ports.ledger.reserve(
       {
         id: attempt.id,
-        requestId: order.decisionId,
-        attempt: order.firstAttempt + sent,
-        goal: order.goal,
+        requestId: plan.decisionId,
+        attempt: plan.firstAttempt + sent,
+        goal: plan.goal,
         modelKey: model.key,
         amount: attempt.hold,
         ...(priceVersion === undefined ? {} : { priceVersion }),
-        perGoalHard: order.configuration.caps.goalHard,
-        perDayHard: order.configuration.caps.dayHard,
-        deadlineMs: Math.max(0, Math.ceil(order.deadlineMs - startedMs)),
+        perGoalHard: plan.configuration.caps.goalHard,
+        perDayHard: plan.configuration.caps.dayHard,
+        deadlineMs: Math.max(0, Math.ceil(plan.deadlineMs - startedMs)),
       },
       closing,
     );
@@ -166,11 +171,11 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       // The books took what was to be closed all the same: a refusal is an answer to the reservation alone.
       closing = [];
       if (last === undefined) {
-        const { goalHard, dayHard } = order.configuration.caps;
+        const { goalHard, dayHard } = plan.configuration.caps;
         const fits = ({ goalAccount, dayAccount, goalHardOverride, dayHardOverride }: Spend) =>
           goalAccount.spent + goalAccount.held + attempt.hold <= (goalHardOverride ?? goalHard) &&
           dayAccount.spent + dayAccount.held + attempt.hold <= (dayHardOverride ?? dayHard);
-        const wait = await waitForRoom(order.goal, reply.spend, fits, ports.ledger);
+        const wait = await retryAdviceFor(plan.goal, reply.spend, fits, ports.ledger);
         return { kind: "refused", model, reply, wait, attempts };
       }
       candidate += 1;
@@ -188,11 +193,11 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
     const answer = await ports.upstream.send(
       {
         model,
-        body: order.bodyFor(model),
-        bodyBytes: order.bodyBytes,
-        stream: order.stream,
-        timeoutsMs: timeoutsOf(model, policy, order.deadlineMs - ports.clock.monotonic()),
-        requestId: order.decisionId,
+        body: plan.bodyFor(model),
+        bodyBytes: plan.bodyBytes,
+        stream: plan.stream,
+        timeoutsMs: timeoutsOf(model, policy, plan.deadlineMs - ports.clock.monotonic()),
+        requestId: plan.decisionId,
         ...(fresh ? { freshConnection: true } : {}),
       },
       signal,
@@ -215,16 +220,11 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
       return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
     }
 
-    const failure = safe(answer.failure, order.configuration);
+    const failure = redactFailure(answer.failure, plan.configuration);
     const nowMs = ports.clock.monotonic();
     if (failure.kind === "aborted" || signal.aborted) {
       close(
-        closeAbandoned(
-          attempt,
-          answer.report ?? {},
-          failure.dispatched ? order.abandonedCost(model) : undefined,
-          nowMs,
-        ),
+        closeAbandoned(attempt, answer.report ?? {}, failure.dispatched ? plan.abandonedCost(model) : undefined, nowMs),
       );
       finish();
       return { kind: "caller_gone", attempts };
@@ -233,7 +233,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
     last = { failure, model: model.key };
 
     const next: Consequence["next"] = consequences[failure.kind].next;
-    if (next === "give_up" || commitment.committed || sent >= order.maxAttempts) break;
+    if (next === "give_up" || commitment.committed || sent >= plan.maxAttempts) break;
     if (failure.staleSocket === true && freeRepeats > 0) {
       // A kept-alive connection that had died unseen says nothing about the model; a fresh one is due.
       freeRepeats -= 1;
@@ -243,7 +243,7 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
     }
     // What the aggregator turns down before it does any work is no load that retries would add to.
     if (failure.kind !== "constraint_filtered" && !ports.retryBudget.take()) break;
-    const waitMs = repeatAfterMs(failure, sent, order, ports);
+    const waitMs = repeatAfterMs(failure, sent, plan, ports);
     if (next === "retry" && waitMs !== undefined && triesOnModel < rules.max_attempts_per_model) {
       if (!(await pause(waitMs, ports, signal))) {
         finish();
@@ -259,8 +259,8 @@ export async function execute(order: Order, ports: Ports, signal: Aborted, commi
   return last === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...last, attempts };
 }
 
-/** Made apart from where the order is in reach, because a function keeps alive all it could reach. */
-function priceNamedIn({ models }: ModelRegistry): OpenAttempt["priceNamed"] {
+/** Made apart from where the plan is in reach, because a function keeps alive all it could reach. */
+function priceByNameIn({ models }: ModelRegistry): OpenAttempt["priceByName"] {
   return (name) => {
     for (const { upstreamId, price } of models.values()) if (otherModel(upstreamId, name) === undefined) return price;
     return undefined;
@@ -268,14 +268,14 @@ function priceNamedIn({ models }: ModelRegistry): OpenAttempt["priceNamed"] {
 }
 
 /** How long to wait before asking the same model again; undefined when it asked for a longer pause than we grant. */
-function repeatAfterMs(failure: UpstreamFailure, sent: number, order: Order, ports: Ports): number | undefined {
-  const rules = order.configuration.policy.upstream;
+function repeatAfterMs(failure: UpstreamFailure, sent: number, plan: ExecutionPlan, ports: Ports): number | undefined {
+  const rules = plan.configuration.policy.upstream;
   if (failure.kind === "rate_limited" && failure.retryAfterMs === undefined) return undefined;
   const waitMs =
     failure.retryAfterMs ??
     backoffMs(sent - 1, { baseMs: rules.backoff_base_ms, maxMs: rules.backoff_max_ms }, ports.random);
   if (failure.retryAfterMs !== undefined && failure.retryAfterMs > rules.retry_after_max_ms) return undefined;
-  return ports.clock.monotonic() + waitMs < order.deadlineMs ? waitMs : undefined;
+  return ports.clock.monotonic() + waitMs < plan.deadlineMs ? waitMs : undefined;
 }
 
 /** Waits; false when the caller left meanwhile. */
@@ -295,7 +295,7 @@ function pause(waitMs: number, ports: Ports, signal: Aborted): Promise<boolean> 
 }
 
 /** An upstream may echo what it was sent: its words pass the privacy gate before anybody reads them. */
-export function safe(failure: UpstreamFailure, configuration: Configuration): UpstreamFailure {
+export function redactFailure(failure: UpstreamFailure, configuration: Configuration): UpstreamFailure {
   if (failure.message === "") return failure;
   return { ...failure, message: configuration.privacy.redactText(failure.message).text.slice(0, 300) };
 }

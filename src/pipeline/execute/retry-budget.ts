@@ -17,7 +17,7 @@ export interface RetryBudgetRules {
 const recentSeconds = 10;
 
 /** How long unspent retries of the steady purse are kept: a few requests that fail together can all be retried. */
-const keptSeconds = 3;
+const burstSeconds = 3;
 
 interface Second {
   second: number;
@@ -47,7 +47,7 @@ export function retryBudget(clock: Pick<Clock, "monotonic">, rules: () => RetryB
     const nowMs = clock.monotonic();
     const refill = (Math.max(0, nowMs - filledAtMs) / 1_000) * perSecond;
     // A rate below one a second still has to add up to a whole retry.
-    steady = Math.min(steady + refill, perSecond > 0 ? Math.max(1, perSecond * keptSeconds) : 0);
+    steady = Math.min(steady + refill, perSecond > 0 ? Math.max(1, perSecond * burstSeconds) : 0);
     filledAtMs = nowMs;
     if (steady < 1) return false;
     steady -= 1;

@@ -1,7 +1,7 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
-import type { Wait } from "#pipeline/wait-for-room.ts";
+import type { RetryAdvice } from "#pipeline/wait-for-room.ts";
 import { type CredentialInName, mostSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { codeOf, detailOf, statusOf } from "./failure-answer.ts";
@@ -20,7 +20,7 @@ const sentences: { readonly [C in Cause]?: string } = {
 };
 
 /** A decision that is neither ROUTE nor SCOUT. */
-export function refusalOf(head: Head, wait: Wait = { shouldRetry: false }): Refusal {
+export function refusalOf(head: Head, wait: RetryAdvice = { shouldRetry: false }): Refusal {
   const { decision } = head;
   const { shouldRetry, retryAfterS } = wait;
   return {
@@ -38,7 +38,7 @@ export function refusalOf(head: Head, wait: Wait = { shouldRetry: false }): Refu
 }
 
 /** The decision as it stands after the books refused the reservation that it had counted on. */
-export function deniedByBooks(
+export function deniedByLedger(
   decision: RoutingDecision,
   reply: ReserveReply & { kind: "refused" },
   evidence: readonly string[],
@@ -78,12 +78,12 @@ export function noCapacity(head: Head, retryAfterS: number): Refusal {
     code: "no_capacity",
     detail: "Every model that may answer is pausing after failures. Try again shortly.",
     retryAfterS,
-    shouldRetry: retryAfterS < sdkPatienceS,
+    shouldRetry: retryAfterS < sdkMaxRetryAfterS,
     head,
   };
 }
 
-const waitingDoesNotMend: ReadonlySet<UpstreamFailure["kind"]> = new Set([
+const notRetryable: ReadonlySet<UpstreamFailure["kind"]> = new Set([
   "rejected",
   "constraint_filtered",
   "unauthorized",
@@ -94,13 +94,13 @@ const waitingDoesNotMend: ReadonlySet<UpstreamFailure["kind"]> = new Set([
 export function failedUpstream(head: Head, failure: UpstreamFailure, retryAfterS: number): Refusal {
   const status = statusOf(failure);
   const common = { kind: "refusal", status, code: codeOf(failure), detail: detailOf(failure), head } as const;
-  return waitingDoesNotMend.has(failure.kind)
+  return notRetryable.has(failure.kind)
     ? { ...common, shouldRetry: false }
-    : { ...common, retryAfterS, shouldRetry: retryAfterS < sdkPatienceS };
+    : { ...common, retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS };
 }
 
 /** SDKs that are told to wait this long or longer use a short wait of their own instead; so they must not repeat at all. */
-const sdkPatienceS = 60;
+const sdkMaxRetryAfterS = 60;
 
 /** Nobody is left to read it; the status is for the record. */
 export function callerGone(head: Head | undefined): Refusal {
@@ -142,7 +142,7 @@ export function freeTermsRefused(field: string): Refusal {
   };
 }
 
-export function gateFailed(): Refusal {
+export function privacyGateFailed(): Refusal {
   return {
     kind: "refusal",
     status: 403,
@@ -180,7 +180,7 @@ export function tooManySecrets(): Refusal {
 }
 
 /** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
-function budgetSentence(decision: RoutingDecision, wait: Wait): string {
+function budgetSentence(decision: RoutingDecision, wait: RetryAdvice): string {
   const facts = new Map(
     decision.evidence.map((entry) => {
       const at = entry.indexOf("=");
@@ -197,7 +197,7 @@ function budgetSentence(decision: RoutingDecision, wait: Wait): string {
   );
 }
 
-function adviceOn({ shouldRetry, retryAfterS, unresolved }: Wait): string {
+function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice): string {
   if (shouldRetry) return "Raise the cap, lower max_tokens, or wait for running requests to end.";
   if (unresolved === undefined) return "Raise the cap or lower max_tokens; waiting does not help.";
   const when = retryAfterS === undefined ? "at their deadlines" : `within ${retryAfterS} s`;

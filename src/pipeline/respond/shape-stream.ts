@@ -10,7 +10,7 @@ export interface TextRestorer {
 }
 
 /** What a completion is called, and when it was made, in Unix seconds. */
-export interface Identity {
+export interface CompletionIdentity {
   readonly id: string;
   readonly created: number;
 }
@@ -19,7 +19,7 @@ export interface ShapeOptions {
   /** The upstream id of the model that was asked; every chunk names it, or the one that answers instead. */
   readonly model: string;
   /** For chunks of our own making, when the upstream has said nothing of its own. */
-  readonly identity: Identity;
+  readonly identity: CompletionIdentity;
   /** Whether the caller asked for the usage chunk. */
   readonly wantsUsage: boolean;
   /** Where the reasoning goes that comes before the answer's text. */
@@ -61,7 +61,7 @@ interface HeldReasoning {
 const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 
 /** What chunks of one pattern become on their way to the caller: this text around their content. */
-interface Frame {
+interface ChunkTemplate {
   readonly pattern: object;
   readonly choice: ChoiceState;
   /** They leave as they came. */
@@ -71,7 +71,7 @@ interface Frame {
 }
 
 /** Stands for the content while a frame is made. JSON leaves it alone; should it stand elsewhere too, there is no frame. */
-const marker = "content-of-the-chunk";
+const contentPlaceholder = "content-of-the-chunk";
 
 const chunkObject = "chat.completion.chunk";
 
@@ -86,11 +86,11 @@ export class StreamShaper {
   /** The upstream's names for the completion, as far as it has said them. */
   #id: Json | undefined;
   #created: Json | undefined;
-  #frame: Frame | undefined;
+  #template: ChunkTemplate | undefined;
   /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
   #usage: JsonObject | undefined;
   /** What the upstream last called its model, and that name if it is another than the one asked. */
-  #saidModel: Json | undefined;
+  #lastModel: Json | undefined;
   #otherModel: string | undefined;
 
   constructor(options: ShapeOptions) {
@@ -120,10 +120,10 @@ export class StreamShaper {
 
   /** Shapes a chunk as the last one of its pattern was, without reading it, as long as that comes to the same. */
   #shapeLike(event: ChunkEvent, likeness: Likeness): string {
-    const frame = this.#frame;
+    const frame = this.#template;
     if (frame === undefined || frame.pattern !== likeness.pattern) {
       const text = this.#shapeChunk(event.raw, event.chunk);
-      this.#frame = this.#frameOf(likeness);
+      this.#template = this.#templateOf(likeness);
       return text;
     }
     const { restorer, finished, held } = frame.choice;
@@ -137,8 +137,8 @@ export class StreamShaper {
   }
 
   /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
-  #frameOf(likeness: Likeness): Frame | undefined {
-    const raw = likeness.withContent(marker);
+  #templateOf(likeness: Likeness): ChunkTemplate | undefined {
+    const raw = likeness.withContent(contentPlaceholder);
     const chunk: JsonObject = JSON.parse(raw);
     const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(only)) return undefined;
@@ -147,17 +147,17 @@ export class StreamShaper {
     // Reasoning beside content leaves as it came only while nothing is held back.
     if (choice.finished || choice.held !== undefined || !choice.contentSent || !isObject(delta)) return undefined;
     const sent = this.#send(raw, chunk, choice.restorer !== undefined);
-    const [before, after, ...more] = sent.split(marker);
+    const [before, after, ...more] = sent.split(contentPlaceholder);
     if (before === undefined || after === undefined || more.length > 0) return undefined;
     return { pattern: likeness.pattern, choice, unchanged: sent === `data: ${raw}\n\n`, before, after };
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
-    if (chunk.model !== this.#saidModel && chunk.model != null) {
-      this.#saidModel = chunk.model;
+    if (chunk.model !== this.#lastModel && chunk.model != null) {
+      this.#lastModel = chunk.model;
       this.#otherModel = otherModel(this.#options.model, chunk.model);
       // Chunks of its pattern name the model as before; the next one has to be read for that.
-      this.#frame = undefined;
+      this.#template = undefined;
     }
     this.#id ??= chunk.id;
     this.#created ??= chunk.created;

@@ -1,10 +1,10 @@
 import { otherModel } from "#domain/model-names.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { holdOf, priceOf } from "#pipeline/decide/budget.ts";
-import type { Route } from "#pipeline/decide-with-spend.ts";
+import type { RoutedDecision } from "#pipeline/decide-with-spend.ts";
 import { execute } from "#pipeline/execute/execute.ts";
 import { priceLimitOf, withPriceLimit } from "#pipeline/execute/price-limit.ts";
-import type { Journey } from "#pipeline/handle-chat.ts";
+import type { RequestContext } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { closeAnswered } from "#pipeline/settle/close-attempt.ts";
 import { LightAborter } from "#platform/abort.ts";
@@ -18,10 +18,10 @@ export const firstAnswerAttempt = 2;
  * Asks the scout which tier fits, within its few seconds. A scout that fails, is silent or talks nonsense costs nothing but
  * the wait: the verdict is `none`.
  */
-export async function askScout(journey: Journey, route: Route, ports: Ports): Promise<ScoutVerdict> {
-  const { assessment, configuration, story, caller } = journey;
+export async function askScout(context: RequestContext, routed: RoutedDecision, ports: Ports): Promise<ScoutVerdict> {
+  const { assessment, configuration, recorder, caller } = context;
   const rules = configuration.policy.scout;
-  const model = configuration.registry.models.get(route.decision.model ?? "");
+  const model = configuration.registry.models.get(routed.decision.model ?? "");
   if (model === undefined) return "none";
   const question = scoutBody(assessment.task.instruction, model, rules);
   const size = {
@@ -39,7 +39,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
   try {
     const execution = await execute(
       {
-        decisionId: story.decisionId,
+        decisionId: recorder.decisionId,
         goal: assessment.task.goal_id,
         stream: false,
         purpose: "SCOUT",
@@ -51,7 +51,7 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
         firstAttempt: scoutAttempt,
         maxAttempts: 1,
         configuration,
-        deadlineMs: Math.min(journey.deadlineMs, ports.clock.monotonic() + rules.timeout_ms),
+        deadlineMs: Math.min(context.deadlineMs, ports.clock.monotonic() + rules.timeout_ms),
         pricedByCost: false,
         abandonedCost: () => undefined,
       },
@@ -59,13 +59,13 @@ export async function askScout(journey: Journey, route: Route, ports: Ports): Pr
       scout.signal,
       { committed: false },
     );
-    story.attempts.push(...execution.attempts);
+    recorder.attempts.push(...execution.attempts);
     if (execution.kind !== "answered") return "none";
     const { attempt, report, firstTokenMs } = execution;
     const other = otherModel(attempt.model.upstreamId, execution.answer.model);
     const answered = { report, firstTokenMs, empty: false, otherModel: other };
     const closed = closeAnswered(attempt, answered, ports.clock.monotonic());
-    story.attempts.push(closed.record);
+    recorder.attempts.push(closed.record);
     void ports.ledger.resolve([closed.resolution]);
     return verdictIn(execution.answer);
   } finally {

@@ -3,7 +3,7 @@ import type { BillingLookup, BillingLookups, Ledger } from "#ledger/ledger.ts";
 import type { Random, Timers } from "#platform/time.ts";
 
 /** What the aggregator says of one call. */
-export type Billed =
+export type BillingAnswer =
   /** All that is owed for it, in nano-USD. */
   | { readonly kind: "billed"; readonly costNanoUsd: number }
   | { readonly kind: "not_found" }
@@ -12,20 +12,20 @@ export type Billed =
 export interface BillingLookupOptions {
   readonly ledger: Pick<Ledger, "resolve"> & BillingLookups;
   /** Asks the aggregator. Must not reject. */
-  readonly ask: (generationId: string) => Promise<Billed>;
+  readonly ask: (generationId: string) => Promise<BillingAnswer>;
   /** Whether to ask at all; looked at before each round. */
   readonly enabled: () => boolean;
   /** A cost above this is not believed, for a call with this hold. */
-  readonly mostTrusted: (hold: NanoUsd) => NanoUsd;
+  readonly maxCredibleCost: (hold: NanoUsd) => NanoUsd;
   readonly timers: Timers;
   readonly random: Random;
   readonly onAnswer: (answer: "billed" | "distrusted" | "not_found" | "failed") => void;
 }
 
-const roundEveryMs = 3_000;
-const perRound = 16;
+const roundIntervalMs = 3_000;
+const batchSize = 16;
 /** Questions under way at a time. */
-const abreast = 4;
+const concurrency = 4;
 
 /**
  * Settles calls of unknown outcome by what the aggregator says it has billed: in the background, some at a time, each
@@ -38,16 +38,16 @@ export function startBillingLookup(options: BillingLookupOptions): () => void {
   const schedule = () => {
     if (stopped) return;
     // Several nodes should not ask in step.
-    cancel = options.timers.after(roundEveryMs * (0.8 + 0.4 * options.random()), () => void round().then(schedule));
+    cancel = options.timers.after(roundIntervalMs * (0.8 + 0.4 * options.random()), () => void round().then(schedule));
   };
   const round = async (): Promise<void> => {
     if (!options.enabled()) return;
-    const waiting = [...(await options.ledger.takeLookups(perRound))];
+    const waiting = [...(await options.ledger.takeLookups(batchSize))];
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined && !stopped; next = waiting.shift())
-        await look(next, options);
+        await lookUp(next, options);
     };
-    await Promise.all(Array.from({ length: Math.min(abreast, waiting.length) }, worker));
+    await Promise.all(Array.from({ length: Math.min(concurrency, waiting.length) }, worker));
   };
   schedule();
   return () => {
@@ -56,7 +56,7 @@ export function startBillingLookup(options: BillingLookupOptions): () => void {
   };
 }
 
-async function look({ id, generationId, hold, last }: BillingLookup, options: BillingLookupOptions): Promise<void> {
+async function lookUp({ id, generationId, hold, last }: BillingLookup, options: BillingLookupOptions): Promise<void> {
   const { ledger, onAnswer } = options;
   const reply = await options.ask(generationId);
   if (reply.kind !== "billed") {
@@ -65,7 +65,7 @@ async function look({ id, generationId, hold, last }: BillingLookup, options: Bi
     return;
   }
   const actual = nanoUsd(reply.costNanoUsd);
-  if (actual <= options.mostTrusted(hold)) {
+  if (actual <= options.maxCredibleCost(hold)) {
     onAnswer("billed");
     await ledger.resolve([{ id, kind: "settled", actual, source: "upstream_cost", reason: "generation record" }]);
   } else {

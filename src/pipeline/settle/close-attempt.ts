@@ -17,13 +17,13 @@ export interface OpenAttempt {
   /** The prices that the hold was made with; token counts are settled at the same. */
   readonly price: Price;
   /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
-  readonly priceNamed: (name: string) => Price | undefined;
+  readonly priceByName: (name: string) => Price | undefined;
   /** They go with the call as the most it may cost. */
   readonly priceLimited: boolean;
   /** A stated cost above this is not believed. */
-  readonly mostTrusted: NanoUsd;
+  readonly maxCredibleCost: NanoUsd;
   /** The same where the price is not ours: another model has answered, or the caller's fields change it. */
-  readonly mostTrustedElsewhere: NanoUsd;
+  readonly maxCredibleCostElsewhere: NanoUsd;
   readonly permit: Permit;
   /** Our prices do not bound it, by the caller's fields: only a stated cost says what it cost. */
   readonly pricedByCost: boolean;
@@ -52,7 +52,7 @@ export function closeAnswered(
   nowMs: number,
 ): ClosedAttempt {
   const { report, firstTokenMs, empty, otherModel } = answered;
-  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  const { settlement, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
   // What the caller's own fields have made of the price says nothing about the model.
   const priced = !attempt.pricedByCost;
   if (priced && distrusted !== undefined) attempt.permit.report({ kind: "garbage", reason: "absurd cost" });
@@ -61,12 +61,12 @@ export function closeAnswered(
   else if (empty) attempt.permit.report({ kind: "garbage", reason: "empty answer" });
   else attempt.permit.report({ kind: "success", firstTokenMs });
   let resolution: Resolution;
-  if (distrusted !== undefined) resolution = distrustedCost(attempt, distrusted);
+  if (distrusted !== undefined) resolution = chargeForDistrustedCost(attempt, distrusted);
   else if (settlement === undefined) resolution = { id: attempt.id, kind: "charged", reason: "answered without usage" };
   else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
   const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted);
-  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
+  return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 function withOtherModel(record: AttemptRecord, otherModel: string | undefined, report: UsageReport): AttemptRecord {
@@ -87,11 +87,11 @@ export function closeFailed(
   otherModel?: string,
 ): ClosedAttempt {
   attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
-  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  const { settlement, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   let resolution: Resolution;
   if (distrusted !== undefined) {
-    resolution = distrustedCost(attempt, distrusted);
+    resolution = chargeForDistrustedCost(attempt, distrusted);
   } else if (settlement !== undefined) {
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   } else if (chargeOf(failure) === "nothing") {
@@ -101,7 +101,7 @@ export function closeFailed(
   }
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
   const record = recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted);
-  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
+  return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 /**
@@ -116,12 +116,12 @@ export function closeAbandoned(
   otherModel?: string,
 ): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
-  const { settlement, distrusted } = believed(attempt, report, nowMs, otherModel);
+  const { settlement, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
   let resolution: Resolution;
   let cost: NanoUsd;
   if (distrusted !== undefined) {
     cost = attempt.hold;
-    resolution = distrustedCost(attempt, distrusted);
+    resolution = chargeForDistrustedCost(attempt, distrusted);
   } else if (settlement !== undefined) {
     cost = settlement.actual;
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
@@ -133,7 +133,7 @@ export function closeAbandoned(
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
   }
   const record = recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted);
-  return { resolution: askable(resolution, report), record: withOtherModel(record, otherModel, report) };
+  return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 /** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
@@ -146,21 +146,22 @@ export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt 
 }
 
 /** What the report says the attempt cost, unless that is too much to be true: then what it stated. */
-function believed(
+function credibleSettlement(
   attempt: OpenAttempt,
   report: UsageReport,
   nowMs: number,
   otherModel: string | undefined,
 ): { readonly settlement?: ReturnType<typeof settlementOf>; readonly distrusted?: NanoUsd } {
-  const settlement = settledAs(attempt, report, nowMs, otherModel);
+  const settlement = settlementByModel(attempt, report, nowMs, otherModel);
   // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
-  const limit = attempt.pricedByCost || otherModel !== undefined ? attempt.mostTrustedElsewhere : attempt.mostTrusted;
+  const limit =
+    attempt.pricedByCost || otherModel !== undefined ? attempt.maxCredibleCostElsewhere : attempt.maxCredibleCost;
   if (settlement === undefined || settlement.actual <= limit) return { settlement };
   return { distrusted: settlement.actual };
 }
 
 /** Tokens of another model that the registry knows are counted at the dearer of the two prices. */
-function settledAs(
+function settlementByModel(
   attempt: OpenAttempt,
   report: UsageReport,
   nowMs: number,
@@ -169,18 +170,18 @@ function settledAs(
   const at = (price: Price | undefined) => settlementOf(report, price, attempt.hold, spanOf(attempt, nowMs));
   const settlement = at(usagePriceOf(attempt));
   if (otherModel === undefined || settlement === undefined || report.costNanoUsd !== undefined) return settlement;
-  const known = attempt.priceNamed(otherModel);
+  const known = attempt.priceByName(otherModel);
   const other = known === undefined ? undefined : at(known);
   return other !== undefined && other.actual > settlement.actual ? other : settlement;
 }
 
 /** Neither believed nor free: the hold is charged, and the ledger says so loudly. */
-function distrustedCost({ id }: OpenAttempt, distrusted: NanoUsd): Resolution {
+function chargeForDistrustedCost({ id }: OpenAttempt, distrusted: NanoUsd): Resolution {
   return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
 }
 
 /** The resolution with what the aggregator can be asked by, where the report says it. */
-function askable(resolution: Resolution, { generationId }: UsageReport): Resolution {
+function withGenerationId(resolution: Resolution, { generationId }: UsageReport): Resolution {
   return generationId === undefined ? resolution : { ...resolution, generationId };
 }
 

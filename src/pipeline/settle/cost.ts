@@ -34,16 +34,16 @@ export function settlementOf(
 }
 
 /** With nothing held (a free model) there is nothing to compare a cost with: up to this it is believed. */
-const mostWithoutHold = nanoUsd(1_000_000_000);
+const maxCostWithoutHold = nanoUsd(1_000_000_000);
 
 /** The highest cost of an attempt that is believed, so many times its hold (`budget.absurd_cost_factor`). */
-export function mostTrustedCost(hold: NanoUsd, factor: number): NanoUsd {
-  return hold === zeroUsd ? mostWithoutHold : saturatedUsd(Math.floor(hold * factor));
+export function maxCredibleCost(hold: NanoUsd, factor: number): NanoUsd {
+  return hold === zeroUsd ? maxCostWithoutHold : saturatedUsd(Math.floor(hold * factor));
 }
 
 /** The same where the hold is made of another price than the call's: at least what is believed of a call for a dollar. */
-export function mostTrustedElsewhere(hold: NanoUsd, factor: number): NanoUsd {
-  return mostTrustedCost(hold > mostWithoutHold ? hold : mostWithoutHold, factor);
+export function maxCredibleCostElsewhere(hold: NanoUsd, factor: number): NanoUsd {
+  return maxCredibleCost(hold > maxCostWithoutHold ? hold : maxCostWithoutHold, factor);
 }
 
 function isAmount(value: number): boolean {

@@ -7,7 +7,7 @@ import type { Finding } from "#privacy/redaction.ts";
 import type { AttemptRecord, RequestOutcome, RequestRecord } from "#records/record.ts";
 
 /** Collects what happens to one request, and makes its record when it ends: once, whichever end comes first. */
-export class Story {
+export class RequestRecorder {
   readonly decisionId: string;
   readonly attempts: AttemptRecord[] = [];
   /** Not the request itself, whose conversation would live as long as its answer takes. */
@@ -39,18 +39,18 @@ export class Story {
     this.#begunMs = clock.monotonic();
   }
 
-  decided(decision: RoutingDecision, findings: readonly Finding[]): void {
+  recordDecision(decision: RoutingDecision, findings: readonly Finding[]): void {
     if (this.#decision === undefined) this.#decisionMs = this.#clock.monotonic() - this.#begunMs;
     this.#decision = decision;
     this.#findings = findings;
   }
 
-  answeredBy(model: ModelKey, firstTokenMs: number): void {
+  recordAnswer(model: ModelKey, firstTokenMs: number): void {
     this.#answeredBy = model;
     this.#firstTokenMs = firstTokenMs;
   }
 
-  end(outcome: RequestOutcome, status: number): void {
+  finish(outcome: RequestOutcome, status: number): void {
     if (this.#ended || this.#decision === undefined) return;
     this.#ended = true;
     let cost = 0;
