@@ -5,7 +5,7 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import { midpointTier, scoreOf, zoneOf } from "#pipeline/decide/score.ts";
+import { midpointTier, scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
 import { Policy } from "#policy/schema.ts";
 import { qualityOf, type Row, routingDev } from "./routing-dev.ts";
 

@@ -12,7 +12,7 @@ import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-boo
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import { retryBudget } from "#pipeline/execute/retry-budget.ts";
+import { retryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";

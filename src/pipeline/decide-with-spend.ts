@@ -2,14 +2,14 @@ import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
-import type { Affinity } from "#pipeline/decide/affinity.ts";
 import { decide } from "#pipeline/decide/decide.ts";
+import type { Affinity } from "#pipeline/decide/rules/affinity.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { RequestContext } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
+import { type RetryAdvice, retryAdviceFor } from "./retry-advice.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
-import { type RetryAdvice, retryAdviceFor } from "./wait-for-room.ts";
 
 /** A decision, and what it was made from: fail-over asks the same snapshot. */
 export interface RoutedDecision {

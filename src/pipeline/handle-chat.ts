@@ -6,7 +6,7 @@ import { CredentialInName, type RedactedBody, TooManySecrets } from "#privacy/re
 import { decideWithSpend, type RoutedDecision } from "./decide-with-spend.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
-import { answerStreamed, answerWhole } from "./respond/answer.ts";
+import { redactId } from "./redact-id.ts";
 import {
   callerGone,
   credentialInName,
@@ -18,7 +18,7 @@ import {
   tooManySecrets,
 } from "./respond/refusals.ts";
 import type { Head, Refusal, Reply } from "./respond/reply.ts";
-import { redactId } from "./safe-id.ts";
+import { answerStreamed, answerWhole } from "./respond/stream-answer.ts";
 import { askScout } from "./scout/ask-scout.ts";
 import { RequestRecorder } from "./settle/request-recorder.ts";
 

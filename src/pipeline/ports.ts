@@ -4,7 +4,7 @@ import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
+import type { RetryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { scoreOf, zoneOf } from "#pipeline/decide/score.ts";
+import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessed, newMemory, policy, type Sent, step } from "./fixtures.ts";
 
 const zone = (sent: Sent) => {

@@ -1,6 +1,6 @@
 import type { ModelKey, Role } from "#domain/model.ts";
 import type { Action, Cause, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import type { PrivacyVerdict } from "./privacy.ts";
+import type { PrivacyVerdict } from "./rules/privacy.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Cause } from "#domain/routing.ts";
 import type { Policy } from "#policy/schema.ts";
-import { confidenceOfScore } from "./score.ts";
+import { confidenceOfScore } from "./rules/score.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Rules that leave no doubt are 1; a hint is a wish; at the soft cap the task wanted another model than it got. */

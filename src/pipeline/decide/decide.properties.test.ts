@@ -15,7 +15,7 @@ import {
   seniorModel,
   workerModel,
 } from "./fixtures.ts";
-import { scoreOf } from "./score.ts";
+import { scoreOf } from "./rules/score.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Caller's words that must never come out again; long enough not to be an accident. */

@@ -1,13 +1,13 @@
 import { formatUsd } from "#domain/money/money.ts";
 import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import { withAffinity } from "./affinity.ts";
-import { withinSoftCap } from "./budget.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import { confidenceOf } from "./confidence.ts";
-import { selectModel } from "./health.ts";
-import { choose } from "./precedence.ts";
-import { privacyOf } from "./privacy.ts";
-import { scoreOf } from "./score.ts";
+import { withAffinity } from "./rules/affinity.ts";
+import { choose } from "./rules/precedence.ts";
+import { privacyOf } from "./rules/privacy.ts";
+import { scoreOf } from "./rules/score.ts";
+import { withinSoftCap } from "./select/budget.ts";
+import { selectModel } from "./select/select-model.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**

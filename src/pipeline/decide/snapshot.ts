@@ -3,7 +3,7 @@ import type { NanoUsd } from "#domain/money/money.ts";
 import type { Surcharge } from "#domain/money/surcharge.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
-import type { Affinity } from "./affinity.ts";
+import type { Affinity } from "./rules/affinity.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {

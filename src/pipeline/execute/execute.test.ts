@@ -13,7 +13,7 @@ import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { FailureKind, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import { type Execution, type ExecutionPlan, execute } from "./execute.ts";
-import { retryBudget } from "./retry-budget.ts";
+import { retryBudget } from "./retry/retry-budget.ts";
 
 type Scripted = UpstreamReply | ((call: UpstreamCall) => UpstreamReply);
 

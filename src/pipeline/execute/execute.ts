@@ -5,6 +5,7 @@ import type { NanoUsd } from "#domain/money/money.ts";
 import type { Permit } from "#health/health.ts";
 import { type GoalId, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
+import { type RetryAdvice, retryAdviceFor } from "#pipeline/retry-advice.ts";
 import {
   type ClosedAttempt,
   closeAbandoned,
@@ -13,14 +14,13 @@ import {
   type OpenAttempt,
 } from "#pipeline/settle/close-attempt.ts";
 import { maxCredibleCost, maxCredibleCostElsewhere } from "#pipeline/settle/cost.ts";
-import { type RetryAdvice, retryAdviceFor } from "#pipeline/wait-for-room.ts";
 import type { Aborted } from "#platform/abort.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { backoffMs } from "./backoff.ts";
+import { isPriceLimited } from "./call/price-limit.ts";
+import { timeoutsOf } from "./call/timeouts.ts";
 import { type Consequence, consequences } from "./consequences.ts";
-import { isPriceLimited } from "./price-limit.ts";
-import { timeoutsOf } from "./timeouts.ts";
+import { backoffMs } from "./retry/backoff.ts";
 
 /** What is to be executed: the models that may be tried, and how to make a call for each. */
 export interface ExecutionPlan {

@@ -1,5 +1,5 @@
 import { isObject, type Json } from "#domain/chat.ts";
-import { endedByLimit } from "#pipeline/execute/evidence.ts";
+import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
 import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import type { StreamShaper } from "./shape-stream.ts";
 

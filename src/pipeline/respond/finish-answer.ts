@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
-import { endedByLimit } from "#pipeline/execute/evidence.ts";
+import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
 import type { TextRestorer } from "./shape-stream.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
-import type { RetryAdvice } from "#pipeline/wait-for-room.ts";
+import type { RetryAdvice } from "#pipeline/retry-advice.ts";
 import { type CredentialInName, mostSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { codeOf, detailOf, statusOf } from "./failure-answer.ts";

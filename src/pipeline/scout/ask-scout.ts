@@ -1,9 +1,9 @@
 import { otherModel } from "#domain/model-names.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
-import { holdOf, priceOf } from "#pipeline/decide/budget.ts";
+import { holdOf, priceOf } from "#pipeline/decide/select/budget.ts";
 import type { RoutedDecision } from "#pipeline/decide-with-spend.ts";
+import { priceLimitOf, withPriceLimit } from "#pipeline/execute/call/price-limit.ts";
 import { execute } from "#pipeline/execute/execute.ts";
-import { priceLimitOf, withPriceLimit } from "#pipeline/execute/price-limit.ts";
 import type { RequestContext } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { closeAnswered } from "#pipeline/settle/close-attempt.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { assessed, newMemory, policy, step } from "#pipeline/assess/fixtures.ts";
-import { hardRules } from "#pipeline/decide/hard-rules.ts";
+import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
 
 const system = (content: string): JsonObject => ({ role: "system", content });
 const user = (content: string): JsonObject => ({ role: "user", content });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { HeldMoney, Spend } from "#ledger/ledger.ts";
-import { retryAdviceFor } from "./wait-for-room.ts";
+import { retryAdviceFor } from "./retry-advice.ts";
 
 /** A goal and a day with so much spent and held, under a cap of 100 each; the request needs 30. */
 function ask(

@@ -1,6 +1,6 @@
 import { type Level, levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import type { Evidence } from "#pipeline/decide/choice.ts";
 import type { Policy } from "#policy/schema.ts";
-import type { Evidence } from "./choice.ts";
 
 /** Failed tests from which on that signal counts in full. */
 const manyFailedTests = 10;

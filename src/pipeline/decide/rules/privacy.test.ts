@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { RoutingTask } from "#domain/routing.ts";
-import { decide } from "./decide.ts";
+import { decide } from "#pipeline/decide/decide.ts";
 import {
   aHealth,
   aModel,
@@ -11,7 +11,7 @@ import {
   dimensions,
   emergencyModel,
   seniorModel,
-} from "./fixtures.ts";
+} from "#pipeline/decide/fixtures.ts";
 
 const decided = (task: Partial<RoutingTask>, snapshot = aSnapshot()) => decide(aTask(task), aRuntime(), snapshot);
 

@@ -1,7 +1,7 @@
 import type { Model, ModelKey, Role } from "#domain/model.ts";
+import type { DecisionRefusal, Evidence } from "#pipeline/decide/choice.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { addHardCapEvidence, withinHardCaps } from "./budget.ts";
-import type { DecisionRefusal, Evidence } from "./choice.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /** Whether a model may be sent traffic now. One that health has not met yet starts healthy. */
 export function routable(model: Model, { health }: Snapshot): boolean {

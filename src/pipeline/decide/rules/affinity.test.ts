@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { decide } from "./decide.ts";
+import { decide } from "#pipeline/decide/decide.ts";
 import {
   aHealth,
   aRegistry,
@@ -13,8 +13,8 @@ import {
   scoutModel,
   seniorModel,
   workerModel,
-} from "./fixtures.ts";
-import type { Snapshot } from "./snapshot.ts";
+} from "#pipeline/decide/fixtures.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";

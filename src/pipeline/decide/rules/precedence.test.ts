@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Cause, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { decide } from "./decide.ts";
-import { aHealth, aRegistry, aRuntime, aSnapshot, aTask, dimensions, scoutModel } from "./fixtures.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { aHealth, aRegistry, aRuntime, aSnapshot, aTask, dimensions, scoutModel } from "#pipeline/decide/fixtures.ts";
 
 interface Ask {
   readonly cause: Cause;

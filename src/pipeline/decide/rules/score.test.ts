@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { levels, taskKinds } from "#domain/routing.ts";
-import { decide } from "./decide.ts";
-import { aPolicy, aRuntime, aSnapshot, aTask, dimensions } from "./fixtures.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { aPolicy, aRuntime, aSnapshot, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
 import { confidenceOfScore, midpointTier, scoreOf, troubleOf, zoneOf } from "./score.ts";
 
 const policy = aPolicy();

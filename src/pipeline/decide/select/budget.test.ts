@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingTask } from "#domain/routing.ts";
-import { estimateOf, holdOf, outputBoundOf } from "./budget.ts";
-import { decide } from "./decide.ts";
+import { decide } from "#pipeline/decide/decide.ts";
 import {
   aModel,
   aPrice,
@@ -13,8 +12,9 @@ import {
   dollars,
   seniorModel,
   workerModel,
-} from "./fixtures.ts";
-import type { RequestSize, Snapshot, SpendView } from "./snapshot.ts";
+} from "#pipeline/decide/fixtures.ts";
+import type { RequestSize, Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import { estimateOf, holdOf, outputBoundOf } from "./budget.ts";
 
 const size: RequestSize = {
   inputTokensBound: 1_000,

@@ -1,5 +1,5 @@
 import type { Cause, RouteHint, RoutingTask } from "#domain/routing.ts";
-import type { Evidence } from "./choice.ts";
+import type { Evidence } from "#pipeline/decide/choice.ts";
 
 /** What the privacy gate made of a task. */
 export interface PrivacyVerdict {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RoutingTask } from "#domain/routing.ts";
 import { type HealthState, healthStates } from "#health/health.ts";
-import { decide } from "./decide.ts";
+import { decide } from "#pipeline/decide/decide.ts";
 import {
   aHealth,
   aModel,
@@ -17,9 +17,9 @@ import {
   scoutModel,
   seniorModel,
   workerModel,
-} from "./fixtures.ts";
-import { fallbacksFor } from "./health.ts";
-import type { Snapshot } from "./snapshot.ts";
+} from "#pipeline/decide/fixtures.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import { fallbacksFor } from "./select-model.ts";
 
 const decided = (task: Partial<RoutingTask>, snapshot: Snapshot) => decide(aTask(task), aRuntime(), snapshot);
 const down = (...keys: string[]) => aHealth(Object.fromEntries(keys.map((key) => [key, "UNHEALTHY" as HealthState])));

@@ -1,8 +1,8 @@
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { Cause } from "#domain/routing.ts";
-import type { Choice, Evidence } from "./choice.ts";
-import { routable } from "./health.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
+import { routable } from "#pipeline/decide/select/select-model.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 
 /** What is known of the conversation that a request goes on with. */
 export interface Affinity {

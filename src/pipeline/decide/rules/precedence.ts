@@ -1,8 +1,8 @@
 import type { Role } from "#domain/model.ts";
 import type { Cause } from "#domain/routing.ts";
-import type { Choice, DecisionInput } from "./choice.ts";
+import type { Choice, DecisionInput } from "#pipeline/decide/choice.ts";
+import { routable } from "#pipeline/decide/select/select-model.ts";
 import { hardRuleFires } from "./hard-rules.ts";
-import { routable } from "./health.ts";
 import { wantsFree, wantsPro, wantsScout } from "./privacy.ts";
 import { midpointTier, zoneOf } from "./score.ts";
 
