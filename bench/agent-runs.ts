@@ -129,9 +129,9 @@ const judged = sessions.map((session) => {
     const messages = session.messages.slice(0, index);
     const tokens = Math.ceil(JSON.stringify(messages).length / 4);
     const begun = performance.now();
-    const { task, runtime, size, continuation } = assessed(messages, 4 * tokens);
+    const { task, runtime, size, continuation, scale } = assessed(messages, 4 * tokens);
     reading += performance.now() - begun;
-    const base = takeSnapshot(configuration as never, {}, size); // only what a snapshot reads
+    const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // only what a snapshot reads
     const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
     const { model, cause, evidence } = decide(task, runtime, snapshot);
     routedTo = model ?? undefined;

@@ -95,6 +95,7 @@ tasks:
   test("with a typo is still checked for what its other keys mean together, and against the registry", async () => {
     const text = `routing:
   flash_below: 70
+  pro_from: 60
   colour: red
 health:
   senior_fallback_chain: [nobody]
@@ -106,16 +107,15 @@ upstream:
 `;
     expect((await brief(text)).map(([line, path]) => [line, path])).toEqual([
       [2, "routing.flash_below"],
-      [3, "routing.colour"],
-      [5, "health.senior_fallback_chain[0]"],
-      [8, "privacy.custom_rules[0]"],
-      [10, "upstream.backoff_base_ms"],
+      [4, "routing.colour"],
+      [6, "health.senior_fallback_chain[0]"],
+      [9, "privacy.custom_rules[0]"],
+      [11, "upstream.backoff_base_ms"],
     ]);
   });
 
   test.each([
-    ["flash threshold above pro threshold", "routing:\n  flash_below: 70\n", "routing.flash_below"],
-    ["pro threshold below flash threshold", "routing:\n  pro_from: 20\n", "routing.pro_from"],
+    ["flash threshold above pro threshold", "routing:\n  flash_below: 70\n  pro_from: 60\n", "routing.flash_below"],
     ["a first pause longer than the longest", "health:\n  open_base_ms: 400000\n", "health.open_base_ms"],
     [
       "an unknown model in the chain",
@@ -144,6 +144,13 @@ upstream:
     const problems = await problemsOf(text);
     expect(problems.map((problem) => problem.path)).toEqual([path]);
     expect(problems[0]?.line).toBeGreaterThan(1);
+  });
+
+  test.each([
+    ["pro_from: 85", 85],
+    ["flash_below: 99", 99],
+  ])("one threshold beyond the other's default means that one alone: %s", (text, both) => {
+    expect(policyOf(`routing: { ${text} }`).routing).toMatchObject({ flash_below: both, pro_from: both });
   });
 
   test("equal thresholds leave no gray zone, and are fine", () => {

@@ -37,9 +37,10 @@ export function decideWithSpend(
   const affinity = affinityOf(assessment, ports);
   const decideWith = (spend: Spend | undefined): RoutedDecision => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
-    const { evidence } = assessment;
+    const { evidence, scale } = assessment;
     const snapshot = {
       ...base,
+      scale,
       ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
       ...(affinity === undefined ? {} : { affinity }),
       ...(verdict === undefined ? {} : { verdict }),

@@ -26,13 +26,25 @@ export function loadPolicy(path: string | undefined): LoadedPolicy | InvalidPoli
 
 function policyIn(document: ConfigDocument): LoadedPolicy | InvalidPolicy {
   const checked = validate(Policy, document);
-  const policy = checked.kind === "ok" ? checked.value : checked.rest;
+  const parsed = checked.kind === "ok" ? checked.value : checked.rest;
+  const policy = parsed === undefined ? undefined : withOneThreshold(parsed, document);
   const wrong = checked.kind === "ok" ? [] : checked.problems;
   if (policy === undefined) return { kind: "invalid", problems: inOrder(wrong) };
   const reported = new Set(wrong.map(({ path }) => path));
   const problems = [...wrong, ...inconsistencies(policy, document, reported)];
   const loaded: LoadedPolicy = { kind: "ok", policy, document };
   return problems.length > 0 ? { kind: "invalid", problems: inOrder(problems), rest: loaded } : loaded;
+}
+
+/** A file that sets one of the two thresholds beyond the other's default means that one: no gray zone is left. */
+function withOneThreshold(policy: Policy, document: ConfigDocument): Policy {
+  const { flash_below, pro_from } = policy.routing;
+  if (flash_below <= pro_from) return policy;
+  const lowSet = isSet(document.value, ["routing", "flash_below"]);
+  const highSet = isSet(document.value, ["routing", "pro_from"]);
+  if (lowSet === highSet) return policy;
+  const threshold = lowSet ? flash_below : pro_from;
+  return { ...policy, routing: { ...policy.routing, flash_below: threshold, pro_from: threshold } };
 }
 
 /** Pairs of values that each may be, and together may not: the first must not be above the second. */

@@ -72,13 +72,22 @@ const Affinity = section({
 }).describe("Keeps a conversation on the model that has its context in the prompt cache.");
 
 const Routing = section({
-  flash_below: z.number().min(0).max(100).default(35).describe("Scores below this go to the flash tier."),
+  flash_below: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(90)
+    .describe(
+      "Scores below this go to the flash tier: as shipped, 90 % of asks. A score is a percentage of asks that are easier.",
+    ),
   pro_from: z
     .number()
     .min(0)
     .max(100)
-    .default(60)
-    .describe("Scores from this on go to the pro tier; between is the gray zone."),
+    .default(97)
+    .describe(
+      "Scores from this on go to the pro tier: as shipped, the top 3 % of asks. Between is the gray zone: the scout is asked where it may be, else the midpoint decides (as shipped 93.5, the top 6.5 %). 85 in both is the top 15 %.",
+    ),
   weights: Weights,
   kind_bias: section(
     Object.fromEntries(taskKinds.map((kind) => [kind, bias.default(kindBias[kind])])) as Record<

@@ -2,16 +2,18 @@ import { type ChatMessage, type ChatRequest, isObject, type JsonObject } from "#
 import { goalIdOf } from "#domain/goal.ts";
 import { otherOutputLimits } from "#domain/guarded-fields.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { type ScoreScale, scaleFor } from "#pipeline/decide/rules/score-scale.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
 import { featuresOf } from "./ask/features.ts";
 import { kindOf } from "./ask/kind.ts";
 import { type Risk, riskOf } from "./ask/risk.ts";
-import { conversationOf } from "./envelope/conversation.ts";
+import { type Conversation, conversationOf } from "./envelope/conversation.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
 import { runSignalsOf } from "./run-signals/run-signals.ts";
+import { worksInRepository } from "./run-signals/tools.ts";
 import { conversationKeyOf } from "./task/conversation-key.ts";
 import { runtimeOf } from "./task/runtime.ts";
 import { type TaskMemory, taskKeyOf } from "./task/task-memory.ts";
@@ -27,6 +29,8 @@ export interface Assessment {
   readonly continuation: boolean;
   /** A call that an agent makes for itself; undefined for its user's work. */
   readonly housekeeping: HousekeepingKind | undefined;
+  /** How the task's points become a score. */
+  readonly scale: ScoreScale;
   /** What the run so far has shown, as `key=value`; never a caller's text. */
   readonly evidence: readonly string[];
 }
@@ -71,7 +75,7 @@ export function assess(
   // Field by field: spreads and rests copy objects, once for every request.
   const fields = said.taskFields;
   const risk = housekeeping === undefined ? riskOf(kind, features) : noRisk;
-  const dimensions = housekeeping === undefined ? dimensionsOf(features, conversation.tools.length) : smallWork;
+  const dimensions = housekeeping === undefined ? dimensionsOf(features, functionsOffered(conversation)) : smallWork;
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),
@@ -100,8 +104,24 @@ export function assess(
     conversationKey: conversationKeyOf(said, redactedBody.messages),
     continuation: conversation.inRun,
     housekeeping,
+    scale: statesDimensions(fields) ? "declared" : scaleFor(kind),
     evidence,
   };
+}
+
+/** Functions to choose from are part of the question; a coding agent offers its tools whatever it is asked. */
+function functionsOffered({ tools }: Conversation): number {
+  return tools.some(worksInRepository) ? 0 : tools.length;
+}
+
+/** Whether the caller has stated all four dimensions, as in a dry run. */
+function statesDimensions(fields: ChatRequest["routing"]["taskFields"]): boolean {
+  return (
+    fields.reasoning_requirement !== undefined &&
+    fields.ambiguity !== undefined &&
+    fields.dependency_depth !== undefined &&
+    fields.verification_difficulty !== undefined
+  );
 }
 
 /** What a housekeeping call is worth, whatever words stand in what it names or sums up. */

@@ -258,11 +258,13 @@ function tierOf({ action, model }: RoutingDecision, { registry }: Snapshot): num
   return role === "scout" ? 0 : role === "worker" ? 1 : role === undefined ? 3 : 2;
 }
 
+const scales = fc.constantFrom("declared" as const, "chat" as const, "agent" as const);
+
 describe("raising the risk, the blast radius or a dimension", () => {
   test("never lowers the score", () => {
     fc.assert(
-      fc.property(raises, runtimes, policies, ({ task, raised }, runtime, policy) => {
-        const score = (it: RoutingTask) => scoreOf(it, runtime, policy, []);
+      fc.property(raises, runtimes, policies, scales, ({ task, raised }, runtime, policy, scale) => {
+        const score = (it: RoutingTask) => scoreOf(it, runtime, policy, [], scale);
         expect(score(raised)).toBeGreaterThanOrEqual(score(task));
         expect(score(task)).toBeGreaterThanOrEqual(0);
         expect(score(raised)).toBeLessThanOrEqual(100);

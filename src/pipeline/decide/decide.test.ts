@@ -96,7 +96,9 @@ describe("the record", () => {
       "points_verification_difficulty=6",
       "points_risk_level=6.67",
       "points_kind_bias=8",
-      "score=37.17",
+      "points=37.17",
+      "score_scale=declared",
+      "score=90.61",
       "hard_rule=guarded_kind",
     ]);
   });

@@ -25,7 +25,7 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   }
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
-  const score = scoreOf(task, runtime, policy, evidence);
+  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale);
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
   const wanted = withAffinity(chosen, snapshot, evidence);
   const choice = withinSoftCap(wanted, snapshot, evidence);

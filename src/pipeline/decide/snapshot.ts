@@ -4,6 +4,7 @@ import type { Surcharge } from "#domain/money/surcharge.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Affinity } from "./rules/affinity.ts";
+import type { ScoreScale } from "./rules/score-scale.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {
@@ -19,6 +20,8 @@ export interface Snapshot {
     readonly daySoft: NanoUsd;
     readonly dayHard: NanoUsd;
   };
+  /** How points become the score; absent where the task was stated and not inferred, as in a dry run: `declared`. */
+  readonly scale?: ScoreScale;
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */
   readonly runEvidence?: readonly string[];
   /** Which model the conversation was last routed to; absent for its first request and in a dry run. */

@@ -27,7 +27,6 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
   if (characters === 0) return unknown;
   const count = (topic: Topic) => topics.count(topic);
   const load = loadOf(features);
-  const base = 0.06 + 0.4 * load;
   const proof = share(count("proof"), 1);
   // In a question with answers to choose from, these words are its subject and no work that is asked for.
   const quiz = features.options >= 3;
@@ -38,6 +37,16 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
   const steps = share(count("sequence"), 4);
   const parts = share(features.commas + features.listItems, 8);
   const optimizing = quiz ? 0 : share(count("optimizing"), 2);
+  // Words that point at something said elsewhere, and steps: what has to be kept in mind. They tell where length does not.
+  const kept =
+    0.035 * Math.log1p(Math.min(20, count("vague"))) +
+    0.02 * Math.log1p(Math.min(20, count("sequence"))) +
+    0.01 * Math.log1p(Math.min(20, count("joining")));
+  const base = 0.06 + 0.4 * load + kept;
+  // What happens only now and then in a program is hard to find, however few words tell of it.
+  const technical = count("software") + count("data") + count("coding") + count("complexity") > 0;
+  const elusive = count("intermittent") > 0 && technical ? 0.6 : 0;
+  const intricate = quiz ? 0 : share(count("intricate") + elusive, 1);
   const vague = share(count("vague"), 2) * (1 - load);
   const greeting = share(count("greeting"), 1) * (1 - load);
 
@@ -47,16 +56,18 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.6 * proof +
         0.3 * design +
         0.3 * complexity +
-        0.12 * math +
+        0.35 * intricate +
+        0.09 * math +
         0.1 * optimizing +
         0.03 * demands -
         0.12 * greeting,
     ),
-    ambiguity: within(base + 0.15 * vague + 0.35 * design + 0.1 * optimizing + 0.25 * proof),
+    ambiguity: within(base + 0.15 * vague + 0.35 * design + 0.25 * intricate + 0.1 * optimizing + 0.25 * proof),
     dependency_depth: within(
       base +
         0.35 * complexity +
         0.3 * design +
+        0.25 * intricate +
         0.15 * parts * Math.max(complexity, design) +
         0.1 * steps +
         0.04 * demands +
@@ -67,7 +78,8 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.6 * proof +
         0.35 * complexity +
         0.25 * design +
-        0.1 * math +
+        0.35 * intricate +
+        0.07 * math +
         0.04 * demands +
         0.05 * steps -
         0.12 * greeting,

@@ -17,6 +17,8 @@ export interface AskFeatures {
   readonly commas: number;
   /** Characters of scripts that pack a word into one or two of them. */
   readonly denseCharacters: number;
+  /** The language puts its verb last (Japanese, Korean, Hindi): what is to be done stands at the end. */
+  readonly verbLast: boolean;
   /** Names as programs have them: camelCase, snake_case, and words in backticks. */
   readonly identifiers: number;
 }
@@ -35,8 +37,12 @@ export function featuresOf(ask: string): AskFeatures {
     characters: ask.length,
     topics: topicCountsOf(windowOf(withoutFences(shown), wordsHead, wordsTail)),
     ...shape,
+    verbLast: verbLastScript.test(shown),
   };
 }
+
+/** Kana, Hangul and Devanagari. */
+const verbLastScript = /[\u3040-\u30ff\uac00-\ud7af\u0900-\u097f]/;
 
 /** The text outside fenced code; all of it when nothing stands outside. */
 function withoutFences(text: string): string {

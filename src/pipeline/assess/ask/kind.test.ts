@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { levels, type TaskKind } from "#domain/routing.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
+import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
 import { type Row, routingDev } from "../../../../bench/routing-dev.ts";
 
 const task = (ask: string) => assessed({ ask }).task;
@@ -36,6 +37,16 @@ describe("the kind of an ask", () => {
     ["DESTRUCTIVE_MIGRATION", "Migrate the primary keys from int to uuid in place on the live database"],
     ["SUMMARIZE", "Explain this long email in two sentences"],
     ["CODING", "Remove duplicate rows from a list in Python"],
+    ["SECURITY", "Design a zero-trust security architecture with mutual TLS"],
+    ["DEBUG", "Our job queue occasionally hands the same item to two consumers"],
+    ["CODING", "Implement dependency injection in the service container"],
+    ["CODING", "Drop unique_together from the Meta class and use UniqueConstraint"],
+    ["CODING", "Drop support for Python 3.7"],
+    ["CODING", "Remove all the old comments from the server module"],
+    ["CODING", "関数を書いてください。リストを逆順にする"],
+    ["SUMMARIZE", "이 회의록을 요약해 줘"],
+    ["TEST", "パーサーの単体テストを書いてください"],
+    ["DEBUG", "왜 이 함수가 가끔 실패하는지 원인을 찾아 줘"],
   ])("%s: %s", (kind, ask) => {
     expect(task(ask).kind).toBe(kind);
   });
@@ -48,9 +59,27 @@ describe("the kind of an ask", () => {
     "Fix the colour of the login button",
     "Translate the checkout page's title",
     "Put each of these payment complaints into a category",
+    "Add a check that the two roots have opposite sign",
+    "I signed up for the newsletter yesterday; add a note to that page",
+    "Fix the function signature of parse()",
+    "Delete the unused import in users.py",
+    "Count the tokens in each chunk and split at max tokens",
   ])("what is done goes before what it is about: %s", (ask) => {
     expect(guarded).not.toContain(task(ask).kind);
     expect(levels.indexOf(task(ask).risk_level)).toBeLessThan(levels.indexOf("HIGH"));
+  });
+});
+
+describe("guarded asks in twelve languages", () => {
+  const cases = [guardedAsks, heldBackGuardedAsks].flatMap((set) =>
+    Object.entries(set).flatMap(([language, asks]) =>
+      guardedKinds.map((kind, at) => [language, kind, asks[at] ?? ""] as const),
+    ),
+  );
+  test.each(cases)("%s: %s: %s", (_, kind, ask) => {
+    const { kind: found, risk_level } = task(ask);
+    expect(found).toBe(kind);
+    expect(levels.indexOf(risk_level)).toBeGreaterThanOrEqual(levels.indexOf("HIGH"));
   });
 });
 

@@ -25,17 +25,24 @@ export function kindOf(features: AskFeatures): TaskKind {
   if (destroys(features)) return "DESTRUCTIVE_MIGRATION";
   if (writesTests(features)) return "TEST";
   if (has("reviewing") && has("publicness")) return "PUBLIC_REVIEW";
-  if (opens("classify") || (early("classify") && topics.words < 25 && !orders(features) && !designs(features))) {
+  const holes = topics.count("security") >= 2 && topics.count("acting") > 0;
+  if (
+    (opens("classify") && !holes) ||
+    (early("classify") && topics.words < 25 && !orders(features) && !designs(features))
+  ) {
     return "CLASSIFY";
   }
   if (opens("rewriting") && !has("coding")) return "OTHER";
   if (opens("proof") || topics.count("proof") >= 2) return "OTHER";
   if (opens("creative")) return "OTHER";
-  if (designs(features)) return "ARCHITECTURE";
+  if (designs(features)) return secures(features) ? "SECURITY" : "ARCHITECTURE";
   if (topics.first("researching") < opening) return "RESEARCH";
 
   const guarded = guardedTopic(features);
   const reviews = topics.first("reviewing") < 3;
+  // A long report of what goes wrong, without an order, is to be understood first, whatever part of the program it is about.
+  const report = topics.words > 50 && !orders(features) && (failing(features) || features.identifiers >= 8);
+  if (report && guarded !== undefined) return "DEBUG";
   if (guarded === "SECURITY" || (guarded !== undefined && !reviews && !tellsOfTrouble(features, guarded)))
     return guarded;
   if (reviews) return "OTHER";
@@ -49,9 +56,9 @@ export function kindOf(features: AskFeatures): TaskKind {
   return "OTHER";
 }
 
-/** The ask begins with what to do: "add …", "please write …". */
-function orders({ topics }: AskFeatures): boolean {
-  return topics.first("acting") < 4;
+/** The ask begins with what to do ("add …", "please write …"), or ends with it where the language has it so. */
+function orders({ topics, verbLast }: AskFeatures): boolean {
+  return topics.first("acting") < (verbLast ? earlyWords : 4);
 }
 
 function aboutSoftware({ topics, identifiers }: AskFeatures): boolean {
@@ -72,7 +79,8 @@ function explainedKind({ topics, traceLines }: AskFeatures): TaskKind {
 
 /** Something has gone wrong: words for it early, or a stack trace. */
 function failing({ topics, traceLines }: AskFeatures): boolean {
-  return traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < earlyWords;
+  if (traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < earlyWords) return true;
+  return topics.count("intermittent") > 0 && topics.count("intricate") > 0;
 }
 
 /** Trouble is told of before the guarded topic is named: the work is to find its cause. */
@@ -104,6 +112,15 @@ function designs(features: AskFeatures): boolean {
   return commas >= 2 && topics.first("system") < 10 && topics.first("acting") < 2;
 }
 
+/** What is designed is security itself: that is named first of all, and more than once. */
+function secures({ topics }: AskFeatures): boolean {
+  return (
+    Math.min(topics.first("security"), topics.first("securityWeak")) < opening &&
+    topics.count("security") > 0 &&
+    topics.count("security") + topics.count("securityWeak") >= 2
+  );
+}
+
 /** A destructive verb on stored data: plain ones ("delete", "drop") only with a word for how much of it, or production. */
 function destroys(features: AskFeatures): boolean {
   const { topics } = features;
@@ -115,7 +132,9 @@ function destroys(features: AskFeatures): boolean {
   if (topics.first("deleting") >= earlyWords || stored === 0 || topics.count("interface") > 0) return false;
   return (
     (topics.count("everything") + topics.count("production") + topics.count("migrating") > 0 && orders(features)) ||
-    (topics.first("deleting") < 2 && topics.count("everything") + topics.count("production") > 0)
+    (topics.first("deleting") < 2 && topics.count("everything") + topics.count("production") > 0) ||
+    // Wherever the verb stands: all of what is stored in production.
+    (topics.count("data") > 0 && topics.count("everything") > 0 && topics.count("production") > 0)
   );
 }
 
@@ -131,7 +150,8 @@ function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | 
   const weight = (strong: Topic, weak: Topic) => {
     if (Math.min(topics.first(strong), topics.first(weak)) >= earlyWords) return 0;
     const known = topics.count(strong);
-    const weakOnes = topics.count(weak);
+    // In code, such words are names of functions.
+    const weakOnes = features.codeLines >= 3 && known === 0 ? 0 : topics.count(weak);
     return known === 0 && !ordered && !(technical && weakOnes >= 2) ? 0 : known + weakOnes * (ordered ? 1 : 0.5);
   };
   // What begins with "calculate" is a sum, even of payments.

@@ -1,5 +1,7 @@
+import { furtherTermsOf } from "./more-languages.ts";
+
 /**
- * The words by which an ask is read, in English, German, French, Spanish, Portuguese, Russian and Chinese, as data.
+ * The words by which an ask is read, as data; further languages are in `more-languages.ts`.
  * One blank separates terms; `_` stands for a blank inside a term; a trailing `*` lets a term be the beginning of a
  * longer word. Chinese terms match anywhere, as that script has no blanks.
  */
@@ -20,7 +22,7 @@ const vocabulary = {
   publicness:
     "public open_source open-source opensource published oss gist github_repo public_repo our_public release_notes changelog apache-2.0 mit-licensed license_header öffentlich* libre código_abierto открыт* 开源 公开 my_github on_github github_project blog_post public_docs website open_pull_request on_npm on_pypi public_api npm_package",
   researching:
-    "research compare comparison versus vs pros_and_cons best_practices state_of_the_art survey_of find_papers papers literature what_options options_are_there alternatives which_countries look_into who_uses examples_with_links how_do_large cite evaluate_whether should_we_care benchmark_of vergleich* comparer comparaison compara* сравн* исследу* 比较 对比 调研 研究 find_out_which which_companies which_libraries which_tools which_frameworks investigate_which survey recent_work options_for options_are what_does_the_literature what_does_research state_of market_overview benchmarks_of how_do_other what_are_the_alternatives trends_in studies evidence_for list_sources cite_sources links_to recherche_sur overview_of which_embedding_models which_models find_numbers recherchier*",
+    "research compare comparison versus vs 有什么区别 区别是什么 pros_and_cons best_practices state_of_the_art survey_of find_papers papers literature what_options options_are_there alternatives which_countries look_into who_uses examples_with_links how_do_large cite evaluate_whether should_we_care benchmark_of vergleich* comparer comparaison compara* сравн* исследу* 比较 对比 调研 研究 find_out_which which_companies which_libraries which_tools which_frameworks investigate_which survey recent_work options_for options_are what_does_the_literature what_does_research state_of market_overview benchmarks_of how_do_other what_are_the_alternatives trends_in studies evidence_for list_sources cite_sources links_to recherche_sur overview_of which_embedding_models which_models find_numbers recherchier*",
   coding:
     "implement* function class method refactor* write_a_function script cli regex endpoint component parser compile typescript javascript python rust golang java c++ c# kotlin swift sql react vue svelte django flask html css bash dockerfile github_action workflow module algorithm websocket token_bucket dark_mode generate_types types_from add_support programm* funktion schreib* implementier* écris implémente* fonction escribe implementa* función escreva função напиши реализ* функци* 编写 实现 函数 代码 写一个 脚本 api_endpoint rest_endpoint hook webhook query dataframe array json yaml csv xml http_client docker kubernetes makefile decorator generics interface_for enum struct linked_list binary_tree hash_map hashmap stack_data queue_class recursion recursive loop variable code api library package snippet",
   explaining:
@@ -36,24 +38,26 @@ const vocabulary = {
 
   // What it is about.
   security:
-    "security_audit security_issue* security_hole* security_headers security_analysis security_review vulnerab* exploit* xss csrf ssrf sql_injection sqli command_injection sanitiz* cryptograph* tls pentest* penetration_test* threat_model* owasp cve cves store_secrets private_key api_key_leak* leaked_key malware ransomware redos zip-slip path_traversal prototype_pollution hsts csp x-frame-options cors rate_limits_and bug_bounty attack_vector* hardening harden is_md5 is_sha1 sandbox_escape zero-trust sicherheit* schwachstell* sécurité vulnérab* seguridad segurança безопасн* уязвим* 安全 漏洞 加密 攻击 注入 leaked leaks_secrets aws_key exposed_key key_rotation secret_scanning xxe deserialization clickjacking privilege_escalation ransom brute_force brute-force allow_list_for input_validation csp_header signed_url content_security_policy open_redirect idor rotate_the_api_key phishing_protection content_type_sniffing credentials_in secrets_in cannot_run_scripts run_scripts",
+    "security_audit security_issue* security_hole* security_headers security_analysis security_review vulnerab* exploit* xss csrf ssrf sql_injection sqli command_injection sanitiz* cryptograph* pentest* 零信任 penetration_test* threat_model* owasp cve cves store_secrets private_key api_key_leak* leaked_key malware ransomware redos zip-slip path_traversal prototype_pollution hsts csp x-frame-options cors rate_limits_and bug_bounty attack_vector* hardening harden is_md5 is_sha1 sandbox_escape zero-trust sicherheit* schwachstell* sécurité vulnérab* seguridad segurança безопасн* уязвим* 安全 漏洞 加密 攻击 注入 leaked leaks_secrets aws_key exposed_key key_rotation secret_scanning xxe deserialization clickjacking privilege_escalation ransom brute_force brute-force allow_list_for input_validation csp_header signed_url content_security_policy open_redirect idor rotate_the_api_key phishing_protection content_type_sniffing credentials_in secrets_in cannot_run_scripts run_scripts",
   securityWeak:
-    "security secure encrypt* decrypt* cipher certificate secrets attack attacks md5 sha1 tls hashing dependencies_for sign signature signed sandbox firewall waf",
+    "security secure encrypt* decrypt* certificate secrets attacks md5 zero-trust secure_the supply_chain sha1 tls hashing dependencies_for sign_the signature_check signature_verification verify_signatures verify_the_signature digital_signature signed_cookie signed_cookies code_signing sandbox firewall waf",
   auth: "oauth oauth2 oidc openid saml sso jwt passkey* webauthn mfa 2fa totp rbac abac login_flow sign_in_with single_sign-on authenticat* authoriz* authoris* permission_check permissions access_control session_token* refresh_token* access_token* api_tokens password_reset password_hash* bcrypt argon2 failed_login* basic_auth session_expir* sessions_expire role-based anmeld* authentifi* autentic* авториз* аутентиф* 认证 授权 鉴权 单点登录 bearer_token* access_tokens auth_token* tokens_never_expire okta auth0 keycloak cognito ldap active_directory role_based two-factor multi-factor otp token_refresh forgot_password only_admins only_owners only_project_owners jwts",
   authWeak:
     "auth login logins logout signin signup session sessions password passwords user_roles roles permission scopes invite passwort mot_de_passe contraseña senha пароль 登录 密码 权限 logged_in logged_out log_in session_lifetime magic_link sign-in sign-up credentials user_accounts admin_area session_cookie",
   payment:
     "payment* paypal stripe checkout refund* invoice* billing card_form 3-d_secure 3ds chargeback* payout* ledger_entry price_ids tax-inclusive pci sepa zahlung* rechnung* bezahl* paiement* facturation facture* pago* factura* pagamento* fatura* платеж* оплат* счёт 支付 付款 退款 发票 账单 prorat* vat apple_pay google_pay card_payment* charge_customers charge_the_card billing* invoicing dunning subscription_plan* merchant acquirer klarna adyen braintree billed direct_debit coupon_logic",
   paymentWeak:
-    "subscription subscriptions subscriber subscribers charge charges credit_card* wallet wallets iban accountant donation* upgrades_the_plan customer_upgrades donations cart_total discount coupon price_calculation sales_tax",
+    "subscription subscriptions subscriber subscribers charge charges credit_card* wallet wallets accountant donation* upgrades_the_plan customer_upgrades donations cart_total discount coupon price_calculation sales_tax",
   destructive:
-    "drop_table drop_the drop_column drop_database drop_index truncate_table truncate_the purge_every purge_all purge_the purge_old purge wipe wipes delete_all drop_all drop_every delete_the delete_every delete_old hard-delete irreversible* destructive rm_-rf force_push force-push rewrite_history rewritten_history overwrite_the reset_the_production reset_the_database kubectl_delete terraform_destroy remove_the_old_table remove_old_data recreate_the_index collapse_the collapsing lösche_alle supprime_les borra* elimina_todas apague_todos удали_все 删除所有 清空 删库 truncate rm erase destroy nuke",
+    "drop_table drop_the drop_column drop_database drop_index truncate_table truncate_the_table truncate_tables truncate_all purge_every purge_all purge_the purge_old purge wipe wipes delete_all drop_all drop_every delete_the delete_every delete_old hard-delete irreversible* destructive rm_-rf force_push force-push rewrite_history rewritten_history overwrite_the reset_the_production reset_the_database kubectl_delete terraform_destroy remove_the_old_table remove_old_data recreate_the_index collapse_the collapsing lösche_alle supprime_les borra* elimina_todas apague_todos удали_все 删除所有 清空 删库 rm erase destroy nuke",
   deleting:
-    "drop drops delete deletes deleting remove removes removing overwrite overwrites reset resets recreate collapse dropping purging prune lösche löschen supprime supprimer elimina eliminar borra apaga удали удалить 删除 移除",
+    "truncate drop drops delete deletes deleting remove removes removing overwrite overwrites reset resets recreate collapse dropping purging prune lösche löschen supprime supprimer elimina eliminar borra apaga удали удалить 删除 移除",
   everything:
     "all every old legacy unused inactive older_than entire whole permanently irreversibl* unrecoverable for_good their_data its_data alle alte tous toutes todos todas все старые 所有 全部",
   inMemory:
-    "list array dataframe pandas dict string set object variable file csv excel numpy in_python in_javascript in_java element elements item items duplicate duplicates css class button",
+    "list array dataframe pandas dict string set object variable file csv excel numpy in_python in_javascript in_java element elements item items duplicate duplicates css class button import imports comment comments whitespace argument arguments parameter parameters dead_code print_statement print_statements debug_print debug_prints console_logs annotation annotations semicolon semicolons blank_lines line lines prop props",
+  intermittent:
+    "sometimes occasionally sporadic* intermittent* randomly rarely now_and_then from_time_to_time every_so_often once_in_a_while at_random under_load at_peak peak_traffic after_a_few_hours after_a_few_days after_some_hours over_days every_few_hours in_rare_cases very_rarely manchmal gelegentlich sporadisch parfois a_veces às_vezes a_volte soms czasami иногда bazen 有时 偶尔 時々 たまに 가끔",
   migrating: "migrat* backfill* schema_change* alter_table data_migration migrier* миграц* 迁移",
   data: "table tables database databases schema column columns records rows bucket buckets snapshot snapshots volume volumes namespace namespaces backup backups datenbank* base_de_données bases_de_datos база* 数据库 表 users customers tenant tenants accounts cluster clusters disk persistent redis s3 collection collections partition partitions topic orders history customer_tables uploads server soft-deleted index branch master_branch main_branch record legacy_users topics primary_key primary_keys foreign_keys indexes uuid",
   production:
@@ -72,7 +76,16 @@ const vocabulary = {
   system:
     "platform platforms system systems infrastructure marketplace dashboard data_lake deployment plataforma sistema plattform plateforme système платформ* систем* 平台 系统",
 
+  /**
+   * Terms that contain a word of another topic and mean something else. They name nothing, and the words in them are not
+   * looked at for themselves.
+   */
+  elsewhere:
+    "opposite_sign opposite_signs same_sign sign_of sign_convention sign_change sign_changes change_of_sign changes_sign plus_sign minus_sign dollar_sign equals_sign equal_sign percent_sign sign_bit stop_sign warning_sign signed_up sign_up_for signs_up signing_up signed_integer signed_integers signed_int signed_number signed_distance signed_area function_signature method_signature type_signature call_signature time_signature signature_of_the drop_unique_together remove_unique_together deleting_unique_together file_permissions secret_handshake queen_attack attack_each_other drop_support drop_support_for drop_down dropdown_menu drop_shadow drag_and_drop drop_the_duplicates drop_duplicates drop_rows drop_na drop_rate token_count token_counts token_limit max_tokens next_token number_of_tokens count_tokens count_the_tokens electric_charge electric_charges positive_charge negative_charge point_charge point_charges charge_of charge_density charge_carriers free_of_charge in_charge net_charge total_charge heart_attack heart_attacks panic_attack attack_on_titan dependency_injection fuel_injection social_security national_security security_council securities security_guard birth_certificate training_session sessions_of jam_session study_session session_title security_deposit home_security license_plate wallet_size delete_key delete_button all_the_best of_all first_of_all after_all at_all author_of string_reset",
+
   // How hard it is.
+  intricate:
+    "the_same_job the_same_item the_same_message the_same_task_twice same_order_twice the_same_event_twice same_row_twice same_job_twice memory_grows memory_keeps_growing keeps_growing grows_without_bound two_consumers double_booking double_bookings overbooked oversell oversold processed_twice sent_twice runs_twice run_twice charged_twice executed_twice delivered_twice double-spend double_spend race_condition race_conditions data_race data_races deadlock deadlocks livelock lost_update lost_updates lost_wakeup stale_read stale_reads phantom_read write_skew split_brain split-brain out_of_order under_load under_concurrency at_the_same_time in_parallel two_workers two_threads two_processes two_nodes two_replicas concurrent_requests concurrent_updates memory_corruption heap_corruption use-after-free use_after_free undefined_behaviour undefined_behavior memory_leak slowly_leaks leaks_memory data_loss silently_lost silently_drops silently_loses loses_messages loses_updates loses_events lost_events clock_skew clock_drift eventual_consistency exactly-once exactly_once linearizab* serializab* serializable deterministic_replay nondeterministic non-deterministic heisenbug heisenbugs only_in_production only_on_production once_a_week once_in_a_while every_few_days one_in_a_thousand cannot_reproduce can't_reproduce not_reproducible hard_to_reproduce priority_inversion starvation thundering_herd cache_stampede cache_invalidation backpressure back-pressure two-phase_commit saga_pattern leader_election quorum vector_clock crdt mvcc isolation_level memory_model memory_ordering lock_ordering byzantine borrow_checker type_inference constant_time np-hard np-complete nebenläufig* wettlaufsituation deadlock-frei condition_de_concurrence condición_de_carrera condição_de_corrida гонка_данных состояние_гонки 竞态 竞争条件 死锁 同時に 競合状態 デッドロック 경쟁_상태 교착_상태",
   proof:
     "prove proof proofs proven derive derivation show_that by_induction induction theorem lemma formally rigorous* necessary_and_sufficient nash_equilibrium contradiction beweis* leite démontre* prouve* demuestr* demostra* prove_que demonstre доказ* выведи докаж* 证明 推导 归纳法",
   complexity:
@@ -99,11 +112,14 @@ export const topics = Object.keys(vocabulary) as readonly Topic[]; // keys of th
 const placeOf = Object.fromEntries(topics.map((topic, number) => [topic, number])) as { readonly [T in Topic]: number }; // each of them
 
 const entries = topics.flatMap((topic, number) =>
-  vocabulary[topic].split(" ").map((entry) => {
-    const open = entry.endsWith("*");
-    const term = (open ? entry.slice(0, -1) : entry).replaceAll("_", " ");
-    return { term, number, open: open || isDense(term.charCodeAt(term.length - 1)) };
-  }),
+  `${vocabulary[topic]} ${furtherTermsOf(topic)}`
+    .trim()
+    .split(" ")
+    .map((entry) => {
+      const open = entry.endsWith("*");
+      const term = (open ? entry.slice(0, -1) : entry).replaceAll("_", " ");
+      return { term, number, open: open || isDense(term.charCodeAt(term.length - 1)) };
+    }),
 );
 
 /** A number for each letter that occurs in terms, the first to occur first; 0 for all others. */
@@ -225,7 +241,10 @@ export interface TopicCounts {
   /** Different words among them, within a few of the exact number. */
   readonly distinctWords: number;
   count(topic: Topic): number;
-  /** Index of the first word (not character) of the topic; Infinity when it does not occur. */
+  /**
+   * Index of the first word (not character) of the topic; Infinity when it does not occur. A character that is written
+   * without blanks counts as half a word here.
+   */
   first(topic: Topic): number;
 }
 
@@ -237,6 +256,8 @@ const seen = new Uint32Array(seenBits / 32);
 class Counted implements TopicCounts {
   words = 0;
   distinctWords = 0;
+  /** Words before the one that is being read. */
+  position = 0;
   readonly #counts = new Uint16Array(topics.length);
   readonly #firsts = new Uint16Array(topics.length);
 
@@ -255,7 +276,7 @@ class Counted implements TopicCounts {
       const place = named[at] ?? 0;
       this.#counts[place] = (this.#counts[place] ?? 0) + 1;
       // Counted from one, so that zero stands for a topic that does not occur; no text that is read has so many words.
-      if (this.#firsts[place] === 0) this.#firsts[place] = Math.min(this.words + 1, 0xffff);
+      if (this.#firsts[place] === 0) this.#firsts[place] = Math.min(Math.floor(this.position) + 1, 0xffff);
     }
   }
 
@@ -274,15 +295,22 @@ class Counted implements TopicCounts {
 export function topicCountsOf(text: string): TopicCounts {
   const counted = new Counted();
   seen.fill(0);
+  let skipTo = 0;
   for (let at = 0; at < text.length; ) {
     const kind = classOf[text.charCodeAt(at)] ?? 0;
     if (kind === 0) {
       at++;
       continue;
     }
-    const named = longestTerm(text, at);
-    if (named !== undefined) counted.name(named);
+    if (at >= skipTo) {
+      const named = longestTerm(text, at);
+      if (named !== undefined) {
+        if (named[0] === placeOf.elsewhere) skipTo = termEnd;
+        counted.name(named);
+      }
+    }
     counted.words++;
+    counted.position += kind === 2 ? 0.5 : 1;
     // The word: one character that is a word by itself, or all letters from here on.
     let hash = 0;
     do {
@@ -294,6 +322,9 @@ export function topicCountsOf(text: string): TopicCounts {
   }
   return counted;
 }
+
+/** Where the term ends that `longestTerm` has found. */
+let termEnd = 0;
 
 /** Topics of the longest term that starts at a word's beginning. */
 function longestTerm(text: string, start: number): readonly number[] | undefined {
@@ -310,7 +341,11 @@ function longestTerm(text: string, start: number): readonly number[] | undefined
     if ((base & termEnds) !== 0) {
       const whole = wholes[slot];
       const wordEnds = at === text.length || classOf[text.charCodeAt(at)] !== 1;
-      found = (wordEnds ? whole : prefixes[slot]) ?? found;
+      const named = wordEnds ? whole : prefixes[slot];
+      if (named !== undefined) {
+        found = named;
+        termEnd = at;
+      }
     }
   }
   return found;

@@ -101,6 +101,13 @@ function withoutAddedInside(ask: string): string {
   return text;
 }
 
+/** Names of sections in which people quote what they ask about: code, not what an agent adds. */
+const quotedSections: ReadonlySet<string> = new Set(
+  (
+    "CODE PYTHON JAVASCRIPT TYPESCRIPT JAVA KOTLIN SWIFT GO GOLANG RUST CPP RUBY PHP PERL SCALA HASKELL LUA BASH SHELL SQL " +
+    "HTML CSS JSON YAML XML QUESTION QUERY TASK PROBLEM INST USER INPUT INSTRUCTION"
+  ).split(" "),
+);
 const bracketLine = /^\[([A-Z][A-Z0-9 _-]{2,40})\][ \t]*$/gm;
 
 /** The text without sections such as `[WORKSPACE] … [/WORKSPACE]`, each bracket alone on its line. */
@@ -110,7 +117,9 @@ export function withoutBracketBlocks(text: string): string {
   let copied = 0;
   bracketLine.lastIndex = 0;
   for (let match = bracketLine.exec(text); match !== null; match = bracketLine.exec(text)) {
-    const close = `\n[/${match[1]}]`;
+    const [, name = ""] = match;
+    if (quotedSections.has(name)) continue;
+    const close = `\n[/${name}]`;
     const end = text.indexOf(close, match.index);
     if (end < 0) break;
     rest += text.slice(copied, match.index);

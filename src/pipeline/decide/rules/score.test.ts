@@ -2,49 +2,88 @@ import { describe, expect, test } from "bun:test";
 import { levels, taskKinds } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRuntime, aSnapshot, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
-import { confidenceOfScore, midpointTier, scoreOf, troubleOf, zoneOf } from "./score.ts";
+import { confidenceOfScore, midpointTier, pointsOf, scoreOf, troubleOf, zoneOf } from "./score.ts";
+import { onScale, type ScoreScale, scaleFor } from "./score-scale.ts";
 
 const policy = aPolicy();
-const score = (task: Parameters<typeof aTask>[0] = {}, runtime: Parameters<typeof aRuntime>[0] = {}) =>
-  scoreOf(aTask(task), aRuntime(runtime), policy, []);
+const points = (task: Parameters<typeof aTask>[0] = {}, runtime: Parameters<typeof aRuntime>[0] = {}) =>
+  pointsOf(aTask(task), aRuntime(runtime), policy, []);
+const scales: readonly ScoreScale[] = ["declared", "chat", "agent"];
 
-describe("the score", () => {
-  test("of a task with only the required fields is 22.5, and of one with all dimensions at 1 it is 75", () => {
-    expect(score()).toBe(22.5);
-    expect(score(dimensions(1))).toBe(75);
+describe("the scale", () => {
+  test.each(scales)("%s: only the required fields are flash, all dimensions at 1 are pro", (scale) => {
+    const scored = (task: Parameters<typeof aTask>[0]) => scoreOf(aTask(task), aRuntime(), policy, [], scale);
+    expect(zoneOf(scored({}), policy)).toBe("flash");
+    expect(zoneOf(scored(dimensions(1)), policy)).toBe("pro");
+  });
+
+  test("of stated tasks keeps easy ones as they are, and has the thresholds where 35 and 60 points are", () => {
+    expect([0, 22.5, 25, 35, 47.5, 60, 100].map((at) => onScale(at, "declared"))).toEqual([
+      0, 22.5, 25, 90, 93.5, 97, 100,
+    ]);
+  });
+
+  test.each(scales)("%s rises with the points from 0 to 100", (scale) => {
+    expect([onScale(0, scale), onScale(100, scale)]).toEqual([0, 100]);
+    for (let at = 0; at < 10_000; at++) {
+      expect(onScale((at + 1) / 100, scale)).toBeGreaterThan(onScale(at / 100, scale));
+    }
+  });
+
+  test("is chosen by what is asked: work on software is measured against work on software", () => {
+    expect((["OTHER", "SUMMARIZE", "RESEARCH"] as const).map(scaleFor)).toEqual(["chat", "chat", "chat"]);
+    expect((["CODING", "DEBUG", "AUTH"] as const).map(scaleFor)).toEqual(["agent", "agent", "agent"]);
+  });
+
+  test("of a snapshot is the one that decides, and stands in the evidence with the points", () => {
+    const task = aTask(dimensions(0.55));
+    const stated = decide(task, aRuntime(), aSnapshot());
+    const inferred = decide(task, aRuntime(), aSnapshot({ scale: "chat" }));
+    expect(stated.evidence).toContain("score_scale=declared");
+    expect(inferred.evidence).toContain("score_scale=chat");
+    expect(inferred.evidence).toContain("points=41.25");
+    expect(stated.score).toBe(91.75);
+    expect(inferred.score).not.toBe(stated.score);
+  });
+});
+
+describe("the points", () => {
+  test("of a task with only the required fields are 22.5, and of one with all dimensions at 1 they are 75", () => {
+    expect(points()).toBe(22.5);
+    expect(points(dimensions(1))).toBe(75);
   });
 
   test("of nothing at all is 0, and everything at once ends at 100", () => {
-    expect(score(dimensions(0))).toBe(0);
-    expect(score({ ...dimensions(0), kind: "CLASSIFY" })).toBe(0);
+    expect(points(dimensions(0))).toBe(0);
+    expect(points({ ...dimensions(0), kind: "CLASSIFY" })).toBe(0);
     const worst = { ...dimensions(1), kind: "SECURITY", risk_level: "CRITICAL", blast_radius: "CRITICAL" } as const;
-    expect(score(worst, { tool_depth: 99, failure_class: "STRUCTURAL" })).toBe(100);
+    expect(points(worst, { tool_depth: 99, failure_class: "STRUCTURAL" })).toBe(100);
   });
 
   test("gives each dimension its own weight", () => {
-    const only = (dimension: string) => score({ ...dimensions(0), [dimension]: 1 });
+    const only = (dimension: string) => points({ ...dimensions(0), [dimension]: 1 });
     expect(["reasoning_requirement", "ambiguity", "dependency_depth", "verification_difficulty"].map(only)).toEqual([
       25, 15, 15, 20,
     ]);
   });
 
   test("counts risk and blast radius in thirds of their weights", () => {
-    expect(levels.map((risk_level) => score({ ...dimensions(0), risk_level }))).toEqual([0, 3.33, 6.67, 10]);
-    expect(levels.map((blast_radius) => score({ ...dimensions(0), blast_radius }))).toEqual([0, 2, 4, 6]);
+    expect(levels.map((risk_level) => points({ ...dimensions(0), risk_level }))).toEqual([0, 3.33, 6.67, 10]);
+    expect(levels.map((blast_radius) => points({ ...dimensions(0), blast_radius }))).toEqual([0, 2, 4, 6]);
   });
 
   test("counts what the task estimates and what the runtime has seen of tool depth together, up to the hard trigger", () => {
-    expect(score({ ...dimensions(0), estimated_tool_depth: 4 }, { tool_depth: 4 })).toBe(2.5);
-    expect(score({ ...dimensions(0), estimated_tool_depth: 400 })).toBe(5);
+    expect(points({ ...dimensions(0), estimated_tool_depth: 4 }, { tool_depth: 4 })).toBe(2.5);
+    expect(points({ ...dimensions(0), estimated_tool_depth: 400 })).toBe(5);
   });
 
   test("adds the bias of every kind", () => {
-    for (const kind of taskKinds) expect(score({ kind })).toBe(22.5 + policy.routing.kind_bias[kind]);
+    for (const kind of taskKinds) expect(points({ kind })).toBe(22.5 + policy.routing.kind_bias[kind]);
   });
 
   test("follows the policy's weights", () => {
     const heavy = aPolicy({ routing: { weights: { ambiguity: 100 } } });
-    expect(scoreOf(aTask({ ambiguity: 1 }), aRuntime(), heavy, [])).toBe(100);
+    expect(pointsOf(aTask({ ambiguity: 1 }), aRuntime(), heavy, [])).toBe(100);
   });
 });
 
@@ -66,13 +105,13 @@ describe("trouble", () => {
   });
 
   test("counts a local failure against a task", () => {
-    expect(score({}, { failure_class: "LOCAL" })).toBe(28.5);
+    expect(points({}, { failure_class: "LOCAL" })).toBe(28.5);
   });
 });
 
 describe("the thresholds", () => {
-  test("belong to the upper zone: 35 is gray, 60 is pro", () => {
-    expect([0, 34.99, 35, 59.99, 60, 100].map((at) => zoneOf(at, policy))).toEqual([
+  test("belong to the upper zone: 90 is gray, 97 is pro", () => {
+    expect([0, 89.99, 90, 96.99, 97, 100].map((at) => zoneOf(at, policy))).toEqual([
       "flash",
       "flash",
       "gray",
@@ -83,13 +122,13 @@ describe("the thresholds", () => {
   });
 
   test("the midpoint of the gray zone belongs to pro", () => {
-    expect([35, 47.49, 47.5, 60].map((at) => midpointTier(at, policy))).toEqual(["flash", "flash", "pro", "pro"]);
+    expect([90, 93.49, 93.5, 97].map((at) => midpointTier(at, policy))).toEqual(["flash", "flash", "pro", "pro"]);
   });
 
   test("are compared with the score that is shown", () => {
-    // 0.466666 × 75 = 34.99995, shown and compared as 35.
+    // 0.466666 × 75 = 34.99995, taken as 35 points.
     const decision = decide(aTask(dimensions(0.466666)), aRuntime(), aSnapshot());
-    expect(decision).toMatchObject({ score: 35, cause: "gray_zone_flash" });
+    expect(decision).toMatchObject({ score: 90, cause: "gray_zone_flash" });
   });
 
   test("follow the policy, also where there is no gray zone at all", () => {
@@ -100,7 +139,7 @@ describe("the thresholds", () => {
 
 describe("the score's confidence", () => {
   test("is a half at the thresholds, whole at the ends and nought at the midpoint", () => {
-    expect([0, 17.5, 35, 47.5, 60, 80, 100].map((at) => confidenceOfScore(at, policy))).toEqual([
+    expect([0, 45, 90, 93.5, 97, 98.5, 100].map((at) => confidenceOfScore(at, policy))).toEqual([
       1, 0.75, 0.5, 0, 0.5, 0.75, 1,
     ]);
   });

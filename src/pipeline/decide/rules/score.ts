@@ -1,15 +1,31 @@
 import { type Level, levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 import type { Policy } from "#policy/schema.ts";
+import { onScale, type ScoreScale } from "./score-scale.ts";
 
 /** Failed tests from which on that signal counts in full. */
 const manyFailedTests = 10;
 
 /**
- * Stage 2: the weighted complexity score, 0..100 in steps of a hundredth, so that the number shown is the number
- * compared. It never falls when a dimension, the risk, the blast radius, the tool depth or the trouble rises.
+ * Stage 2: the complexity score, 0..100 in steps of a hundredth, so that the number shown is the number compared: the points
+ * of the features on the scale given. It never falls when a dimension, the risk, the blast radius, the tool depth or the
+ * trouble rises.
  */
-export function scoreOf(task: RoutingTask, runtime: RuntimeState, policy: Policy, evidence: Evidence): number {
+export function scoreOf(
+  task: RoutingTask,
+  runtime: RuntimeState,
+  policy: Policy,
+  evidence: Evidence,
+  scale: ScoreScale = "declared",
+): number {
+  const points = pointsOf(task, runtime, policy, evidence);
+  const score = hundredths(onScale(points, scale));
+  evidence.push(`points=${points}`, `score_scale=${scale}`, `score=${score}`);
+  return score;
+}
+
+/** The weighted sum of what makes a task hard, 0..100, with what each feature gave. */
+export function pointsOf(task: RoutingTask, runtime: RuntimeState, policy: Policy, evidence: Evidence): number {
   const { weights, kind_bias } = policy.routing;
   const bias = kind_bias[task.kind];
   const toolDepth = Math.min(1, (runtime.tool_depth + task.estimated_tool_depth) / policy.hard_rules.tool_depth);
@@ -24,9 +40,7 @@ export function scoreOf(task: RoutingTask, runtime: RuntimeState, policy: Policy
     points("tool_depth", weights.tool_depth * toolDepth, evidence) +
     points("runtime_trouble", weights.runtime_trouble * troubleOf(runtime, policy), evidence);
   points("kind_bias", bias, evidence);
-  const score = hundredths(Math.min(100, Math.max(0, sum)));
-  evidence.push(`score=${score}`);
-  return score;
+  return hundredths(Math.min(100, Math.max(0, sum)));
 }
 
 /**

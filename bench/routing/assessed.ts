@@ -1,0 +1,43 @@
+import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import { type Assessment, assess } from "#pipeline/assess/assess.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { scoreOf } from "#pipeline/decide/rules/score.ts";
+import { Policy } from "#policy/schema.ts";
+
+/** The shipped policy. */
+export const benchPolicy = Policy.parse({});
+
+/** A chat request with that body, as the edge would hand it on. */
+export function requestWith(body: JsonObject & { messages: ChatMessage[] }, bodyBytes = 1_000): ChatRequest {
+  return {
+    requestId: "bench",
+    alias: "smart-router",
+    stream: false,
+    body,
+    bodyBytes,
+    requestedOutputTokens: null,
+    choices: 1,
+    wantsUsage: false,
+    routing: { forcePro: false, scoutFirst: false, taskFields: {} },
+    receivedAtMs: 0,
+  };
+}
+
+/** What is made of a body, with an empty task memory. */
+export function assessedBody(body: JsonObject & { messages: ChatMessage[] }, bodyBytes?: number): Assessment {
+  const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
+  return assess(requestWith(body, bodyBytes), body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
+}
+
+/** What is made of a prompt as the only message, with the tools of these names offered. */
+export function assessedPrompt({ prompt, tools }: { prompt: string; tools?: readonly string[] }): Assessment {
+  return assessedBody({
+    messages: [{ role: "user", content: prompt }],
+    ...(tools && { tools: tools.map((name) => ({ type: "function", function: { name } })) }),
+  });
+}
+
+/** The score that a chat request gets. */
+export function scoreOfAssessed({ task, runtime, scale }: Assessment): number {
+  return scoreOf(task, runtime, benchPolicy, [], scale);
+}
