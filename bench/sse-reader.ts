@@ -3,7 +3,7 @@
  * Run: `bun bench/sse-reader.ts`. Prints one line per reader and cut; each figure is the best of twelve rounds.
  */
 import { SseReader } from "#upstream/stream/sse-reader.ts";
-import { StreamJudge } from "#upstream/stream/stream-validator.ts";
+import { StreamValidator } from "#upstream/stream/stream-validator.ts";
 
 const words = ["The", " quick", " brown", " Grüße", " 🌍", " fox", "\\n", " jumps"];
 const events = 20_000;
@@ -51,11 +51,11 @@ const readers: { [name: string]: Read } = {
   "ours, parsed and judged": (pieces) => {
     let seen = 0;
     const reader = new SseReader(1_048_576);
-    const judge = new StreamJudge(500_000);
+    const judge = new StreamValidator(500_000);
     const decoder = new TextDecoder();
     for (const piece of pieces) {
       reader.push(decoder.decode(piece, { stream: true }), (data, name) => {
-        if (judge.judge(data, name).kind === "chunk") seen++;
+        if (judge.validate(data, name).kind === "chunk") seen++;
       });
     }
     return seen;

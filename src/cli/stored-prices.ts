@@ -7,7 +7,7 @@ import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
 import { sqlitePriceBook } from "#models/price-book/sqlite-store.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Settings } from "#settings/settings.ts";
-import { isOn, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
+import { isEnabled, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
 
 export type KeptPrices =
   /** The policy does not want the aggregator's list to be read. */
@@ -21,7 +21,7 @@ export async function keptPrices(
   { upstream, databaseUrl }: Pick<Settings, "upstream" | "databaseUrl">,
   { upstream: rules }: Pick<Policy, "upstream">,
 ): Promise<KeptPrices> {
-  if (!isOn(rules.price_book, upstream.kind === "demo" ? undefined : upstream.baseUrl)) return { kind: "off" };
+  if (!isEnabled(rules.price_book, upstream.kind === "demo" ? undefined : upstream.baseUrl)) return { kind: "off" };
   let store: PriceBookStore | undefined;
   try {
     store = opened(databaseUrl);

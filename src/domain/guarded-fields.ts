@@ -138,10 +138,10 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
 };
 
 /** For fields that only the operator's policy names: no value of them is harmless. */
-export const guardedByName: GuardedField = { about: "a field of the operator's own list", harmless: never };
+export const policyGuardedField: GuardedField = { about: "a field of the operator's own list", harmless: never };
 
 /** Where the value is not harmless: `""` for the whole of it, `[2]` or `.key` for a part; undefined when it is harmless. */
-export function harmIn({ harmless }: GuardedField, value: Json): string | undefined {
+export function harmfulPathIn({ harmless }: GuardedField, value: Json): string | undefined {
   if (value === null) return undefined;
   switch (harmless.of) {
     case "value":

@@ -8,7 +8,7 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json };
  * hold, such as 64-bit seeds and the bounds of a tool's `uint64` parameters, would travel on as other numbers. The result
  * is for `JSON.stringify` alone.
  */
-export function respelled(body: JsonObject, spelled: Json): JsonObject {
+export function withOriginalNumbers(body: JsonObject, spelled: Json): JsonObject {
   return withSpelling(body, spelled) as JsonObject; // an object stays one
 }
 

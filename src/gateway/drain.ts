@@ -17,15 +17,15 @@ export async function drainRequests({ http, timers, acceptMs, streamsMs, forceSi
   http.drain();
   if (http.streams.count > 0 || acceptMs > 0) await wait(acceptMs, timers, forceSignal);
   http.stopListening();
-  await Promise.race([http.streams.empty(), wait(streamsMs, timers, forceSignal)]);
-  http.streams.breakOff({
+  await Promise.race([http.streams.whenEmpty(), wait(streamsMs, timers, forceSignal)]);
+  http.streams.endAll({
     kind: "upstream_error",
     status: 503,
     message: "the gateway is shutting down",
     dispatched: true,
   });
   // What was broken off is settled in the turns of the event loop that follow.
-  await Promise.race([http.streams.empty(), wait(1_000, timers, forceSignal)]);
+  await Promise.race([http.streams.whenEmpty(), wait(1_000, timers, forceSignal)]);
   await http.stop();
 }
 

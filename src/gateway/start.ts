@@ -17,7 +17,7 @@ import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
 import { maxCredibleCost } from "#pipeline/settle/cost.ts";
-import { inBatches } from "#platform/batches.ts";
+import { createBatcher } from "#platform/batcher.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
@@ -32,7 +32,7 @@ import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Log, loggedError, logId, operatorText, requestFields, silentLog } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics/metrics.ts";
-import { isOn, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
+import { isEnabled, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
 import { readGeneration } from "#upstream/aggregator/generation.ts";
 import { readModelList } from "#upstream/aggregator/model-list.ts";
 import { upstreamClient } from "#upstream/client.ts";
@@ -235,9 +235,9 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       },
     });
 
-    const finished = inBatches<RequestRecord>({
+    const finished = createBatcher<RequestRecord>({
       ...recordBatching,
-      handOver: (records) => {
+      onFlush: (records) => {
         for (const record of records) metrics.requestFinished(record);
         for (const record of records) {
           log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
@@ -293,7 +293,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         return text === undefined ? undefined : { text, contentType: metrics.contentType };
       },
       ...(workers === undefined ? {} : { gatewayHealth: () => workers.health() }),
-      overloaded: (activeStreams) =>
+      shedReason: (activeStreams) =>
         shedReason({
           activeStreams,
           maxStreams,
@@ -301,13 +301,13 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
           memoryShare: load.memoryShare,
           ledgerOldestMs: ledger.status().oldestMs,
         }),
-      dryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
-      rejected: ({ requestId, route, method, status }) => {
+      onDryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
+      onRejected: ({ requestId, route, method, status }) => {
         metrics.requestRejected(route, status);
         log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
       },
       ...(overrides.idleSeconds === undefined ? {} : { idleSeconds: overrides.idleSeconds }),
-      crashed: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
+      onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
     });
     metrics.observe({
       version: pkg.version,
@@ -378,7 +378,7 @@ function priced(configuration: Configuration, config: Config, settings: Settings
 
 /** The simulator has all that an aggregator can have, but only for who asks for it. */
 function isChosen(choice: "auto" | "on" | "off", { upstream }: Settings): boolean {
-  return isOn(choice, upstream.kind === "demo" ? undefined : upstream.baseUrl);
+  return isEnabled(choice, upstream.kind === "demo" ? undefined : upstream.baseUrl);
 }
 
 function sha256Hex(text: string): string {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { bytesAsText, Utf8Text } from "./body-decoder.ts";
+import { latin1Decoder, Utf8Decoder } from "./body-decoder.ts";
 
 /** The text of these pieces, each given as part of a larger buffer. */
 function decoded(pieces: readonly Uint8Array[]): string {
-  const decoder = new Utf8Text();
+  const decoder = new Utf8Decoder();
   let text = "";
   for (const piece of pieces) {
     const around = Buffer.concat([Buffer.from("<"), piece, Buffer.from(">")]);
@@ -38,7 +38,7 @@ describe("UTF-8 in pieces", () => {
   });
 
   test("gives out each character as soon as it is whole", () => {
-    const decoder = new Utf8Text();
+    const decoder = new Utf8Decoder();
     const bytes = Buffer.from("aé🌍b");
     const given = [...bytes].map((_, i) => decoder.decode(bytes, i, i + 1));
     expect(given).toEqual(["a", "", "é", "", "", "", "🌍", "b"]);
@@ -52,5 +52,5 @@ describe("UTF-8 in pieces", () => {
 
 test("bytes as text are one character each", () => {
   const bytes = Buffer.from([0, 0x41, 0x80, 0xff]);
-  expect(Buffer.from(bytesAsText.decode(bytes, 0, 4), "latin1")).toEqual(bytes);
+  expect(Buffer.from(latin1Decoder.decode(bytes, 0, 4), "latin1")).toEqual(bytes);
 });

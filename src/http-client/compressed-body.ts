@@ -1,4 +1,4 @@
-import type { TextRead, TextReader } from "#upstream/body.ts";
+import type { TextReader, TextReadResult } from "#upstream/body.ts";
 
 const formats: ReadonlyMap<string, "gzip" | "deflate" | "brotli" | "zstd"> = new Map([
   ["gzip", "gzip"],
@@ -31,7 +31,7 @@ export function decompressed(body: TextReader, coding: string): TextReader | und
     get ended() {
       return ended;
     },
-    async read(): Promise<TextRead> {
+    async read(): Promise<TextReadResult> {
       const { done, value } = await text.read();
       ended = done;
       return done ? { done } : { done, value };

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { routeTo } from "./connect-target.ts";
+import { connectTargetOf } from "./connect-target.ts";
 
 const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
 const before = Object.fromEntries(names.map((name) => [name, process.env[name]]));
@@ -15,7 +15,7 @@ afterEach(() => set(before));
 
 function routed(url: string, env: { readonly [name: string]: string } = {}) {
   set({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...env });
-  return routeTo(new URL(url));
+  return connectTargetOf(new URL(url));
 }
 
 describe("the way to an upstream", () => {

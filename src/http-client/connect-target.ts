@@ -1,7 +1,7 @@
 import { getProxyForUrl } from "proxy-from-env";
 
 /** How the upstream is reached: where to connect, and what to say before and in each request. */
-export interface Route {
+export interface ConnectTarget {
   readonly hostname: string;
   readonly port: number;
   /** TLS is spoken with the host of this name, whose certificate must be good for it. */
@@ -19,7 +19,7 @@ export interface Route {
  * The way to `url`. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either
  * case), never for loopback. Throws a `RangeError` for a URL or proxy that cannot be used; it names no credentials.
  */
-export function routeTo(url: URL): Route {
+export function connectTargetOf(url: URL): ConnectTarget {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new RangeError("the upstream's URL must begin with http:// or https://");
   }

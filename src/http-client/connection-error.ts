@@ -17,7 +17,7 @@ export class ConnectionError extends Error {
 }
 
 /** What an error, whoever threw it, calls itself; empty when it does not say. */
-export function codeOf(error: unknown): string {
+export function errorCodeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";
 }

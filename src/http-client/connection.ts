@@ -1,17 +1,17 @@
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
-import type { Route } from "./connect-target.ts";
-import { ConnectionError, codeOf } from "./connection-error.ts";
-import type { Carrier, Exchange } from "./http-exchange.ts";
+import type { ConnectTarget } from "./connect-target.ts";
+import { ConnectionError, errorCodeOf } from "./connection-error.ts";
+import type { HttpExchange, Transport } from "./http-exchange.ts";
 import { HttpSyntaxError } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 /** What a connection tells those who lend it out. */
-export interface Keeper {
+export interface ConnectionPool {
   /** The answer was read to its end, and another request may follow. */
-  idle(connection: Connection): void;
+  release(connection: Connection): void;
   /** Closed, by whomever. */
-  gone(connection: Connection): void;
+  remove(connection: Connection): void;
 }
 
 type Socket = Bun.Socket<Connection>;
@@ -19,21 +19,21 @@ type Socket = Bun.Socket<Connection>;
 const maxTunnelHeadBytes = 16_384;
 
 /** One connection of HTTP/1.1, with or without TLS, straight or through a proxy. It serves one exchange at a time. */
-export class Connection implements Carrier {
-  readonly #route: Route;
-  readonly #keeper: Keeper;
+export class Connection implements Transport {
+  readonly #target: ConnectTarget;
+  readonly #pool: ConnectionPool;
   #socket: Socket | undefined;
   /** Open, and where TLS is spoken the certificate has been found good: requests may be written. */
   #ready = false;
   #tunnelled = false;
-  #gone = false;
-  #lostWith = "CLOSED";
-  #served = 0;
-  #exchange: Exchange | undefined;
+  #isClosed = false;
+  #closeCode = "CLOSED";
+  #requestCount = 0;
+  #exchange: HttpExchange | undefined;
   #parser = new ResponseParser();
-  #keep = false;
+  #keepAlive = false;
   /** A request that waits for the connection. */
-  #waiting: string | undefined;
+  #queuedRequest: string | undefined;
   /** What of the request, or of the words to a proxy, did not fit into the system's buffer. */
   #unsent: Buffer | undefined;
   #tunnelHead = "";
@@ -41,45 +41,45 @@ export class Connection implements Carrier {
   idleSince = 0;
 
   /** Begins to connect. */
-  constructor(route: Route, keeper: Keeper) {
-    this.#route = route;
-    this.#keeper = keeper;
+  constructor(route: ConnectTarget, keeper: ConnectionPool) {
+    this.#target = route;
+    this.#pool = keeper;
     const { hostname, port, tlsFor, tunnel } = route;
     const direct = tlsFor !== undefined && tunnel === undefined;
     const how = direct
-      ? { tls: tlsOptions(tlsFor), socket: secure }
-      : { socket: tunnel === undefined ? plain : tunnelling };
+      ? { tls: tlsOptions(tlsFor), socket: tlsHandler }
+      : { socket: tunnel === undefined ? plainHandler : tunnelHandler };
     try {
       Bun.connect<Connection>({ hostname, port, data: this, ...how }).catch(() => {
         // `connectError` has been told.
       });
     } catch (error) {
-      this.closed(error);
+      this.onClose(error);
     }
   }
 
   /** Sends a request, at once or when the connection stands. `keep`: others may follow it. */
-  carry(exchange: Exchange, request: string, keep: boolean): void {
-    if (this.#gone) {
+  dispatch(exchange: HttpExchange, request: string, keep: boolean): void {
+    if (this.#isClosed) {
       // Where the system has no descriptor left, connecting fails before it has begun.
-      exchange.fail(new ConnectionError(this.#lostWith, false));
+      exchange.onFailure(new ConnectionError(this.#closeCode, false));
       return;
     }
     this.#exchange = exchange;
-    this.#keep = keep;
-    exchange.reused = this.#served > 0;
-    exchange.carriedBy(this);
-    if (this.#served++ > 0) {
+    this.#keepAlive = keep;
+    exchange.reused = this.#requestCount > 0;
+    exchange.attach(this);
+    if (this.#requestCount++ > 0) {
       this.#parser = new ResponseParser();
       this.#socket?.timeout(0);
       this.#socket?.ref();
     }
     if (this.#ready) this.#send(request);
-    else this.#waiting = request;
+    else this.#queuedRequest = request;
   }
 
   /** Lies aside until the next request, or until the system finds so many seconds passed. */
-  rest(now: number, seconds: number): void {
+  markIdle(now: number, seconds: number): void {
     this.idleSince = now;
     this.#socket?.timeout(seconds);
     this.#socket?.unref();
@@ -95,56 +95,57 @@ export class Connection implements Carrier {
 
   /** Drops it at once. A connection that is still being made is dropped as soon as it stands. */
   destroy(): void {
-    this.#leave();
+    this.#detach();
     this.#socket?.terminate();
   }
 
   /** Closes it in order. */
   close(): void {
-    this.#leave();
+    this.#detach();
     this.#socket?.end();
   }
 
   // What the socket reports.
 
-  opened(socket: Socket): void {
+  onOpen(socket: Socket): void {
     this.#socket = socket;
-    if (this.#gone) socket.terminate();
-    else if (this.#route.tunnel !== undefined && !this.#tunnelled) this.#write(this.#route.tunnel);
-    else if (this.#route.tlsFor === undefined) this.#stands();
+    if (this.#isClosed) socket.terminate();
+    else if (this.#target.tunnel !== undefined && !this.#tunnelled) this.#write(this.#target.tunnel);
+    else if (this.#target.tlsFor === undefined) this.#onReady();
   }
 
-  shookHands(socket: Socket, success: boolean, error: Error | null): void {
+  onHandshake(socket: Socket, success: boolean, error: Error | null): void {
     this.#socket = socket;
-    if (this.#gone) {
+    if (this.#isClosed) {
       socket.terminate();
       return;
     }
-    const wrong = error ?? (success && socket.authorized ? wrongIdentity(this.#route.tlsFor ?? "", socket) : undefined);
-    if (wrong === undefined && success && socket.authorized) this.#stands();
-    else this.#lose(new ConnectionError(codeOf(wrong) || "EPROTO", false));
+    const wrong =
+      error ?? (success && socket.authorized ? identityError(this.#target.tlsFor ?? "", socket) : undefined);
+    if (wrong === undefined && success && socket.authorized) this.#onReady();
+    else this.#fail(new ConnectionError(errorCodeOf(wrong) || "EPROTO", false));
   }
 
   /** The proxy's answer; after it, TLS with the upstream begins on the same socket. */
-  tunnelAnswered(socket: Socket, bytes: Buffer): void {
+  onTunnelData(socket: Socket, bytes: Buffer): void {
     // From then on these are the bytes of TLS, of which the socket above takes care.
-    if (this.#tunnelled || this.#gone) return;
+    if (this.#tunnelled || this.#isClosed) return;
     this.#tunnelHead += bytes.toString("latin1");
     const end = this.#tunnelHead.indexOf("\r\n\r\n");
     if (end < 0 && this.#tunnelHead.length <= maxTunnelHeadBytes) return;
     const connected = /^HTTP\/1\.[01] 2\d\d\b/.test(this.#tunnelHead) && end + 4 === this.#tunnelHead.length;
     this.#tunnelHead = "";
     if (!connected) {
-      this.#lose(new ConnectionError("PROXY_REFUSED", false));
+      this.#fail(new ConnectionError("PROXY_REFUSED", false));
       return;
     }
     this.#tunnelled = true;
-    const tls = tlsOptions(this.#route.tlsFor ?? "");
-    const [, upper] = socket.upgradeTLS<Connection>({ data: this, tls, socket: secure });
+    const tls = tlsOptions(this.#target.tlsFor ?? "");
+    const [, upper] = socket.upgradeTLS<Connection>({ data: this, tls, socket: tlsHandler });
     this.#socket = upper;
   }
 
-  received(bytes: Buffer): void {
+  onData(bytes: Buffer): void {
     const exchange = this.#exchange;
     if (exchange === undefined) {
       // Nobody asked for anything: these bytes would be taken for the next answer.
@@ -155,16 +156,16 @@ export class Connection implements Carrier {
     try {
       parser.push(bytes);
     } catch (error) {
-      this.#lose(error instanceof HttpSyntaxError ? error : new ConnectionError("HTTP_INVALID", true));
+      this.#fail(error instanceof HttpSyntaxError ? error : new ConnectionError("HTTP_INVALID", true));
       return;
     }
     const head = parser.takeHead();
-    if (head !== undefined) exchange.began(head, parser.framed);
-    if (parser.bodyEnd > parser.bodyStart) exchange.body(bytes, parser.bodyStart, parser.bodyEnd);
+    if (head !== undefined) exchange.onHead(head, parser.framed);
+    if (parser.bodyEnd > parser.bodyStart) exchange.onBody(bytes, parser.bodyStart, parser.bodyEnd);
     if (parser.complete) this.#finish(exchange);
   }
 
-  drained(): void {
+  onDrain(): void {
     const unsent = this.#unsent;
     if (unsent === undefined || this.#socket === undefined) return;
     const written = this.#socket.write(unsent);
@@ -172,28 +173,28 @@ export class Connection implements Carrier {
     if (written >= 0) this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
   }
 
-  idleTooLong(): void {
+  onTimeout(): void {
     if (this.#exchange === undefined) this.close();
   }
 
-  closed(error: unknown): void {
+  onClose(error: unknown): void {
     const exchange = this.#exchange;
     this.#socket = undefined;
-    this.#lostWith = codeOf(error) || "CLOSED";
-    this.#leave();
+    this.#closeCode = errorCodeOf(error) || "CLOSED";
+    this.#detach();
     if (exchange === undefined) return;
-    if (error === undefined && this.#parser.finish()) exchange.end();
-    else exchange.fail(new ConnectionError(this.#lostWith, exchange.sent));
+    if (error === undefined && this.#parser.finish()) exchange.onEnd();
+    else exchange.onFailure(new ConnectionError(this.#closeCode, exchange.sent));
   }
 
-  failed(error: Error): void {
-    this.#lose(new ConnectionError(codeOf(error) || "CLOSED", this.#exchange?.sent ?? false));
+  onError(error: Error): void {
+    this.#fail(new ConnectionError(errorCodeOf(error) || "CLOSED", this.#exchange?.sent ?? false));
   }
 
-  #stands(): void {
+  #onReady(): void {
     this.#ready = true;
-    const request = this.#waiting;
-    this.#waiting = undefined;
+    const request = this.#queuedRequest;
+    this.#queuedRequest = undefined;
     if (request !== undefined) this.#send(request);
   }
 
@@ -202,7 +203,7 @@ export class Connection implements Carrier {
     exchange?.connected();
     if (this.#write(request) || exchange === undefined) return;
     exchange.sent = false;
-    this.#lose(new ConnectionError("CLOSED", false));
+    this.#fail(new ConnectionError("CLOSED", false));
   }
 
   /** False if the connection is closed already, so that nothing was written. */
@@ -216,48 +217,48 @@ export class Connection implements Carrier {
     return written >= 0;
   }
 
-  #finish(exchange: Exchange): void {
-    const again = this.#keep && this.#parser.keepsOpen && this.#unsent === undefined;
+  #finish(exchange: HttpExchange): void {
+    const again = this.#keepAlive && this.#parser.reusable && this.#unsent === undefined;
     this.#exchange = undefined;
-    exchange.end();
-    if (again) this.#keeper.idle(this);
+    exchange.onEnd();
+    if (again) this.#pool.release(this);
     else this.close();
   }
 
-  #lose(error: Error): void {
+  #fail(error: Error): void {
     const exchange = this.#exchange;
     this.destroy();
-    exchange?.fail(error);
+    exchange?.onFailure(error);
   }
 
-  #leave(): void {
+  #detach(): void {
     this.#exchange = undefined;
-    this.#waiting = undefined;
+    this.#queuedRequest = undefined;
     this.#unsent = undefined;
-    if (this.#gone) return;
-    this.#gone = true;
-    this.#keeper.gone(this);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#pool.remove(this);
   }
 }
 
-const plain: Bun.SocketHandler<Connection> = {
-  open: (socket) => socket.data.opened(socket),
-  data: (socket, bytes) => socket.data.received(bytes),
-  drain: (socket) => socket.data.drained(),
-  timeout: (socket) => socket.data.idleTooLong(),
-  close: (socket, error) => socket.data.closed(error),
-  error: (socket, error) => socket.data.failed(error),
-  connectError: (socket, error) => socket.data.closed(error),
+const plainHandler: Bun.SocketHandler<Connection> = {
+  open: (socket) => socket.data.onOpen(socket),
+  data: (socket, bytes) => socket.data.onData(bytes),
+  drain: (socket) => socket.data.onDrain(),
+  timeout: (socket) => socket.data.onTimeout(),
+  close: (socket, error) => socket.data.onClose(error),
+  error: (socket, error) => socket.data.onError(error),
+  connectError: (socket, error) => socket.data.onClose(error),
 };
 
-const secure: Bun.SocketHandler<Connection> = {
-  ...plain,
-  handshake: (socket, success, error) => socket.data.shookHands(socket, success, error),
+const tlsHandler: Bun.SocketHandler<Connection> = {
+  ...plainHandler,
+  handshake: (socket, success, error) => socket.data.onHandshake(socket, success, error),
 };
 
-const tunnelling: Bun.SocketHandler<Connection> = {
-  ...plain,
-  data: (socket, bytes) => socket.data.tunnelAnswered(socket, bytes),
+const tunnelHandler: Bun.SocketHandler<Connection> = {
+  ...plainHandler,
+  data: (socket, bytes) => socket.data.onTunnelData(socket, bytes),
 };
 
 /** The system's certificate authorities and those of `NODE_EXTRA_CA_CERTS` are trusted, and nobody else. */
@@ -266,7 +267,7 @@ function tlsOptions(hostname: string): Bun.TLSOptions {
 }
 
 /** The runtime has looked at the name already where it knew it; where it did not, nobody else would. */
-function wrongIdentity(hostname: string, socket: Socket): Error | undefined {
+function identityError(hostname: string, socket: Socket): Error | undefined {
   // biome-ignore lint/suspicious/noExplicitAny: the runtime's type of a certificate is not Node's, its value is.
   return checkServerIdentity(hostname, socket.getPeerCertificate() as any);
 }

@@ -1,6 +1,6 @@
-import { type Route, routeTo } from "./connect-target.ts";
-import { Connection, type Keeper } from "./connection.ts";
-import { Exchange } from "./http-exchange.ts";
+import { type ConnectTarget, connectTargetOf } from "./connect-target.ts";
+import { Connection, type ConnectionPool } from "./connection.ts";
+import { HttpExchange } from "./http-exchange.ts";
 
 export interface HttpAgentOptions {
   /** Where all requests are posted to. */
@@ -20,8 +20,8 @@ export type RequestHead = string & { readonly requestHead: unique symbol };
  * Sends requests to one URL over HTTP/1.1 and keeps the connections of those it posts. The one used last is used first, so that the others
  * can grow old and be closed.
  */
-export class HttpAgent implements Keeper {
-  readonly #route: Route;
+export class HttpAgent implements ConnectionPool {
+  readonly #target: ConnectTarget;
   readonly #now: () => number;
   readonly #keepAliveMs: number;
   readonly #maxIdle: number;
@@ -29,7 +29,7 @@ export class HttpAgent implements Keeper {
 
   /** Throws a `RangeError` for a URL or a proxy that cannot be used. */
   constructor(options: HttpAgentOptions) {
-    this.#route = routeTo(new URL(options.url));
+    this.#target = connectTargetOf(new URL(options.url));
     this.#now = options.now;
     this.#keepAliveMs = options.keepAliveMs ?? 30_000;
     this.#maxIdle = options.maxIdle ?? 256;
@@ -37,7 +37,7 @@ export class HttpAgent implements Keeper {
 
   /** Throws a `RangeError` for a value that cannot stand in a header; it does not show the value. */
   head(headers: { readonly [name: string]: string }, method: "POST" | "GET" = "POST"): RequestHead {
-    const { target, host, proxyHeaders } = this.#route;
+    const { target, host, proxyHeaders } = this.#target;
     let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
     for (const [name, value] of Object.entries(headers)) {
       if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
@@ -50,37 +50,37 @@ export class HttpAgent implements Keeper {
    * Sends a request, on a connection that lies idle if there is one. `fresh`: on a new one, which is closed afterwards.
    * `connected` is called when the request is on its way.
    */
-  post(head: RequestHead, body: string, fresh: boolean, connected: () => void): Exchange {
-    const exchange = new Exchange(connected);
-    const connection = (fresh ? undefined : this.#take()) ?? new Connection(this.#route, this);
+  post(head: RequestHead, body: string, fresh: boolean, connected: () => void): HttpExchange {
+    const exchange = new HttpExchange(connected);
+    const connection = (fresh ? undefined : this.#takeIdle()) ?? new Connection(this.#target, this);
     const length = Buffer.byteLength(body);
     const rest = `Content-Length: ${length}\r\nConnection: ${fresh ? "close" : "keep-alive"}\r\n\r\n`;
-    connection.carry(exchange, head + rest + body, !fresh);
+    connection.dispatch(exchange, head + rest + body, !fresh);
     return exchange;
   }
 
   /** Asks for a page, on a connection of its own, which is closed afterwards. `head` was made for `GET`. */
-  get(head: RequestHead, connected: () => void): Exchange {
-    const exchange = new Exchange(connected);
-    new Connection(this.#route, this).carry(exchange, `${head}Connection: close\r\n\r\n`, false);
+  get(head: RequestHead, connected: () => void): HttpExchange {
+    const exchange = new HttpExchange(connected);
+    new Connection(this.#target, this).dispatch(exchange, `${head}Connection: close\r\n\r\n`, false);
     return exchange;
   }
 
-  idle(connection: Connection): void {
+  release(connection: Connection): void {
     if (this.#idle.length >= this.#maxIdle) {
       connection.close();
       return;
     }
-    connection.rest(this.#now(), Math.ceil(this.#keepAliveMs / 1000));
+    connection.markIdle(this.#now(), Math.ceil(this.#keepAliveMs / 1000));
     this.#idle.push(connection);
   }
 
-  gone(connection: Connection): void {
+  remove(connection: Connection): void {
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  #take(): Connection | undefined {
+  #takeIdle(): Connection | undefined {
     const newest = this.#idle.pop();
     if (newest === undefined || this.#now() - newest.idleSince <= this.#keepAliveMs) return newest;
     // The others have lain there even longer.

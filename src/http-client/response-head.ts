@@ -36,7 +36,7 @@ export function endOfHead(text: string): number {
 }
 
 /** Reads a whole head, blank line included. Throws `HttpSyntaxError`. */
-export function readHead(text: string): ResponseHead {
+export function parseHead(text: string): ResponseHead {
   const [line, minor, status] = statusLine.exec(text) ?? [];
   if (line === undefined) throw notHttp1(text);
   if (forbidden.test(text)) throw new HttpSyntaxError("it has control characters in its headers");

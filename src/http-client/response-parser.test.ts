@@ -31,7 +31,7 @@ function read(pieces: readonly (string | Uint8Array)[], thenCloses = false): Rea
     headers: Object.fromEntries(asked.map((name) => [name, head?.headers.get(name)])),
     body: Buffer.concat(body).toString("latin1"),
     complete: parser.complete,
-    keepsOpen: parser.keepsOpen,
+    keepsOpen: parser.reusable,
     framed: parser.framed,
   };
 }

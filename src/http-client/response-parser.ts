@@ -5,8 +5,8 @@ import {
   isChunkExtension,
   isTrailer,
   notHttp1,
+  parseHead,
   type ResponseHead,
-  readHead,
 } from "./response-head.ts";
 
 const maxHeadBytes = 65_536;
@@ -48,16 +48,16 @@ type State =
 export class ResponseParser {
   #state: State = "head";
   /** Bytes of a head that is not whole yet. */
-  #held: Buffer = nothing;
+  #partialHead: Buffer = nothing;
   /** Bytes that the body or the chunk still lacks; while a chunk's length is read, what it is so far. */
-  #left = 0;
+  #remaining = 0;
   /** Of the length of a chunk. */
   #digits = 0;
   /** Bytes of a chunk's extension, or of trailers. */
-  #extra = 0;
+  #framingBytes = 0;
   /** What has come of a chunk's extension, or of the line of a trailer. */
   #line = "";
-  #keepsOpen = false;
+  #persistent = false;
   #endsWithConnection = false;
   #head: ResponseHead | undefined;
   bodyStart = 0;
@@ -82,8 +82,8 @@ export class ResponseParser {
   }
 
   /** Whether another request may follow on the same connection, once the answer is complete. */
-  get keepsOpen(): boolean {
-    return this.#keepsOpen && !this.#overrun;
+  get reusable(): boolean {
+    return this.#persistent && !this.#overrun;
   }
 
   /** Reads the next piece, which may be changed in place. Throws `HttpSyntaxError`. */
@@ -92,10 +92,10 @@ export class ResponseParser {
     this.bodyEnd = 0;
     let at = 0;
     if (this.#state === "head") {
-      const before = this.#held.length;
-      at = this.#readHeads(before === 0 ? piece : Buffer.concat([this.#held, piece])) - before;
+      const before = this.#partialHead.length;
+      at = this.#readHeads(before === 0 ? piece : Buffer.concat([this.#partialHead, piece])) - before;
       if (this.#state === "head") return;
-      this.#held = nothing;
+      this.#partialHead = nothing;
     }
     this.#readBody(piece, at);
   }
@@ -120,10 +120,10 @@ export class ResponseParser {
         if (!mayBeHttp(text)) throw notHttp1(text);
         if (hasBareLf(text)) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
         // A copy: the piece itself is handed on.
-        this.#held = Buffer.from(bytes.subarray(start));
+        this.#partialHead = Buffer.from(bytes.subarray(start));
         return bytes.length;
       }
-      const head = readHead(text.slice(0, length));
+      const head = parseHead(text.slice(0, length));
       if (head.status === 101) throw new HttpSyntaxError("it switches protocols, which was not asked for");
       start += length;
       if (head.status < 200) continue;
@@ -135,9 +135,9 @@ export class ResponseParser {
 
   #frame({ status, persistent, headers }: ResponseHead): void {
     const connection = headers.get("connection");
-    this.#keepsOpen = persistent;
+    this.#persistent = persistent;
     if (connection !== undefined) {
-      this.#keepsOpen = persistent ? !/\bclose\b/i.test(connection) : /\bkeep-alive\b/i.test(connection);
+      this.#persistent = persistent ? !/\bclose\b/i.test(connection) : /\bkeep-alive\b/i.test(connection);
     }
     const codings = headers.get("transfer-encoding");
     const length = headers.get("content-length");
@@ -151,10 +151,10 @@ export class ResponseParser {
     } else if (codings !== undefined) {
       this.#state = "chunk_length";
     } else if (length !== undefined) {
-      this.#left = bytes;
-      this.#state = this.#left === 0 ? "complete" : "length";
+      this.#remaining = bytes;
+      this.#state = this.#remaining === 0 ? "complete" : "length";
     } else {
-      this.#keepsOpen = false;
+      this.#persistent = false;
       this.#endsWithConnection = true;
       this.#state = "until_close";
     }
@@ -171,11 +171,11 @@ export class ResponseParser {
           return;
         case "length":
         case "chunk": {
-          const to = Math.min(bytes.length, at + this.#left);
+          const to = Math.min(bytes.length, at + this.#remaining);
           this.#addBody(bytes, at, to);
-          this.#left -= to - at;
+          this.#remaining -= to - at;
           at = to;
-          if (this.#left === 0) this.#state = this.#state === "length" ? "complete" : "chunk_end";
+          if (this.#remaining === 0) this.#state = this.#state === "length" ? "complete" : "chunk_end";
           break;
         }
         case "head":
@@ -206,7 +206,7 @@ export class ResponseParser {
       case "chunk_length": {
         const digit = hexValue(byte);
         if (digit >= 0) {
-          this.#left = this.#left * 16 + digit;
+          this.#remaining = this.#remaining * 16 + digit;
           if (++this.#digits > maxLengthDigits) throw new HttpSyntaxError("a chunk is too large");
         } else if (this.#digits === 0) throw new HttpSyntaxError("a chunk does not say its length");
         else if (byte === cr) this.#state = "chunk_begin";
@@ -227,10 +227,10 @@ export class ResponseParser {
           return;
         }
         this.#line += String.fromCharCode(byte);
-        if (++this.#extra > maxExtensionBytes) throw new HttpSyntaxError("the framing of its body is too large");
+        if (++this.#framingBytes > maxExtensionBytes) throw new HttpSyntaxError("the framing of its body is too large");
         return;
       case "trailers":
-        if (++this.#extra > maxHeadBytes) throw new HttpSyntaxError("the framing of its body is too large");
+        if (++this.#framingBytes > maxHeadBytes) throw new HttpSyntaxError("the framing of its body is too large");
         if (byte !== lf) {
           this.#line += String.fromCharCode(byte);
           return;
@@ -243,9 +243,9 @@ export class ResponseParser {
   }
 
   #beginChunk(): void {
-    this.#state = this.#left === 0 ? "trailers" : "chunk";
+    this.#state = this.#remaining === 0 ? "trailers" : "chunk";
     this.#digits = 0;
-    this.#extra = 0;
+    this.#framingBytes = 0;
     this.#line = "";
   }
 

@@ -3,7 +3,7 @@ import { outageOf } from "#ledger/ledger.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
-import { eachTurn, largeBodyBytes } from "#platform/event-loop-turns.ts";
+import { coalescePerTurn, largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { type AuthRules, authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
@@ -11,9 +11,9 @@ import { type ConfigStatus, type HealthReport, healthReport } from "./endpoints/
 import { parseDecisionRequest, parseLargeDecisionRequest } from "./endpoints/route-decision.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
-import { OpenStreams } from "./limits/open-streams.ts";
+import { OpenRequests } from "./limits/open-requests.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import { saysJson } from "./request/content-type.ts";
+import { isJsonContentType } from "./request/content-type.ts";
 import { readBody } from "./request/read-body.ts";
 import { requestIdOf } from "./request/request-id.ts";
 
@@ -41,18 +41,18 @@ export interface ServerOptions {
   /** The report of all workers together, where there are several; undefined when it cannot be had now. */
   readonly gatewayHealth?: () => Promise<HealthReport | undefined>;
   /** Why a chat request should be turned away unread; undefined when there is room. */
-  readonly overloaded: (activeRequests: number) => string | undefined;
+  readonly shedReason: (activeRequests: number) => string | undefined;
   /** Told of every request that was answered with an error and has no record of its own. */
-  readonly rejected: (event: { requestId: string; route: Route; method: string; status: number }) => void;
-  readonly dryRun: (decision: RoutingDecision, durationMs: number) => void;
-  readonly crashed: (error: unknown, requestId: string) => void;
+  readonly onRejected: (event: { requestId: string; route: RouteLabel; method: string; status: number }) => void;
+  readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
+  readonly onCrash: (error: unknown, requestId: string) => void;
   /** A connection without a request, or whose request does not arrive, is closed after so long. Default 10. */
   readonly idleSeconds?: number;
 }
 
 export interface HttpServer {
   readonly url: string;
-  readonly streams: OpenStreams;
+  readonly streams: OpenRequests;
   /** What this process alone has to say at `/healthz`. */
   health(): HealthReport;
   /** From now on `/readyz` says no; requests are still served. */
@@ -64,14 +64,14 @@ export interface HttpServer {
 }
 
 /** The endpoints as metrics and log name them. */
-export type Route = "chat_completions" | "route_decision" | "models" | "other";
+export type RouteLabel = "chat_completions" | "route_decision" | "models" | "other";
 
 type Handler = (request: Request, requestId: string, common: Record<string, string>) => Response | Promise<Response>;
 
 /** The edge: paths, methods, authorization, and everything else handed on. Order of checks as the reference documents it. */
 export function startServer(options: ServerOptions): HttpServer {
   const { ports } = options;
-  const streams = new OpenStreams();
+  const streams = new OpenRequests();
   const startedMs = ports.clock.monotonic();
   const idleSeconds = options.idleSeconds ?? 10;
   let draining = false;
@@ -81,7 +81,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const json = (body: unknown, common: Record<string, string>, status = 200): Response =>
     new Response(JSON.stringify(body), { status, headers: { ...common, "content-type": "application/json" } });
 
-  const goOn = eachTurn<() => void>((waiting) => {
+  const goOn = coalescePerTurn<() => void>((waiting) => {
     for (const resolve of waiting) resolve();
   });
   const endpoint = {
@@ -90,9 +90,9 @@ export function startServer(options: ServerOptions): HttpServer {
     maxRequestValues: options.maxRequestValues,
     bodies: new BodiesInFlight(options.maxBytesInFlight),
     streams,
-    turnEnds: () => new Promise<void>(goOn),
-    waits: (request: Request) => server.timeout(request, 0),
-    answers: (request: Request) => server.timeout(request, idleSeconds),
+    endOfTurn: () => new Promise<void>(goOn),
+    liftIdleTimeout: (request: Request) => server.timeout(request, 0),
+    restoreIdleTimeout: (request: Request) => server.timeout(request, idleSeconds),
   };
 
   /** path → method → handler; the one table that 404 and 405 are read from too. */
@@ -112,7 +112,7 @@ export function startServer(options: ServerOptions): HttpServer {
           if (body.kind === "not_utf8") return invalid("The body is not valid JSON: it is not UTF-8.");
           if (body.kind === "gone") return invalid("The request body did not arrive whole.");
           try {
-            if (!saysJson(request.headers)) return invalid("Content-Type must be application/json.");
+            if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
             const configuration = ports.config();
             const { privacy } = configuration;
             const parsed =
@@ -123,7 +123,7 @@ export function startServer(options: ServerOptions): HttpServer {
             const begunMs = ports.clock.monotonic();
             const snapshot = takeSnapshot(configuration, ports.health.view(), parsed.size);
             const decision = decide(parsed.task, parsed.runtime, snapshot);
-            options.dryRun(decision, ports.clock.monotonic() - begunMs);
+            options.onDryRun(decision, ports.clock.monotonic() - begunMs);
             return json(decision, common);
           } finally {
             body.held.release();
@@ -184,7 +184,7 @@ export function startServer(options: ServerOptions): HttpServer {
   /** Turned away before anything of the body is read. `spends`: whether the handler needs the budget store. */
   function unlessOverloaded(handler: Handler, spends: boolean): Handler {
     return (request, requestId, common) => {
-      const reason = options.overloaded(streams.count);
+      const reason = options.shedReason(streams.count);
       if (reason === undefined || (reason === "ledger_slow" && !spends)) return handler(request, requestId, common);
       if (reason === "ledger_slow") {
         // Not the gateway has too much to do: its store does not keep up, or is away.
@@ -217,7 +217,7 @@ export function startServer(options: ServerOptions): HttpServer {
   }
 
   const guarded =
-    (handler: Handler, route: Route) =>
+    (handler: Handler, route: RouteLabel) =>
     async (request: Request): Promise<Response> => {
       const requestId = requestIdOf(request.headers, ports.config().privacy);
       const common: Record<string, string> = { "x-request-id": requestId };
@@ -230,7 +230,7 @@ export function startServer(options: ServerOptions): HttpServer {
         response =
           foreign === undefined ? await handler(request, requestId, common) : errorResponse(foreign, request, common);
       } catch (error) {
-        options.crashed(error, requestId);
+        options.onCrash(error, requestId);
         response = errorResponse(
           { status: 500, detail: "The gateway failed on this request; its log says where.", code: "internal_error" },
           request,
@@ -238,7 +238,7 @@ export function startServer(options: ServerOptions): HttpServer {
         );
       }
       if (response.status >= 400 && !response.headers.has("x-smart-gateway-decision-id")) {
-        options.rejected({ requestId, route, method: request.method, status: response.status });
+        options.onRejected({ requestId, route, method: request.method, status: response.status });
       }
       return response;
     };
@@ -272,7 +272,7 @@ export function startServer(options: ServerOptions): HttpServer {
     routes,
     fetch: guarded((request, _, common) => errorResponse(nowhere(request, table), request, common), "other"),
     error: (error) => {
-      options.crashed(error, "");
+      options.onCrash(error, "");
       return new Response(JSON.stringify({ detail: "The gateway failed on this request; its log says where." }), {
         status: 500,
         headers: { "content-type": "application/json" },
@@ -301,7 +301,7 @@ function closesAfter(connection: string | null): boolean {
   return connection !== null && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(connection);
 }
 
-const routeNames: Readonly<Record<string, Route>> = {
+const routeNames: Readonly<Record<string, RouteLabel>> = {
   "/v1/chat/completions": "chat_completions",
   "/v1/route/decision": "route_decision",
   "/v1/models": "models",

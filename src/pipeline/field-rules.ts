@@ -1,11 +1,11 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import {
   type GuardedField,
-  guardedByName,
   guardedFields,
-  harmIn,
+  harmfulPathIn,
   harmlessPartOf,
   namesFreeTerms,
+  policyGuardedField,
 } from "#domain/guarded-fields.ts";
 import { type NanoUsd, usdToNano } from "#domain/money/money.ts";
 import type { Surcharge } from "#domain/money/surcharge.ts";
@@ -45,7 +45,7 @@ export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules
     Object.entries(upstream.fields).map(([name, rule]) => {
       const { action, fee_usd, price_factor } =
         typeof rule === "string" ? { action: rule, fee_usd: 0, price_factor: 1 } : rule;
-      const field = (Object.hasOwn(guardedFields, name) ? guardedFields[name] : undefined) ?? guardedByName;
+      const field = (Object.hasOwn(guardedFields, name) ? guardedFields[name] : undefined) ?? policyGuardedField;
       const fee = usdToNano(fee_usd);
       // The schema admits 0 to a million dollars, all of which can be held.
       if (fee === undefined) throw new RangeError(`not an amount in USD: ${fee_usd}`);
@@ -60,7 +60,7 @@ export function guardFields(body: JsonObject, spelled: Json | undefined, rules: 
   for (const name in body) {
     const rule = rules.get(name);
     if (rule === undefined) continue;
-    const at = harmIn(rule.field, body[name] ?? null);
+    const at = harmfulPathIn(rule.field, body[name] ?? null);
     if (at === undefined) continue;
     if (rule.action === "refuse") return { kind: "refused", field: name, param: `${name}${at}` };
     found ??= [];

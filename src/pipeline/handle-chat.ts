@@ -1,6 +1,6 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
-import type { Aborter } from "#platform/abort.ts";
+import type { AbortControllerLike } from "#platform/abort.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { CredentialInName, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import { decideWithSpend, type RoutedDecision } from "./decide-with-spend.ts";
@@ -30,7 +30,7 @@ export interface RequestContext {
   readonly assessment: Assessment;
   readonly recorder: RequestRecorder;
   /** Aborted when the caller leaves; whatever runs for the request then stops. */
-  readonly caller: Aborter;
+  readonly caller: AbortControllerLike;
   /** Monotonic milliseconds at which the request must be over. */
   readonly deadlineMs: number;
 }
@@ -39,7 +39,7 @@ export interface RequestContext {
  * The way of one chat request. Assess, decide, perhaps ask the scout, execute, settle: each is a file or folder beside
  * this one. Never throws for anything a caller or an upstream can do.
  */
-export async function handleChat(received: ChatRequest, ports: Ports, caller: Aborter): Promise<Reply> {
+export async function handleChat(received: ChatRequest, ports: Ports, caller: AbortControllerLike): Promise<Reply> {
   const configuration = ports.config();
   const guarded = guardFields(received.body, received.spelled, configuration.fields);
   if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);

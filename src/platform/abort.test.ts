@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { LightAborter } from "./abort.ts";
+import { LightAbortController } from "./abort.ts";
 
 describe("a light aborter", () => {
   test("calls each listener once, in order, however often it is aborted", () => {
-    const aborter = new LightAborter();
+    const aborter = new LightAbortController();
     const called: string[] = [];
     aborter.signal.addEventListener("abort", () => called.push("first"));
     aborter.signal.addEventListener("abort", () => called.push("second"));
@@ -15,7 +15,7 @@ describe("a light aborter", () => {
   });
 
   test("forgets a listener that is removed, also while it is aborting, and takes none afterwards", () => {
-    const aborter = new LightAborter();
+    const aborter = new LightAbortController();
     const called: string[] = [];
     const removed = () => called.push("removed");
     aborter.signal.addEventListener("abort", removed);

@@ -1,13 +1,13 @@
 /** What is used of `AbortSignal` here; the runtime's own signals fit, too. */
-export interface Aborted {
+export interface AbortSignalLike {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void, options?: { once: boolean }): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
 /** What is used of `AbortController` here. */
-export interface Aborter {
-  readonly signal: Aborted;
+export interface AbortControllerLike {
+  readonly signal: AbortSignalLike;
   abort(): void;
 }
 
@@ -15,11 +15,11 @@ export interface Aborter {
  * An `AbortController` in a few words of memory. One stands behind every request, and the runtime's own, with its signal
  * and event listeners outside of the JavaScript heap, costs several times as much. Listeners are called once.
  */
-export class LightAborter implements Aborter, Aborted {
+export class LightAbortController implements AbortControllerLike, AbortSignalLike {
   aborted = false;
   #listeners: (() => void)[] = [];
 
-  get signal(): Aborted {
+  get signal(): AbortSignalLike {
     return this;
   }
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { eachTurn, oneEachTurn } from "./event-loop-turns.ts";
+import { coalescePerTurn, oneTaskPerTurn } from "./event-loop-turns.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe("what a turn of the event loop brings", () => {
   test("is handed over together and in order at its end, not before", async () => {
     const handedOver: string[][] = [];
-    const gather = eachTurn<string>((items) => handedOver.push([...items]));
+    const gather = coalescePerTurn<string>((items) => handedOver.push([...items]));
     gather("a");
     await Promise.resolve();
     gather("b");
@@ -20,7 +20,7 @@ describe("what a turn of the event loop brings", () => {
 
   test("goes to the next turn when it comes up while the last one's is handed over", async () => {
     const handedOver: number[][] = [];
-    const gather = eachTurn<number>((items) => {
+    const gather = coalescePerTurn<number>((items) => {
       handedOver.push([...items]);
       if (items[0] === 1) gather(2);
     });
@@ -34,7 +34,7 @@ describe("what a turn of the event loop brings", () => {
 
 describe("turns for work that takes long", () => {
   test("are given one by one, in the order in which they were asked for, with a turn of the event loop before each", async () => {
-    const turn = oneEachTurn();
+    const turn = oneTaskPerTurn();
     const order: string[] = [];
     const work = async (name: string) => {
       await turn();

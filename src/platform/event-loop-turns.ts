@@ -3,7 +3,7 @@
  * does for many requests one after the other finds its code and tables in the processor's caches; done for each on its own,
  * between reads and writes of others, the same work costs several times as much.
  */
-export function eachTurn<T>(handOver: (gathered: readonly T[]) => void): (item: T) => void {
+export function coalescePerTurn<T>(handOver: (gathered: readonly T[]) => void): (item: T) => void {
   let gathered: T[] = [];
   const end = () => {
     const all = gathered;
@@ -19,7 +19,7 @@ export function eachTurn<T>(handOver: (gathered: readonly T[]) => void): (item: 
  * Turns of the event loop for work that takes tens of milliseconds: one waiter a turn, in the order in which they came, so
  * that no two such pieces of work, of the same request or of different ones, follow each other without others being served.
  */
-export function oneEachTurn(): () => Promise<void> {
+export function oneTaskPerTurn(): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const next = () => {
     // Before the waiter goes on: its work is done before the next turn begins.
@@ -33,13 +33,13 @@ export function oneEachTurn(): () => Promise<void> {
 }
 
 /** The turns of this process, which has one event loop: all work on large bodies waits for them. */
-export const largeWorkTurn = oneEachTurn();
+export const largeWorkTurn = oneTaskPerTurn();
 
 /** Bodies above so many bytes are large: what is done with them is done in turns. */
 export const largeBodyBytes = 1_000_000;
 
 /** Work in steps, each in a turn of its own. */
-export async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
+export async function runInTurns<T>(steps: Generator<undefined, T>): Promise<T> {
   for (;;) {
     await largeWorkTurn();
     const step = steps.next();
@@ -48,7 +48,7 @@ export async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
 }
 
 /** Work in steps, all of them now. */
-export function atOnce<T>(steps: Generator<undefined, T>): T {
+export function runAtOnce<T>(steps: Generator<undefined, T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

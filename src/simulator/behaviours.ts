@@ -1,8 +1,8 @@
 import type { JsonObject } from "#domain/chat.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { type Completion, chunksOf, wholeAnswer } from "./completion.ts";
-import type { Said } from "./persona.ts";
-import type { Behaviour, Exchange, Framing } from "./simulated-exchange.ts";
+import type { AnswerContent } from "./persona.ts";
+import type { Behaviour, Framing, SimulatedExchange } from "./simulated-exchange.ts";
 
 /** Ready-made behaviours. Points in time are promises that the test resolves, never delays. */
 
@@ -12,7 +12,7 @@ const json: Headers = { "content-type": "application/json" };
 const sse: Headers = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
 /** Answers as the model would, or with the words given, in JSON or as a stream, whichever was asked for. */
-export function says(said: Partial<Said> = {}): Behaviour {
+export function says(said: Partial<AnswerContent> = {}): Behaviour {
   return (exchange) => answerWith(exchange, exchange.completion(said));
 }
 
@@ -38,7 +38,7 @@ export function fails(status: number, message = `simulated ${status}`, headers: 
 
 export interface StreamScript {
   /** Objects become `data:` lines; strings are sent exactly as they stand (comments, malformed or multi-line events). */
-  readonly events: readonly (JsonObject | string)[] | ((exchange: Exchange) => Iterable<JsonObject | string>);
+  readonly events: readonly (JsonObject | string)[] | ((exchange: SimulatedExchange) => Iterable<JsonObject | string>);
   /** Asked before each event (0 is the first); the event waits for the promise. */
   readonly gate?: (index: number) => Promise<unknown> | undefined;
   /** The headers wait for this. */
@@ -148,7 +148,7 @@ const paces = {
   emergency: { firstTokenMs: 420, tokensPerSecond: 80 },
 } as const;
 
-async function answerWith(exchange: Exchange, completion: Completion): Promise<void> {
+async function answerWith(exchange: SimulatedExchange, completion: Completion): Promise<void> {
   const pace = paces[completion.model.role];
   const headers = { "x-generation-id": completion.id };
   exchange.generated(completion.id, completion.hostCost);

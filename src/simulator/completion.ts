@@ -4,7 +4,7 @@ import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { priceWithCacheWrites } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Random } from "#platform/time.ts";
-import { objectOr, type Said } from "./persona.ts";
+import { type AnswerContent, objectOr } from "./persona.ts";
 
 /** An answer in the aggregator's words: the JSON of a whole one, the chunks of a stream, tokens and cost. */
 export interface Completion {
@@ -29,7 +29,7 @@ const ownAccountFee = 0.05;
 
 export function completionOf(
   body: JsonObject,
-  said: Said,
+  said: AnswerContent,
   model: Model,
   nowMs: number,
   random: Random,

@@ -6,7 +6,7 @@ import type { Model } from "#domain/model.ts";
  * answer sees where the gateway sent the request, and always saying that no language model was asked.
  */
 
-export interface Said {
+export interface AnswerContent {
   /** Thoughts before the answer; only models marked `reasoning` have some. */
   readonly reasoning: string;
   readonly text: string;
@@ -15,7 +15,7 @@ export interface Said {
 
 const marker = "[simulated]";
 
-export function answerOf(body: JsonObject, model: Model): Said {
+export function answerOf(body: JsonObject, model: Model): AnswerContent {
   const messages = objectsIn(body["messages"]);
   const ask = textOf(messages.findLast((message) => message["role"] === "user")?.["content"]);
   const nothing = { reasoning: "", text: "", toolCalls: [] };

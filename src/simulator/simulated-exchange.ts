@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { type Completion, completionOf } from "./completion.ts";
-import { answerOf, type Said } from "./persona.ts";
+import { type AnswerContent, answerOf } from "./persona.ts";
 import type { Wire, WireRequest } from "./wire.ts";
 
 /** How an exchange ended, as the upstream saw it: it answered in full, it cut the answer off, or the caller hung up first. */
@@ -39,29 +39,29 @@ export interface RecordedRequest {
 export type Framing = "chunked" | "length" | "close";
 
 /** What one request meets: it writes to the exchange and resolves when it has no more to do. */
-export type Behaviour = (exchange: Exchange) => Promise<void> | void;
+export type Behaviour = (exchange: SimulatedExchange) => Promise<void> | void;
 
 /** One request being answered: the words in which behaviours are written. */
-export class Exchange {
+export class SimulatedExchange {
   readonly request: RecordedRequest;
   readonly model: Model | undefined;
   /** Aborts when the caller hangs up. */
-  readonly gone: AbortSignal;
+  readonly aborted: AbortSignal;
   private readonly wire: Wire;
   private readonly record: MutableRecord;
   private readonly tools: ExchangeTools;
   private framing: Framing = "length";
   /** Its id has been said. */
-  private known = false;
+  private idAnnounced = false;
 
   constructor(wire: Wire, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
     this.request = record;
     this.model = model;
-    this.gone = wire.gone;
+    this.aborted = wire.aborted;
     this.wire = wire;
     this.record = record;
     this.tools = tools;
-    wire.gone.addEventListener("abort", () => this.end("caller_gone"));
+    wire.aborted.addEventListener("abort", () => this.end("caller_gone"));
   }
 
   get over(): boolean {
@@ -74,7 +74,7 @@ export class Exchange {
     if (timers === undefined || this.over) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = timers.after(delayMs, resolve);
-      this.gone.addEventListener("abort", () => {
+      this.aborted.addEventListener("abort", () => {
         cancel();
         resolve();
       });
@@ -91,7 +91,7 @@ export class Exchange {
   }
 
   /** What the model would say to this request, or what the script puts in its mouth. */
-  completion(said: Partial<Said> = {}): Completion {
+  completion(said: Partial<AnswerContent> = {}): Completion {
     const body = this.request.body ?? {};
     const { model } = this;
     if (model === undefined) throw new Error(`the simulator knows no model ${JSON.stringify(body["model"])}`);
@@ -108,7 +108,7 @@ export class Exchange {
 
   /** From now on the aggregator can be asked by this id what the call costs; `hostCost` is the host's part of it. */
   generated(id: string, hostCost?: NanoUsd): void {
-    this.known = true;
+    this.idAnnounced = true;
     this.tools.generated(id, { record: this.record, hostCost });
   }
 
@@ -127,7 +127,7 @@ export class Exchange {
       close: "connection: close",
     };
     const id = headers["x-generation-id"];
-    if (id !== undefined && !this.known) this.generated(id);
+    if (id !== undefined && !this.idAnnounced) this.generated(id);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     return this.raw(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("")}${frame[framing]}\r\n\r\n`);
   }
@@ -141,7 +141,7 @@ export class Exchange {
   /** One server-sent event: an object as JSON in one `data:` line, a string exactly as it stands. */
   event(event: JsonObject | string): Promise<void> {
     this.record.eventsSent += 1;
-    if (!this.known && typeof event !== "string" && typeof event["id"] === "string") {
+    if (!this.idAnnounced && typeof event !== "string" && typeof event["id"] === "string") {
       this.generated(event["id"]);
     }
     return this.part(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);

@@ -8,11 +8,11 @@ import { promptTokensOf } from "./completion.ts";
 import { objectOr } from "./persona.ts";
 import {
   type Behaviour,
-  Exchange,
   type Generation,
   type MutableRecord,
   type RecordedRequest,
   recordOf,
+  SimulatedExchange,
 } from "./simulated-exchange.ts";
 import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
 
@@ -98,7 +98,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       unfinished -= 1;
     });
     const model = modelNamed(record.body?.["model"]);
-    const exchange = new Exchange(wire, record, model, tools);
+    const exchange = new SimulatedExchange(wire, record, model, tools);
     awaited.get(record.index)?.(record);
     awaited.delete(record.index);
     const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;

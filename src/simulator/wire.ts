@@ -33,7 +33,7 @@ export interface Wire {
   /** Closes with RST, at once; bytes that the caller has not read may be lost with it. */
   reset(): void;
   /** Aborts when the caller hangs up before the answer was whole. */
-  readonly gone: AbortSignal;
+  readonly aborted: AbortSignal;
 }
 
 export interface WireServer {
@@ -52,10 +52,10 @@ export async function listenOnWire(
   options: { port: number; hostname: string },
   answer: (request: WireRequest, wire: Wire) => void,
 ): Promise<WireServer> {
-  const open = new Set<Connection>();
+  const open = new Set<WireConnection>();
   let counted = 0;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const connection = new Connection(socket, counted++, answer);
+    const connection = new WireConnection(socket, counted++, answer);
     open.add(connection);
     socket.on("close", () => open.delete(connection));
   });
@@ -93,7 +93,7 @@ interface Head {
   readonly headers: Record<string, string>;
 }
 
-class Connection {
+class WireConnection {
   private readonly socket: Socket;
   private readonly number: number;
   private readonly answer: (request: WireRequest, wire: Wire) => void;
@@ -110,8 +110,8 @@ class Connection {
       this.waiting.push(bytes);
       if (this.current === undefined) this.read();
     });
-    socket.on("end", () => this.hungUp());
-    socket.on("close", () => this.hungUp());
+    socket.on("end", () => this.onHangUp());
+    socket.on("close", () => this.onHangUp());
     // What matters of an error is that the connection is gone, and `close` follows.
     socket.on("error", () => undefined);
   }
@@ -124,7 +124,7 @@ class Connection {
     this.socket.destroy();
   }
 
-  private hungUp(): void {
+  private onHangUp(): void {
     this.current?.abort.abort();
     this.current = undefined;
     if (!this.socket.destroyed) this.socket.destroy();
@@ -202,7 +202,7 @@ class Connection {
     this.current = current;
     const over = () => this.current !== current || socket.destroyed;
     this.answer(request, {
-      gone: current.abort.signal,
+      aborted: current.abort.signal,
       bytesSent: () => current.sent,
       send: (bytes) => {
         if (over()) return Promise.resolve();

@@ -1,5 +1,5 @@
-import type { Exchange } from "#http-client/http-exchange.ts";
-import type { Aborted } from "#platform/abort.ts";
+import type { HttpExchange } from "#http-client/http-exchange.ts";
+import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";
 import { transportFailure } from "./failures.ts";
@@ -18,18 +18,18 @@ export class Attempt {
   readonly choices: number;
   readonly startedAt: number;
   readonly deadlines: Deadlines;
-  readonly #signal: Aborted;
+  readonly #signal: AbortSignalLike;
   readonly #timers: Timers;
   readonly #onAbort = () => this.stop({ kind: "aborted" });
   #stopped: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase } | undefined;
   /** What is cancelled when the attempt is ended early. */
-  exchange: Exchange | undefined;
+  exchange: HttpExchange | undefined;
   /** Headers of an answer have come. */
   answered = false;
   /** The aggregator's id of this call, as soon as it has said one. */
   generationId: string | undefined;
 
-  constructor(call: UpstreamCall, signal: Aborted, clock: Clock, timers: Timers) {
+  constructor(call: UpstreamCall, signal: AbortSignalLike, clock: Clock, timers: Timers) {
     this.timeoutsMs = call.timeoutsMs;
     this.stream = call.stream;
     this.freshConnection = call.freshConnection === true;
@@ -67,7 +67,7 @@ export class Attempt {
   failureFrom(error: unknown): UpstreamFailure {
     const stopped = this.#stopped;
     if (stopped === undefined) return transportFailure(error, this.answered);
-    if (stopped.kind === "aborted") return { ...callerLeft, dispatched: this.exchange?.sent ?? false };
+    if (stopped.kind === "aborted") return { ...callerAborted, dispatched: this.exchange?.sent ?? false };
     const { timeoutsMs } = this;
     const dispatched = this.exchange?.sent ?? false;
     return {
@@ -87,4 +87,4 @@ const waitedFor: { readonly [phase in Phase]: string } = {
   total: "the whole answer",
 };
 
-const callerLeft = { kind: "aborted", message: "the caller went away" } as const;
+const callerAborted = { kind: "aborted", message: "the caller went away" } as const;

@@ -1,11 +1,11 @@
 import type { Attempt } from "./attempt.ts";
 
 /** What one read of a body's text gives. */
-export type TextRead = { readonly done: true } | { readonly done: false; readonly value: string };
+export type TextReadResult = { readonly done: true } | { readonly done: false; readonly value: string };
 
 /** A body as text, read piece by piece. Reads must not overlap; a reader that does not ask pauses the network. */
 export interface TextReader {
-  read(): Promise<TextRead>;
+  read(): Promise<TextReadResult>;
   /** All of it has been read: the next read would say so at once. */
   readonly ended: boolean;
 }

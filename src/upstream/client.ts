@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { decompressed } from "#http-client/compressed-body.ts";
 import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/http-agent.ts";
-import type { Exchange } from "#http-client/http-exchange.ts";
+import type { HttpExchange } from "#http-client/http-exchange.ts";
 import type { ResponseHead } from "#http-client/response-head.ts";
 import { retryAfterMs } from "#http-client/retry-after.ts";
-import type { Aborted } from "#platform/abort.ts";
+import type { AbortSignalLike } from "#platform/abort.ts";
 import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
@@ -13,11 +13,11 @@ import { readBody, type TextReader } from "./body.ts";
 import {
   cleanMessage,
   type ErrorBody,
+  errorAnswerFailure,
   errorBodyOf,
   errorIn,
-  refined,
-  refusalFailure,
   statusFailure,
+  withErrorDetail,
 } from "./failures.ts";
 import { chunkOf } from "./stream/completion-chunk.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
@@ -55,7 +55,7 @@ export const defaultAnswerLimits: AnswerLimits = {
   maxValues: 500_000,
 };
 
-const silentError: ErrorBody = { message: "" };
+const emptyErrorBody: ErrorBody = { message: "" };
 
 /** Of an error answer no more is read than this. */
 const maxErrorBytes = 65_536;
@@ -90,7 +90,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
   const streamHead = headFor("text/event-stream, application/json;q=0.5");
   const wholeHead = headFor("application/json");
 
-  async function send(call: UpstreamCall, signal: Aborted): Promise<UpstreamReply> {
+  async function send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
     // Writing a large body as JSON takes tens of milliseconds.
     if ((call.bodyBytes ?? 0) > largeBodyBytes) await largeWorkTurn();
     if (signal.aborted) {
@@ -119,14 +119,18 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     }
   }
 
-  function isStale({ kind }: UpstreamFailure, { reused }: Exchange, { answered, startedAt }: Attempt): boolean {
+  function isStale({ kind }: UpstreamFailure, { reused }: HttpExchange, { answered, startedAt }: Attempt): boolean {
     if (!reused || answered || now() - startedAt >= staleWithinMs) return false;
     return kind === "cut_off" || kind === "unreachable";
   }
 
-  function answer(head: ResponseHead, exchange: Exchange, attempt: Attempt): UpstreamReply | Promise<UpstreamReply> {
+  function answer(
+    head: ResponseHead,
+    exchange: HttpExchange,
+    attempt: Attempt,
+  ): UpstreamReply | Promise<UpstreamReply> {
     const { status, headers } = head;
-    const wait = () => waitAsked(headers, clock.now());
+    const wait = () => retryAfterIn(headers, clock.now());
     if (status >= 300 && status < 400) {
       attempt.end(true);
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
@@ -153,9 +157,9 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     attempt: Attempt,
     wait: () => number | undefined,
   ): Promise<UpstreamReply> {
-    const { message, error } = body === undefined ? silentError : await errorBody(body, attempt);
+    const { message, error } = body === undefined ? emptyErrorBody : await errorBody(body, attempt);
     attempt.end(true);
-    return failed(refined(refusalFailure(status, message, wait()), error));
+    return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
   }
 
   /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */
@@ -164,7 +168,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       return errorBodyOf((await readBody(body, maxErrorBytes, attempt, now, "idle")).text);
     } catch (error) {
       if (attempt.failureFrom(error).kind === "aborted") throw error;
-      return silentError;
+      return emptyErrorBody;
     }
   }
 
@@ -212,7 +216,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     if (!isObject(answer)) return failed(garbage("the upstream's answer is not a JSON object"));
     if (keepsIds()) attempt.generationId ??= generationIdOf(answer["id"]);
     const report = usageReport(answer["usage"]);
-    const failure = errorIn(answer, wait) ?? unusable(answer);
+    const failure = errorIn(answer, wait) ?? answerDefect(answer);
     if (failure !== undefined) return failed(failure, report);
     if (!attempt.stream) return { kind: "answer", answer, raw: body.text, report, firstByteMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
@@ -224,7 +228,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
         report: attempt.generationId === undefined ? report : { ...report, generationId: attempt.generationId },
       },
     ];
-    return { kind: "stream", events: once(only), firstEventMs: now() - attempt.startedAt };
+    return { kind: "stream", events: singleBatch(only), firstEventMs: now() - attempt.startedAt };
   }
 
   async function stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
@@ -242,7 +246,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
 }
 
 /** Milliseconds to wait as the answer asks, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
-function waitAsked(headers: ResponseHead["headers"], nowMs: number): number | undefined {
+function retryAfterIn(headers: ResponseHead["headers"], nowMs: number): number | undefined {
   const ms = headers.get("retry-after-ms");
   if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
   return retryAfterMs(headers.get("retry-after"), nowMs);
@@ -264,7 +268,7 @@ function garbage(message: string): UpstreamFailure {
 }
 
 /** What makes a JSON answer useless: no choices, a choice without a message, a choice that is an error. */
-function unusable(answer: JsonObject): UpstreamFailure | undefined {
+function answerDefect(answer: JsonObject): UpstreamFailure | undefined {
   const choices = answer["choices"];
   if (!Array.isArray(choices) || choices.length === 0) return garbage("the upstream's answer has no choices");
   for (const choice of choices) {
@@ -277,6 +281,6 @@ function unusable(answer: JsonObject): UpstreamFailure | undefined {
   return undefined;
 }
 
-async function* once(batch: readonly UpstreamEvent[]): AsyncGenerator<readonly UpstreamEvent[]> {
+async function* singleBatch(batch: readonly UpstreamEvent[]): AsyncGenerator<readonly UpstreamEvent[]> {
   yield batch;
 }

@@ -17,7 +17,7 @@ export class Deadlines {
   #phaseAt = Number.POSITIVE_INFINITY;
   #wakesAt = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
-  #over = false;
+  #ended = false;
 
   /** `expired` is called at most once. Times are those of `clock.monotonic()`. */
   constructor(clock: Clock, timers: Timers, totalAt: number, expired: (phase: Phase) => void) {
@@ -46,7 +46,7 @@ export class Deadlines {
   }
 
   end(): void {
-    this.#over = true;
+    this.#ended = true;
     this.#cancel?.();
     this.#cancel = undefined;
   }
@@ -56,7 +56,7 @@ export class Deadlines {
   }
 
   #sleep(until: number): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#cancel?.();
     this.#wakesAt = until;
     this.#cancel = this.#timers.after(Math.max(1, until - this.#clock.monotonic()), () => this.#wake());
@@ -64,13 +64,13 @@ export class Deadlines {
 
   #wake(): void {
     this.#cancel = undefined;
-    if (this.#over) return;
+    if (this.#ended) return;
     const now = this.#clock.monotonic();
     const checkpoint = this.#checkpoint;
     if (checkpoint !== undefined && now >= checkpoint.at) {
       this.#checkpoint = undefined;
       checkpoint.reached();
-      if (this.#over) return;
+      if (this.#ended) return;
     }
     const at = this.#next();
     if (now < at) {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { ConnectionError, codeOf } from "#http-client/connection-error.ts";
+import { ConnectionError, errorCodeOf } from "#http-client/connection-error.ts";
 import { Http2Error, HttpSyntaxError } from "#http-client/response-head.ts";
 import { bareStatusMessage, type UpstreamFailure } from "./upstream.ts";
 
@@ -42,7 +42,7 @@ const onlyHttp2: UpstreamFailure = {
 };
 
 /** The failure behind an error answer with what its body says, and when to come again. */
-export function refusalFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
+export function errorAnswerFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
   // 505 says so by itself; some servers call it 403, because the handshake had offered no other protocol (ALPN).
   const http2 = status === 505 || (/\bALPN\b/.test(message) && /\bh2\b/.test(message));
   return http2 ? onlyHttp2 : statusFailure(status, message, retryAfterMs);
@@ -64,11 +64,11 @@ export function errorIn(object: JsonObject, wait?: () => number | undefined): Up
   const error = object["error"];
   if (error === undefined || error === null || error === false || error === "") return undefined;
   const failure = statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
-  return refined(failure, error);
+  return withErrorDetail(failure, error);
 }
 
 /** The failure, with what the error object says beyond its status: a 404 can mean more than an unknown model. */
-export function refined(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
+export function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
   return failure.status === 404 && isConstraintFiltered(error) ? { ...failure, kind: "constraint_filtered" } : failure;
 }
 
@@ -146,7 +146,7 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
   if (error instanceof HttpSyntaxError) {
     return { kind: "garbage", message: `the upstream's answer is not valid HTTP: ${error.message}`, dispatched: true };
   }
-  const code = codeOf(error);
+  const code = errorCodeOf(error);
   if (error instanceof ConnectionError) {
     if (!error.sent) {
       const what = unreachableCodes[code] ?? (certificateCode.test(code) ? "TLS handshake failed" : "no connection");

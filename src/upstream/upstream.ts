@@ -1,7 +1,7 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
-import type { Aborted } from "#platform/abort.ts";
+import type { AbortSignalLike } from "#platform/abort.ts";
 
 /** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
 export interface Upstream {
@@ -9,7 +9,7 @@ export interface Upstream {
    * Posts one chat completion. Resolves when the answer is known to be good so far: a whole JSON answer, or a stream whose
    * first meaningful event has come; otherwise a failure. Never rejects. `signal` aborts the call in any phase, at once.
    */
-  send(call: UpstreamCall, signal: Aborted): Promise<UpstreamReply>;
+  send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply>;
 }
 
 export interface UpstreamCall {
@@ -70,15 +70,15 @@ export interface ChunkEvent {
   readonly raw: string;
   readonly chunk: JsonObject;
   /** Present on a chunk that is like others before it, which spares reading it. */
-  readonly likeness?: Likeness;
+  readonly templateMatch?: TemplateMatch;
 }
 
-export interface Likeness {
+export interface TemplateMatch {
   /**
    * One object for all chunks of a stream that differ in nothing but the text of their content. They have one choice,
    * which goes on, and content that is not empty; no usage.
    */
-  readonly pattern: object;
+  readonly template: object;
   /** The event as it came: one data line and the blank line after it. */
   readonly event: string;
   readonly rawLength: number;

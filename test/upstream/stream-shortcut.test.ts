@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type ShapeOptions, StreamShaper } from "#pipeline/respond/shape-stream.ts";
 import { SseReader } from "#upstream/stream/sse-reader.ts";
-import { StreamJudge } from "#upstream/stream/stream-validator.ts";
+import { StreamValidator } from "#upstream/stream/stream-validator.ts";
 import type { ChunkEvent } from "#upstream/upstream.ts";
 
 /** Doubles each letter and keeps the last one back, as a restorer keeps back what may be half of a placeholder. */
@@ -20,7 +20,7 @@ function doubling() {
 
 /** What a caller reads of a stream, with or without the shortcut, and how many chunks it has spared reading. */
 function answer(pieces: readonly string[], shortcut: boolean, options: Partial<ShapeOptions>) {
-  const judge = new StreamJudge(1_000);
+  const validator = new StreamValidator(1_000);
   const shaper = new StreamShaper({
     model: "vendor/model",
     identity: { id: "chatcmpl-own", created: 7 },
@@ -36,7 +36,7 @@ function answer(pieces: readonly string[], shortcut: boolean, options: Partial<S
     out += shaper.shape(chunk);
   };
   const known = (text: string, from: number, to: number) => {
-    const chunk = failed ? undefined : judge.known(text, from, to);
+    const chunk = failed ? undefined : validator.matchTemplate(text, from, to);
     if (chunk === undefined) return false;
     spared += 1;
     take(chunk);
@@ -46,17 +46,17 @@ function answer(pieces: readonly string[], shortcut: boolean, options: Partial<S
   for (const piece of pieces) {
     reader.push(piece, (data, name) => {
       if (failed) return;
-      const judged = judge.judge(data, name);
-      if (judged.kind === "chunk") take(judged);
-      if (judged.kind !== "failed") return;
+      const validated = validator.validate(data, name);
+      if (validated.kind === "chunk") take(validated);
+      if (validated.kind !== "failed") return;
       failed = true;
-      out += shaper.shape({ kind: "broken", failure: judged.failure, report: judge.report });
+      out += shaper.shape({ kind: "broken", failure: validated.failure, report: validator.report });
     });
   }
-  if (!failed) out += shaper.shape({ kind: "end", report: judge.report });
-  const { complete, real, finishedChoices, report } = judge;
+  if (!failed) out += shaper.shape({ kind: "end", report: validator.report });
+  const { complete, hasContent, finishedChoices, report } = validator;
   const events = out.split("\n\n").map((event) => (event.startsWith("data: {") ? JSON.parse(event.slice(6)) : event));
-  return { out, events, spared, standing: { complete, real, finishedChoices, report } };
+  return { out, events, spared, standing: { complete, hasContent, finishedChoices, report } };
 }
 
 const event = (delta: object, more: object = {}, choice: object = {}) =>

@@ -12,13 +12,13 @@ import {
 } from "#domain/chat.ts";
 import { Alias, aliases, FailureClass, RoutingTask } from "#domain/routing.ts";
 import {
-  beginsTooDeep,
   type JsonShape,
-  longIntegersQuoted,
   maxJsonDepth,
+  quoteLongIntegers,
   shapeOfJson,
+  startsTooDeep,
 } from "#http/request/json-shape.ts";
-import { atOnce, inTurns } from "#platform/event-loop-turns.ts";
+import { runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 
 /**
@@ -117,17 +117,17 @@ export type ParsedChat =
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
-  return atOnce(parsing(input));
+  return runAtOnce(parsing(input));
 }
 
 /** The same for a large body, in turns of the event loop. */
 export function parseLargeChatRequest(input: ChatInput): Promise<ParsedChat> {
-  return inTurns(parsing(input));
+  return runInTurns(parsing(input));
 }
 
 function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   if (hasMoreValuesThan(input.text, input.maxValues)) {
-    return beginsTooDeep(input.text) ? tooDeep() : refused(413, undefined, tooManyValues(input.maxValues));
+    return startsTooDeep(input.text) ? tooDeep() : refused(413, undefined, tooManyValues(input.maxValues));
   }
   yield;
   const shape = shapeOfJson(input.text, maxJsonDepth);
@@ -155,7 +155,7 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   let spelled: Json | undefined;
   if (shape.longIntegers) {
     yield;
-    const quoted = longIntegersQuoted(input.text);
+    const quoted = quoteLongIntegers(input.text);
     yield;
     spelled = JSON.parse(quoted) as Json; // it was JSON before
     yield;

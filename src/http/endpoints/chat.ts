@@ -2,14 +2,14 @@ import type { RoutingDecision } from "#domain/routing.ts";
 import { parseChatRequest, parseLargeChatRequest } from "#http/chat-body/chat-schema.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
-import type { OpenStreams } from "#http/limits/open-streams.ts";
-import { saysJson } from "#http/request/content-type.ts";
+import type { OpenRequests } from "#http/limits/open-requests.ts";
+import { isJsonContentType } from "#http/request/content-type.ts";
 import { type BodyText, readBody } from "#http/request/read-body.ts";
 import { openSse } from "#http/sse/sse-response.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
-import { LightAborter } from "#platform/abort.ts";
+import { LightAbortController } from "#platform/abort.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 
 export interface ChatEndpoint {
@@ -17,13 +17,13 @@ export interface ChatEndpoint {
   readonly maxRequestBytes: number;
   readonly maxRequestValues: number;
   readonly bodies: BodiesInFlight;
-  readonly streams: OpenStreams;
+  readonly streams: OpenRequests;
   /** Resolves at the end of this turn of the event loop, for all requests that wait for it together. */
-  readonly turnEnds: () => Promise<void>;
+  readonly endOfTurn: () => Promise<void>;
   /** Lifts the connection's idle time limit: the caller has sent its request and waits. */
-  readonly waits: (request: Request) => void;
+  readonly liftIdleTimeout: (request: Request) => void;
   /** Puts it back, just before the last of the answer is sent; afterwards the runtime has no request to do it by. */
-  readonly answers: (request: Request) => void;
+  readonly restoreIdleTimeout: (request: Request) => void;
 }
 
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
@@ -56,8 +56,8 @@ async function answered(
   const { ports } = endpoint;
   const refuse = (error: HttpError) => errorResponse(error, request, common);
   // Requests that came in together go through the pipeline together; one that is alone does not wait.
-  if (endpoint.streams.count > 0) await endpoint.turnEnds();
-  if (!saysJson(request.headers)) {
+  if (endpoint.streams.count > 0) await endpoint.endOfTurn();
+  if (!isJsonContentType(request.headers)) {
     return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
   }
 
@@ -75,14 +75,14 @@ async function answered(
     return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });
   }
 
-  const caller = new LightAborter();
+  const caller = new LightAbortController();
   if (request.signal.aborted) caller.abort();
   else request.signal.addEventListener("abort", () => caller.abort(), { once: true });
-  const open = endpoint.streams.enter(caller);
-  endpoint.waits(request);
+  const open = endpoint.streams.add(caller);
+  endpoint.liftIdleTimeout(request);
   const close = () => {
     open.close();
-    endpoint.answers(request);
+    endpoint.restoreIdleTimeout(request);
   };
   let reply: Reply;
   try {
@@ -99,7 +99,7 @@ async function answered(
   if (reply.kind === "answer") {
     headers["content-type"] = "application/json";
     // Answers sent one after the other wake their readers once, and the code that sends them is at hand.
-    if (endpoint.streams.count > 1) await endpoint.turnEnds();
+    if (endpoint.streams.count > 1) await endpoint.endOfTurn();
     close();
     return new Response(reply.body, { headers });
   }
@@ -109,9 +109,9 @@ async function answered(
     now: () => ports.clock.monotonic(),
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
-    closed: close,
+    onClose: close,
   });
-  open.streams(sse);
+  open.attachStream(sse);
   return new Response(sse.body, {
     headers: {
       ...headers,

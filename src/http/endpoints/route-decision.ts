@@ -3,10 +3,10 @@ import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { tooManyValues } from "#http/chat-body/chat-schema.ts";
-import { beginsTooDeep, maxJsonDepth, shapeOfJson } from "#http/request/json-shape.ts";
+import { maxJsonDepth, shapeOfJson, startsTooDeep } from "#http/request/json-shape.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/decide/snapshot.ts";
-import { atOnce, inTurns } from "#platform/event-loop-turns.ts";
+import { runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 
@@ -30,7 +30,7 @@ export function parseDecisionRequest(
   maxValues: number,
   privacy: Pick<PrivacyEngine, "redactText">,
 ): ParsedDecisionRequest {
-  const parsed = atOnce(parsing(text, maxValues));
+  const parsed = runAtOnce(parsing(text, maxValues));
   if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
   try {
     return privacy.redactText(parsed.task.instruction).findings.length === 0 ? parsed : asSensitive(parsed);
@@ -46,7 +46,7 @@ export async function parseLargeDecisionRequest(
   maxValues: number,
   privacy: Pick<PrivacyEngine, "redactBodyAsync">,
 ): Promise<ParsedDecisionRequest> {
-  const parsed = await inTurns(parsing(text, maxValues));
+  const parsed = await runInTurns(parsing(text, maxValues));
   if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
   try {
     const body = { messages: [{ role: "user" as const, content: parsed.task.instruction }] };
@@ -59,7 +59,7 @@ export async function parseLargeDecisionRequest(
 function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
   const tooDeep = `The body nests deeper than ${maxJsonDepth} levels.`;
   if (hasMoreValuesThan(text, maxValues)) {
-    return beginsTooDeep(text) ? invalid(tooDeep) : invalid(tooManyValues(maxValues), 413);
+    return startsTooDeep(text) ? invalid(tooDeep) : invalid(tooManyValues(maxValues), 413);
   }
   yield;
   const shape = shapeOfJson(text, maxJsonDepth);

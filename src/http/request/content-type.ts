@@ -1,5 +1,5 @@
 /** Whether a request says that its body is JSON: `application/json`, with or without parameters. */
-export function saysJson(headers: Headers): boolean {
+export function isJsonContentType(headers: Headers): boolean {
   const type = headers.get("content-type");
   return type !== null && /^\s*application\/json\s*(?:;|$)/i.test(type);
 }

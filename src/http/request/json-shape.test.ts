@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { longIntegersQuoted, shapeOfJson } from "./json-shape.ts";
+import { quoteLongIntegers, shapeOfJson } from "./json-shape.ts";
 
 test("depth is counted outside of strings only", () => {
   expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
@@ -33,7 +33,7 @@ test("every integer that a double cannot hold is noticed and quoted, and nothing
     fc.property(fc.array(fc.oneof(integer, other)), (values) => {
       const text = `[${values.join(", ")}]`;
       const quoted = values.map((value) => (/^-?\d{16,}$/.test(value) ? `"${value}"` : value));
-      expect(longIntegersQuoted(text)).toBe(`[${quoted.join(", ")}]`);
+      expect(quoteLongIntegers(text)).toBe(`[${quoted.join(", ")}]`);
       for (const value of values) {
         if (/^-?\d+$/.test(value) && BigInt(Number(value)) !== BigInt(value))
           expect(shapeOfJson(text, 64).longIntegers).toBe(true);

@@ -58,13 +58,13 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
         depth--;
         break;
       default:
-        if (isDigit(text.charCodeAt(at))) at = seeNumber(text, at, shape) - 1;
+        if (isDigit(text.charCodeAt(at))) at = scanNumber(text, at, shape) - 1;
     }
   }
   return shape;
 }
 
-type Seen = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
+type Scan = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
   /** Numbers so far that had to be converted to know whether they are infinite. */
   large: number;
 };
@@ -76,7 +76,7 @@ const largestPower = 308;
 const maxLarge = 10_000;
 
 /** Takes note of the number that begins at `start`, its sign left out; the index of what follows it. */
-function seeNumber(text: string, start: number, seen: Seen): number {
+function scanNumber(text: string, start: number, seen: Scan): number {
   let end = endOfDigits(text, start);
   let power = end - start;
   if (text.charCodeAt(end) === 0x2e /* . */) end = endOfDigits(text, end);
@@ -118,7 +118,7 @@ function isCacheKey(text: string, open: number, close: number): boolean {
 }
 
 /** Whether a body of too many values nests too deep as well, as far as its beginning shows: the better reason to give. */
-export function beginsTooDeep(text: string): boolean {
+export function startsTooDeep(text: string): boolean {
   return shapeOfJson(text.slice(0, 65_536), maxJsonDepth).tooDeep;
 }
 
@@ -127,7 +127,7 @@ function isDigit(code: number): boolean {
 }
 
 /** Valid JSON text with its long integers in quotes, so that they can be read as they are spelled. */
-export function longIntegersQuoted(text: string): string {
+export function quoteLongIntegers(text: string): string {
   let out = "";
   let from = 0;
   for (let at = 0; at < text.length; at++) {

@@ -2,7 +2,7 @@ import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight, HeldBytes } from "#http/limits/bodies-in-flight.ts";
 import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 
-export type ReadBody = BodyText | { readonly kind: "not_utf8" } | Refused | Gone;
+export type ReadBody = BodyText | { readonly kind: "not_utf8" } | RefusedBody | IncompleteBody;
 export interface BodyText {
   readonly kind: "ok";
   readonly text: string;
@@ -12,12 +12,12 @@ export interface BodyText {
   readonly held: HeldBytes;
 }
 /** It is larger than allowed, or there is no room for it now. */
-export interface Refused {
+export interface RefusedBody {
   readonly kind: "refused";
   readonly error: HttpError;
 }
 /** The caller left, or its connection broke, before the body was whole. */
-export interface Gone {
+export interface IncompleteBody {
   readonly kind: "gone";
 }
 
@@ -79,7 +79,7 @@ function decoded(bytes: Uint8Array, held: HeldBytes): ReadBody {
   }
 }
 
-function tooLarge(maxBytes: number): Refused {
+function tooLarge(maxBytes: number): RefusedBody {
   return {
     kind: "refused",
     error: {
@@ -92,7 +92,7 @@ function tooLarge(maxBytes: number): Refused {
   };
 }
 
-const noRoom: Refused = {
+const noRoom: RefusedBody = {
   kind: "refused",
   error: {
     status: 503,

@@ -18,7 +18,7 @@ async function scene(stream: Pick<CallerStream, "next">, with_: (caller: Socket)
       now: time.clock.monotonic,
       keepaliveMs: 1_000,
       writeStallMs: 3_000,
-      closed: () => void closed++,
+      onClose: () => void closed++,
     },
   );
   const server = Bun.serve({
@@ -108,7 +108,7 @@ describe("a stream to its caller", () => {
       const read = reading();
       await using way = await scene({ next: never }, read.of);
       if (!early) await way.until(() => read.text().includes("keep-alive"));
-      way.sse.breakOff(failure);
+      way.sse.endWithError(failure);
       await way.until(() => way.caller.destroyed || way.caller.readableEnded);
       expect(read.text()).toContain("data: broken\n\n");
       expect(way.seen()).toEqual({ cancelled: 0, closed: 1 });

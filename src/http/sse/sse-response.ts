@@ -10,7 +10,7 @@ export interface SseOptions {
   readonly keepaliveMs: number;
   /** A caller that takes nothing for so long is cut off. */
   readonly writeStallMs: number;
-  readonly closed: () => void;
+  readonly onClose: () => void;
 }
 
 /** A stream under way to its caller. */
@@ -18,7 +18,7 @@ export interface OpenSse {
   /** To be given to the server as it is: it is of the runtime's direct kind, which writes without a queue in between. */
   readonly body: ReadableStream;
   /** Ends it from our side, telling the caller why. */
-  breakOff(failure: UpstreamFailure): void;
+  endWithError(failure: UpstreamFailure): void;
 }
 
 /** Opens the body of a streamed answer. */
@@ -38,38 +38,38 @@ class SseBody implements OpenSse {
   /** On whom the stream waits, and since when: the upstream has not said more, or the caller has not taken what it said. */
   #waitsFor: "upstream" | "caller" = "upstream";
   #sinceMs: number;
-  #cancelWatch: () => void;
+  #stopWatching: () => void;
   /** Where to write; the server gives it as soon as it sends the answer. */
   #sink: ReadableStreamDirectController | undefined;
   /** What `breakOff` had to say before there was anywhere to write it. */
-  #lastWords = "";
+  #finalText = "";
 
   constructor(stream: CallerStream, options: SseOptions) {
     this.#stream = stream;
     this.#options = options;
     this.#sinceMs = options.now();
     // One timer watches the stream and looks at what was noted: setting one at each event would cost more than the event.
-    this.#cancelWatch = this.#watchIn(Math.min(options.keepaliveMs, options.writeStallMs));
+    this.#stopWatching = this.#watchIn(Math.min(options.keepaliveMs, options.writeStallMs));
     this.body = new ReadableStream({
       type: "direct",
       pull: (sink) => {
         this.#sink = sink;
-        if (this.#open) void this.#pump(sink);
-        else this.#finish(sink, this.#lastWords);
+        if (this.#open) void this.#forward(sink);
+        else this.#finish(sink, this.#finalText);
       },
-      cancel: () => this.#leave(),
+      cancel: () => this.#cancel(),
     });
   }
 
-  breakOff(failure: UpstreamFailure): void {
+  endWithError(failure: UpstreamFailure): void {
     if (!this.#open) return;
     const text = this.#stream.breakOff(failure);
     this.#close();
-    if (this.#sink === undefined) this.#lastWords = text;
+    if (this.#sink === undefined) this.#finalText = text;
     else this.#finish(this.#sink, text);
   }
 
-  async #pump(sink: ReadableStreamDirectController): Promise<void> {
+  async #forward(sink: ReadableStreamDirectController): Promise<void> {
     try {
       for (;;) {
         const text = await this.#stream.next();
@@ -84,7 +84,7 @@ class SseBody implements OpenSse {
       }
     } catch (error) {
       if (!this.#open) return;
-      this.#leave();
+      this.#cancel();
       sink.close(error instanceof Error ? error : new Error("the stream failed"));
     }
   }
@@ -118,19 +118,19 @@ class SseBody implements OpenSse {
     const waitedMs = now() - this.#sinceMs;
     const limitMs = this.#waitsFor === "upstream" ? keepaliveMs : writeStallMs;
     if (waitedMs < limitMs) {
-      this.#cancelWatch = this.#watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));
+      this.#stopWatching = this.#watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));
       return;
     }
     if (this.#waitsFor === "caller") {
-      this.#leave();
+      this.#cancel();
       sink?.close(new Error("the caller stopped reading"));
       return;
     }
     if (sink !== undefined) void this.#write(sink, keepAlive);
-    this.#cancelWatch = this.#watchIn(Math.min(keepaliveMs, writeStallMs));
+    this.#stopWatching = this.#watchIn(Math.min(keepaliveMs, writeStallMs));
   }
 
-  #leave(): void {
+  #cancel(): void {
     this.#close();
     this.#stream.cancel();
   }
@@ -138,7 +138,7 @@ class SseBody implements OpenSse {
   #close(): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#cancelWatch();
-    this.#options.closed();
+    this.#stopWatching();
+    this.#options.onClose();
   }
 }

@@ -14,7 +14,7 @@ import {
   type OpenAttempt,
 } from "#pipeline/settle/close-attempt.ts";
 import { maxCredibleCost, maxCredibleCostElsewhere } from "#pipeline/settle/cost.ts";
-import type { Aborted } from "#platform/abort.ts";
+import type { AbortSignalLike } from "#platform/abort.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { isPriceLimited } from "./call/price-limit.ts";
@@ -92,7 +92,7 @@ export interface Commitment {
 export async function execute(
   plan: ExecutionPlan,
   ports: Ports,
-  signal: Aborted,
+  signal: AbortSignalLike,
   commitment: Commitment,
 ): Promise<Execution> {
   const { policy } = plan.configuration;
@@ -279,7 +279,7 @@ function repeatAfterMs(failure: UpstreamFailure, sent: number, plan: ExecutionPl
 }
 
 /** Waits; false when the caller left meanwhile. */
-function pause(waitMs: number, ports: Ports, signal: Aborted): Promise<boolean> {
+function pause(waitMs: number, ports: Ports, signal: AbortSignalLike): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(false);
     const onAbort = () => {

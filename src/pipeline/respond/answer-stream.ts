@@ -123,7 +123,7 @@ export class AnswerStream {
 
   #note(event: ChunkEvent): void {
     // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
-    this.#outputBytes += event.likeness?.rawLength ?? event.raw.length;
+    this.#outputBytes += event.templateMatch?.rawLength ?? event.raw.length;
     if (this.#contentSeen) return;
     const { choices } = event.chunk;
     if (!Array.isArray(choices)) return;

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
-import type { ChunkEvent, Likeness, UpstreamEvent } from "#upstream/upstream.ts";
+import type { ChunkEvent, TemplateMatch, UpstreamEvent } from "#upstream/upstream.ts";
 import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
 
 /** Puts redacted values back into answer text; one per choice, because each choice is a text of its own. */
@@ -108,9 +108,9 @@ export class StreamShaper {
       case "alive":
         return "";
       case "chunk":
-        return event.likeness === undefined
+        return event.templateMatch === undefined
           ? this.#shapeChunk(event.raw, event.chunk)
-          : this.#shapeLike(event, event.likeness);
+          : this.#shapeLike(event, event.templateMatch);
       case "end":
         return `${this.#releaseHeld(true)}${this.#takeUsage()}data: [DONE]\n\n`;
       case "broken":
@@ -119,9 +119,9 @@ export class StreamShaper {
   }
 
   /** Shapes a chunk as the last one of its pattern was, without reading it, as long as that comes to the same. */
-  #shapeLike(event: ChunkEvent, likeness: Likeness): string {
+  #shapeLike(event: ChunkEvent, likeness: TemplateMatch): string {
     const frame = this.#template;
-    if (frame === undefined || frame.pattern !== likeness.pattern) {
+    if (frame === undefined || frame.pattern !== likeness.template) {
       const text = this.#shapeChunk(event.raw, event.chunk);
       this.#template = this.#templateOf(likeness);
       return text;
@@ -137,7 +137,7 @@ export class StreamShaper {
   }
 
   /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
-  #templateOf(likeness: Likeness): ChunkTemplate | undefined {
+  #templateOf(likeness: TemplateMatch): ChunkTemplate | undefined {
     const raw = likeness.withContent(contentPlaceholder);
     const chunk: JsonObject = JSON.parse(raw);
     const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
@@ -149,7 +149,7 @@ export class StreamShaper {
     const sent = this.#send(raw, chunk, choice.restorer !== undefined);
     const [before, after, ...more] = sent.split(contentPlaceholder);
     if (before === undefined || after === undefined || more.length > 0) return undefined;
-    return { pattern: likeness.pattern, choice, unchanged: sent === `data: ${raw}\n\n`, before, after };
+    return { pattern: likeness.template, choice, unchanged: sent === `data: ${raw}\n\n`, before, after };
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {

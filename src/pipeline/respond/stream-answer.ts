@@ -23,7 +23,7 @@ import {
   type OpenAttempt,
 } from "#pipeline/settle/close-attempt.ts";
 import type { RequestRecorder } from "#pipeline/settle/request-recorder.ts";
-import type { Aborter } from "#platform/abort.ts";
+import type { AbortControllerLike } from "#platform/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { AnswerStream, type StreamEnd } from "./answer-stream.ts";
 import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
@@ -84,7 +84,7 @@ export async function answerStreamed(
 /** A stream that was begun towards the caller before the upstream had said anything. */
 class LateStream implements CallerStream {
   readonly #begun: Promise<CallerStream | InBandError>;
-  readonly #caller: Aborter;
+  readonly #caller: AbortControllerLike;
   /** The upstream id of the model that was to answer. */
   readonly #model: string;
   readonly #identity: CompletionIdentity;
@@ -267,7 +267,13 @@ function reasoningModeOf({ response_format }: JsonObject, { policy }: Configurat
 }
 
 /** How a stream ends; made apart from where the context is in reach, because a function keeps alive all it could reach. */
-function endingOf(attempt: OpenAttempt, firstTokenMs: number, rest: StreamContext, caller: Aborter, ports: Ports) {
+function endingOf(
+  attempt: OpenAttempt,
+  firstTokenMs: number,
+  rest: StreamContext,
+  caller: AbortControllerLike,
+  ports: Ports,
+) {
   return {
     safe: (failure: UpstreamFailure) => redactFailure(failure, rest.configuration),
     abort: () => caller.abort(),

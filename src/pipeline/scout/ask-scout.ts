@@ -7,7 +7,7 @@ import { execute } from "#pipeline/execute/execute.ts";
 import type { RequestContext } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { closeAnswered } from "#pipeline/settle/close-attempt.ts";
-import { LightAborter } from "#platform/abort.ts";
+import { LightAbortController } from "#platform/abort.ts";
 import { type ScoutVerdict, scoutBody, verdictIn } from "./scout-prompt.ts";
 
 /** Scout attempts are numbered apart from those of the answer, so that both stand under one decision in the books. */
@@ -32,7 +32,7 @@ export async function askScout(context: RequestContext, routed: RoutedDecision, 
   };
   const body = withPriceLimit(question, undefined, priceLimitOf(model, size, configuration));
   // The scout's own end: the caller's leaving or the scout's time, whichever comes first.
-  const scout = new LightAborter();
+  const scout = new LightAbortController();
   const onLeave = () => scout.abort();
   caller.signal.addEventListener("abort", onLeave, { once: true });
   const cancelTimer = ports.timers.after(rules.timeout_ms, onLeave);

@@ -5,7 +5,7 @@ export function isOpenRouter(baseUrl: string): boolean {
 }
 
 /** `auto` means on where the aggregator is known to have it. Without a base URL (demo mode) only `on` does. */
-export function isOn(choice: "auto" | "on" | "off", baseUrl: string | undefined): boolean {
+export function isEnabled(choice: "auto" | "on" | "off", baseUrl: string | undefined): boolean {
   return choice === "auto" ? baseUrl !== undefined && isOpenRouter(baseUrl) : choice === "on";
 }
 

@@ -1,7 +1,7 @@
 import { isObject, type Json } from "#domain/chat.ts";
 import { decompressed } from "#http-client/compressed-body.ts";
 import { HttpAgent } from "#http-client/http-agent.ts";
-import type { Exchange } from "#http-client/http-exchange.ts";
+import type { HttpExchange } from "#http-client/http-exchange.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { transportFailure } from "#upstream/failures.ts";
 import { usageReport } from "#upstream/usage.ts";
@@ -30,7 +30,7 @@ const maxBytes = 65_536;
 /** Asks the aggregator what it has billed for one call. Proxies as for calls, no redirects. Never rejects. */
 export async function readGeneration(options: GenerationLookupOptions, id: string): Promise<GenerationReply> {
   const { apiKey, timeoutMs = 10_000 } = options;
-  let exchange: Exchange | undefined;
+  let exchange: HttpExchange | undefined;
   let late = false;
   const cancelTimer = options.timers.after(timeoutMs, () => {
     late = true;

@@ -1,7 +1,7 @@
 import type { Json } from "#domain/chat.ts";
 import { decompressed } from "#http-client/compressed-body.ts";
 import { HttpAgent } from "#http-client/http-agent.ts";
-import type { Exchange } from "#http-client/http-exchange.ts";
+import type { HttpExchange } from "#http-client/http-exchange.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { transportFailure } from "#upstream/failures.ts";
 
@@ -30,7 +30,7 @@ export type ModelListReply =
 export async function readModelList(options: ModelListOptions): Promise<ModelListReply> {
   const timeoutMs = options.timeoutMs ?? 15_000;
   const maxBytes = options.maxBytes ?? 32 * 1_048_576;
-  let exchange: Exchange | undefined;
+  let exchange: HttpExchange | undefined;
   let late = false;
   const cancelTimer = options.timers.after(timeoutMs, () => {
     late = true;

@@ -55,7 +55,7 @@ export class SseReader {
       text = text.replace(/\r\n?/g, "\n");
     }
     const end = text.lastIndexOf("\n") + 1;
-    if (end > 0) this.#lines(this.#heldLength === 0 ? text : this.#released() + text, text.length - end, sink);
+    if (end > 0) this.#lines(this.#heldLength === 0 ? text : this.#takeHeld() + text, text.length - end, sink);
     if (end < text.length) {
       const rest = end === 0 ? text : text.slice(end);
       this.#held.push(rest);
@@ -70,12 +70,12 @@ export class SseReader {
    * blank line; a receiver must expect it to be cut short.
    */
   finish(sink: SseSink): void {
-    const last = this.#released();
+    const last = this.#takeHeld();
     if (last !== "") this.#lines(`${last}\n`, 0, sink);
     this.#dispatch(sink);
   }
 
-  #released(): string {
+  #takeHeld(): string {
     const text = this.#held.join("");
     this.#held = [];
     this.#heldLength = 0;

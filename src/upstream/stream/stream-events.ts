@@ -1,8 +1,8 @@
 import type { Attempt } from "#upstream/attempt.ts";
-import type { TextRead, TextReader } from "#upstream/body.ts";
+import type { TextReader, TextReadResult } from "#upstream/body.ts";
 import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
-import { StreamJudge } from "./stream-validator.ts";
+import { StreamValidator } from "./stream-validator.ts";
 
 /** What one event may be at most, in bytes and in JSON values. */
 export interface StreamLimits {
@@ -10,44 +10,44 @@ export interface StreamLimits {
   readonly maxValues: number;
 }
 
-export type Batch = readonly UpstreamEvent[];
+export type EventBatch = readonly UpstreamEvent[];
 
 /** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
 const lingerMs = 5_000;
 const drainMs = 1_000;
 
-const over: IteratorResult<Batch> = { done: true, value: undefined };
+const over: IteratorResult<EventBatch> = { done: true, value: undefined };
 
 /**
  * The events of one SSE answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
  * pauses the network, and the idle deadlines with it. Calls of `next` must not overlap.
  */
-export class StreamEvents implements AsyncIterableIterator<Batch> {
+export class StreamEvents implements AsyncIterableIterator<EventBatch> {
   readonly #attempt: Attempt;
   readonly #text: TextReader;
   readonly #now: () => number;
   readonly #sse: SseReader;
-  readonly #judge: StreamJudge;
+  readonly #validator: StreamValidator;
   /** Bound of what is held until the first real event comes, in characters. */
   readonly #maxHeld: number;
   /** Choices to expect: `n` of the request. */
   readonly #choices: number;
   /** The first batch, read by `open`, not yet handed out. */
-  #opening: Batch | undefined;
+  #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
-  #over = false;
+  #ended = false;
   #idleFrom: number;
   #dataFrom: number;
   #pausedAt: number | undefined;
   /** Characters, other than comments, that have come since the last event that counted. */
-  #withoutData = 0;
+  #charsWithoutData = 0;
 
   constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number, keepsId = false) {
     this.#text = body;
     this.#attempt = attempt;
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
-    this.#judge = new StreamJudge(limits.maxValues, keepsId, attempt.generationId);
+    this.#validator = new StreamValidator(limits.maxValues, keepsId, attempt.generationId);
     this.#sse = new SseReader(limits.maxEventBytes, this.#shortcut);
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();
@@ -59,7 +59,7 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   get report() {
-    return this.#judge.report;
+    return this.#validator.report;
   }
 
   /**
@@ -73,24 +73,24 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     let held = 0;
     for (;;) {
       const batch = await this.#text.read().then(
-        (read) => this.#took(read),
-        (error) => this.#lost(error),
+        (read) => this.#onRead(read),
+        (error) => this.#onReadError(error),
       );
       for (const event of batch) {
         if (event.kind === "broken") {
-          if (!this.#judge.real) return event.failure;
-        } else if (event.kind === "end" && !this.#judge.real) {
+          if (!this.#validator.hasContent) return event.failure;
+        } else if (event.kind === "end" && !this.#validator.hasContent) {
           return { kind: "garbage", message: "the upstream's stream ended without content", dispatched: true };
         }
         if (event.kind !== "alive") opening.push(event);
         if (event.kind === "chunk") held += event.raw.length;
       }
-      if (this.#judge.real) {
+      if (this.#validator.hasContent) {
         this.#pausedAt = this.#now();
         this.#idleFrom = this.#pausedAt;
         this.#dataFrom = this.#pausedAt;
-        if (!this.#over) deadlines.pause();
-        this.#opening = opening;
+        if (!this.#ended) deadlines.pause();
+        this.#openingBatch = opening;
         return undefined;
       }
       if (held > this.#maxHeld) {
@@ -99,32 +99,32 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
     }
   }
 
-  next(): Promise<IteratorResult<Batch>> {
-    const opening = this.#opening;
+  next(): Promise<IteratorResult<EventBatch>> {
+    const opening = this.#openingBatch;
     if (opening !== undefined) {
-      this.#opening = undefined;
+      this.#openingBatch = undefined;
       return Promise.resolve({ done: false, value: opening });
     }
-    if (this.#over) return Promise.resolve(over);
+    if (this.#ended) return Promise.resolve(over);
     this.#resume();
     return this.#readOn();
   }
 
   /** No async functions here, and one promise for a read: more of them would cost more than the event itself. */
-  #readOn(): Promise<IteratorResult<Batch>> {
-    return this.#text.read().then(this.#stepped, this.#stumbled);
+  #readOn(): Promise<IteratorResult<EventBatch>> {
+    return this.#text.read().then(this.#readFulfilled, this.#readRejected);
   }
 
-  readonly #stepped = (read: TextRead) => this.#step(this.#took(read));
-  readonly #stumbled = (error: unknown) => this.#step(this.#lost(error));
+  readonly #readFulfilled = (read: TextReadResult) => this.#step(this.#onRead(read));
+  readonly #readRejected = (error: unknown) => this.#step(this.#onReadError(error));
 
   /** Hands out what a read brought, or reads on if that was nothing. */
-  #step(batch: Batch): IteratorResult<Batch> | Promise<IteratorResult<Batch>> {
+  #step(batch: EventBatch): IteratorResult<EventBatch> | Promise<IteratorResult<EventBatch>> {
     if (batch.length === 0) {
-      this.#await();
+      this.#setDeadline();
       return this.#readOn();
     }
-    if (!this.#over) {
+    if (!this.#ended) {
       this.#pausedAt = this.#idleFrom;
       this.#attempt.deadlines.pause();
     }
@@ -132,10 +132,10 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   /** Leaving early aborts the call. */
-  return(): Promise<IteratorResult<Batch>> {
-    this.#opening = undefined;
-    if (!this.#over) {
-      this.#over = true;
+  return(): Promise<IteratorResult<EventBatch>> {
+    this.#openingBatch = undefined;
+    if (!this.#ended) {
+      this.#ended = true;
       this.#attempt.end(true);
     }
     return Promise.resolve(over);
@@ -149,10 +149,10 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
       this.#dataFrom += paused;
       this.#pausedAt = undefined;
     }
-    this.#await();
+    this.#setDeadline();
   }
 
-  #await(): void {
+  #setDeadline(): void {
     const { idle, idle_data } = this.#attempt.timeoutsMs;
     const idleAt = this.#idleFrom + (this.#finished() ? Math.min(idle, lingerMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
@@ -161,21 +161,21 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
   }
 
   #finished(): boolean {
-    return this.#judge.complete && this.#judge.finishedChoices >= this.#choices;
+    return this.#validator.complete && this.#validator.finishedChoices >= this.#choices;
   }
 
   /** What one read from the network brought; the last batch ends in `end` or `broken`. */
-  #took(read: TextRead): UpstreamEvent[] {
+  #onRead(read: TextReadResult): UpstreamEvent[] {
     this.#batch = [];
-    if (read.done) return this.#closed();
+    if (read.done) return this.#onClose();
     const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
-    if (this.#sse.push(read.value, this.#sink) === "too_large" && !this.#over) {
-      this.#break({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
+    if (this.#sse.push(read.value, this.#sink) === "too_large" && !this.#ended) {
+      this.#endBroken({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
     }
     if (this.#batch.length > 0) {
       this.#dataFrom = this.#idleFrom;
-      this.#withoutData = 0;
+      this.#charsWithoutData = 0;
       return this.#batch;
     }
     if (this.#sse.comments > comments) {
@@ -183,88 +183,90 @@ export class StreamEvents implements AsyncIterableIterator<Batch> {
       return this.#batch;
     }
     // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
-    this.#withoutData += read.value.length;
-    if (this.#withoutData > 2 * this.#maxHeld) {
-      this.#break({ kind: "garbage", message: "the upstream sends much, but no data", dispatched: true });
+    this.#charsWithoutData += read.value.length;
+    if (this.#charsWithoutData > 2 * this.#maxHeld) {
+      this.#endBroken({ kind: "garbage", message: "the upstream sends much, but no data", dispatched: true });
     }
     return this.#batch;
   }
 
   readonly #shortcut = (text: string, from: number, to: number): boolean => {
-    const chunk = this.#over ? undefined : this.#judge.known(text, from, to);
+    const chunk = this.#ended ? undefined : this.#validator.matchTemplate(text, from, to);
     if (chunk === undefined) return false;
     this.#batch.push(chunk);
     return true;
   };
 
   readonly #sink = (data: string, name: string): void => {
-    if (this.#over) return;
-    const judged = this.#judge.judge(data, name);
-    switch (judged.kind) {
+    if (this.#ended) return;
+    const validated = this.#validator.validate(data, name);
+    switch (validated.kind) {
       case "chunk":
-        this.#batch.push(judged);
+        this.#batch.push(validated);
         return;
       case "done":
-        this.#done();
+        this.#onDone();
         return;
       case "failed":
-        this.#break(judged.failure);
+        this.#endBroken(validated.failure);
         return;
       case "nothing":
         return;
     }
   };
 
-  #done(): void {
-    if (!this.#judge.complete) {
-      this.#break({
+  #onDone(): void {
+    if (!this.#validator.complete) {
+      this.#endBroken({
         kind: "cut_off",
         message: "the upstream ended its stream without a finish reason",
         dispatched: true,
       });
       return;
     }
-    this.#over = true;
-    this.#batch.push({ kind: "end", report: this.#judge.report });
+    this.#ended = true;
+    this.#batch.push({ kind: "end", report: this.#validator.report });
     this.#attempt.end(false);
     if (!this.#text.ended) void this.#drain();
   }
 
   /** The connection closed: the content says whether that was the end. */
-  #closed(): UpstreamEvent[] {
+  #onClose(): UpstreamEvent[] {
     this.#sse.finish((data, name) => {
-      const judged = this.#over ? undefined : this.#judge.judge(data, name);
+      const validated = this.#ended ? undefined : this.#validator.validate(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
-      if (judged?.kind === "chunk") {
-        this.#batch.push(judged);
-      } else if (judged?.kind === "failed" && judged.failure.kind !== "garbage") this.#break(judged.failure);
+      if (validated?.kind === "chunk") {
+        this.#batch.push(validated);
+      } else if (validated?.kind === "failed" && validated.failure.kind !== "garbage")
+        this.#endBroken(validated.failure);
     });
-    if (!this.#over) this.#endOr({ kind: "cut_off", message: "the upstream's stream was cut off", dispatched: true });
+    if (!this.#ended)
+      this.#endOrFail({ kind: "cut_off", message: "the upstream's stream was cut off", dispatched: true });
     return this.#batch;
   }
 
   /** The read failed: reset, aborted, timed out. After the last finish reason only the caller's abort is still bad news. */
-  #lost(error: unknown): UpstreamEvent[] {
+  #onReadError(error: unknown): UpstreamEvent[] {
     this.#batch = [];
     const failure = this.#attempt.failureFrom(error);
-    if (failure.kind === "aborted") this.#break(failure);
-    else this.#endOr(failure);
+    if (failure.kind === "aborted") this.#endBroken(failure);
+    else this.#endOrFail(failure);
     return this.#batch;
   }
 
-  #endOr(failure: UpstreamFailure): void {
-    if (!this.#judge.complete) {
-      this.#break(failure);
+  #endOrFail(failure: UpstreamFailure): void {
+    if (!this.#validator.complete) {
+      this.#endBroken(failure);
       return;
     }
-    this.#over = true;
-    this.#batch.push({ kind: "end", report: this.#judge.report });
+    this.#ended = true;
+    this.#batch.push({ kind: "end", report: this.#validator.report });
     this.#attempt.end(true);
   }
 
-  #break(failure: UpstreamFailure): void {
-    this.#over = true;
-    this.#batch.push({ kind: "broken", failure, report: this.#judge.report });
+  #endBroken(failure: UpstreamFailure): void {
+    this.#ended = true;
+    this.#batch.push({ kind: "broken", failure, report: this.#validator.report });
     this.#attempt.end(true);
   }
 

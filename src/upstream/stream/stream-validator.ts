@@ -3,13 +3,13 @@ import { hasMoreValuesThan } from "#platform/json-values.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { generationIdOf, usageReport } from "#upstream/usage.ts";
-import { ChunkPattern } from "./chunk-pattern.ts";
+import { ChunkTemplate } from "./chunk-template.ts";
 
 /** More choices than anyone asks for; a bound on what an upstream can make us remember. */
 const maxChoices = 128;
 
 /** What one event came to. */
-export type Judged =
+export type ValidatedEvent =
   | ChunkEvent
   /** Nothing to pass on: an empty event or one that is no chunk. */
   | { readonly kind: "nothing" }
@@ -17,10 +17,10 @@ export type Judged =
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
 
 /** Chunks are a few hundred characters long; one that is far longer is no pattern of others. */
-const maxPatternLength = 4_096;
+const maxTemplateLength = 4_096;
 
-const nothing: Judged = { kind: "nothing" };
-const done: Judged = { kind: "done" };
+const nothing: ValidatedEvent = { kind: "nothing" };
+const done: ValidatedEvent = { kind: "done" };
 
 const open = 1;
 const finished = 2;
@@ -29,18 +29,18 @@ const finished = 2;
  * Judges a stream by its content. It has ended well when each choice that appeared has a finish reason; how the
  * connection ends says nothing, because a cut one can look like a clean close.
  */
-export class StreamJudge {
+export class StreamValidator {
   /** Per index: 0 for a choice that has not appeared, `open` or `finished`. */
   readonly #choices = new Uint8Array(maxChoices);
   #openChoices = 0;
   #finishedChoices = 0;
-  #real = false;
+  #hasContent = false;
   #report: UsageReport = {};
   /** What the chunks look like that carry the answer's text, how often it was looked for, and the chunks that it spared. */
-  #pattern: ChunkPattern | undefined;
+  #template: ChunkTemplate | undefined;
   #tries = 0;
-  #spared = 0;
-  readonly #keepsId: boolean;
+  #matches = 0;
+  readonly #wantsGenerationId: boolean;
   #generationId: string | undefined;
 
   readonly #maxValues: number;
@@ -52,7 +52,7 @@ export class StreamJudge {
    */
   constructor(maxValues: number, keepsId = false, generationId?: string) {
     this.#maxValues = maxValues;
-    this.#keepsId = keepsId;
+    this.#wantsGenerationId = keepsId;
     this.#generationId = generationId;
   }
 
@@ -71,21 +71,21 @@ export class StreamJudge {
   }
 
   /** Whether a chunk came that carries something: more than a role, which only opens the stream. */
-  get real(): boolean {
-    return this.#real;
+  get hasContent(): boolean {
+    return this.#hasContent;
   }
 
   /**
    * The chunk whose data is all of an event and stands from `from` to `to` in `text`, if it says nothing that an earlier
    * one has not said but for its text. It needs no judging: it changes nothing about how the stream stands.
    */
-  known(text: string, from: number, to: number): ChunkEvent | undefined {
-    const chunk = this.#pattern?.match(text, from, to);
-    if (chunk !== undefined) this.#spared++;
+  matchTemplate(text: string, from: number, to: number): ChunkEvent | undefined {
+    const chunk = this.#template?.match(text, from, to);
+    if (chunk !== undefined) this.#matches++;
     return chunk;
   }
 
-  judge(data: string, name: string): Judged {
+  validate(data: string, name: string): ValidatedEvent {
     if (data.length < 16) {
       const word = data.trim();
       if (word === "[DONE]") return done;
@@ -100,7 +100,7 @@ export class StreamJudge {
       return failedAs("an event that is not JSON");
     }
     if (!isObject(chunk)) return failedAs("an event that is not an object");
-    if (this.#keepsId && this.#generationId === undefined) this.#generationId = generationIdOf(chunk["id"]);
+    if (this.#wantsGenerationId && this.#generationId === undefined) this.#generationId = generationIdOf(chunk["id"]);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
     if (hasUsage) this.#report = { ...this.#report, ...usageReport(usage) };
@@ -110,7 +110,7 @@ export class StreamJudge {
     if (!Array.isArray(choices)) {
       if (choices !== undefined && choices !== null) return failedAs("a chunk whose choices are not a list");
       if (!hasUsage) return nothing;
-      this.#real = true;
+      this.#hasContent = true;
       // Some servers leave the empty list out of the usage chunk; readers of chunks count on it.
       const whole = { ...chunk, choices: [] };
       return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
@@ -118,25 +118,25 @@ export class StreamJudge {
     // Neither choices nor usage: some servers send it to be heard of. Callers trip over it, and it is no sign of progress.
     if (choices.length === 0 && !hasUsage) return nothing;
     for (const choice of choices) {
-      const failure = this.#see(choice);
+      const failure = this.#checkChoice(choice);
       if (failure !== undefined) return { kind: "failed", failure };
     }
-    if (hasUsage) this.#real = true;
-    else if (choices.length === 1) this.#learn(data, chunk);
+    if (hasUsage) this.#hasContent = true;
+    else if (choices.length === 1) this.#learnTemplate(data, chunk);
     return { kind: "chunk", raw: data, chunk };
   }
 
   /** Takes a chunk as the pattern of those to come, unless that has paid badly so far. */
-  #learn(data: string, chunk: JsonObject): void {
+  #learnTemplate(data: string, chunk: JsonObject): void {
     const [choice] = chunk["choices"] as Json[]; // the caller has looked
-    if (!isObject(choice) || typeof choice["finish_reason"] === "string" || data.length > maxPatternLength) return;
-    if (this.#tries >= 4 && this.#spared < 16 * this.#tries) return;
+    if (!isObject(choice) || typeof choice["finish_reason"] === "string" || data.length > maxTemplateLength) return;
+    if (this.#tries >= 4 && this.#matches < 16 * this.#tries) return;
     this.#tries++;
-    this.#pattern = ChunkPattern.of(data, chunk) ?? this.#pattern;
+    this.#template = ChunkTemplate.of(data, chunk) ?? this.#template;
   }
 
   /** Takes note of one choice; gives a failure when it is one. */
-  #see(choice: Json): UpstreamFailure | undefined {
+  #checkChoice(choice: Json): UpstreamFailure | undefined {
     if (!isObject(choice)) return garbage("a choice that is not an object");
     const index = choice["index"] ?? 0;
     if (typeof index !== "number" || !Number.isInteger(index) || index < 0 || index >= maxChoices) {
@@ -147,16 +147,16 @@ export class StreamJudge {
     const finish = choice["finish_reason"];
     if (typeof finish === "string" && finish !== "") {
       if (finish === "error") return statusFailure(500, "the upstream ended its stream with an error");
-      this.#mark(index, finished);
-      this.#real = true;
+      this.#setChoiceState(index, finished);
+      this.#hasContent = true;
       return undefined;
     }
-    if (this.#choices[index] === 0) this.#mark(index, open);
-    if (!this.#real) this.#real = carriesSomething(choice["delta"]);
+    if (this.#choices[index] === 0) this.#setChoiceState(index, open);
+    if (!this.#hasContent) this.#hasContent = carriesSomething(choice["delta"]);
     return undefined;
   }
 
-  #mark(index: number, state: typeof open | typeof finished): void {
+  #setChoiceState(index: number, state: typeof open | typeof finished): void {
     const before = this.#choices[index];
     if (before === finished) return;
     if (before === open) this.#openChoices--;
@@ -182,6 +182,6 @@ function garbage(what: string): UpstreamFailure {
   return { kind: "garbage", message: `the upstream sent ${what}`, dispatched: true };
 }
 
-function failedAs(what: string): Judged {
+function failedAs(what: string): ValidatedEvent {
   return { kind: "failed", failure: garbage(what) };
 }

@@ -159,10 +159,10 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
       ports,
       configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
       metricsText: async () => undefined,
-      overloaded: () => "memory_high",
-      rejected: () => undefined,
-      dryRun: () => undefined,
-      crashed: () => undefined,
+      shedReason: () => "memory_high",
+      onRejected: () => undefined,
+      onDryRun: () => undefined,
+      onCrash: () => undefined,
     });
     const init = { method: "POST", headers: { ...authorization, "content-type": "application/json" } };
     const response = await call(http.url + path, { ...init, body: JSON.stringify(bodies[path]) });

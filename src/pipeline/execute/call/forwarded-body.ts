@@ -1,5 +1,5 @@
 import { type ChatRequest, gatewayMetadataKeys, isObject, type JsonObject } from "#domain/chat.ts";
-import { respelled } from "#domain/long-integers.ts";
+import { withOriginalNumbers } from "#domain/long-integers.ts";
 import type { Model } from "#domain/model.ts";
 import { type PriceLimit, withPriceLimit } from "./price-limit.ts";
 
@@ -32,7 +32,7 @@ export function forwardedBody(
   if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
   else if (body["max_tokens"] === 0) body["max_tokens"] = request.requestedOutputTokens;
   // The limit comes after the spelling, which would put a caller's own number back in its place.
-  const spelled = request.spelled === undefined ? body : respelled(body, request.spelled);
+  const spelled = request.spelled === undefined ? body : withOriginalNumbers(body, request.spelled);
   return withPriceLimit(spelled, body["provider"], priceLimit);
 }
 

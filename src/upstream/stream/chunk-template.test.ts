@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
-import { ChunkPattern } from "./chunk-pattern.ts";
+import { ChunkTemplate } from "./chunk-template.ts";
 
 const chunkOf = (content: string, more: JsonObject = {}): JsonObject => ({
   id: "gen-1",
@@ -14,7 +14,7 @@ const chunkOf = (content: string, more: JsonObject = {}): JsonObject => ({
 function known(like: string, data: string) {
   const text = `: before\n\ndata: ${data}\n\ndata: after`;
   const from = text.indexOf("data: ") + 6;
-  return ChunkPattern.of(like, JSON.parse(like))?.match(text, from, from + data.length);
+  return ChunkTemplate.of(like, JSON.parse(like))?.match(text, from, from + data.length);
 }
 
 describe("the pattern of a stream's chunks", () => {
@@ -29,9 +29,9 @@ describe("the pattern of a stream's chunks", () => {
         expect(chunk === undefined).toBe(second === "");
         if (chunk === undefined) return;
         expect(chunk).toMatchObject({ raw: data, chunk: chunkOf(second) });
-        expect(chunk.likeness?.event).toBe(`data: ${data}\n\n`);
-        expect(JSON.parse(`"${chunk.likeness?.contentJson}"`)).toBe(second);
-        expect(chunk.likeness?.withContent("x")).toBe(json("x"));
+        expect(chunk.templateMatch?.event).toBe(`data: ${data}\n\n`);
+        expect(JSON.parse(`"${chunk.templateMatch?.contentJson}"`)).toBe(second);
+        expect(chunk.templateMatch?.withContent("x")).toBe(json("x"));
       }),
     );
   });
@@ -88,7 +88,7 @@ describe("the pattern of a stream's chunks", () => {
   });
 
   test("is not made of a chunk whose content is not found for certain", () => {
-    const of = (raw: string) => ChunkPattern.of(raw, JSON.parse(raw));
+    const of = (raw: string) => ChunkTemplate.of(raw, JSON.parse(raw));
     expect(of('{"choices":[{"delta":{"content":"a"}}]}')).toBeDefined();
     // The content is another than the first thing that looks like it, or is written in another way than ours.
     expect(of('{"x":{"content":"a"},"choices":[{"delta":{"content":"a"}}]}')).toBeUndefined();

@@ -1,23 +1,23 @@
 /** Items on their way to be handed over together. */
-export interface Batches<T> {
+export interface Batcher<T> {
   add(item: T): void;
   /** Hands over what has gathered, now. */
   flush(): void;
 }
 
-export interface BatchesOptions<T> {
+export interface BatcherOptions<T> {
   /** This many are handed over at once. */
   readonly size: number;
   /** Fewer are handed over when the first of them is this old, in milliseconds. */
   readonly withinMs: number;
-  readonly handOver: (gathered: readonly T[]) => void;
+  readonly onFlush: (gathered: readonly T[]) => void;
 }
 
 /**
  * Gathers work that nobody waits for. Many of a kind done one after the other find their code and tables in the
  * processor's caches; done once per request, between everything else, the same work costs several times as much.
  */
-export function inBatches<T>({ size, withinMs, handOver }: BatchesOptions<T>): Batches<T> {
+export function createBatcher<T>({ size, withinMs, onFlush }: BatcherOptions<T>): Batcher<T> {
   let gathered: T[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
@@ -26,7 +26,7 @@ export function inBatches<T>({ size, withinMs, handOver }: BatchesOptions<T>): B
     if (gathered.length === 0) return;
     const all = gathered;
     gathered = [];
-    handOver(all);
+    onFlush(all);
   };
   return {
     add(item) {

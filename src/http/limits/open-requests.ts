@@ -1,17 +1,17 @@
 import type { OpenSse } from "#http/sse/sse-response.ts";
-import type { Aborter } from "#platform/abort.ts";
+import type { AbortControllerLike } from "#platform/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** One chat request under way. */
 export interface OpenRequest {
   /** Its answer has become a stream. */
-  streams(sse: OpenSse): void;
+  attachStream(sse: OpenSse): void;
   /** It has been answered; calling it again does nothing. */
   close(): void;
 }
 
 interface Entry {
-  readonly caller: Aborter;
+  readonly caller: AbortControllerLike;
   sse: OpenSse | undefined;
   /** Where it stands in the list; -1 once it has left. */
   index: number;
@@ -24,7 +24,7 @@ interface Entry {
  * every few changes, and the table it leaves behind, once the collector has taken it for long-lived, keeps every request
  * alive that was under way then, and all that hangs on it, until the next full collection.
  */
-export class OpenStreams {
+export class OpenRequests {
   readonly #open: Entry[] = [];
   #whenEmpty: (() => void)[] = [];
 
@@ -40,18 +40,18 @@ export class OpenStreams {
   }
 
   /** A request begins; `caller` is what ends it before its time. */
-  enter(caller: Aborter): OpenRequest {
+  add(caller: AbortControllerLike): OpenRequest {
     const entry: Entry = { caller, sse: undefined, index: this.#open.length };
     this.#open.push(entry);
     return {
-      streams: (sse) => {
+      attachStream: (sse) => {
         entry.sse = sse;
       },
-      close: () => this.#leave(entry),
+      close: () => this.#remove(entry),
     };
   }
 
-  #leave(entry: Entry): void {
+  #remove(entry: Entry): void {
     if (entry.index < 0) return;
     const last = this.#open.pop();
     if (last !== undefined && last !== entry) {
@@ -64,16 +64,16 @@ export class OpenStreams {
   }
 
   /** Resolves when no request is under way. */
-  empty(): Promise<void> {
+  whenEmpty(): Promise<void> {
     if (this.#open.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenEmpty.push(resolve));
   }
 
   /** Ends all that is still under way: streams with an error in their own words, others by aborting them. */
-  breakOff(failure: UpstreamFailure): void {
+  endAll(failure: UpstreamFailure): void {
     for (const { caller, sse } of [...this.#open]) {
       if (sse === undefined) caller.abort();
-      else sse.breakOff(failure);
+      else sse.endWithError(failure);
     }
   }
 }

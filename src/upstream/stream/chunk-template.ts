@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { ChunkEvent, Likeness } from "#upstream/upstream.ts";
+import type { ChunkEvent, TemplateMatch } from "#upstream/upstream.ts";
 
 /** Letters, so that nothing but the inside of a string can hold them. */
 const probe = "probe";
@@ -9,7 +9,7 @@ const probe = "probe";
  * one that begins and ends like this and has nothing but the inside of a JSON string in between need not be parsed: it
  * is valid JSON, and the same object but for its content.
  */
-export class ChunkPattern {
+export class ChunkTemplate {
   readonly #before: string;
   readonly #after: string;
 
@@ -23,7 +23,7 @@ export class ChunkPattern {
    * is that the same text with other words in that place is parsed as the same chunk with those words: the words can then
    * only stand inside a string, that string is the content, and no other key hides there.
    */
-  static of(raw: string, chunk: JsonObject): ChunkPattern | undefined {
+  static of(raw: string, chunk: JsonObject): ChunkTemplate | undefined {
     const content = contentOf(chunk);
     if (typeof content !== "string" || content === "") return undefined;
     const quoted = JSON.stringify(content);
@@ -41,7 +41,7 @@ export class ChunkPattern {
     }
     if (!isObject(other) || contentOf(other) !== probe) return undefined;
     setContent(other, content);
-    return JSON.stringify(other) === JSON.stringify(chunk) ? new ChunkPattern(before, after) : undefined;
+    return JSON.stringify(other) === JSON.stringify(chunk) ? new ChunkTemplate(before, after) : undefined;
   }
 
   /**
@@ -52,8 +52,8 @@ export class ChunkPattern {
     const start = from + this.#before.length;
     const end = to - this.#after.length;
     if (start >= end || !text.startsWith(this.#before, from) || !text.endsWith(this.#after, to)) return undefined;
-    if (!insideString(text, start, end)) return undefined;
-    return new LikeChunk(this, text.slice(from - field.length, to + lineEnds.length));
+    if (!isInsideString(text, start, end)) return undefined;
+    return new TemplateChunk(this, text.slice(from - field.length, to + lineEnds.length));
   }
 
   contentJsonOf(event: string): string {
@@ -69,18 +69,18 @@ const field = "data: ";
 const lineEnds = "\n\n";
 
 /** A chunk known by its pattern; parsed only if somebody asks. */
-class LikeChunk implements ChunkEvent, Likeness {
+class TemplateChunk implements ChunkEvent, TemplateMatch {
   readonly kind = "chunk";
-  readonly pattern: ChunkPattern;
+  readonly template: ChunkTemplate;
   readonly event: string;
   #chunk: JsonObject | undefined;
 
-  constructor(pattern: ChunkPattern, event: string) {
-    this.pattern = pattern;
+  constructor(pattern: ChunkTemplate, event: string) {
+    this.template = pattern;
     this.event = event;
   }
 
-  get likeness(): Likeness {
+  get templateMatch(): TemplateMatch {
     return this;
   }
 
@@ -98,11 +98,11 @@ class LikeChunk implements ChunkEvent, Likeness {
   }
 
   get contentJson(): string {
-    return this.pattern.contentJsonOf(this.event);
+    return this.template.contentJsonOf(this.event);
   }
 
   withContent(contentJson: string): string {
-    return this.pattern.withContent(contentJson);
+    return this.template.withContent(contentJson);
   }
 }
 
@@ -119,7 +119,7 @@ function setContent(chunk: JsonObject, content: string): void {
 }
 
 /** Whether the characters from `from` to `to` are what JSON allows between the quotes of a string. */
-function insideString(text: string, from: number, to: number): boolean {
+function isInsideString(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const unit = text.charCodeAt(at);
     if (unit < 0x20 || unit === 0x22) return false;

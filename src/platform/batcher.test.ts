@@ -1,9 +1,9 @@
 import { describe, expect, jest, test } from "bun:test";
-import { inBatches } from "./batches.ts";
+import { createBatcher } from "./batcher.ts";
 
 function scene() {
   const handedOver: string[][] = [];
-  const batches = inBatches<string>({ size: 3, withinMs: 20, handOver: (items) => handedOver.push([...items]) });
+  const batches = createBatcher<string>({ size: 3, withinMs: 20, onFlush: (items) => handedOver.push([...items]) });
   return { handedOver, batches };
 }
 
