@@ -97,6 +97,22 @@ describe("a private key without its armour is found", () => {
     });
   }
 
+  // A version, the length of the key, and bytes that are `+` and `/` in base64 in every few characters.
+  test("with symbols of base64 in every few characters of its first line", () => {
+    for (const head of ["MHcCAQEEI", "MIGkAgEBBDD", "MIHcAgEBBEI"]) {
+      const encoded = `${head}${"Qx7+kP2/vT".repeat(16)}`.slice(0, 160);
+      for (const [before, after] of [
+        ["see\n", "\nplease"],
+        ["a/b/c see ", "\n"],
+        ["+", "\n"],
+        ['{"key":"', '"}'],
+      ]) {
+        expectGone(`${before}${encoded}${after}`, encoded);
+        expectGone(`${before}${lines(encoded, 64)}${after}`, encoded.slice(0, 64));
+      }
+    }
+  });
+
   test("but no public one", () => {
     const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     const encoded = publicKey.export({ type: "spki", format: "der" }).toString("base64");

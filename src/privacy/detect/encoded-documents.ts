@@ -28,6 +28,8 @@ const message = /^\s{0,8}<(?:saml2?p?:|[^\0]{0,900}?urn:oasis:names:tc:SAML)/;
 
 /** What a private key of OpenSSH begins with, without its armour: `openssh-key-v1`. */
 const openSsh = "b3BlbnNzaC1rZXktdjE";
+/** Characters of base64 in the shortest private key, or in its first line. */
+export const shortestDocument = 48;
 /** How much of a key is decoded to see whether it is one. */
 const keyHeadLength = 32;
 
@@ -53,7 +55,7 @@ export function encodedDocument(view: View, start: number, end: number): Span | 
     return message.test(decodedHead(view, start, headLength))
       ? { start, end: wrappedEnd(view, start, end), rule: "saml_response" }
       : undefined;
-  if (end - start < 48) return undefined;
+  if (end - start < shortestDocument) return undefined;
   const isKey =
     text.startsWith(openSsh, start) || isPrivateKey(Buffer.from(text.slice(start, start + keyHeadLength), "base64"));
   return isKey ? { start, end: wrappedEnd(view, start, end), rule: "private_key" } : undefined;

@@ -20,6 +20,9 @@ import {
 import { Runs } from "./token-runs.ts";
 import { shortestRun, Tokens } from "./tokens.ts";
 
+const PLUS = 0x2b;
+const SLASH = 0x2f;
+
 /** More rules, over the view of a text; spans are in the view's places. */
 export type MoreRules = (view: View, found: Span[]) => void;
 
@@ -42,8 +45,12 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
     const runs = new Runs(tokens, disabled);
     assignments.begin();
     let cookieTo = 0;
-    if (credentials) eachRun(view, (from, to) => runs.visit(view, from, to, found));
-    if (credentials)
+    if (credentials) {
+      eachRun(
+        view,
+        (from, to) => runs.visit(view, from, to, found),
+        (at) => runs.visitSymbol(view, at, found),
+      );
       eachAnchor(view, (at, word, kind) => {
         switch (kind) {
           case "name":
@@ -88,6 +95,7 @@ export function credentialScan({ credentials, disabled, more }: ScanOptions): Sc
             return at + 1;
         }
       });
+    }
     const dumps = credentials && depth === 0 ? hexDumps(view) : [];
     for (const rules of more) rules(view, found);
     let spans = inText(view, text, found);
@@ -152,8 +160,14 @@ function nameLength(word: string): number {
 /**
  * Looks back from the byte where a run long enough would end. Where something else stands in between, no run holds both sides of it:
  * the next such byte is as far behind that, and what lies before is not looked at.
+ * @param visitSymbol gets the place of a `+` or `/` that separates runs too short to be visited, and so of at least one in any 16
+ *   characters of base64 without a run; returns where to go on (at least one byte further on)
  */
-export function eachRun(view: View, visit: (from: number, to: number) => number): void {
+export function eachRun(
+  view: View,
+  visit: (from: number, to: number) => number,
+  visitSymbol: (at: number) => number,
+): void {
   const { bytes, length } = view;
   /** Where the next run can begin. */
   let from = 0;
@@ -161,7 +175,8 @@ export function eachRun(view: View, visit: (from: number, to: number) => number)
     let at = last;
     while (at >= from && ((classes[bytes[at] ?? 0] ?? 0) & inToken) !== 0) at--;
     if (at >= from) {
-      from = at + 1;
+      const c = bytes[at];
+      from = c === PLUS || c === SLASH ? visitSymbol(at) : at + 1;
       continue;
     }
     let to = last + 1;

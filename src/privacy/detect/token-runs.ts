@@ -1,9 +1,9 @@
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
-import { base64Around, type Encoded, printable, printableHex } from "#privacy/text/base64.ts";
+import { base64Around, base64End, type Encoded, isBase64Byte, printable, printableHex } from "#privacy/text/base64.ts";
 import { classes, inName, isLower } from "#privacy/text/characters.ts";
 import type { View } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { encodedDocument, headLength, mayBeDocument } from "./encoded-documents.ts";
+import { encodedDocument, headLength, mayBeDocument, shortestDocument } from "./encoded-documents.ts";
 import { piecesAround } from "./split-literals.ts";
 import { hasDigit, restOf, type Tokens } from "./tokens.ts";
 import { isNamed } from "./values/identifiers.ts";
@@ -28,6 +28,8 @@ export class Runs {
   /** End of the base64 that was looked at last. */
   #base64To = 0;
   #base64From = 0;
+  /** End of the base64 around the `+` or `/` that was visited last. */
+  #symbolTo = 0;
 
   constructor(tokens: Tokens, disabled: ReadonlySet<string>) {
     this.#tokens = tokens;
@@ -57,6 +59,29 @@ export class Runs {
       this.encoded.push({ start: from, end: to, text: hex, rule: "hex_secret" });
     }
     return to;
+  }
+
+  /**
+   * Reads the base64 around a `+` or `/` with no run beside it: the first line of a wrapped key may hold one in every 16 characters.
+   * @returns where reading goes on, at least `at + 1`
+   */
+  visitSymbol(view: View, at: number, found: Span[]): number {
+    const { bytes } = view;
+    // What was read with the last one is not read again, which bounds the time that a text of nothing but these can take.
+    const limit = this.#symbolTo;
+    if (at < limit) return at + 1;
+    let start = at;
+    while (start > limit && isBase64Byte(bytes[start - 1] ?? 0)) start--;
+    this.#symbolTo = at + 1;
+    const isContinued = start > 0 && start === limit && isBase64Byte(bytes[start - 1] ?? 0);
+    if (isContinued || (!mayBeDocument(bytes, start) && !mayBeDocument(bytes, start + 1))) return at + 1;
+    const end = base64End(view, at);
+    this.#symbolTo = Math.max(at + 1, end);
+    if (end - start < shortestDocument) return at + 1;
+    const document = this.#document(view, start, end);
+    if (document === undefined) return at + 1;
+    found.push(document);
+    return Math.max(at + 1, document.end);
   }
 
   /** A token that goes on in the next literal or line, or began in the one before. Returns its end, or -1. */
@@ -98,21 +123,25 @@ export class Runs {
         return end;
     }
     if (this.#budget <= 0 || end - start < 24) return to;
-    // The dash of a removed line and the plus of an added one are letters of base64 too.
-    const first = mayBeDocument(bytes, start) ? start : start + 1;
-    if (mayBeDocument(bytes, first)) {
-      this.#budget -= headLength;
-      const document = encodedDocument(view, first, end);
-      if (document !== undefined && document.end >= to) {
-        found.push(document);
-        return document.end;
-      }
+    const document = this.#document(view, start, end);
+    if (document !== undefined && document.end >= to) {
+      found.push(document);
+      return document.end;
     }
     const decoded = printable(view, start, end);
     if (decoded === undefined) return to;
     this.#budget -= decoded.length;
     this.encoded.push({ start, end, text: decoded, rule: "base64_secret" });
     return to;
+  }
+
+  /** A secret document whose first line is the base64 `[start, end)`. */
+  #document(view: View, start: number, end: number): Span | undefined {
+    // The dash of a removed line and the plus of an added one are letters of base64 too.
+    const first = mayBeDocument(view.bytes, start) ? start : start + 1;
+    if (this.#budget <= 0 || !mayBeDocument(view.bytes, first)) return undefined;
+    this.#budget -= headLength;
+    return encodedDocument(view, first, end);
   }
 
   /** A value behind `Bearer`, where no `Authorization` stands before it. */
