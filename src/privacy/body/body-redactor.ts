@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { type ChatBody, CredentialInName, type Finding, type RedactedBody } from "#privacy/redaction.ts";
-import { Placeholders } from "#privacy/restore/placeholders.ts";
+import { Placeholders, standingPlaceholders } from "#privacy/restore/placeholders.ts";
 import { restorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 import { mayContinueToken } from "./continuation.ts";
@@ -30,7 +30,7 @@ const leadOfSecret = 512;
  * @throws CredentialInName where a credential stands in a key or an id
  */
 export function redactBody(body: ChatBody, scans: BodyScans, restoring: boolean): RedactedBody {
-  const walk = new Walk(scans, body);
+  const walk = new Walk(scans, body, restoring);
   let changed: ChatBody | undefined;
   for (const key of Object.keys(body)) {
     walk.key(key);
@@ -58,7 +58,7 @@ export function redactBody(body: ChatBody, scans: BodyScans, restoring: boolean)
 const noFindings: readonly Finding[] = [];
 
 class Walk {
-  readonly placeholders = new Placeholders();
+  readonly placeholders: Placeholders;
   /** What is found can neither be replaced nor be a reason to refuse. */
   onlyReports = false;
   readonly #scans: BodyScans;
@@ -69,7 +69,9 @@ class Walk {
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
   #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
-  constructor(scans: BodyScans, body: ChatBody) {
+  constructor(scans: BodyScans, body: ChatBody, restoring: boolean) {
+    // What is put back must not take the place of a text that only looks like it; otherwise numbers had better stay as they are.
+    this.placeholders = new Placeholders(restoring ? () => standingPlaceholders(body) : undefined);
     this.#scans = scans;
     this.#body = body;
   }
