@@ -358,7 +358,7 @@ function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
 function configurationOf(config: Config, settings: Settings, log: Log): Configuration {
   const secrets = [
     ...(settings.upstream.kind === "aggregator" && settings.upstream.apiKey !== undefined
-      ? [{ rule: "gateway_upstream_api_key", value: settings.upstream.apiKey }]
+      ? [{ rule: "gateway_upstream_api_key", value: settings.upstream.apiKey, sentUpstream: true as const }]
       : []),
     ...(settings.dashboardToken === undefined
       ? []

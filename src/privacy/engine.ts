@@ -4,6 +4,7 @@ import { type BodyScans, redactBody } from "./body/body-redactor.ts";
 import { rememberingClean } from "./body/names.ts";
 import { credentialScan, type MoreRules } from "./detect/scan.ts";
 import { type ChatBody, mostSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
+import { answerGuard } from "./restore/own-key.ts";
 import { Placeholders } from "./restore/placeholders.ts";
 import { customRules } from "./rules/custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./rules/exact-values.ts";
@@ -25,8 +26,13 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
   // Read with its name, which says that random characters are no key of a vendor that nobody knows.
   const ids: Scan = policy.redact || policy.personal_data ? (id) => scanIds(`id: ${id}`) : none;
   const scans: BodyScans = { text: scan, key: rememberingClean(scan), id: rememberingClean(ids) };
-  const restoring = policy.restore === "text";
+  const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
+  const answers = sent === undefined ? undefined : answerGuard(sent);
+  // What is the gateway's own is not even given back to a caller who has sent it.
+  const isOwn = (value: string) => exactValues.some((own) => value.includes(own.value));
+  const restoring = policy.restore === "text" ? isOwn : undefined;
   return {
+    ...(answers === undefined ? {} : { answers }),
     disabledRules: policy.disabled_rules,
     redactText: (text) => redactText(text, scan(text)),
     redactBody: (body) => redactBody(body, scans, restoring),
@@ -34,7 +40,7 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
       // The first walk only lists the texts that the second will ask about, windows across text parts among them.
       const texts = new Listed(scan);
       const idTexts = new Listed(ids);
-      redactBody(body, { text: texts.list, key: texts.list, id: idTexts.list }, false);
+      redactBody(body, { text: texts.list, key: texts.list, id: idTexts.list });
       let sinceTurn = 0;
       let secrets = 0;
       for (const listed of [texts, idTexts]) {

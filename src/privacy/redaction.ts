@@ -41,6 +41,25 @@ export interface RedactedText {
   readonly findings: readonly Finding[];
 }
 
+/** Takes one known key out of answers. One search of the text where it is not in it, as nearly always. */
+export interface AnswerGuard {
+  /** False: the key is in no string of this JSON. */
+  mayStandIn(json: string): boolean;
+  /** A whole text without the key, or what is left of it where it was cut off. */
+  text(text: string): string;
+  /** A text that comes in pieces. */
+  stream(): GuardedText;
+}
+
+export interface GuardedText {
+  /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. */
+  passes(contentJson: string): boolean;
+  /** What may go out now; the beginning of what may be the key is held back. */
+  push(text: string): string;
+  /** What was held back, once the text has ended. */
+  flush(): string;
+}
+
 /** Most secrets that are taken out of one large body. */
 export const mostSecrets = 50_000;
 
@@ -89,6 +108,8 @@ export interface PrivacyEngine {
   redactBody(body: ChatBody): RedactedBody;
   /** The same answer, but in turns of the event loop; rejects also with `TooManySecrets` beyond `mostSecrets`. */
   redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
+  /** Keeps the gateway's own upstream key out of answers, whatever the policy says; absent where there is no key. */
+  readonly answers?: AnswerGuard;
   /** Rules the policy switched off by name; to be logged at start. */
   readonly disabledRules: readonly string[];
 }

@@ -297,5 +297,9 @@ function pause(waitMs: number, ports: Ports, signal: AbortSignalLike): Promise<b
 /** An upstream may echo what it was sent: its words pass the privacy gate before anybody reads them. */
 export function redactFailure(failure: UpstreamFailure, configuration: Configuration): UpstreamFailure {
   if (failure.message === "") return failure;
-  return { ...failure, message: configuration.privacy.redactText(failure.message).text.slice(0, 300) };
+  const { privacy } = configuration;
+  const { text } = privacy.redactText(failure.message);
+  // The policy may have switched the gate off; a message that was cut holds the beginning of a key at most.
+  const message = privacy.answers === undefined ? text : privacy.answers.text(text);
+  return { ...failure, message: message.slice(0, 300) };
 }

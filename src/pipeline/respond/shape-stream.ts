@@ -1,7 +1,9 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
+import type { AnswerGuard, GuardedText } from "#privacy/redaction.ts";
 import type { ChunkEvent, TemplateMatch, UpstreamEvent } from "#upstream/upstream.ts";
 import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
+import { StreamGuard } from "./guard-answer.ts";
 
 /** Puts redacted values back into answer text; one per choice, because each choice is a text of its own. */
 export interface TextRestorer {
@@ -27,6 +29,8 @@ export interface ShapeOptions {
   /** Reasoning held back for the first content delta is sent as a delta of its own beyond this many characters. */
   readonly maxHeldCharacters: number;
   readonly restorer?: () => TextRestorer;
+  /** Keeps the gateway's own key out of what is sent. */
+  readonly guard?: AnswerGuard;
 }
 
 /**
@@ -64,6 +68,7 @@ const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 interface ChunkTemplate {
   readonly pattern: object;
   readonly choice: ChoiceState;
+  readonly guarded: GuardedText | undefined;
   /** They leave as they came. */
   readonly unchanged: boolean;
   readonly before: string;
@@ -82,6 +87,7 @@ const chunkObject = "chat.completion.chunk";
  */
 export class StreamShaper {
   readonly #options: ShapeOptions;
+  readonly #guard: StreamGuard | undefined;
   readonly #choices: ChoiceState[] = [];
   /** The upstream's names for the completion, as far as it has said them. */
   #id: Json | undefined;
@@ -95,6 +101,7 @@ export class StreamShaper {
 
   constructor(options: ShapeOptions) {
     this.#options = options;
+    this.#guard = options.guard === undefined ? undefined : new StreamGuard(options.guard);
   }
 
   /** What the upstream calls the model that answers, if it is another than the one that was asked. */
@@ -128,6 +135,7 @@ export class StreamShaper {
     }
     const { restorer, finished, held } = frame.choice;
     if (finished || held !== undefined) return this.#shapeChunk(event.raw, event.chunk);
+    if (frame.guarded?.passes(likeness.contentJson) === false) return this.#shapeChunk(event.raw, event.chunk);
     if (restorer !== undefined) {
       const content: string = JSON.parse(`"${likeness.contentJson}"`);
       return frame.before + JSON.stringify(restorer.push(content)).slice(1, -1) + frame.after;
@@ -142,17 +150,20 @@ export class StreamShaper {
     const chunk: JsonObject = JSON.parse(raw);
     const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(only)) return undefined;
-    const choice = this.#choice(typeof only.index === "number" ? only.index : 0);
+    const index = typeof only.index === "number" ? only.index : 0;
+    const choice = this.#choice(index);
     const delta = only.delta;
     // Reasoning beside content leaves as it came only while nothing is held back.
     if (choice.finished || choice.held !== undefined || !choice.contentSent || !isObject(delta)) return undefined;
     const sent = this.#send(raw, chunk, choice.restorer !== undefined);
     const [before, after, ...more] = sent.split(contentPlaceholder);
     if (before === undefined || after === undefined || more.length > 0) return undefined;
-    return { pattern: likeness.template, choice, unchanged: sent === `data: ${raw}\n\n`, before, after };
+    const guarded = this.#guard?.contentOf(index);
+    return { pattern: likeness.template, choice, guarded, unchanged: sent === `data: ${raw}\n\n`, before, after };
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
+    const guarded = this.#guard?.chunk(raw, chunk) === true;
     if (chunk.model !== this.#lastModel && chunk.model != null) {
       this.#lastModel = chunk.model;
       this.#otherModel = otherModel(this.#options.model, chunk.model);
@@ -167,9 +178,9 @@ export class StreamShaper {
       // The usage chunk has no choices. One without usage either says nothing; callers trip over it.
       if (usage == null || !this.#options.wantsUsage) return "";
       this.#usage = undefined;
-      return this.#send(raw, chunk, false);
+      return this.#send(raw, chunk, guarded);
     }
-    let changed = false;
+    let changed = guarded;
     let before = "";
     const kept: Json[] = [];
     for (const choice of choices) {
@@ -305,6 +316,9 @@ export class StreamShaper {
     let out = "";
     this.#choices.forEach((state, index) => {
       if (state.finished) return;
+      const rest = this.#guard?.rest(index, {});
+      if (typeof rest?.content === "string") rest.content = this.#restored(state, rest.content);
+      if (rest !== undefined) out += this.#ownChunk(index, state, rest);
       out += this.#heldChunk(index, state, complete);
       const tail = state.restorer?.flush() ?? "";
       if (tail !== "") out += this.#ownChunk(index, state, { content: tail });

@@ -28,6 +28,7 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { AnswerStream, type StreamEnd } from "./answer-stream.ts";
 import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
 import { finishAnswer, isEmptyAnswer } from "./finish-answer.ts";
+import { guardAnswer } from "./guard-answer.ts";
 import { callerGone, deniedByLedger, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refusals.ts";
 import { type CallerStream, type Head, keepAlive, type Refusal, type Reply } from "./reply.ts";
 import { type CompletionIdentity, type ReasoningMode, StreamShaper, type TextRestorer } from "./shape-stream.ts";
@@ -45,11 +46,13 @@ export async function answerWhole(
   if (execution.kind !== "answered") return refusalOfExecution(execution, context, routed, head, ports);
 
   const { attempt, report, firstTokenMs } = execution;
+  const { answers } = context.configuration.privacy;
+  const raw = guardAnswer(execution.answer, execution.raw, answers) ? JSON.stringify(execution.answer) : execution.raw;
   const empty = isEmptyAnswer(execution.answer);
   const other = otherModel(attempt.model.upstreamId, execution.answer.model);
   const answered = { report, firstTokenMs, empty, otherModel: other };
   close(closeAnswered(attempt, answered, ports.clock.monotonic()), context, ports);
-  const body = finishAnswer(execution.answer, execution.raw, attempt.model.upstreamId, restorerOf(context));
+  const body = finishAnswer(execution.answer, raw, attempt.model.upstreamId, restorerOf(context));
   const answerHead = headOf(head, attempt.model, context, firstTokenMs, ports);
   recorder.finish("answered", 200);
   return { kind: "answer", body, ...answerHead };
@@ -252,6 +255,7 @@ function streamOf(
     reasoning: reasoningModeOf(request.body, configuration),
     maxHeldCharacters: configuration.policy.stream.max_event_bytes,
     ...(restorer === undefined ? {} : { restorer }),
+    ...(configuration.privacy.answers === undefined ? {} : { guard: configuration.privacy.answers }),
   });
   return new AnswerStream({
     events,

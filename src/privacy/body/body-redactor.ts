@@ -27,10 +27,11 @@ const leadOfSecret = 512;
 
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
+ * @param neverRestored present where values are put back into the answer: those that are not
  * @throws CredentialInName where a credential stands in a key or an id
  */
-export function redactBody(body: ChatBody, scans: BodyScans, restoring: boolean): RedactedBody {
-  const walk = new Walk(scans, body, restoring);
+export function redactBody(body: ChatBody, scans: BodyScans, neverRestored?: (value: string) => boolean): RedactedBody {
+  const walk = new Walk(scans, body, neverRestored !== undefined);
   let changed: ChatBody | undefined;
   for (const key of Object.keys(body)) {
     walk.key(key);
@@ -52,7 +53,10 @@ export function redactBody(body: ChatBody, scans: BodyScans, restoring: boolean)
   let total = 0;
   for (const finding of findings) total += finding.count;
   const result = { body: changed ?? body, findings, total, unredactable };
-  return restoring && total > 0 ? { ...result, restore: restorer(walk.placeholders.values()) } : result;
+  if (neverRestored === undefined || total === 0) return result;
+  const values = walk.placeholders.values();
+  for (const [placeholder, value] of values) if (neverRestored(value)) values.delete(placeholder);
+  return { ...result, restore: restorer(values) };
 }
 
 const noFindings: readonly Finding[] = [];

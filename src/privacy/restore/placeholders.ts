@@ -59,7 +59,7 @@ export function standingPlaceholders(value: Json): StandingPlaceholders {
     }
   };
   const visit = (each: Json): void => {
-    if (typeof each === "string") return read(each);
+    if (typeof each === "string") read(each);
     if (each === null || typeof each !== "object") return;
     if (Array.isArray(each)) {
       for (const item of each) visit(item);

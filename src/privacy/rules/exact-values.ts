@@ -5,6 +5,8 @@ import type { Span } from "#privacy/text/spans.ts";
 export interface ExactValue {
   readonly rule: string;
   readonly value: string;
+  /** It goes upstream with every call, so answers may hold it. */
+  readonly sentUpstream?: true;
 }
 
 /** Shorter values would be found in the middle of words. */

@@ -1,0 +1,169 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { chunk, fails, replies, streams } from "#simulator/behaviours.ts";
+import { type Answer, upstreamKey as key, start } from "../harness/gateway.ts";
+import { readStream } from "../harness/sse.ts";
+
+/** An upstream knows the gateway's key from every call. What it says of it stays here. */
+
+const mark = "[REDACTED:gateway_upstream_api_key:1]";
+const off = { privacy: { redact: false } };
+const call = (index: number, more: JsonObject) => ({ index, ...more });
+/** A beginning of the key that tells nothing may have gone out before the rest came. */
+const telling = key.slice(0, 16);
+
+/** What a stream's deltas add up to, by their places. */
+function textsOf(chunks: readonly Answer[]): Map<string, string> {
+  const texts = new Map<string, string>();
+  const add = (place: string, text: unknown) => {
+    if (typeof text === "string") texts.set(place, (texts.get(place) ?? "") + text);
+  };
+  for (const { choices } of chunks) {
+    for (const { index, delta } of choices) {
+      for (const name of ["content", "reasoning", "refusal"]) add(`${index} ${name}`, delta[name]);
+      for (const each of delta.tool_calls ?? []) add(`${index} call ${each.index}`, each.function?.arguments);
+    }
+  }
+  return texts;
+}
+
+describe("the gateway's own upstream key", () => {
+  test.each([{}, off, { privacy: { restore: "text", disabled_rules: ["gateway_upstream_api_key"] } }])(
+    "is in no place of a whole answer (policy %p)",
+    async (policy) => {
+      await using gateway = await start({
+        policy,
+        script: () =>
+          replies(200, {
+            id: `gen-${key}`,
+            [key]: 1,
+            choices: [
+              {
+                index: 0,
+                finish_reason: "tool_calls",
+                message: {
+                  role: "assistant",
+                  content: `It is Bearer ${key}, and ${key}${key}; cut off: ${key.slice(0, 30)}`,
+                  reasoning: key,
+                  tool_calls: [
+                    { id: "c", type: "function", function: { name: "f", arguments: JSON.stringify({ a: key }) } },
+                  ],
+                },
+              },
+            ],
+            usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+          }),
+      });
+      const text = await (await gateway.chat()).text();
+      expect(text).not.toContain(telling);
+      const { choices }: Answer = JSON.parse(text);
+      const { message } = choices[0];
+      expect(message.content).toBe(`It is Bearer ${mark}, and ${mark}${mark}; cut off: ${mark}`);
+      expect(JSON.parse(message.tool_calls[0].function.arguments)).toEqual({ a: mark });
+    },
+  );
+
+  test("is in no stream, in text, reasoning or arguments, wherever it is cut", async () => {
+    let at = 0;
+    await using gateway = await start({
+      policy: off,
+      script: () => {
+        const cuts = at < key.length ? [key.slice(0, at), key.slice(at)] : [...key];
+        const args = (index: number, text: string) =>
+          chunk({ tool_calls: [call(index, { function: { arguments: text } })] });
+        return streams({
+          events: [
+            chunk({ role: "assistant", reasoning: "think " }),
+            ...cuts.map((reasoning) => chunk({ reasoning })),
+            chunk({ content: "say " }),
+            chunk({ content: "this " }),
+            ...cuts.map((content) => chunk({ content })),
+            chunk({ content: " end\n" }),
+            chunk({ content: "or " }),
+            chunk({
+              tool_calls: [call(0, { id: "c0", type: "function", function: { name: "f", arguments: '{"a":"' } })],
+            }),
+            chunk({
+              tool_calls: [call(1, { id: "c1", type: "function", function: { name: "g", arguments: '{"b":"' } })],
+            }),
+            ...cuts.map((text) => args(1, text)),
+            ...cuts.map((text) => args(0, text)),
+            args(0, '"}'),
+            args(1, '"}'),
+            chunk({}, "tool_calls"),
+          ],
+          end: "done",
+        });
+      },
+    });
+    for (; at <= key.length; at++) {
+      const { chunks, text, done } = await readStream(await gateway.chat({ stream: true }));
+      expect(done).toBe(true);
+      const texts = textsOf(chunks);
+      for (const each of [...texts.values(), text]) expect(each).not.toContain(telling);
+      expect([...texts.keys()].sort()).toEqual(["0 call 0", "0 call 1", "0 content", "0 reasoning"]);
+      // Less than four characters of a beginning are nothing to wait for.
+      const given = at === 0 || at > 3 ? (at > key.length - 1 ? key.slice(0, 3) : "") : key.slice(0, at);
+      expect(texts.get("0 content")).toBe(`say this ${given}${mark} end\nor `);
+      expect(texts.get("0 reasoning")).toBe(`think ${given}${mark}`);
+      expect(texts.get("0 call 0")).toBe(`{"a":"${given}${mark}"}`);
+      expect(texts.get("0 call 1")).toBe(`{"b":"${given}${mark}"}`);
+    }
+  });
+
+  test("costs no other text a character, though it begins like the key, nor at the end of a stream", async () => {
+    const pieces = ["a sk-", "or-", "v1-", "0", "x sk-or-v1-", " sk-or", "-v1-01"];
+    for (const finish of ["stop", undefined]) {
+      await using gateway = await start({
+        script: () =>
+          streams({
+            events: [
+              ...pieces.map((content) => chunk({ content })),
+              ...(finish === undefined
+                ? []
+                : [chunk({ tool_calls: [call(0, { function: { name: "f", arguments: "sk-or-v1" } })] })]),
+              ...(finish === undefined ? [] : [chunk({}, finish)]),
+            ],
+            end: "done",
+          }),
+      });
+      const { chunks } = await readStream(await gateway.chat({ stream: true }));
+      const texts = textsOf(chunks);
+      expect(texts.get("0 content")).toBe(pieces.join(""));
+      if (finish !== undefined) expect(texts.get("0 call 0")).toBe("sk-or-v1");
+    }
+  });
+
+  test("is in no error, told before the stream or in it, nor in the log", async () => {
+    const message = `Invalid key ${key} (${key.slice(0, 40)}`;
+    for (const stream of [false, true]) {
+      await using gateway = await start({ policy: off, script: () => fails(400, message) });
+      const text = await (await gateway.chat({ stream })).text();
+      expect(text).toContain(`Invalid key ${mark} (${mark}`);
+      expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
+    }
+    const error = JSON.stringify({ error: { code: 500, message } });
+    await using gateway = await start({
+      policy: off,
+      script: () => streams({ events: [chunk({ content: "x" }), error], end: "fin" }),
+    });
+    const { text } = await readStream(await gateway.chat({ stream: true }));
+    expect(text).toContain("error");
+    expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
+  });
+
+  test("is not given back to a caller who has sent it", async () => {
+    await using gateway = await start({
+      policy: { privacy: { restore: "text" } },
+      script: () =>
+        replies(200, {
+          id: "gen-1",
+          choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: `use ${mark} now` } }],
+        }),
+    });
+    const reply: Answer = await (
+      await gateway.chat({ messages: [{ role: "user", content: `my key is ${key}` }] })
+    ).json();
+    expect(reply.choices[0].message.content).toBe(`use ${mark} now`);
+  });
+});
