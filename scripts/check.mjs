@@ -1,13 +1,17 @@
-// `npm run check`: formatting, lints, boundaries between folders, types. `npm run check -- --fix` mends what can be mended.
+// `npm run check`: formatting, lints, boundaries between folders, types, unused code, sizes of folders.
+// `npm run check -- --fix` mends what can be mended.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { installIfNeeded, root } from "./toolchain.mjs";
 
 installIfNeeded("all");
 const bin = (name) => join(root, "node_modules", ".bin", name);
+const fix = process.argv.includes("--fix") ? ["--write"] : [];
 const steps = [
-  [bin("biome"), ["check", "--error-on-warnings", ...(process.argv.includes("--fix") ? ["--write"] : []), "."]],
+  [bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn", ...fix, "."]],
   [bin("tsc"), ["--noEmit"]],
+  [bin("knip"), ["--no-progress"]],
+  [process.execPath, [join(root, "scripts", "check-folders.mjs"), "--warn"]],
 ];
 let failed = false;
 for (const [command, args] of steps) {

@@ -4,7 +4,7 @@ import { type Migration, pendingMigrations, postgresMigrations } from "./migrati
 /** One row as it comes: a bigint is text. */
 export type PostgresRow = Record<string, unknown>;
 
-export class PostgresTimeout extends Error {
+class PostgresTimeout extends Error {
   override readonly name = "PostgresTimeout";
 }
 

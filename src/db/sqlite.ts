@@ -53,7 +53,7 @@ function createPrivately(path: string): void {
 }
 
 /** Applies what is missing, under the write lock: of several processes that start at once, one does it and the rest find it done. */
-export function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
+function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
   db.run("BEGIN IMMEDIATE");
   try {
     db.run(

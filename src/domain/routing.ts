@@ -27,7 +27,7 @@ export type Level = z.infer<typeof Level>;
 export const ExplicitRoute = z.enum(["AUTO", "PRO", "FLASH", "FREE_SCOUT"]);
 export type ExplicitRoute = z.infer<typeof ExplicitRoute>;
 
-export const Reasoning = z.enum(["AUTO", "HIGH"]);
+const Reasoning = z.enum(["AUTO", "HIGH"]);
 export const FailureClass = z.enum(["NONE", "LOCAL", "STRUCTURAL"]);
 export type FailureClass = z.infer<typeof FailureClass>;
 
@@ -70,7 +70,7 @@ export type RuntimeState = z.infer<typeof RuntimeState>;
 
 export const DecisionRequest = z.object({ task: RoutingTask, runtime: RuntimeState.prefault({}) });
 
-export const actions = ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"] as const;
+const actions = ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"] as const;
 export const Action = z.enum(actions);
 export type Action = z.infer<typeof Action>;
 

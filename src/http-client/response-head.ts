@@ -49,7 +49,7 @@ export function parseHead(text: string): ResponseHead {
 }
 
 /** Every line ends in CR and LF; all but the first and the blank one begin with a name and a colon, so none is folded. */
-export function checkLines(text: string): void {
+function checkLines(text: string): void {
   for (let lf = text.indexOf("\n"); lf >= 0; lf = text.indexOf("\n", lf + 1)) {
     if (text.charCodeAt(lf - 1) !== cr) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
     let to = lf + 1;

@@ -15,7 +15,7 @@ export type LoadedRegistry = {
 export type InvalidRegistry = Invalid & { readonly rest?: ModelRegistry };
 
 /** The name that problems carry for the registry that is part of the program. */
-export const shippedRegistryName = "config/models.yaml";
+const shippedRegistryName = "config/models.yaml";
 
 /** The registry in a file, merged over the shipped one; without a file, the shipped one. Never throws. */
 export function loadRegistry(path: string | undefined): LoadedRegistry | InvalidRegistry {

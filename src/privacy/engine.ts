@@ -12,7 +12,7 @@ import { personalRules } from "./rules/personal-rules.ts";
 import { scanInSlices, sliceLength } from "./text/long-texts.ts";
 import type { Scan, Span } from "./text/spans.ts";
 
-export { checkCustomRules, type RuleProblem } from "./rules/custom-rules.ts";
+export { checkCustomRules } from "./rules/custom-rules.ts";
 
 /**
  * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their

@@ -44,7 +44,7 @@ export type LogLevel = (typeof logLevels)[number];
 export const logFormats = ["auto", "pretty", "json"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
-export const defaultBaseUrl = "https://openrouter.ai/api/v1";
+const defaultBaseUrl = "https://openrouter.ai/api/v1";
 
 interface Setting {
   readonly schema: z.ZodType;

@@ -146,7 +146,7 @@ function named(ask: string): string {
   return quoted ?? name ?? "simulated";
 }
 
-export function textOf(content: Json | undefined): string {
+function textOf(content: Json | undefined): string {
   if (typeof content === "string") return content;
   return objectsIn(content)
     .map((part) => (typeof part["text"] === "string" ? part["text"] : ""))

@@ -25,7 +25,7 @@ export interface RawServer {
 }
 
 /** A server that sends exactly the bytes its script writes: no HTTP library in between. */
-export async function rawServer(script: (connection: Connection) => void | Promise<void>): Promise<RawServer> {
+async function rawServer(script: (connection: Connection) => void | Promise<void>): Promise<RawServer> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     raw.connections++;
@@ -83,7 +83,7 @@ export async function rawServer(script: (connection: Connection) => void | Promi
 
 const free = nanoUsd(0) as number as NanoUsdPerMTok;
 
-export const model: Model = {
+const model: Model = {
   key: "vendor_v4_flash",
   role: "worker",
   upstreamId: "deepseek/deepseek-v4-flash",

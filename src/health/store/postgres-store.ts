@@ -22,7 +22,7 @@ export async function openPostgresHealthStore(url: string): Promise<HealthStore>
 }
 
 /** The same over a connection, which it closes with itself. */
-export function postgresHealthStore(connection: PostgresConnection): HealthStore {
+function postgresHealthStore(connection: PostgresConnection): HealthStore {
   /** Runs the statements as one transaction, in one message; their answers, those around them left out. */
   async function transact(statements: readonly string[]): Promise<readonly PostgresRow[][]> {
     const message = ["BEGIN", limits, ...statements, "COMMIT"].join("; ");

@@ -37,7 +37,7 @@ export interface SimulationReport {
   readonly spent: number;
 }
 
-export class SimulationFailure extends Error {
+class SimulationFailure extends Error {
   override readonly name = "SimulationFailure";
 }
 
@@ -56,7 +56,7 @@ export async function simulate(seed: number): Promise<SimulationReport> {
 }
 
 /** A small fast generator with a period far beyond what a run needs (mulberry32). */
-export function randomFrom(seed: number): Random {
+function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

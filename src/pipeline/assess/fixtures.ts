@@ -28,14 +28,7 @@ export function assessed(sent: Sent, memory: TaskMemory = newMemory()): Assessme
   return assess(request, request.body, memory, { now: sent.now ?? 0, policy, redactions: sent.redactions ?? 0 });
 }
 
-export function requestOf({
-  messages,
-  ask = "hello",
-  alias = "smart-router",
-  routing,
-  tools,
-  requestId,
-}: Sent): ChatRequest {
+function requestOf({ messages, ask = "hello", alias = "smart-router", routing, tools, requestId }: Sent): ChatRequest {
   const body = {
     messages: (messages ?? [{ role: "user", content: ask }]) as ChatMessage[], // test input, shaped by hand
     ...(tools && { tools: tools.map((name) => ({ type: "function", function: { name } })) }),

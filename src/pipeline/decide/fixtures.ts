@@ -80,7 +80,7 @@ export function dollars(usd: number): NanoUsd {
   return amount;
 }
 
-export const nothingSpent: SpendView = {
+const nothingSpent: SpendView = {
   goal: { spent: zeroUsd, held: zeroUsd },
   day: { spent: zeroUsd, held: zeroUsd },
 };

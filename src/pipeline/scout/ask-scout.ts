@@ -11,7 +11,7 @@ import { LightAbortController } from "#platform/abort.ts";
 import { type ScoutVerdict, scoutBody, verdictIn } from "./scout-prompt.ts";
 
 /** Scout attempts are numbered apart from those of the answer, so that both stand under one decision in the books. */
-export const scoutAttempt = 1;
+const scoutAttempt = 1;
 export const firstAnswerAttempt = 2;
 
 /**

@@ -163,11 +163,7 @@ function nameLength(word: string): number {
  * @param visitSymbol gets the place of a `+` or `/` that separates runs too short to be visited, and so of at least one in any 16
  *   characters of base64 without a run; returns where to go on (at least one byte further on)
  */
-export function eachRun(
-  view: View,
-  visit: (from: number, to: number) => number,
-  visitSymbol: (at: number) => number,
-): void {
+function eachRun(view: View, visit: (from: number, to: number) => number, visitSymbol: (at: number) => number): void {
   const { bytes, length } = view;
   /** Where the next run can begin. */
   let from = 0;

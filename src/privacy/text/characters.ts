@@ -7,7 +7,7 @@ export const inChain = 4;
 export const isDigit = 8;
 export const isUpper = 16;
 export const isLower = 32;
-export const isSpace = 64;
+const isSpace = 64;
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 

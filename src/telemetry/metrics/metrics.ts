@@ -568,7 +568,7 @@ function openDescriptors(): number | undefined {
 }
 
 /** The soft limit of open files; undefined where there is no /proc or no limit. */
-export function descriptorLimit(): number | undefined {
+function descriptorLimit(): number | undefined {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
     return soft === undefined ? undefined : Number(soft);

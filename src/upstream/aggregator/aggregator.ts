@@ -1,5 +1,5 @@
 /** Whether a base URL is OpenRouter's: the aggregator whose price limit and price list are known. */
-export function isOpenRouter(baseUrl: string): boolean {
+function isOpenRouter(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   return hostname === "openrouter.ai" || hostname.endsWith(".openrouter.ai");
 }

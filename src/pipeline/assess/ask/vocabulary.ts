@@ -107,7 +107,7 @@ const vocabulary = {
 } as const;
 
 export type Topic = keyof typeof vocabulary;
-export const topics = Object.keys(vocabulary) as readonly Topic[]; // keys of the literal above, nothing else
+const topics = Object.keys(vocabulary) as readonly Topic[]; // keys of the literal above, nothing else
 
 const placeOf = Object.fromEntries(topics.map((topic, number) => [topic, number])) as { readonly [T in Topic]: number }; // each of them
 

@@ -9,7 +9,7 @@ export function routable(model: Model, { health }: Snapshot): boolean {
 }
 
 /** Whether the request can be in the model's context window at all, by the estimate (the bound would be too strict). */
-export function fitsContext(model: Model, { size }: Snapshot): boolean {
+function fitsContext(model: Model, { size }: Snapshot): boolean {
   return size.inputTokensEstimate <= model.contextTokens;
 }
 
@@ -18,7 +18,7 @@ export function fitsContext(model: Model, { size }: Snapshot): boolean {
  * a hard-rule request only senior or emergency models. Models whose context window is too small come in only when
  * it is too small in all of them. Whether the budget allows them is asked apart, because "too dear" is another refusal than "none".
  */
-export function fallbackModels(instead: ModelKey | undefined, hardRule: boolean, snapshot: Snapshot): readonly Model[] {
+function fallbackModels(instead: ModelKey | undefined, hardRule: boolean, snapshot: Snapshot): readonly Model[] {
   const able: Model[] = [];
   for (const key of snapshot.policy.health.senior_fallback_chain) {
     const model = snapshot.registry.models.get(key);

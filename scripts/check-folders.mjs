@@ -1,0 +1,30 @@
+// Part of `npm run check`: no folder of source, tests or benches holds more files than a reader takes in at a glance. The
+// limits of files and functions are Biome's rules (biome.json: noExcessiveLinesPerFile, noExcessiveLinesPerFunction).
+// `--warn` prints what is above the limit and ends with 0 all the same.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./toolchain.mjs";
+
+const maxFiles = 15;
+/** Folders of data or of generated files: their number follows what they hold. Each with its reason. */
+const exceptions = new Map([
+  ["src/db/migrations/sqlite", "one file for each released change of the schema"],
+  ["src/db/migrations/postgres", "one file for each released change of the schema"],
+  ["src/upstream/fixtures", "recorded answers"],
+]);
+
+/** @returns {string[]} one line for each folder at or below `folder` that holds too many files */
+function overfull(folder) {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).length;
+  const own = files > maxFiles && !exceptions.has(folder) ? [`${folder}: ${files} files, at most ${maxFiles}`] : [];
+  return [
+    ...own,
+    ...entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => overfull(`${folder}/${name}`)),
+  ];
+}
+
+const lines = ["src", "test", "bench"].flatMap(overfull);
+for (const line of lines) console.error(line);
+if (lines.length > 0) console.error("Give each topic a folder of its own.");
+process.exit(lines.length > 0 && !process.argv.includes("--warn") ? 1 : 0);
