@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { chunk, fails, replies, streams } from "#simulator/behaviours.ts";
-import { type Answer, upstreamKey as key, start } from "../harness/gateway.ts";
-import { readStream } from "../harness/sse.ts";
+import { type Answer, upstreamKey as key, start } from "../../harness/gateway.ts";
+import { readStream } from "../../harness/sse.ts";
 
 /** An upstream knows the gateway's key from every call. What it says of it stays here. */
 
