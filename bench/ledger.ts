@@ -23,7 +23,7 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
-import { SqliteBooks } from "#ledger/sqlite/sqlite-engine.ts";
+import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
 import { postgresMissing, startPostgres } from "../test/postgres.ts";
 
 const { values: flags } = parseArgs({
@@ -239,26 +239,26 @@ async function sqlite(): Promise<void> {
 
 /** The same statements and the same durability, one transaction for each reserve and each settle, without the thread. */
 function sqliteOneEach(path: string): Figures {
-  const books = new SqliteBooks(path);
-  const node = books.join("bench", Date.now());
+  const engine = new SqliteEngine(path);
+  const node = engine.join("bench", Date.now());
   const waits: number[] = [];
   const ends = performance.now() + seconds * 1_000;
   const started = performance.now();
   while (performance.now() < ends) {
     const from = performance.now();
     const reservation = nextReservation();
-    books.commit({ node, operations: [{ kind: "reserve", reservation }] }, Date.now());
+    engine.commit({ node, operations: [{ kind: "reserve", reservation }] }, Date.now());
     const resolution = {
       id: reservation.id,
       kind: "settled",
       actual: nanoUsd(400_000 + (made % 1_013)),
       source: "usage",
     } as const;
-    books.commit({ node, operations: [{ kind: "resolve", resolution }] }, Date.now());
+    engine.commit({ node, operations: [{ kind: "resolve", resolution }] }, Date.now());
     waits.push(performance.now() - from);
   }
   const took = (performance.now() - started) / 1_000;
-  books.close();
+  engine.close();
   const what = "SQLite, one transaction each";
   return { what, pairsPerSecond: waits.length / took, ...shares(waits), loopP99Ms: Number.NaN, failed: 0 };
 }
@@ -426,7 +426,7 @@ function threadTimes(): Map<string, { readonly name: string; readonly ns: number
 
 async function balanced(query: (sql: string) => Promise<readonly Record<string, unknown>[]>): Promise<void> {
   const { findings, reservations } = await audit(query, Date.now());
-  if (findings.length > 0) throw new Error(`the books do not balance: ${JSON.stringify(findings.slice(0, 3))}`);
+  if (findings.length > 0) throw new Error(`the ledger does not balance: ${JSON.stringify(findings.slice(0, 3))}`);
   if (!flags.json) console.log(`${"".padEnd(4)}audit clean over ${reservations} reservations`);
 }
 

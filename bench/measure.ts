@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { openBooks } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 
 /** What benchmarks look at from outside of the gateway's process. */
 
@@ -34,19 +34,19 @@ export interface BooksReport {
 
 /** The ledger's own audit, and what today's account says. */
 export async function auditOf(databaseUrl: string): Promise<BooksReport> {
-  const books = await openBooks(databaseUrl);
+  const admin = await openLedgerAdmin(databaseUrl);
   try {
-    const day = `day/${await books.today()}`;
-    const { accounts } = await books.accounts(1_000);
+    const day = `day/${await admin.today()}`;
+    const { accounts } = await admin.accounts(1_000);
     const account = accounts.find(({ id }) => id === day);
-    const { findings } = await books.audit();
+    const { findings } = await admin.audit();
     return {
       spentNanoUsd: account?.spent ?? 0,
       heldNanoUsd: account?.held ?? 0,
       findings: findings.map(({ check, id, detail }) => `${check} ${id}: ${detail}`),
     };
   } finally {
-    await books.close();
+    await admin.close();
   }
 }
 

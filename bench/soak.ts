@@ -1,5 +1,5 @@
 /**
- * Mixed traffic with faults for as long as asked: does memory grow, do descriptors leak, do the books still balance?
+ * Mixed traffic with faults for as long as asked: does memory grow, do descriptors leak, does the ledger still balance?
  *
  * `bun bench/soak.ts [--minutes 1] [--callers 24] [--seed 1]`
  */
@@ -182,11 +182,11 @@ try {
   const unfinished = upstream.unfinished();
   gateway.signal("SIGTERM");
   const code = await gateway.exited();
-  const books = await auditOf(databaseUrl);
+  const ledger = await auditOf(databaseUrl);
   console.log(
     `${requests} requests in ${minutes} min: ${JSON.stringify(statuses)}; ${upstream.received()} upstream calls`,
   );
-  for (const finding of books.findings) console.log(finding);
+  for (const finding of ledger.findings) console.log(finding);
 
   // The first half is warming up: caches fill, code is compiled.
   const settled = samples.slice(Math.floor(samples.length / 2));
@@ -209,16 +209,16 @@ try {
     { name: "upstream calls left open", figure: String(unfinished), bar: "0", ok: unfinished === 0 },
     { name: "the gateway drained and ended", figure: `exit code ${code}`, bar: "0", ok: code === 0 },
     {
-      name: "audit of the books",
-      figure: `${books.findings.length} findings`,
+      name: "audit of the ledger",
+      figure: `${ledger.findings.length} findings`,
       bar: "none",
-      ok: books.findings.length === 0,
+      ok: ledger.findings.length === 0,
     },
     {
       name: "spent + held covers the upstream's bill",
-      figure: `${books.spentNanoUsd + books.heldNanoUsd} >= ${upstream.billedNanoUsd()}`,
+      figure: `${ledger.spentNanoUsd + ledger.heldNanoUsd} >= ${upstream.billedNanoUsd()}`,
       bar: "always",
-      ok: books.spentNanoUsd + books.heldNanoUsd >= upstream.billedNanoUsd(),
+      ok: ledger.spentNanoUsd + ledger.heldNanoUsd >= upstream.billedNanoUsd(),
     },
   );
   report(bars);

@@ -206,21 +206,21 @@ try {
   gateway.signal("SIGTERM");
   gateway.signal("SIGTERM");
   await gateway.exited();
-  const books = await auditOf(databaseUrl);
+  const ledger = await auditOf(databaseUrl);
   const { billedNanoUsd, received } = await upstreamStats();
-  for (const finding of books.findings) console.log(finding);
+  for (const finding of ledger.findings) console.log(finding);
   bars.push(
     {
-      name: "audit of the books",
-      figure: `${books.findings.length} findings`,
+      name: "audit of the ledger",
+      figure: `${ledger.findings.length} findings`,
       bar: "none",
-      ok: books.findings.length === 0,
+      ok: ledger.findings.length === 0,
     },
     {
       name: "spent + held covers the upstream's bill",
-      figure: `${books.spentNanoUsd + books.heldNanoUsd} >= ${billedNanoUsd}`,
+      figure: `${ledger.spentNanoUsd + ledger.heldNanoUsd} >= ${billedNanoUsd}`,
       bar: `${received} calls`,
-      ok: books.spentNanoUsd + books.heldNanoUsd >= billedNanoUsd,
+      ok: ledger.spentNanoUsd + ledger.heldNanoUsd >= billedNanoUsd,
     },
   );
   report(bars);

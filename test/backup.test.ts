@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openBooks } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { authorization, call } from "./harness/gateway.ts";
 import { root, serve } from "./harness/process.ts";
 
@@ -47,9 +47,9 @@ describe("smart-gateway backup", () => {
       await Promise.all(callers);
       expect(code).toBe(0);
       expect(JSON.parse(out)).toEqual({ file: copy, bytes: statSync(copy).size });
-      const books = await openBooks(`sqlite:${copy}`);
-      const report = await books.audit();
-      await books.close();
+      const admin = await openLedgerAdmin(`sqlite:${copy}`);
+      const report = await admin.audit();
+      await admin.close();
       expect(report.findings).toEqual([]);
       expect(report.reservations).toBeGreaterThanOrEqual(atStart);
     }

@@ -68,8 +68,8 @@ describe("smart-gateway budgets", () => {
     expect((await budgets("show")).out).toContain("goal/s/one");
   });
 
-  test("audit proves that the books balance, and finds it when they do not", async () => {
-    expect(await budgets("audit")).toMatchObject({ code: 0, out: expect.stringContaining("The books balance.") });
+  test("audit proves that the ledger balances, and finds it when they do not", async () => {
+    expect(await budgets("audit")).toMatchObject({ code: 0, out: expect.stringContaining("The ledger balances.") });
     const db = new Database(join(folder, "gateway.db"));
     db.run("UPDATE account SET spent = spent + 1 WHERE id = 'goal/s/one'");
     db.run("UPDATE account SET held = held - 1 WHERE id = 'goal/s/two'");

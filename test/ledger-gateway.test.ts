@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import type { JsonObject } from "#domain/chat.ts";
-import { openBooks } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { after, chunk, hangsUp, replies, says, streams } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
@@ -265,9 +265,9 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is away
       expect(spent).toBeGreaterThan(0);
       expect((await gateway.chat({}, { "x-goal-id": "away" })).status).toBe(200);
       await gateway.books();
-      const books = await openBooks(url);
-      const { findings, open } = await books.audit();
-      await books.close();
+      const admin = await openLedgerAdmin(url);
+      const { findings, open } = await admin.audit();
+      await admin.close();
       expect({ findings, open }).toEqual({ findings: [], open: 0 });
     },
   );

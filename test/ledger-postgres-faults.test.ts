@@ -38,13 +38,13 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     await proxy.close();
   });
 
-  async function open(nodeId: string, throughProxy = true, aheadFrom?: number): Promise<Ledger> {
+  async function open(nodeId: string, throughProxy = true, pipelineFrom?: number): Promise<Ledger> {
     const via = throughProxy ? url.replace(`:${server.port}/`, `:${proxy.port}/`) : url;
     const log = (event: LedgerEvent) => void events.push(event);
     const ledger =
-      aheadFrom === undefined
+      pipelineFrom === undefined
         ? await openLedger(via, { nodeId, clock, log })
-        : await BatchedLedger.open(await PostgresStore.open(via, { aheadFrom }), nodeId, {
+        : await BatchedLedger.open(await PostgresStore.open(via, { pipelineFrom }), nodeId, {
             clock,
             timers: processTimers,
             random: Math.random,
@@ -136,8 +136,8 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     ["batches behind each other", 1],
   ] as const;
 
-  test.each(ways)("cut COMMIT replies lose nothing and count nothing twice: %s", async (_, aheadFrom) => {
-    const nodes = [await open("a", true, aheadFrom), await open("b", true, aheadFrom)];
+  test.each(ways)("cut COMMIT replies lose nothing and count nothing twice: %s", async (_, pipelineFrom) => {
+    const nodes = [await open("a", true, pipelineFrom), await open("b", true, pipelineFrom)];
     proxy.mode = "cut_commits";
     proxy.share = 0.2;
     const end = performance.now() + 2_500;
@@ -151,8 +151,8 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(figures.held).toBeGreaterThan(50);
   });
 
-  test.each(ways)("terminated backends lose nothing and count nothing twice: %s", async (_, aheadFrom) => {
-    const nodes = await Promise.all(["a", "b", "c"].map((id) => open(id, false, aheadFrom)));
+  test.each(ways)("terminated backends lose nothing and count nothing twice: %s", async (_, pipelineFrom) => {
+    const nodes = await Promise.all(["a", "b", "c"].map((id) => open(id, false, pipelineFrom)));
     const end = performance.now() + 2_500;
     let terminated = 0;
     const killing = (async () => {

@@ -4,7 +4,8 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
-import type { BatchReply, NodeIdentity, Operation } from "#ledger/rules/state-machine.ts";
+import type { BatchReply, Operation } from "#ledger/rules/operations.ts";
+import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 

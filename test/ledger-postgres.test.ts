@@ -4,7 +4,7 @@ import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
-import { ledgerContract, MovableClock } from "#ledger/testing/ledger.contract.ts";
+import { ledgerContract, ManualClock } from "#ledger/testing/ledger.contract.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 
 const missing = postgresMissing();
@@ -22,7 +22,7 @@ if (missing !== undefined) {
     afterAll(() => server.remove());
 
     ledgerContract("PostgreSQL", async () => {
-      const clock = new MovableClock();
+      const clock = new ManualClock();
       const admin = new PostgresConnection(url, 5_000);
       return {
         clock,
@@ -33,7 +33,7 @@ if (missing !== undefined) {
             random: Math.random,
             log,
             retentionMs: () => 30 * 86_400_000,
-            gather: setImmediate,
+            coalesce: setImmediate,
           }),
         audit: async () => {
           const report = await audit(async (sql) => (await admin.run(sql))[0] ?? [], clock.now());

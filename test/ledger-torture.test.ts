@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
-import { openBooks } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
-import type { Store } from "#ledger/store.ts";
+import type { LedgerStore } from "#ledger/store.ts";
 import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 import { authorization, shippedModels } from "./harness/gateway.ts";
@@ -143,10 +143,10 @@ async function judge(
   url: string,
   upstream: BillingUpstream,
   figures: Figures,
-  storeLater: (offsetMs: number) => Promise<Store>,
+  storeLater: (offsetMs: number) => Promise<LedgerStore>,
 ): Promise<void> {
   const books = async () => {
-    const opened = await openBooks(url);
+    const opened = await openLedgerAdmin(url);
     const report = await opened.audit();
     const { accounts } = await opened.accounts(1_000);
     await opened.close();

@@ -1,25 +1,28 @@
 import { InvalidArgumentError } from "commander";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
-import { type Books, openBooks } from "#ledger/admin/ledger-admin.ts";
+import { type LedgerAdmin, openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { exitCodes, exitWith } from "./exit.ts";
 
 /** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */
-export async function withBooks(env: NodeJS.ProcessEnv, work: (books: Books) => Promise<void>): Promise<void> {
+export async function withLedgerAdmin(
+  env: NodeJS.ProcessEnv,
+  work: (admin: LedgerAdmin) => Promise<void>,
+): Promise<void> {
   const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
   if (!/^(sqlite:|postgres(ql)?:\/\/)/.test(url)) {
     console.error("DATABASE_URL must begin with sqlite: or postgres://");
     return exitWith(exitCodes.badUsage);
   }
-  let books: Books | undefined;
+  let admin: LedgerAdmin | undefined;
   try {
-    books = await openBooks(url);
-    await work(books);
+    admin = await openLedgerAdmin(url);
+    await work(admin);
   } catch (error) {
     // Never the URL: it may carry a password.
     console.error(`The budget store could not be read: ${error instanceof Error ? error.message : "unknown error"}`);
     exitWith(exitCodes.failed);
   } finally {
-    await books?.close();
+    await admin?.close();
   }
 }
 

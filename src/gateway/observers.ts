@@ -151,7 +151,6 @@ export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
       });
     },
     resolve: (resolutions) => ledger.resolve(resolutions),
-    markDispatched: (id) => ledger.markDispatched(id),
     peek: (goal) => ledger.peek(goal),
     read: (goal) => ledger.read(goal),
     peekDay: () => ledger.peekDay(),

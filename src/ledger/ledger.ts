@@ -12,7 +12,7 @@ export interface Ledger {
    * Repeating a call with the same reservation id changes nothing and gives the first answer; a refusal leaves no trace,
    * so its repeat is decided anew, and a reservation that is closed by then answers `unavailable`: nothing may be sent.
    * The reservation is written as dispatched, because dispatch follows at once and a lost mark must never make a billed
-   * call free. Who prepares longer says `dispatch: "later"` and calls `markDispatched` right before sending.
+   * call free.
    */
   reserve(reservation: Reservation, closing?: readonly Resolution[]): Promise<ReserveReply>;
   /**
@@ -20,11 +20,6 @@ export interface Ledger {
    * and are repeated. Never rejects, and repeating it changes nothing.
    */
   resolve(resolutions: readonly Resolution[]): Promise<void>;
-  /**
-   * For reservations made with `dispatch: "later"`: true once the books say that the call may be under way. False means
-   * do not send: the reservation is no longer held, or the store does not answer. Never rejects.
-   */
-  markDispatched(id: ReservationId): Promise<boolean>;
   /** Where a goal and its day stand as this node last saw them; undefined when it has not looked yet. Costs nothing. */
   peek(goal: GoalId): Spend | undefined;
   /**
@@ -77,8 +72,6 @@ export interface Reservation {
   readonly perDayHard: NanoUsd;
   /** Milliseconds the attempt may take; the hold expires 60 s after that. */
   readonly deadlineMs: number;
-  /** `now` (default): dispatched as soon as held. `later`: not before `markDispatched`; free if the node dies earlier. */
-  readonly dispatch?: "now" | "later";
 }
 
 export type ReserveReply =

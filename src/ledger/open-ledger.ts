@@ -4,7 +4,7 @@ import { BatchedLedger, type LedgerEvent } from "./batching/batched-ledger.ts";
 import type { BillingLookups, Ledger } from "./ledger.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
-import type { Store } from "./store.ts";
+import type { LedgerStore } from "./store.ts";
 
 export type { LedgerEvent } from "./batching/batched-ledger.ts";
 
@@ -41,7 +41,7 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
       expectUsed: options.expectUsed ?? (() => false),
       // A sync to disk or a round trip costs more than a turn of the event loop, and a busy turn brings many requests.
-      gather: setImmediate,
+      coalesce: setImmediate,
     });
   } catch (error) {
     await store.close();
@@ -50,7 +50,7 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
 }
 
 /** A database that starts together with its gateways is waited for; one that says no is not asked again. */
-async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions): Promise<Store> {
+async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions): Promise<LedgerStore> {
   const { clock, log = () => {}, waitMs = 0 } = options;
   const beganMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
@@ -73,7 +73,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function openStore(databaseUrl: string, clock: Clock): Promise<Store> {
+async function openStore(databaseUrl: string, clock: Clock): Promise<LedgerStore> {
   if (databaseUrl.startsWith("sqlite:")) return SqliteStore.open(databaseUrl.slice("sqlite:".length), clock);
   if (/^postgres(ql)?:\/\//.test(databaseUrl)) {
     try {

@@ -1,29 +1,30 @@
 import type { UtcDay } from "#platform/time.ts";
-import type { OpenHolds } from "./admin/holds.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
-import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "./rules/state-machine.ts";
+import type { OpenHolds } from "./open-holds.ts";
+import type { BatchReply, LedgerBatch } from "./rules/operations.ts";
+import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
 
 /** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
-export interface Store {
+export interface LedgerStore {
   readonly kind: LedgerStatus["kind"];
   /**
    * From so many waiting operations on, the next batch may be handed in while one is under way; never when absent. Batches
    * take effect in their order, and one that follows a batch which fails may fail with it.
    */
-  readonly aheadFrom?: number;
+  readonly pipelineFrom?: number;
   /** Set by `join`: whether nobody had ever used this store before. Absent where stores do not outlive the process. */
   readonly empty?: { readonly expected: boolean } | undefined;
   /** Registers this process and raises its epoch. */
   join(nodeId: string): Promise<NodeIdentity>;
   /**
-   * Runs one batch as one transaction and resolves when it is durable. Rejects with a StoreFailure. After `again` it is
+   * Runs one batch as one transaction and resolves when it is durable. Rejects with a StoreFailure. After `transient` it is
    * unknown whether the batch has happened; running it again, same ids and all, makes that true and changes nothing twice.
    */
-  commit(batch: Batch): Promise<BatchReply>;
+  commit(batch: LedgerBatch): Promise<BatchReply>;
   /** Says that the node lives. Rejects with `lost` when this is not the store any more that the node has joined. */
-  beat(node: NodeIdentity): Promise<void>;
+  heartbeat(node: NodeIdentity): Promise<void>;
   /** Open reservations whose deadline has passed, and held ones whose owner is dead. At most `limit`, oldest first. */
-  due(node: NodeIdentity, limit: number): Promise<readonly Due[]>;
+  findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]>;
   /** Accounts as they stand, without a lock; the ones that do not exist are left out. `accountsOf` is told the day. */
   read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: readonly AccountRow[] }>;
   /**
@@ -42,18 +43,18 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface Due {
+export interface DueReservation {
   readonly id: ReservationId;
   readonly why: "expired" | "owner_dead";
 }
 
 /**
- * `again`: the store is away or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
+ * `transient`: the store is away or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
  * operations is wrong. `fatal`: what the store says cannot be trusted any more (a failed fsync, a broken file). `lost`: the store
  * was deleted, emptied or replaced under the running process; what it had counted is somewhere else, or nowhere.
  */
 export class StoreFailure extends Error {
-  readonly kind: "again" | "conflict" | "fatal" | "lost";
+  readonly kind: "transient" | "conflict" | "fatal" | "lost";
 
   constructor(kind: StoreFailure["kind"], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -64,5 +65,5 @@ export class StoreFailure extends Error {
 
 export function asStoreFailure(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
-  return new StoreFailure("again", error instanceof Error ? error.message : String(error), { cause: error });
+  return new StoreFailure("transient", error instanceof Error ? error.message : String(error), { cause: error });
 }

@@ -2,12 +2,12 @@ import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { textTable } from "#cli/table.ts";
-import { withBooks } from "#cli/with-ledger.ts";
+import { withLedgerAdmin } from "#cli/with-ledger.ts";
 import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
-import { type BookedHold, type HoldTotal, holdStates } from "#ledger/admin/holds.ts";
-import type { Books } from "#ledger/admin/ledger-admin.ts";
+import { type HoldTotal, holdStates, type LedgerHold } from "#ledger/admin/holds.ts";
+import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import type { LedgerNotice } from "#ledger/rules/state-machine.ts";
+import type { LedgerNotice } from "#ledger/rules/operations.ts";
 
 /** Reservations that one command closes in one transaction. */
 const chunk = 128;
@@ -23,8 +23,8 @@ export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void 
     .option("--charged", "also what was charged in full because nobody said what it cost")
     .option("--json", "print {holds, totals}; amounts in USD, as text")
     .action((options: { readonly limit: number; readonly charged?: true; readonly json?: true }) =>
-      withBooks(env, async (books) => {
-        const { holds, totals } = await books.holds({ limit: options.limit, charged: options.charged === true });
+      withLedgerAdmin(env, async (admin) => {
+        const { holds, totals } = await admin.holds({ limit: options.limit, charged: options.charged === true });
         if (options.json) return printJson({ holds: holds.map(holdRecord), totals: totals.map(totalRecord) });
         printHolds(holds, totals);
       }),
@@ -92,16 +92,16 @@ function closeByHand(
   options: CloseOptions,
   resolutionOf: (id: string, reason: string) => Resolution,
 ): Promise<void> {
-  return withBooks(env, async (books) => {
+  return withLedgerAdmin(env, async (admin) => {
     const operator = (options.by ?? userName(env)).slice(0, 60);
     const reason = `operator ${operator}: ${options.why ?? "no reason given"}`;
     const results: Closed[] = [];
-    for (const some of await chunksOf(books, ids)) {
-      const found = await books.holds({ limit: some.length, charged: true, ids: some });
+    for (const some of await chunksOf(admin, ids)) {
+      const found = await admin.holds({ limit: some.length, charged: true, ids: some });
       const holds = new Map(found.holds.map((hold) => [hold.id, hold]));
       const mayClose = (id: string) => options.force === true || holds.get(id)?.state !== "live";
       const closing = some.filter((id) => holds.has(id) && mayClose(id));
-      const notices = await books.resolve(
+      const notices = await admin.resolve(
         operator,
         closing.map((id) => resolutionOf(id, reason)),
       );
@@ -114,21 +114,24 @@ function closeByHand(
   });
 }
 
-async function chunksOf(books: Books, ids: readonly string[] | undefined): Promise<readonly (readonly string[])[]> {
-  const all = ids === undefined ? await unresolvedOf(books) : [...new Set(ids)];
+async function chunksOf(
+  admin: LedgerAdmin,
+  ids: readonly string[] | undefined,
+): Promise<readonly (readonly string[])[]> {
+  const all = ids === undefined ? await unresolvedOf(admin) : [...new Set(ids)];
   const chunks: (readonly string[])[] = [];
   for (let from = 0; from < all.length; from += chunk) chunks.push(all.slice(from, from + chunk));
   return chunks;
 }
 
-async function unresolvedOf(books: Books): Promise<readonly string[]> {
-  const { holds } = await books.holds({ limit: mostAtOnce });
+async function unresolvedOf(admin: LedgerAdmin): Promise<readonly string[]> {
+  const { holds } = await admin.holds({ limit: mostAtOnce });
   return holds.filter(({ state }) => state === "unresolved" || state === "orphaned").map(({ id }) => id);
 }
 
 function resultOf(
   id: string,
-  hold: BookedHold | undefined,
+  hold: LedgerHold | undefined,
   mayClose: boolean,
   notices: readonly LedgerNotice[],
 ): Closed {
@@ -156,7 +159,7 @@ function lineOf({ id, result, held_usd, charged_usd, detail }: Closed): string {
   return `${id}  ${result}${money}${detail === undefined ? "" : `: ${detail}`}`;
 }
 
-function printHolds(holds: readonly BookedHold[], totals: readonly HoldTotal[]): void {
+function printHolds(holds: readonly LedgerHold[], totals: readonly HoldTotal[]): void {
   if (holds.length === 0) {
     console.log("Nothing is held.");
     return;
@@ -179,7 +182,7 @@ function printHolds(holds: readonly BookedHold[], totals: readonly HoldTotal[]):
   if (all > holds.length) console.log(`${all - holds.length} more; --limit shows them.`);
 }
 
-const meaning: { readonly [S in BookedHold["state"]]: string } = {
+const meaning: { readonly [S in LedgerHold["state"]]: string } = {
   live: "their calls are running and end their holds themselves",
   orphaned: "their gateway has died; another takes them over within a minute",
   unresolved:
@@ -187,7 +190,7 @@ const meaning: { readonly [S in BookedHold["state"]]: string } = {
   charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
 };
 
-function holdRecord(hold: BookedHold) {
+function holdRecord(hold: LedgerHold) {
   return {
     id: hold.id,
     state: hold.state,

@@ -1,25 +1,25 @@
 import { Command, InvalidArgumentError } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { textTable } from "#cli/table.ts";
-import { usd, withBooks } from "#cli/with-ledger.ts";
+import { usd, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
-import type { BookedAccount } from "#ledger/admin/ledger-admin.ts";
+import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf } from "#ledger/rules/state-machine.ts";
+import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
 import { addHoldCommands } from "./budget-holds.ts";
 
-/** `smart-gateway budgets`: what is spent and held, whether the books balance, an operator's own caps, and single holds. */
+/** `smart-gateway budgets`: what is spent and held, whether the ledger balances, an operator's own caps, and single holds. */
 export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
-  const command = new Command("budgets").description("what is spent and held, and whether the books balance");
+  const command = new Command("budgets").description("what is spent and held, and whether the ledger balances");
   command
     .command("show", { isDefault: true })
     .description("print caps, spent, held and left, by day and by goal")
     .option("--limit <count>", "accounts to print", wholeNumber, 50)
     .option("--json", "print {accounts, more}; amounts in USD, as text")
     .action((options: { readonly limit: number; readonly json?: true }) =>
-      withBooks(env, async (books) => {
-        const { accounts, more } = await books.accounts(options.limit);
+      withLedgerAdmin(env, async (admin) => {
+        const { accounts, more } = await admin.accounts(options.limit);
         if (options.json) return printJson({ accounts: accounts.map(recordOf), more });
         if (accounts.length === 0) return console.log("Nothing has been spent or held yet.");
         console.log(
@@ -39,8 +39,8 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .description("recompute every counter from the reservations and entries; exit code 1 when one is wrong")
     .option("--json", "print the report: counts, findings (wrong) and remarks (worth knowing)")
     .action((options: { readonly json?: true }) =>
-      withBooks(env, async (books) => {
-        const report = await books.audit();
+      withLedgerAdmin(env, async (admin) => {
+        const report = await admin.audit();
         const clean = report.findings.length === 0;
         if (options.json) printJson({ ok: clean, ...report });
         else {
@@ -48,7 +48,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
           console.log(`${accounts} accounts, ${reservations} reservations (${open} open), ${entries} entries`);
           for (const { check, id, detail } of report.findings) console.log(`WRONG   ${check}  ${id}: ${detail}`);
           for (const { check, id, detail } of report.remarks) console.log(`remark  ${check}  ${id}: ${detail}`);
-          console.log(clean ? "The books balance." : "The books do not balance.");
+          console.log(clean ? "The ledger balances." : "The ledger does not balance.");
         }
         if (!clean) exitWith(exitCodes.failed);
       }),
@@ -66,13 +66,13 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .option("--clear", "give the cap back to the policy")
     .option("--json", "print the account and its cap")
     .action((options: SetOptions) =>
-      withBooks(env, async (books) => {
+      withLedgerAdmin(env, async (admin) => {
         const problem = problemOf(options);
         if (problem !== undefined) {
           console.error(problem);
           return exitWith(exitCodes.badUsage);
         }
-        const today = await books.today();
+        const today = await admin.today();
         const goal =
           options.session === undefined || options.goal === undefined
             ? options.goal
@@ -82,7 +82,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
             ? goalAccountOf(goal, today)
             : dayAccountOf(options.day === undefined || options.day === "today" ? today : options.day);
         const cap = options.hardUsd ?? null;
-        await books.setCap(account, cap);
+        await admin.setCap(account, cap);
         if (options.json) return printJson({ account, hard_cap_usd: cap === null ? null : formatUsd(cap) });
         console.log(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
         if (goal === adhocGoal) console.log("Requests without a goal start anew each UTC day, and so does their cap.");
@@ -108,7 +108,7 @@ function problemOf({ goal, session, day, hardUsd, clear }: SetOptions): string |
   return undefined;
 }
 
-function recordOf({ id, spent, held, overrun, hard, ownHard }: BookedAccount) {
+function recordOf({ id, spent, held, overrun, hard, ownHard }: LedgerAccount) {
   const cap = ownHard ?? hard;
   return {
     id,

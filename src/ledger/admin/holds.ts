@@ -1,5 +1,6 @@
 import type { ReservationId } from "#ledger/ledger.ts";
-import { nodeSilentMs, type ReservationState } from "#ledger/rules/state-machine.ts";
+import { holdStateSql } from "#ledger/open-holds.ts";
+import type { ReservationState } from "#ledger/rules/rows.ts";
 import type { Query } from "./audit.ts";
 
 /**
@@ -7,7 +8,7 @@ import type { Query } from "./audit.ts";
  * itself. `orphaned`: its gateway has died and no other has taken the hold over yet. `unresolved`: nobody knows what the
  * call cost; charged in full at `untilMs`. `charged`: that has happened.
  */
-export interface BookedHold {
+export interface LedgerHold {
   readonly id: ReservationId;
   readonly state: (typeof holdStates)[number];
   readonly model: string;
@@ -28,7 +29,7 @@ export interface BookedHold {
 export const holdStates = ["live", "orphaned", "unresolved", "charged"] as const;
 
 export interface HoldTotal {
-  readonly state: BookedHold["state"];
+  readonly state: LedgerHold["state"];
   readonly count: number;
   /** Nano-USD. */
   readonly amount: number;
@@ -49,78 +50,7 @@ export interface HoldDialect {
   readonly text: (value: string) => string;
 }
 
-/** The SQL expression of a hold's state at a time that is an SQL expression too; `r` is the reservation, `n` its node. */
-function stateAt(now: string): string {
-  return `CASE WHEN r.state = 'EXPIRED_CHARGED' THEN 'charged' WHEN r.state = 'UNRESOLVED' THEN 'unresolved'
-    WHEN n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= ${now} - ${nodeSilentMs} THEN 'orphaned'
-    ELSE 'live' END`;
-}
-
-/** Money and number of holds. */
-export interface HeldSum {
-  readonly count: number;
-  /** Nano-USD. */
-  readonly amount: number;
-}
-
-/** All that is held in a store at one moment: by running calls, and by those that cannot end their hold themselves any more. */
-export interface OpenHolds {
-  readonly running: HeldSum;
-  readonly unresolved: HeldSum;
-  /** The unresolved ones, those that end first at the head; at most `maxUnresolvedRows`. */
-  readonly rows: readonly {
-    readonly goalAccount: string;
-    readonly dayAccount: string;
-    /** Nano-USD. */
-    readonly amount: number;
-    readonly endsInMs: number;
-    /** The aggregator is being asked about it. */
-    readonly asked: boolean;
-  }[];
-}
-
-const maxUnresolvedRows = 2_000;
-
-/**
- * Two statements: the sums of all open reservations, and the unresolved ones. `now` is the store's clock as SQL; `narrowed`, a
- * condition that the open ones are found by where the store has an index for it.
- */
-export function openHoldsSql(now: string, narrowed = "r.closed_ms IS NULL"): readonly [sums: string, rows: string] {
-  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${narrowed} AND r.closed_ms IS NULL`;
-  return [
-    `SELECT hold_state, count(*) AS count, sum(hold) AS amount
-     FROM (SELECT ${stateAt(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
-    `SELECT r.goal_account, r.day_account, r.hold, r.expires_ms - ${now} AS ends_in_ms,
-       CASE WHEN EXISTS (SELECT 1 FROM generation_lookup g WHERE g.reservation_id = r.id) THEN 1 ELSE 0 END AS asked
-     ${from} AND ${stateAt(now)} <> 'live' ORDER BY r.expires_ms LIMIT ${maxUnresolvedRows}`,
-  ];
-}
-
-type Row = Readonly<Record<string, unknown>>;
-
-/** The answers to `openHoldsSql`. */
-export function openHoldsOf(sums: readonly Row[], rows: readonly Row[]): OpenHolds {
-  const running = { count: 0, amount: 0 };
-  const unresolved = { count: 0, amount: 0 };
-  for (const row of sums) {
-    const sum = row["hold_state"] === "live" ? running : unresolved;
-    sum.count += Number(row["count"]);
-    sum.amount += Number(row["amount"]);
-  }
-  return {
-    running,
-    unresolved,
-    rows: rows.map((row) => ({
-      goalAccount: String(row["goal_account"]),
-      dayAccount: String(row["day_account"]),
-      amount: Number(row["hold"]),
-      endsInMs: Math.max(0, Number(row["ends_in_ms"])),
-      asked: Number(row["asked"]) === 1,
-    })),
-  };
-}
-
-function wherein({ charged, ids }: HoldFilter, { text }: HoldDialect): string {
+function conditionOf({ charged, ids }: HoldFilter, { text }: HoldDialect): string {
   const states: ReservationState[] =
     charged === true ? ["HELD", "UNRESOLVED", "EXPIRED_CHARGED"] : ["HELD", "UNRESOLVED"];
   const open = charged === true ? "" : "r.closed_ms IS NULL AND ";
@@ -134,17 +64,17 @@ export async function readHolds(
   dialect: HoldDialect,
   filter: HoldFilter,
   nowMs: number,
-): Promise<{ readonly holds: readonly BookedHold[]; readonly totals: readonly HoldTotal[] }> {
-  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${wherein(filter, dialect)}`;
+): Promise<{ readonly holds: readonly LedgerHold[]; readonly totals: readonly HoldTotal[] }> {
+  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${conditionOf(filter, dialect)}`;
   const now = String(Math.floor(nowMs));
   const rows = await query(
-    `SELECT r.id, ${stateAt(now)} AS hold_state, r.model, r.goal_account, r.day_account, r.hold, r.node_id,
+    `SELECT r.id, ${holdStateSql(now)} AS hold_state, r.model, r.goal_account, r.day_account, r.hold, r.node_id,
        n.heartbeat_ms, r.created_ms, coalesce(r.closed_ms, r.expires_ms) AS until_ms, ${dialect.newestReason} AS why
      ${from} ORDER BY until_ms, r.id LIMIT ${Math.floor(filter.limit)}`,
   );
   const sums = await query(
     `SELECT hold_state, count(*) AS count, sum(hold) AS amount
-     FROM (SELECT ${stateAt(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
+     FROM (SELECT ${holdStateSql(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
   );
   return {
     holds: rows.map((row) => ({
@@ -168,7 +98,7 @@ export async function readHolds(
   };
 }
 
-function stateOf(value: unknown): BookedHold["state"] {
+function stateOf(value: unknown): LedgerHold["state"] {
   const state = holdStates.find((one) => one === value);
   if (state === undefined) throw new Error(`not a state of a hold: ${value}`);
   return state;

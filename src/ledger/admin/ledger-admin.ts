@@ -3,22 +3,22 @@ import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
-import type { Batch, BatchReply, LedgerNotice } from "#ledger/rules/state-machine.ts";
-import { SqliteBooks } from "#ledger/sqlite/sqlite-engine.ts";
+import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
+import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
-import { type BookedHold, type HoldDialect, type HoldFilter, type HoldTotal, readHolds } from "./holds.ts";
+import { type HoldDialect, type HoldFilter, type HoldTotal, type LedgerHold, readHolds } from "./holds.ts";
 
 /** The books as operators see them: beside running gateways, without being one. */
-export interface Books {
+export interface LedgerAdmin {
   /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
-  accounts(limit: number): Promise<{ readonly accounts: readonly BookedAccount[]; readonly more: number }>;
+  accounts(limit: number): Promise<{ readonly accounts: readonly LedgerAccount[]; readonly more: number }>;
   audit(): Promise<AuditReport>;
   /** An operator's own hard cap for an account; null gives it back to the policy. Running gateways obey it at once. */
   setCap(account: string, hardNanoUsd: number | null): Promise<void>;
   /** Money that is held now (and what was charged without proof), with totals of all that the filter lets through. */
-  holds(filter: HoldFilter): Promise<{ readonly holds: readonly BookedHold[]; readonly totals: readonly HoldTotal[] }>;
+  holds(filter: HoldFilter): Promise<{ readonly holds: readonly LedgerHold[]; readonly totals: readonly HoldTotal[] }>;
   /**
    * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128 in one
    * call. What has been closed meanwhile is left as it is. Running gateways count with it at once.
@@ -28,7 +28,7 @@ export interface Books {
   close(): Promise<void>;
 }
 
-export interface BookedAccount {
+export interface LedgerAccount {
   readonly id: string;
   readonly spent: number;
   readonly held: number;
@@ -39,15 +39,15 @@ export interface BookedAccount {
 }
 
 /** Opens the books of a database URL. Rejects when they cannot be reached or belong to a newer release. */
-export async function openBooks(databaseUrl: string): Promise<Books> {
+export async function openLedgerAdmin(databaseUrl: string): Promise<LedgerAdmin> {
   if (databaseUrl === "sqlite::memory:")
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   if (databaseUrl.startsWith("sqlite:")) {
     const path = databaseUrl.slice("sqlite:".length);
-    if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its books there yet`);
+    if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its ledger there yet`);
     const db = openSqlite(path);
     const query: Query = async (sql) => db.query<Record<string, unknown>, []>(sql).all();
-    return booksOver({
+    return ledgerAdminOver({
       query,
       begin: "BEGIN",
       end: "COMMIT",
@@ -64,11 +64,11 @@ export async function openBooks(databaseUrl: string): Promise<Books> {
       },
       // A connection of its own under the write lock: a gateway sees that the file was changed and reads it again.
       async commit(batch) {
-        const books = new SqliteBooks(path);
+        const engine = new SqliteEngine(path);
         try {
-          return books.commit(batch, Date.now());
+          return engine.commit(batch, Date.now());
         } finally {
-          books.close();
+          engine.close();
         }
       },
       close: async () => db.close(),
@@ -81,7 +81,7 @@ export async function openBooks(databaseUrl: string): Promise<Books> {
     throw error;
   });
   const now = async () => Number((await query("SELECT extract(epoch FROM now()) * 1000 AS now_ms"))[0]?.["now_ms"]);
-  return booksOver({
+  return ledgerAdminOver({
     query,
     // One snapshot for all checks: a balance taken while money moves would not balance.
     begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -111,19 +111,19 @@ export async function openBooks(databaseUrl: string): Promise<Books> {
 }
 
 /** What differs from store to store. */
-interface BookStore extends Pick<Books, "setCap" | "close"> {
+interface AdminStore extends Pick<LedgerAdmin, "setCap" | "close"> {
   readonly query: Query;
   readonly begin: string;
   readonly end: string;
   readonly now: () => Promise<number>;
   readonly dialect: HoldDialect;
-  readonly commit: (batch: Batch) => Promise<BatchReply>;
+  readonly commit: (batch: LedgerBatch) => Promise<BatchReply>;
 }
 
 /** Operations in one transaction of an operator: a gateway must not wait long for it. */
 const maxOperatorBatch = 128;
 
-function booksOver(store: BookStore): Books {
+function ledgerAdminOver(store: AdminStore): LedgerAdmin {
   const { query, now } = store;
   return {
     setCap: store.setCap,
@@ -132,13 +132,13 @@ function booksOver(store: BookStore): Books {
     async resolve(operator, resolutions) {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
       const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
-      const batch: Batch = { node: { id: `operator/${operator}`, epoch: 0 }, operations };
+      const batch: LedgerBatch = { node: { id: `operator/${operator}`, epoch: 0 }, operations };
       for (let attempt = 1; ; attempt++) {
         try {
           return (await store.commit(batch)).notices;
         } catch (error) {
           // A busy store, or a lost reply: the same batch again changes nothing twice.
-          if (attempt === 5 || asStoreFailure(error).kind !== "again") throw error;
+          if (attempt === 5 || asStoreFailure(error).kind !== "transient") throw error;
         }
       }
     },

@@ -14,24 +14,12 @@ import type {
   Spend,
 } from "#ledger/ledger.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
-import {
-  type AccountId,
-  type AccountRow,
-  accountSpendOf,
-  type BatchReply,
-  dayAccountOf,
-  emptyAccount,
-  goalAccountOf,
-  type LedgerNotice,
-  type NodeIdentity,
-  type Operation,
-  type OperationReply,
-  type ReservationState,
-  spendOf,
-} from "#ledger/rules/state-machine.ts";
-import { asStoreFailure, type Store, type StoreFailure } from "#ledger/store.ts";
+import { accountSpendOf, dayAccountOf, emptyAccount, goalAccountOf, spendOf } from "#ledger/rules/accounts.ts";
+import type { BatchReply, LedgerNotice, Operation, OperationReply } from "#ledger/rules/operations.ts";
+import type { AccountId, AccountRow, NodeIdentity, ReservationState } from "#ledger/rules/rows.ts";
+import { asStoreFailure, type LedgerStore, type StoreFailure } from "#ledger/store.ts";
 import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
-import { HoldWatch } from "./hold-monitor.ts";
+import { HoldMonitor } from "./hold-monitor.ts";
 
 /** What the ledger has to say beside its replies; for the log, metrics and records. */
 export type LedgerEvent =
@@ -77,7 +65,7 @@ export interface BatchedLedgerOptions {
    * Goes on after a turn of the event loop, so that a batch holds more; asked again until a turn has had nothing to do, some
    * milliseconds at most. Without it a batch begins after what runs now (as a microtask).
    */
-  readonly gather?: (begin: () => void) => void;
+  readonly coalesce?: (begin: () => void) => void;
 }
 
 /** Operations in one transaction. */
@@ -118,7 +106,7 @@ interface Generation {
 }
 
 /** What waits in the queue: operations that must be written together, and who wants to know. */
-interface Item {
+interface QueueItem {
   readonly operations: readonly Operation[];
   /** Told the reply to the last of the operations; undefined when there is none. */
   readonly answer: (reply: OperationReply | undefined) => void;
@@ -136,8 +124,8 @@ interface Item {
 }
 
 /** A batch that the store has and has not answered. */
-interface Flight {
-  readonly items: readonly Item[];
+interface InFlightBatch {
+  readonly items: readonly QueueItem[];
 }
 
 /**
@@ -146,14 +134,14 @@ interface Flight {
  * that can make use of it is given the next batch early, once that is full.
  */
 export class BatchedLedger implements Ledger, BillingLookups {
-  private readonly store: Store;
+  private readonly store: LedgerStore;
   private readonly node: NodeIdentity;
   private readonly options: BatchedLedgerOptions;
-  private queue: Item[] = [];
+  private queue: QueueItem[] = [];
   /** In the order of their batches: one, or two where the store takes the next one early. */
-  private flights: readonly Flight[] = [];
+  private flights: readonly InFlightBatch[] = [];
   /** What came back unwritten, until all that was sent behind it has come back too. */
-  private returned: (Flight & { readonly failure?: StoreFailure })[] = [];
+  private returned: (InFlightBatch & { readonly failure?: StoreFailure })[] = [];
   private queuedReserves = 0;
   private waitingResolutions = 0;
   private pumpScheduled = false;
@@ -181,12 +169,12 @@ export class BatchedLedger implements Ledger, BillingLookups {
   /** Earlier generations that are not written yet, oldest first; there is one more only for a read that waits for it. */
   private closedGenerations: Generation[] = [];
   private typicalHoldMs = 5_000;
-  private readonly holdWatch: HoldWatch;
+  private readonly holdWatch: HoldMonitor;
   /** What the sweep under way has taken over from dead nodes. */
   private takenOver = { nodes: new Set<string>(), unresolved: 0, unresolvedNanoUsd: 0, released: 0 };
 
   /** Joins the store as a node, resolves what an earlier life of the node left behind, and begins the upkeep. */
-  static async open(store: Store, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
+  static async open(store: LedgerStore, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
     const node = await store.join(nodeId);
     const ledger = new BatchedLedger(store, node, options);
     if (store.empty !== undefined) {
@@ -202,11 +190,11 @@ export class BatchedLedger implements Ledger, BillingLookups {
     return ledger;
   }
 
-  private constructor(store: Store, node: NodeIdentity, options: BatchedLedgerOptions) {
+  private constructor(store: LedgerStore, node: NodeIdentity, options: BatchedLedgerOptions) {
     this.store = store;
     this.node = node;
     this.options = options;
-    this.holdWatch = new HoldWatch(() => store.openHolds(), options.clock);
+    this.holdWatch = new HoldMonitor(() => store.openHolds(), options.clock);
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {
@@ -264,13 +252,6 @@ export class BatchedLedger implements Ledger, BillingLookups {
       waits.push(new Promise((resolve) => this.enqueue(operations, false, () => resolve())));
     }
     return waits.length === 1 && waits[0] !== undefined ? waits[0] : Promise.all(waits).then(() => undefined);
-  }
-
-  markDispatched(id: ReservationId): Promise<boolean> {
-    if (this.refusalToQueue() !== undefined) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      this.enqueue([{ kind: "dispatch", id }], true, (reply) => resolve(reply?.kind === "done"));
-    });
   }
 
   peek(goal: GoalId): Spend | undefined {
@@ -417,7 +398,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
 
   private async sweepDue(): Promise<void> {
     for (;;) {
-      const due = await this.store.due(this.node, dueChunk);
+      const due = await this.store.findDue(this.node, dueChunk);
       if (due.length === 0 || this.closing) return;
       await new Promise<void>((resolve) => {
         const operations = due.map(({ id, why }): Operation => ({ kind: why === "expired" ? "expire" : "orphan", id }));
@@ -441,7 +422,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
   }
 
   private async beat(): Promise<void> {
-    await this.store.beat(this.node);
+    await this.store.heartbeat(this.node);
     await this.lookAtDay();
     // While operations wait, theirs is the word that counts.
     if (this.queue.length === 0 && !this.isUnderway()) this.succeeded();
@@ -488,7 +469,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
     return undefined;
   }
 
-  private enqueue(operations: readonly Operation[], impatient: boolean, answer: Item["answer"]): void {
+  private enqueue(operations: readonly Operation[], impatient: boolean, answer: QueueItem["answer"]): void {
     const sinceMs = this.options.clock.monotonic();
     const { generation } = this;
     for (const { kind } of operations) if (givesBack(kind)) generation.outstanding += 1;
@@ -513,12 +494,12 @@ export class BatchedLedger implements Ledger, BillingLookups {
   private schedulePump(): void {
     if (this.pumpScheduled || !this.mayPump()) return;
     this.pumpScheduled = true;
-    const { clock, gather } = this.options;
+    const { clock, coalesce } = this.options;
     const begin = () => {
       this.pumpScheduled = false;
       this.pump();
     };
-    if (gather === undefined || this.flights.length > 0) {
+    if (coalesce === undefined || this.flights.length > 0) {
       queueMicrotask(begin);
       return;
     }
@@ -531,20 +512,20 @@ export class BatchedLedger implements Ledger, BillingLookups {
       if (!idle && this.queue.length < maxBatch && nowMs < untilMs) {
         queued = this.queue.length;
         lookedMs = nowMs;
-        gather(look);
+        coalesce(look);
       } else {
         begin();
       }
     };
-    gather(look);
+    coalesce(look);
   }
 
   private mayPump(): boolean {
     if (this.backingOff || this.stopped || this.failed !== undefined || this.returned.length > 0) return false;
     const [flight] = this.flights;
     if (flight === undefined) return true;
-    const { aheadFrom } = this.store;
-    if (aheadFrom === undefined || this.flights.length > 1 || this.queue.length < aheadFrom) return false;
+    const { pipelineFrom } = this.store;
+    if (pipelineFrom === undefined || this.flights.length > 1 || this.queue.length < pipelineFrom) return false;
     return flight.items[0]?.solo !== true && this.queue[0]?.solo !== true;
   }
 
@@ -553,7 +534,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
   }
 
   /** The items that the store has, or has just given back. */
-  private underway(): Item[] {
+  private underway(): QueueItem[] {
     return [...this.returned, ...this.flights].flatMap(({ items }) => items);
   }
 
@@ -564,7 +545,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
       this.whenIdle?.();
       return;
     }
-    const flight: Flight = { items };
+    const flight: InFlightBatch = { items };
     this.flights = [...this.flights, flight];
     // What gives money back comes before what takes it; reserves keep the order of their arrival.
     const operations: Operation[] = [];
@@ -581,7 +562,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
     );
   }
 
-  private take(): Item[] {
+  private take(): QueueItem[] {
     let count = 0;
     let size = 0;
     for (const item of this.queue) {
@@ -594,7 +575,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
     return this.queue.splice(0, count);
   }
 
-  private committed(flight: Flight, { replies, accounts, day, notices }: BatchReply): void {
+  private committed(flight: InFlightBatch, { replies, accounts, day, notices }: BatchReply): void {
     const { items } = flight;
     this.flights = this.flights.filter((one) => one !== flight);
     if (this.stopped) return;
@@ -639,7 +620,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
     if (this.queue.length === 0 && !this.isUnderway()) this.whenIdle?.();
   }
 
-  private notCommitted(flight: Flight, failure: StoreFailure): void {
+  private notCommitted(flight: InFlightBatch, failure: StoreFailure): void {
     this.flights = this.flights.filter((one) => one !== flight);
     if (this.stopped) return;
     this.returned.push({ ...flight, failure });
@@ -665,7 +646,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
       }),
     );
     this.queue.unshift(...items);
-    const again = failures.find(({ kind }) => kind === "again");
+    const again = failures.find(({ kind }) => kind === "transient");
     if (again === undefined) {
       this.schedulePump();
       return;
@@ -681,7 +662,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
   }
 
   /** A batch that cannot be written is taken apart until the operation that is wrong stands alone. */
-  private apart(item: Item, wasAlone: boolean, failure: StoreFailure): Item[] {
+  private apart(item: QueueItem, wasAlone: boolean, failure: StoreFailure): QueueItem[] {
     if (!wasAlone) return [{ ...item, solo: true }];
     if (item.operations.length > 1) {
       // A reserve keeps its place in line and its answer; what it closes is written on its own.
@@ -694,7 +675,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
         if (waiting === 0 && answered === undefined && !item.abandoned) item.answer({ kind: "done" });
       };
       const single = { ...item, solo: true, impatient: false, abandoned: false, failures: 0 };
-      const items: Item[] = parts.map((operation) => ({ ...single, operations: [operation], answer: partDone }));
+      const items: QueueItem[] = parts.map((operation) => ({ ...single, operations: [operation], answer: partDone }));
       if (answered !== undefined) items.push({ ...item, operations: [answered], solo: true });
       return items;
     }
@@ -708,9 +689,8 @@ export class BatchedLedger implements Ledger, BillingLookups {
   }
 
   /** The caller of a reserve was told `unavailable`: what it closes still counts, and the reserve must not. */
-  private withoutReserve(item: Item): Item[] {
+  private withoutReserve(item: QueueItem): QueueItem[] {
     const operations = item.operations.flatMap((operation): Operation[] => {
-      if (operation.kind === "dispatch") return [];
       if (operation.kind !== "reserve") return [operation];
       if (!item.sent || !this.mayCancel(operation.reservation.id)) return [];
       item.generation.outstanding += 1;
@@ -722,7 +702,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
   }
 
   /** The caller of an item in flight was told `unavailable` before the batch was written. */
-  private cancelUnused(item: Item): void {
+  private cancelUnused(item: QueueItem): void {
     const last = item.operations.at(-1);
     if (last?.kind === "reserve" && this.mayCancel(last.reservation.id)) this.cancelReserve(last.reservation.id);
   }
@@ -736,7 +716,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
     return !this.acknowledged.has(id);
   }
 
-  private leave(item: Item): void {
+  private leave(item: QueueItem): void {
     for (const { kind } of item.operations) {
       if (kind === "resolve") this.waitingResolutions -= 1;
       if (givesBack(kind)) item.generation.outstanding -= 1;
@@ -753,7 +733,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
       this.cancelLimitTimer = undefined;
       if (this.stopped) return;
       const limit = this.options.clock.monotonic() - answerLimitMs;
-      const late = (item: Item) => item.impatient && !item.abandoned && item.sinceMs <= limit;
+      const late = (item: QueueItem) => item.impatient && !item.abandoned && item.sinceMs <= limit;
       for (const item of this.underway()) if (late(item)) this.abandon(item);
       if (this.queue.some(late)) {
         this.queue = this.queue.flatMap((item) => {
@@ -766,7 +746,7 @@ export class BatchedLedger implements Ledger, BillingLookups {
     });
   }
 
-  private abandon(item: Item): void {
+  private abandon(item: QueueItem): void {
     item.abandoned = true;
     this.queuedReserves -= 1;
     item.answer(undefined);

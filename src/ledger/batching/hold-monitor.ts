@@ -1,4 +1,4 @@
-import type { OpenHolds } from "#ledger/admin/holds.ts";
+import type { OpenHolds } from "#ledger/open-holds.ts";
 import type { Clock } from "#platform/time.ts";
 
 /** Seldom enough that the looking costs nothing beside the looking after: a fiftieth of the time at most. */
@@ -9,7 +9,7 @@ const maxRestMs = 30_000;
 const failedRestMs = 60_000;
 
 /** What is held in the whole store, looked at now and then: one look at a time, and what the last one saw is kept. */
-export class HoldWatch {
+export class HoldMonitor {
   readonly #look: () => Promise<OpenHolds>;
   readonly #clock: Clock;
   #latest: { readonly holds: OpenHolds; readonly seenMs: number } | undefined;

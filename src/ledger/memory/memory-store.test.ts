@@ -3,12 +3,12 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { StoreFailure } from "#ledger/store.ts";
-import { ledgerContract, MovableClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { ledgerContract, ManualClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
 
 ledgerContract("in-memory", async () => {
-  const clock = new MovableClock();
+  const clock = new ManualClock();
   const store = new MemoryStore(clock);
   return {
     clock,
@@ -28,7 +28,7 @@ ledgerContract("in-memory", async () => {
 
 describe("a ledger over a store that fails", () => {
   async function openOver(commit: (store: MemoryStore) => MemoryStore["commit"]) {
-    const clock = new MovableClock();
+    const clock = new ManualClock();
     const store = new MemoryStore(clock);
     const events: LedgerEvent[] = [];
     const ledger = await BatchedLedger.open(store, "a", {
@@ -73,7 +73,7 @@ describe("a ledger over a store that fails", () => {
       await writing.promise;
       return store.commitNow(batch);
     };
-    store.beat = async () => {
+    store.heartbeat = async () => {
       throw new StoreFailure("lost", "the file was deleted");
     };
     await time.advanceAsync(4_500);
@@ -112,7 +112,7 @@ describe("a ledger over a store that fails", () => {
 
   test("says on closing how many resolutions it could not write", async () => {
     const { ledger, events } = await openOver(() => async () => {
-      throw new StoreFailure("again", "away");
+      throw new StoreFailure("transient", "away");
     });
     void ledger.resolve([{ id: "a", kind: "released", reason: "test" }]);
     await ledger.close(50);
@@ -132,7 +132,7 @@ describe("a batch of the ledger", () => {
       random: Math.random,
       log: () => {},
       retentionMs: () => 0,
-      gather: (next) => turns.push(next),
+      coalesce: (next) => turns.push(next),
     });
     const batches: number[] = [];
     const commit = store.commit.bind(store);

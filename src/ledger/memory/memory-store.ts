@@ -1,27 +1,24 @@
 import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
-import type { OpenHolds } from "#ledger/admin/holds.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
+import type { OpenHolds } from "#ledger/open-holds.ts";
+import { emptyAccount } from "#ledger/rules/accounts.ts";
+import { decideBatch } from "#ledger/rules/decide-batch.ts";
+import { lookupPauseMs, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
+import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import {
   type AccountId,
   type AccountRow,
-  type Batch,
-  type BatchReply,
   chargedOf,
-  decideBatch,
   type EntryRow,
-  emptyAccount,
   isOpen,
-  lookupPauseMs,
-  maxLookups,
   type NodeIdentity,
-  nodeSilentMs,
   type ReservationRow,
-} from "#ledger/rules/state-machine.ts";
-import type { Due, Store } from "#ledger/store.ts";
+} from "#ledger/rules/rows.ts";
+import type { DueReservation, LedgerStore } from "#ledger/store.ts";
 import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
 
 /** The books in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
-export class MemoryStore implements Store {
+export class MemoryStore implements LedgerStore {
   readonly kind = "memory";
   readonly accounts = new Map<AccountId, AccountRow>();
   readonly reservations = new Map<ReservationId, ReservationRow>();
@@ -43,12 +40,12 @@ export class MemoryStore implements Store {
     return { id: nodeId, epoch };
   }
 
-  async commit(batch: Batch): Promise<BatchReply> {
+  async commit(batch: LedgerBatch): Promise<BatchReply> {
     return this.commitNow(batch);
   }
 
   /** The same at once, for tests that decide themselves when an answer arrives. */
-  commitNow(batch: Batch): BatchReply {
+  commitNow(batch: LedgerBatch): BatchReply {
     const view = {
       account: (id: AccountId) => this.accounts.get(id) ?? emptyAccount(id),
       reservation: (id: ReservationId) => this.reservations.get(id),
@@ -69,15 +66,15 @@ export class MemoryStore implements Store {
     this.accounts.set(account, { ...(this.accounts.get(account) ?? emptyAccount(account)), ownHard });
   }
 
-  async beat(node: NodeIdentity): Promise<void> {
+  async heartbeat(node: NodeIdentity): Promise<void> {
     if (this.nodes.get(node.id)?.epoch === node.epoch) {
       this.nodes.set(node.id, { epoch: node.epoch, heartbeatMs: this.clock.now() });
     }
   }
 
-  async due(node: NodeIdentity, limit: number): Promise<readonly Due[]> {
+  async findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
     const now = this.clock.now();
-    const found: Due[] = [];
+    const found: DueReservation[] = [];
     for (const row of this.reservations.values()) {
       if (found.length >= limit) break;
       if (!isOpen(row.state)) continue;
@@ -122,7 +119,7 @@ export class MemoryStore implements Store {
     for (const row of this.reservations.values()) {
       if (!isOpen(row.state)) continue;
       const owner = this.nodes.get(row.nodeId);
-      const dead = owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeSilentMs;
+      const dead = owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeTimeoutMs;
       const sum = row.state === "HELD" && !dead ? running : unresolved;
       sum.count += 1;
       sum.amount += row.hold;
@@ -168,7 +165,7 @@ export class MemoryStore implements Store {
   private isDead(row: ReservationRow, self: NodeIdentity, now: number): boolean {
     const owner = this.nodes.get(row.nodeId);
     if (row.nodeId === self.id) return row.nodeEpoch < self.epoch;
-    return owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeSilentMs;
+    return owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeTimeoutMs;
   }
 }
 

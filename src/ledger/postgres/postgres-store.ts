@@ -9,34 +9,35 @@ import {
   textLiteral,
 } from "#db/postgres.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
-import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/admin/holds.ts";
 import type { ActualSource, BillingLookup, ReservationId } from "#ledger/ledger.ts";
+import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/open-holds.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
+import { dayAccountOf, emptyAccount, goalAccountOf, saturatedAccount } from "#ledger/rules/accounts.ts";
+import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import {
-  type AccountId,
-  type AccountRow,
-  type Batch,
-  type BatchReply,
-  type BooksView,
-  type Changes,
-  dayAccountOf,
-  decideBatch,
-  emptyAccount,
   expiryGraceMs,
-  goalAccountOf,
-  idOf,
-  isOpen,
   lookupPauseMs,
   maxKeptLookups,
   maxLookups,
+  nodeTimeoutMs,
+  staleLookupMs,
+} from "#ledger/rules/limits.ts";
+import {
+  type BatchReply,
+  type LedgerBatch,
+  type LedgerChanges,
+  type LedgerView,
+  reservationIdOfOperation,
+} from "#ledger/rules/operations.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  isOpen,
   type NodeIdentity,
-  nodeSilentMs,
   type ReservationRow,
   type ReservationState,
-  saturatedAccount,
-  staleLookupMs,
-} from "#ledger/rules/state-machine.ts";
-import { type Due, type Store, StoreFailure } from "#ledger/store.ts";
+} from "#ledger/rules/rows.ts";
+import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 
 /** A message that has no answer by then is taken for lost. The server gives up earlier, by the limits set in each batch. */
@@ -68,11 +69,11 @@ export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
   readonly clockOffsetMs?: () => number;
   /** From how many waiting operations on a batch is made ready while the one ahead is being written. */
-  readonly aheadFrom?: number;
+  readonly pipelineFrom?: number;
 }
 
 /** A batch under way, as the one behind it has to know it. */
-class Turn {
+class PendingCommit {
   /** Whether its second message is on its way: what is sent from then on runs after it. */
   readonly sent = Promise.withResolvers<boolean>();
   /** Whether that message has done what it should. */
@@ -83,7 +84,7 @@ class Turn {
   /** What will be in the books if all is as this node remembers it. */
   readonly accounts = new Map<AccountId, AccountRow>();
   readonly rows = new Map<ReservationId, ReservationRow>();
-  behind: Turn | undefined;
+  behind: PendingCommit | undefined;
 
   /** From here on nothing may be sent right behind it. */
   fail(): void {
@@ -95,7 +96,7 @@ class Turn {
 
 /** A batch decided from memory: what it is about, what was decided, and the statements that write it. */
 interface Plan {
-  readonly batch: Batch;
+  readonly batch: LedgerBatch;
   readonly day: UtcDay;
   readonly accountIds: readonly AccountId[];
   readonly accounts: ReadonlyMap<AccountId, AccountRow>;
@@ -114,9 +115,9 @@ interface Plan {
  * they expect, and if one is not found nothing is written and the batch goes the long way, which reads. And it decides before
  * it has the locks, while the batch ahead is being written; should the locked accounts be other than it remembers, it decides anew.
  */
-export class PostgresStore implements Store {
+export class PostgresStore implements LedgerStore {
   readonly kind = "postgres";
-  readonly aheadFrom: number;
+  readonly pipelineFrom: number;
   private readonly batches: PostgresConnection;
   /** For everything else, so that upkeep and reads never stand between the two messages of a batch. */
   private readonly aside: PostgresConnection;
@@ -132,7 +133,7 @@ export class PostgresStore implements Store {
   /** Accounts and open reservations as this node has last read or written them; nobody decides by the times in these. */
   private readonly accounts = new RecentMap<AccountId, AccountRow>(maxRemembered);
   private readonly open = new RecentMap<ReservationId, ReservationRow>(maxRemembered);
-  private lastTurn: Turn | undefined;
+  private lastTurn: PendingCommit | undefined;
   /** Every reservation that expires before this is closed: where the search for open ones begins. */
   private sweptMs = 0;
   /** Lives of nodes whose held reservations have been looked for. */
@@ -149,7 +150,7 @@ export class PostgresStore implements Store {
     this.batches = new PostgresConnection(url, answerLimitMs);
     this.aside = new PostgresConnection(url, answerLimitMs);
     // A full batch: a smaller one had better wait for more, as the server can only write one at a time.
-    this.aheadFrom = options.aheadFrom ?? 256;
+    this.pipelineFrom = options.pipelineFrom ?? 256;
     this.clockOffsetMs = options.clockOffsetMs ?? (() => 0);
   }
 
@@ -175,16 +176,16 @@ export class PostgresStore implements Store {
     return { id: nodeId, epoch: numberOf(node, "epoch") };
   }
 
-  async commit(batch: Batch): Promise<BatchReply> {
+  async commit(batch: LedgerBatch): Promise<BatchReply> {
     const ahead = this.lastTurn;
-    const turn = new Turn();
+    const turn = new PendingCommit();
     if (ahead !== undefined) ahead.behind = turn;
     this.lastTurn = turn;
     try {
-      let reply = await this.fromMemory(batch, turn, ahead);
+      let reply = await this.commitOptimistic(batch, turn, ahead);
       if (reply === undefined) {
         turn.fail();
-        reply = await this.fromRows(batch);
+        reply = await this.commitWithReads(batch);
       }
       turn.done.resolve(true);
       return reply;
@@ -202,7 +203,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  async beat(node: NodeIdentity): Promise<void> {
+  async heartbeat(node: NodeIdentity): Promise<void> {
     const [[known]] = await this.ask(
       `UPDATE node SET heartbeat_ms = ${this.now()}, swept_ms = ${integerLiteral(this.sweptMs)}
        WHERE id = ${textLiteral(node.id)} AND epoch = ${node.epoch};
@@ -214,7 +215,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  async due(node: NodeIdentity, limit: number): Promise<readonly Due[]> {
+  async findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
     const [expired, nodes, [time]] = await this.ask(
       `SELECT id, expires_ms FROM reservation
        WHERE expires_ms >= ${integerLiteral(this.sweptMs)} AND expires_ms <= ${this.now()} AND closed_ms IS NULL
@@ -228,18 +229,25 @@ export class PostgresStore implements Store {
     const closedUntil = expired[0] === undefined ? nowMs - sweepMarginMs : numberOf(expired[0], "expires_ms");
     // A database clock that was ahead and is set right lowers the mark again.
     this.sweptMs = Math.min(Math.max(this.sweptMs, closedUntil), nowMs - sweepMarginMs);
-    const due = expired.map((row): Due => ({ id: textOf(row, "id"), why: "expired" }));
-    return due.length >= limit ? due : [...due, ...(await this.orphans(node, nodes, nowMs, limit - due.length))];
+    const findDue = expired.map((row): DueReservation => ({ id: textOf(row, "id"), why: "expired" }));
+    return findDue.length >= limit
+      ? findDue
+      : [...findDue, ...(await this.orphans(node, nodes, nowMs, limit - findDue.length))];
   }
 
   /** Held reservations of nodes that are silent or have started anew. Looked for once in the life of each dead node. */
-  private async orphans(self: NodeIdentity, nodes: PostgresRow[], nowMs: number, limit: number): Promise<Due[]> {
+  private async orphans(
+    self: NodeIdentity,
+    nodes: PostgresRow[],
+    nowMs: number,
+    limit: number,
+  ): Promise<DueReservation[]> {
     const dead: string[] = [];
     const looked: string[] = [];
     for (const row of nodes) {
       const id = textOf(row, "id");
       const epoch = numberOf(row, "epoch");
-      const silent = id !== self.id && numberOf(row, "heartbeat_ms") <= nowMs - nodeSilentMs;
+      const silent = id !== self.id && numberOf(row, "heartbeat_ms") <= nowMs - nodeTimeoutMs;
       const life = JSON.stringify([id, epoch, silent]);
       if (!silent) this.lookedAfter.delete(JSON.stringify([id, epoch, true]));
       if (this.lookedAfter.has(life)) continue;
@@ -353,10 +361,11 @@ export class PostgresStore implements Store {
   }
 
   /** Foresees the accounts of operations on reservations that this node has not made itself: one read, no lock. */
-  private async findAccounts(batch: Batch): Promise<void> {
+  private async findAccounts(batch: LedgerBatch): Promise<void> {
     const wanted = new Set<ReservationId>();
     for (const operation of batch.operations) {
-      if (operation.kind !== "reserve" && !this.accountsOf.has(idOf(operation))) wanted.add(idOf(operation));
+      if (operation.kind !== "reserve" && !this.accountsOf.has(reservationIdOfOperation(operation)))
+        wanted.add(reservationIdOfOperation(operation));
     }
     if (wanted.size === 0) return;
     // The accounts of a reservation never change, so this needs no lock.
@@ -369,28 +378,32 @@ export class PostgresStore implements Store {
   }
 
   /** The batch without reading reservations: undefined when it cannot be done so. Then no transaction is open. */
-  private async fromMemory(batch: Batch, turn: Turn, ahead: Turn | undefined): Promise<BatchReply | undefined> {
+  private async commitOptimistic(
+    batch: LedgerBatch,
+    turn: PendingCommit,
+    ahead: PendingCommit | undefined,
+  ): Promise<BatchReply | undefined> {
     const plan = this.plan(batch, turn, ahead);
-    if (ahead === undefined) return plan && this.carryOut(plan, turn, this.lock(plan.accountIds, plan.refused));
+    if (ahead === undefined) return plan && this.applyPlan(plan, turn, this.lock(plan.accountIds, plan.refused));
     if (plan !== undefined && (await ahead.sent.promise) && !ahead.failed) {
       const locking = this.lock(plan.accountIds, plan.refused);
       const locked = locking.catch(() => {});
-      if (await ahead.written.promise) return this.carryOut(plan, turn, locking);
+      if (await ahead.written.promise) return this.applyPlan(plan, turn, locking);
       // It found the transaction of the batch ahead broken, or has opened one that the batch ahead rolls back.
       await locked;
     }
     turn.fail();
-    if (!(await ahead.done.promise)) throw new StoreFailure("again", "the batch before this one has failed");
+    if (!(await ahead.done.promise)) throw new StoreFailure("transient", "the batch before this one has failed");
     return undefined;
   }
 
   /** Decides from memory; undefined where that does not reach. */
-  private plan(batch: Batch, turn: Turn, ahead: Turn | undefined): Plan | undefined {
+  private plan(batch: LedgerBatch, turn: PendingCommit, ahead: PendingCommit | undefined): Plan | undefined {
     const { day } = this;
     const needed = new Set<AccountId>();
     const rows = new Map<ReservationId, ReservationRow>();
     for (const operation of batch.operations) {
-      const id = idOf(operation);
+      const id = reservationIdOfOperation(operation);
       switch (operation.kind) {
         case "reserve": {
           // An earlier try of it may be in the books.
@@ -427,7 +440,7 @@ export class PostgresStore implements Store {
   }
 
   /** Writes what was planned, or what has to be instead of it now that the accounts are known. */
-  private async carryOut(guess: Plan, turn: Turn, locking: Promise<Locked>): Promise<BatchReply | undefined> {
+  private async applyPlan(guess: Plan, turn: PendingCommit, locking: Promise<Locked>): Promise<BatchReply | undefined> {
     const { accounts, reservations, nowMs } = await locking;
     const { batch, day, accountIds, rows } = guess;
     this.noteExisting(accountIds, accounts);
@@ -464,18 +477,18 @@ export class PostgresStore implements Store {
   }
 
   /** The batch with a look at every row that it is about. */
-  private async fromRows(batch: Batch): Promise<BatchReply> {
+  private async commitWithReads(batch: LedgerBatch): Promise<BatchReply> {
     await this.findAccounts(batch);
     for (let round = 0; round < maxWidenings; round++) {
       const reply = await this.tryBatch(batch);
       if (reply !== undefined) return reply;
       await this.batches.run("ROLLBACK");
     }
-    throw new StoreFailure("again", "the accounts of the batch kept changing");
+    throw new StoreFailure("transient", "the accounts of the batch kept changing");
   }
 
   /** One try: undefined when it turns out that other accounts have to be locked; then the transaction is still open. */
-  private async tryBatch(batch: Batch): Promise<BatchReply | undefined> {
+  private async tryBatch(batch: LedgerBatch): Promise<BatchReply | undefined> {
     const { day } = this;
     const needed = new Set<AccountId>();
     let reserves = false;
@@ -486,10 +499,12 @@ export class PostgresStore implements Store {
         // Also what an earlier try of the same reservation may have locked: a commit of it may still be under way there.
         this.rememberAccounts(id, [goalAccountOf(goal, day), dayAccountOf(day), ...(this.accountsOf.get(id) ?? [])]);
       }
-      for (const account of this.accountsOf.get(idOf(operation)) ?? []) needed.add(account);
+      for (const account of this.accountsOf.get(reservationIdOfOperation(operation)) ?? []) needed.add(account);
     }
     const accountIds = [...needed].sort();
-    const { accounts, reservations, nowMs } = await this.lock(accountIds, [...new Set(batch.operations.map(idOf))]);
+    const { accounts, reservations, nowMs } = await this.lock(accountIds, [
+      ...new Set(batch.operations.map(reservationIdOfOperation)),
+    ]);
     let widen = accounts.size < accountIds.length || (reserves && this.today(nowMs) !== day);
     this.noteExisting(accountIds, accounts);
     for (const { id, goalAccount, dayAccount } of reservations.values()) {
@@ -542,7 +557,7 @@ export class PostgresStore implements Store {
   }
 
   /** What is in the books from now on, because the batch was written. */
-  private remember(batch: Batch, { reply, changes }: ReturnType<typeof decideBatch>): void {
+  private remember(batch: LedgerBatch, { reply, changes }: ReturnType<typeof decideBatch>): void {
     if (!isEmpty(changes)) {
       // Only now: rows inserted by a transaction that did not commit do not exist.
       for (const { id } of reply.accounts) this.existing.add(id);
@@ -582,7 +597,7 @@ export class PostgresStore implements Store {
     }
     if (error instanceof StoreFailure) return error;
     const message = error instanceof Error ? error.message : String(error);
-    const kind = isUnexpectedRow(state) ? "conflict" : isGone(state) ? "lost" : "again";
+    const kind = isUnexpectedRow(state) ? "conflict" : isGone(state) ? "lost" : "transient";
     return new StoreFailure(kind, state === undefined ? message : `${state}: ${message}`, { cause: error });
   }
 
@@ -604,7 +619,7 @@ export class PostgresStore implements Store {
       } catch (error) {
         if (endsConnection(error)) this.aside.drop();
         else await this.aside.run("ROLLBACK").catch(() => this.aside.drop());
-        const kind = isGone(sqlStateOf(error)) ? "lost" : "again";
+        const kind = isGone(sqlStateOf(error)) ? "lost" : "transient";
         throw new StoreFailure(kind, error instanceof Error ? error.message : String(error), { cause: error });
       }
     });
@@ -650,11 +665,11 @@ function isGone(state: string | undefined): boolean {
 function viewOf(
   accounts: ReadonlyMap<AccountId, AccountRow>,
   reservations: ReadonlyMap<ReservationId, ReservationRow>,
-): BooksView {
+): LedgerView {
   return {
     account(id) {
       const row = accounts.get(id);
-      if (row === undefined) throw new StoreFailure("again", `account ${id} was not locked`);
+      if (row === undefined) throw new StoreFailure("transient", `account ${id} was not locked`);
       return row;
     },
     reservation: (id) => reservations.get(id),
@@ -663,14 +678,16 @@ function viewOf(
 
 /** Decides before the time is known: the times of the changes are counted from it, and the mark stands for it. */
 function decideFrom(
-  batch: Batch,
+  batch: LedgerBatch,
   day: UtcDay,
   accountIds: readonly AccountId[],
   accounts: ReadonlyMap<AccountId, AccountRow>,
   rows: ReadonlyMap<ReservationId, ReservationRow>,
 ): Plan {
   const decided = decideBatch(batch, viewOf(accounts, rows), { nowMs: 0, day });
-  const refused = batch.operations.filter((_, index) => decided.reply.replies[index]?.kind === "refused").map(idOf);
+  const refused = batch.operations
+    .filter((_, index) => decided.reply.replies[index]?.kind === "refused")
+    .map(reservationIdOfOperation);
   const writes = messageOf(decided.changes, timeMark);
   return { batch, day, accountIds, accounts, rows, decided, writes, refused };
 }
@@ -687,7 +704,7 @@ function isSameAccount(one: AccountRow | undefined, other: AccountRow | undefine
   );
 }
 
-function isEmpty({ accounts, inserted, updated, entries }: Changes): boolean {
+function isEmpty({ accounts, inserted, updated, entries }: LedgerChanges): boolean {
   return accounts.length + inserted.length + updated.length + entries.length === 0;
 }
 
@@ -696,7 +713,7 @@ function isEmpty({ accounts, inserted, updated, entries }: Changes): boolean {
  * find; a count that differs divides by zero, and the whole message is undone. `since`: what the times of the changes are
  * counted from, as SQL.
  */
-function messageOf(changes: Changes, since?: string): string {
+function messageOf(changes: LedgerChanges, since?: string): string {
   const statements = ["RELEASE SAVEPOINT locked"];
   const { accounts, inserted, updated, entries, lookups } = changes;
   if (inserted.length > 0) {
@@ -901,13 +918,13 @@ function reservationOf(row: PostgresRow): ReservationRow {
 
 function textOf(row: PostgresRow, column: string): string {
   const value = row[column];
-  if (typeof value !== "string") throw new StoreFailure("again", `column ${column} is not text`);
+  if (typeof value !== "string") throw new StoreFailure("transient", `column ${column} is not text`);
   return value;
 }
 
 function numberOf(row: PostgresRow | undefined, column: string): number {
   const value = Number(row?.[column]);
-  if (!Number.isSafeInteger(value)) throw new StoreFailure("again", `column ${column} is not a whole number`);
+  if (!Number.isSafeInteger(value)) throw new StoreFailure("transient", `column ${column} is not a whole number`);
   return value;
 }
 

@@ -7,25 +7,25 @@ import { sqliteMigrations } from "#db/migrations.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
-import type { Operation, OperationReply } from "#ledger/rules/state-machine.ts";
+import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
 import { reservationOf } from "#ledger/testing/ledger.contract.ts";
-import { SqliteBooks } from "./sqlite-engine.ts";
+import { SqliteEngine } from "./sqlite-engine.ts";
 
 const now = Date.UTC(2026, 0, 15, 12);
 const dayMs = 86_400_000;
 
-describe("the books in an SQLite file", () => {
+describe("the ledger in an SQLite file", () => {
   let folder: string;
   let path: string;
-  const opened: SqliteBooks[] = [];
+  const opened: SqliteEngine[] = [];
   const open = () => {
-    const books = new SqliteBooks(path);
-    opened.push(books);
-    const node = books.join(`node-${opened.length}`, now);
+    const engine = new SqliteEngine(path);
+    opened.push(engine);
+    const node = engine.join(`node-${opened.length}`, now);
     return {
-      books,
+      engine,
       say: (...operations: Operation[]): OperationReply["kind"][] =>
-        books.commit({ node, operations }, now).replies.map(({ kind }) => kind),
+        engine.commit({ node, operations }, now).replies.map(({ kind }) => kind),
     };
   };
   const inspect = async () => {
@@ -35,11 +35,11 @@ describe("the books in an SQLite file", () => {
     return report;
   };
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "smart-gateway-books-"));
+    folder = mkdtempSync(join(tmpdir(), "smart-gateway-ledger-"));
     path = join(folder, "gateway.db");
   });
   afterEach(() => {
-    for (const books of opened.splice(0)) books.close();
+    for (const engine of opened.splice(0)) engine.close();
     rmSync(folder, { recursive: true });
   });
 
@@ -108,24 +108,24 @@ describe("the books in an SQLite file", () => {
         ('b.1', 'expired_charged', -50, 50, 0, 'deadline', 'n', 600), ('b.1', 'corrected', 0, -5, 0, 'usage', 'n', 700),
         ('a.1', 'admitted', 7, 0, 0, 'dispatched', 'n', 6), ('a.1', 'unresolved', 0, 0, 0, 'reset', 'n', 8);`);
     before.close();
-    const { books, say } = open();
+    const { engine, say } = open();
     expect(await inspect()).toMatchObject({ reservations: 2, open: 1, entries: 6, findings: [] });
     expect(say(settle("a.1", 6), settle("b.1", 45))).toEqual(["done", "done"]);
-    expect(books.prune(30 * dayMs, 500, now)).toBe(1);
+    expect(engine.prune(30 * dayMs, 500, now)).toBe(1);
     expect(await inspect()).toMatchObject({ reservations: 1, open: 0, entries: 3, findings: [] });
-    expect(books.prune(30 * dayMs, 500, now + 31 * dayMs)).toBe(1);
+    expect(engine.prune(30 * dayMs, 500, now + 31 * dayMs)).toBe(1);
     expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
   });
 
   test("let go of as many as are asked for at a time, the oldest first", () => {
-    const { books, say } = open();
+    const { engine, say } = open();
     const made = Array.from({ length: 1_300 }, () => reserve(0));
     say(...made);
     // The first half stays open.
     say(...made.slice(650).map(({ reservation }) => settle(reservation.id, 0)));
     const later = now + 31 * dayMs;
-    expect(books.prune(30 * dayMs, 400, later)).toBe(400);
-    expect(books.prune(30 * dayMs, 400, later)).toBe(250);
-    expect(books.prune(30 * dayMs, 400, later)).toBe(0);
+    expect(engine.prune(30 * dayMs, 400, later)).toBe(400);
+    expect(engine.prune(30 * dayMs, 400, later)).toBe(250);
+    expect(engine.prune(30 * dayMs, 400, later)).toBe(0);
   });
 });

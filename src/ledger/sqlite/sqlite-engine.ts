@@ -2,30 +2,33 @@ import { type Database, SQLiteError } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
-import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/admin/holds.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
+import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/open-holds.ts";
+import { emptyAccount, saturatedAccount } from "#ledger/rules/accounts.ts";
+import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import {
-  type AccountId,
-  type AccountRow,
-  type Batch,
-  type BatchReply,
-  type Changes,
-  decideBatch,
-  type EntryRow,
-  emptyAccount,
   expiryGraceMs,
-  idOf,
-  isOpen,
   lookupPauseMs,
   maxKeptLookups,
   maxLookups,
-  type NodeIdentity,
-  nodeSilentMs,
-  type ReservationRow,
-  saturatedAccount,
+  nodeTimeoutMs,
   staleLookupMs,
-} from "#ledger/rules/state-machine.ts";
-import { type Due, StoreFailure } from "#ledger/store.ts";
+} from "#ledger/rules/limits.ts";
+import {
+  type BatchReply,
+  type LedgerBatch,
+  type LedgerChanges,
+  reservationIdOfOperation,
+} from "#ledger/rules/operations.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  type EntryRow,
+  isOpen,
+  type NodeIdentity,
+  type ReservationRow,
+} from "#ledger/rules/rows.ts";
+import { type DueReservation, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 
 /** Rows kept in memory; beyond this many all are let go, and read again as they are needed. */
@@ -45,7 +48,7 @@ interface Known {
  * What this connection has read or written it keeps in memory for as long as no other connection has changed the file
  * (`PRAGMA data_version`, looked at under the write lock), so a batch mostly only writes.
  */
-export class SqliteBooks {
+export class SqliteEngine {
   private readonly db: Database;
   private readonly statements: ReturnType<typeof prepare>;
   /** The file as this connection knows it; undefined: not at all. */
@@ -82,12 +85,13 @@ export class SqliteBooks {
     });
   }
 
-  commit(batch: Batch, nowMs: number): BatchReply {
+  commit(batch: LedgerBatch, nowMs: number): BatchReply {
     // Nearly every id that is reserved is new. That is taken for granted first: its insert fails if it is not so, and
     // a refusal, which inserts nothing, is believed only after a look.
     const fresh = new Set<ReservationId>();
     for (const operation of batch.operations) if (operation.kind === "reserve") fresh.add(operation.reservation.id);
-    for (const operation of batch.operations) if (operation.kind !== "reserve") fresh.delete(idOf(operation));
+    for (const operation of batch.operations)
+      if (operation.kind !== "reserve") fresh.delete(reservationIdOfOperation(operation));
     try {
       const reply = this.transaction(() => this.write(batch, nowMs, fresh));
       if (reply !== undefined) return reply;
@@ -100,7 +104,7 @@ export class SqliteBooks {
   }
 
   /** Undefined, with nothing written, when an id in `fresh` is in the books after all. */
-  private write(batch: Batch, nowMs: number, fresh: ReadonlySet<ReservationId>): BatchReply | undefined {
+  private write(batch: LedgerBatch, nowMs: number, fresh: ReadonlySet<ReservationId>): BatchReply | undefined {
     this.refresh();
     const view = {
       account: (id: AccountId) => this.account(id),
@@ -117,7 +121,7 @@ export class SqliteBooks {
     return reply;
   }
 
-  private apply({ inserted, updated, entries, accounts, lookups }: Changes): void {
+  private apply({ inserted, updated, entries, accounts, lookups }: LedgerChanges): void {
     const { statements } = this;
     for (const row of inserted) {
       this.lastReservation += 1;
@@ -200,7 +204,7 @@ export class SqliteBooks {
     return known;
   }
 
-  beat(node: NodeIdentity, nowMs: number): void {
+  heartbeat(node: NodeIdentity, nowMs: number): void {
     this.guarded(() => {
       this.refuseOtherFiles();
       if (this.statements.beat.run(nowMs, node.id, node.epoch).changes > 0) return;
@@ -219,9 +223,9 @@ export class SqliteBooks {
     }
   }
 
-  due(node: NodeIdentity, limit: number, nowMs: number): Due[] {
+  findDue(node: NodeIdentity, limit: number, nowMs: number): DueReservation[] {
     return this.guarded(() =>
-      this.statements.due.all({ now: nowMs, silent: nowMs - nodeSilentMs, node: node.id, epoch: node.epoch, limit }),
+      this.statements.due.all({ now: nowMs, silent: nowMs - nodeTimeoutMs, node: node.id, epoch: node.epoch, limit }),
     );
   }
 
@@ -352,7 +356,7 @@ function failureOf(error: unknown): unknown {
   if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)) {
     return new StoreFailure("conflict", `${code}: ${error.message}`);
   }
-  return new StoreFailure("again", `${code}: ${error.message}`);
+  return new StoreFailure("transient", `${code}: ${error.message}`);
 }
 
 interface StoredReservation extends Omit<ReservationRow, "dispatched"> {
@@ -461,7 +465,7 @@ function prepare(db: Database) {
     used: db.query<{ used: number }, []>("SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1"),
     nodeEpoch: db.query<{ epoch: number }, [string]>("SELECT epoch FROM node WHERE id = ?"),
     beat: db.query<unknown, [number, string, number]>("UPDATE node SET heartbeat_ms = ? WHERE id = ? AND epoch = ?"),
-    due: db.query<Due, { now: number; silent: number; node: string; epoch: number; limit: number }>(
+    due: db.query<DueReservation, { now: number; silent: number; node: string; epoch: number; limit: number }>(
       `SELECT r.id, CASE WHEN r.expires_ms <= $now THEN 'expired' ELSE 'owner_dead' END AS why
        FROM reservation r LEFT JOIN node n ON n.id = r.node_id
        WHERE r.closed_ms IS NULL AND (

@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
-import { openHoldsSql } from "#ledger/admin/holds.ts";
 import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import { openHoldsSql } from "#ledger/open-holds.ts";
 import { openLedger, processTimers } from "#ledger/open-ledger.ts";
-import { ledgerContract, MovableClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { ledgerContract, ManualClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { SqliteBooks } from "./sqlite-engine.ts";
+import { SqliteEngine } from "./sqlite-engine.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {
-  const clock = new MovableClock();
+  const clock = new ManualClock();
   const folder = mkdtempSync(join(tmpdir(), "smart-gateway-ledger-"));
   const path = join(folder, "gateway.db");
   return {
@@ -27,7 +27,7 @@ ledgerContract("SQLite", async () => {
         random: Math.random,
         log,
         retentionMs: () => 30 * 86_400_000,
-        gather: setImmediate,
+        coalesce: setImmediate,
       }),
     audit: async () => {
       const db = new Database(path, { readonly: true });
@@ -151,18 +151,18 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     const time = manualTime(Date.now());
     const options = { nodeId: "a", clock: time.clock, timers: time.timers };
     await (await openLedger(`sqlite:${path}`, options)).close(1_000);
-    const books = new SqliteBooks(path);
-    const first = books.join("b", 1);
-    const second = books.join("b", 2);
-    books.beat(second, 3);
-    books.beat(first, 4);
+    const engine = new SqliteEngine(path);
+    const first = engine.join("b", 1);
+    const second = engine.join("b", 2);
+    engine.heartbeat(second, 3);
+    engine.heartbeat(first, 4);
     const db = new Database(path);
     db.run("UPDATE node SET epoch = 1 WHERE id = 'b'");
-    expect(() => books.beat(second, 5)).toThrow("emptied or replaced");
+    expect(() => engine.heartbeat(second, 5)).toThrow("emptied or replaced");
     db.run("DELETE FROM node");
-    expect(() => books.beat(first, 6)).toThrow("emptied or replaced");
+    expect(() => engine.heartbeat(first, 6)).toThrow("emptied or replaced");
     db.close();
-    books.close();
+    engine.close();
   });
 
   test("a start on an empty store is said, and loudly where one was expected", async () => {

@@ -1,16 +1,17 @@
-import type { OpenHolds } from "#ledger/admin/holds.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
-import type { AccountId, AccountRow, Batch, BatchReply, NodeIdentity } from "#ledger/rules/state-machine.ts";
-import { type Due, type Store, StoreFailure } from "#ledger/store.ts";
+import type { OpenHolds } from "#ledger/open-holds.ts";
+import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
+import type { AccountId, AccountRow, NodeIdentity } from "#ledger/rules/rows.ts";
+import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import type { Clock, UtcDay } from "#platform/time.ts";
 
 /** Between the threads both travel as JSON text: cloning a batch as objects costs several times as much. */
 export type WorkerRequest =
   | { readonly call: "open"; readonly path: string }
   | { readonly call: "join"; readonly nodeId: string; readonly nowMs: number }
-  | { readonly call: "commit"; readonly batch: Batch; readonly nowMs: number }
-  | { readonly call: "beat"; readonly node: NodeIdentity; readonly nowMs: number }
-  | { readonly call: "due"; readonly node: NodeIdentity; readonly limit: number; readonly nowMs: number }
+  | { readonly call: "commit"; readonly batch: LedgerBatch; readonly nowMs: number }
+  | { readonly call: "heartbeat"; readonly node: NodeIdentity; readonly nowMs: number }
+  | { readonly call: "findDue"; readonly node: NodeIdentity; readonly limit: number; readonly nowMs: number }
   | { readonly call: "day"; readonly nowMs: number }
   | { readonly call: "read"; readonly day: UtcDay; readonly accounts: readonly AccountId[]; readonly nowMs: number }
   | { readonly call: "openHolds"; readonly nowMs: number }
@@ -21,7 +22,7 @@ export type WorkerRequest =
 
 export interface JoinReply {
   readonly node: NodeIdentity;
-  readonly empty?: Store["empty"];
+  readonly empty?: LedgerStore["empty"];
 }
 
 export type WorkerReply =
@@ -29,7 +30,7 @@ export type WorkerReply =
   | { readonly id: number; readonly ok: false; readonly kind: StoreFailure["kind"]; readonly message: string };
 
 /** The books in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. */
-export class SqliteStore implements Store {
+export class SqliteStore implements LedgerStore {
   readonly kind = "sqlite";
   empty: { readonly expected: boolean } | undefined;
   private readonly clock: Clock;
@@ -70,16 +71,16 @@ export class SqliteStore implements Store {
     return node;
   }
 
-  commit(batch: Batch): Promise<BatchReply> {
+  commit(batch: LedgerBatch): Promise<BatchReply> {
     return this.call({ call: "commit", batch, nowMs: this.clock.now() });
   }
 
-  beat(node: NodeIdentity): Promise<void> {
-    return this.call({ call: "beat", node, nowMs: this.clock.now() });
+  heartbeat(node: NodeIdentity): Promise<void> {
+    return this.call({ call: "heartbeat", node, nowMs: this.clock.now() });
   }
 
-  due(node: NodeIdentity, limit: number): Promise<readonly Due[]> {
-    return this.call({ call: "due", node, limit, nowMs: this.clock.now() });
+  findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
+    return this.call({ call: "findDue", node, limit, nowMs: this.clock.now() });
   }
 
   async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {

@@ -1,41 +1,41 @@
 import { asStoreFailure } from "#ledger/store.ts";
-import { SqliteBooks } from "./sqlite-engine.ts";
+import { SqliteEngine } from "./sqlite-engine.ts";
 import type { JoinReply, WorkerReply, WorkerRequest } from "./sqlite-store.ts";
 
 /** The thread that owns the connection: one request after the other, each answered when it is on disk. */
 declare const self: Worker;
 
-let books: SqliteBooks | undefined;
+let engine: SqliteEngine | undefined;
 
 function run(request: WorkerRequest): unknown {
   if (request.call === "open") {
-    books = new SqliteBooks(request.path);
+    engine = new SqliteEngine(request.path);
     return undefined;
   }
-  if (books === undefined) throw new Error("the database is not open");
+  if (engine === undefined) throw new Error("the database is not open");
   switch (request.call) {
     case "join":
-      return { node: books.join(request.nodeId, request.nowMs), empty: books.empty } satisfies JoinReply;
+      return { node: engine.join(request.nodeId, request.nowMs), empty: engine.empty } satisfies JoinReply;
     case "commit":
-      return books.commit(request.batch, request.nowMs);
-    case "beat":
-      return books.beat(request.node, request.nowMs);
-    case "due":
-      return books.due(request.node, request.limit, request.nowMs);
+      return engine.commit(request.batch, request.nowMs);
+    case "heartbeat":
+      return engine.heartbeat(request.node, request.nowMs);
+    case "findDue":
+      return engine.findDue(request.node, request.limit, request.nowMs);
     case "day":
-      return books.latestDay(request.nowMs);
+      return engine.latestDay(request.nowMs);
     case "read":
-      return books.read({ [request.day]: request.accounts }, request.nowMs);
+      return engine.read({ [request.day]: request.accounts }, request.nowMs);
     case "takeLookups":
-      return books.takeLookups(request.limit, request.nowMs);
+      return engine.takeLookups(request.limit, request.nowMs);
     case "dropLookups":
-      return books.dropLookups(request.ids);
+      return engine.dropLookups(request.ids);
     case "openHolds":
-      return books.openHolds(request.nowMs);
+      return engine.openHolds(request.nowMs);
     case "prune":
-      return books.prune(request.retentionMs, request.limit, request.nowMs);
+      return engine.prune(request.retentionMs, request.limit, request.nowMs);
     case "close":
-      return books.close();
+      return engine.close();
   }
 }
 

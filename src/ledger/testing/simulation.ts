@@ -2,18 +2,10 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "#ledger/ledger.ts";
 import { imbalances, MemoryStore } from "#ledger/memory/memory-store.ts";
-import {
-  type AccountId,
-  type Batch,
-  type BatchReply,
-  chargedOf,
-  expiryGraceMs,
-  isOpen,
-  type NodeIdentity,
-  type Operation,
-  type OperationReply,
-} from "#ledger/rules/state-machine.ts";
-import { type Due, type Store, StoreFailure } from "#ledger/store.ts";
+import { expiryGraceMs } from "#ledger/rules/limits.ts";
+import type { BatchReply, LedgerBatch, Operation, OperationReply } from "#ledger/rules/operations.ts";
+import { type AccountId, chargedOf, isOpen, type NodeIdentity } from "#ledger/rules/rows.ts";
+import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 
 /**
@@ -137,7 +129,7 @@ class World {
   private faulty = true;
   private overruns = false;
   /** From how many waiting operations on the store takes the next batch early. */
-  private aheadFrom: number | undefined;
+  private pipelineFrom: number | undefined;
   /** The auditor as it stood when a reserve was refused last, by reservation. */
   private readonly atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
   /** Reservations whose callers were told `unavailable`. */
@@ -161,7 +153,7 @@ class World {
       if (this.failure !== undefined) throw this.failure;
     };
     this.overruns = this.chance(0.15);
-    this.aheadFrom = this.chance(0.5) ? this.between(1, 3) : undefined;
+    this.pipelineFrom = this.chance(0.5) ? this.between(1, 3) : undefined;
     const nodeCount = this.between(1, 3);
     for (let i = 0; i < nodeCount; i++) {
       const node = new SimulatedNode(`node-${i}`);
@@ -263,7 +255,6 @@ class World {
     const requestId = `request-${++this.made}`;
     let closing: Resolution[] = [];
     for (let attempt = 1; attempt <= 3; attempt++) {
-      const later = this.chance(0.2);
       const reservation: Reservation = {
         id: `${requestId}.${attempt}`,
         requestId,
@@ -274,7 +265,6 @@ class World {
         perGoalHard: goalCap,
         perDayHard: dayCap,
         deadlineMs: this.between(0, 60_000),
-        ...(later ? { dispatch: "later" as const } : {}),
       };
       if (attempt === 1 && (await this.refusedByRead(node, ledger, reservation))) return false;
       if (!alive()) return false;
@@ -297,16 +287,6 @@ class World {
         this.time.after(this.chance(0.5) ? 0 : this.between(0, 90_000), () => {
           if (alive()) void ledger.reserve(reservation);
         });
-      }
-      if (later) {
-        await this.time.sleep(this.between(0, 3_000));
-        if (!alive()) return false;
-        if (!(await ledger.markDispatched(reservation.id))) {
-          if (alive())
-            this.resolveFrom(node, ledger, [{ id: reservation.id, kind: "released", reason: "not dispatched" }]);
-          return alive();
-        }
-        if (!alive()) return false;
       }
       const last = await this.callUpstream(node, ledger, alive, reservation);
       if (last === undefined || !alive()) return alive();
@@ -410,21 +390,21 @@ class World {
     this.judgeBill(id);
   }
 
-  private storeOf(node: SimulatedNode, life: number): Store {
-    const { disk, aheadFrom } = this;
+  private storeOf(node: SimulatedNode, life: number): LedgerStore {
+    const { disk, pipelineFrom } = this;
     let last: Promise<unknown> = Promise.resolve();
     /** Any call: takes its time, fails as stores fail, and never answers a process that is dead. */
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.time.sleep(this.latency());
       if (node.life !== life) return new Promise(() => {});
-      if (this.down || (this.faulty && this.chance(0.02))) throw new StoreFailure("again", "simulated");
+      if (this.down || (this.faulty && this.chance(0.02))) throw new StoreFailure("transient", "simulated");
       return work();
     };
     return {
       kind: "memory",
       join: (id) => call(() => disk.join(id)),
-      beat: (identity) => call(() => disk.beat(identity)),
-      due: (identity, limit) => call<readonly Due[]>(() => disk.due(identity, limit)),
+      heartbeat: (identity) => call(() => disk.heartbeat(identity)),
+      findDue: (identity, limit) => call<readonly DueReservation[]>(() => disk.findDue(identity, limit)),
       read: (accountsOf) =>
         call(async () => {
           const answer = await disk.read(accountsOf);
@@ -439,14 +419,14 @@ class World {
       takeLookups: (limit) => call(() => disk.takeLookups(limit)),
       dropLookups: (ids) => call(() => disk.dropLookups(ids)),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
-      ...(aheadFrom === undefined ? {} : { aheadFrom }),
+      ...(pipelineFrom === undefined ? {} : { pipelineFrom }),
       commit: (batch) => {
         const ahead = last;
         const reply = (async () => {
           try {
             await ahead;
           } catch {
-            if (this.chance(0.7)) throw new StoreFailure("again", "simulated failure of the batch ahead");
+            if (this.chance(0.7)) throw new StoreFailure("transient", "simulated failure of the batch ahead");
           }
           return this.commit(node, life, batch);
         })();
@@ -457,11 +437,11 @@ class World {
     };
   }
 
-  private async commit(node: SimulatedNode, life: number, batch: Batch): Promise<BatchReply> {
+  private async commit(node: SimulatedNode, life: number, batch: LedgerBatch): Promise<BatchReply> {
     await this.time.sleep(this.latency());
-    if (this.down) throw new StoreFailure("again", "simulated outage");
+    if (this.down) throw new StoreFailure("transient", "simulated outage");
     const fault = this.faulty ? this.random() : 1;
-    if (fault < 0.03) throw new StoreFailure("again", "simulated failure before the commit");
+    if (fault < 0.03) throw new StoreFailure("transient", "simulated failure before the commit");
     // Waits for whoever has the accounts locked, also for a transaction that its own process has given up.
     const before = this.lock;
     let unlock = () => {};
@@ -483,16 +463,16 @@ class World {
     if (fault < 0.06) {
       this.counts.lostReplies += 1;
       await this.time.sleep(this.between(0, 2_500));
-      throw new StoreFailure("again", "simulated loss of the reply");
+      throw new StoreFailure("transient", "simulated loss of the reply");
     }
     const reply = await outcome;
     await this.time.sleep(this.latency());
     if (node.life !== life) return new Promise(() => {});
-    if (reply === undefined) throw new StoreFailure("again", "simulated roll-back");
+    if (reply === undefined) throw new StoreFailure("transient", "simulated roll-back");
     return reply;
   }
 
-  private apply(batch: Batch): BatchReply {
+  private apply(batch: LedgerBatch): BatchReply {
     const reply = this.disk.commitNow(batch);
     const context = { nowMs: this.time.now(), day: reply.day, node: batch.node };
     for (const [index, operation] of batch.operations.entries()) {
@@ -627,7 +607,6 @@ class Auditor {
       phase: "sure" | "unsure" | "charged" | "closed";
       /** It was closed by an estimate, which the upstream's own figure corrects. */
       estimate?: "settled" | "released" | undefined;
-      sent: boolean;
       life: string;
       expiresMs: number;
     }
@@ -644,23 +623,17 @@ class Auditor {
     switch (operation.kind) {
       case "reserve":
         return this.predictReserve(operation.reservation, at);
-      case "dispatch": {
-        const row = this.rows.get(operation.id);
-        if (row?.phase !== "sure") return "not_held";
-        row.sent = true;
-        return "done";
-      }
       case "expire": {
         const row = this.rows.get(operation.id);
         if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
-          row.phase = row.sent ? "charged" : "closed";
-          row.charged = row.sent ? row.hold : 0;
+          row.phase = "charged";
+          row.charged = row.hold;
         }
         return "done";
       }
       case "orphan": {
         const row = this.rows.get(operation.id);
-        if (row?.phase === "sure") row.phase = row.sent ? "unsure" : "closed";
+        if (row?.phase === "sure") row.phase = "unsure";
         return "done";
       }
       case "cancel":
@@ -681,7 +654,6 @@ class Auditor {
         } else if (resolution.kind === "released") {
           this.close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
         } else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
-          row.sent = true;
           row.phase = resolution.kind === "charged" ? "charged" : "unsure";
           if (resolution.kind === "charged") row.charged = row.hold;
         }
@@ -699,10 +671,7 @@ class Auditor {
     row.charged = charged;
   }
 
-  private predictReserve(
-    { id, goal, amount, deadlineMs, dispatch }: Reservation,
-    { nowMs, day, node }: AuditMoment,
-  ): string {
+  private predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
     const old = this.rows.get(id);
     if (old !== undefined) {
       if (old.phase !== "sure" || old.life !== lifeOf(node)) return "unavailable";
@@ -722,7 +691,6 @@ class Auditor {
       hold: amount,
       charged: 0,
       phase: "sure",
-      sent: dispatch !== "later",
       life: lifeOf(node),
       expiresMs: nowMs + deadlineMs + expiryGraceMs,
     });

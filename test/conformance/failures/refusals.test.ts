@@ -117,7 +117,6 @@ describe("the budget store is away", () => {
   /** A ledger whose store never answers. */
   const away: Ledger = {
     reserve: async () => ({ kind: "unavailable", reason: "no answer within 1 s" }),
-    markDispatched: async () => false,
     resolve: async () => undefined,
     peek: () => undefined,
     peekDay: () => undefined,

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import { type AccountSpend, adhocGoal, type GoalId, type Spend } from "#ledger/ledger.ts";
+import type { UtcDay } from "#platform/time.ts";
+import type { AccountId, AccountRow } from "./rows.ts";
+
+export function emptyAccount(id: AccountId): AccountRow {
+  return { id, held: 0, spent: 0, overrun: 0, hard: null, ownHard: null };
+}
+
+export function dayAccountOf(day: UtcDay): AccountId {
+  return `day/${day}`;
+}
+
+/** Names that every store takes as they are; no control characters, no lone surrogates, not the namespace of `adhoc`. */
+const plainGoal = /^(?!adhoc(?:\/|$))(?!sha256:)[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,200}$/u;
+
+/** Nearly all goals match this simpler expression, which needs no Unicode tables. */
+const simpleGoal = /^(?!adhoc|sha256)[A-Za-z0-9_./-]{1,200}$/;
+
+/** `goal/<goal>`; the `adhoc` goal has one account a day. Unusual names are stored as their SHA-256. */
+export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
+  if (goal === adhocGoal) return `goal/adhoc/${day}`;
+  if (simpleGoal.test(goal)) return `goal/${goal}`;
+  if (plainGoal.test(goal)) return `goal/${goal}`;
+  return `goal/sha256:${createHash("sha256").update(goal, "utf16le").digest("hex")}`;
+}
+
+type Balance = Pick<AccountRow, "held" | "spent" | "ownHard">;
+
+export function accountSpendOf(row: Balance): AccountSpend {
+  return { spent: saturatedUsd(row.spent), held: saturatedUsd(row.held) };
+}
+
+/**
+ * An account as a store has it, with sums that can be counted with: an upstream may have stated costs whose sum is beyond
+ * what a number holds exactly. Such an account is full for every cap there can be, and stays so.
+ */
+export function saturatedAccount(row: AccountRow): AccountRow {
+  const { held, spent, overrun, hard, ownHard } = row;
+  const most = Math.max(held, spent, overrun, hard ?? 0, ownHard ?? 0);
+  if (most <= mostUsd) return row;
+  return {
+    id: row.id,
+    held: Math.min(held, mostUsd),
+    spent: Math.min(spent, mostUsd),
+    overrun: Math.min(overrun, mostUsd),
+    hard: hard === null ? null : Math.min(hard, mostUsd),
+    ownHard: ownHard === null ? null : Math.min(ownHard, mostUsd),
+  };
+}
+
+/** A sum that has reached `mostUsd` stays there: how far above it really is, is not known. */
+function saturatingAdd(sum: number, by: number): number {
+  return sum >= mostUsd ? mostUsd : Math.min(sum + by, mostUsd);
+}
+
+export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
+  return {
+    day,
+    goalAccount: accountSpendOf(goalRow),
+    dayAccount: accountSpendOf(dayRow),
+    ...(goalRow.ownHard === null ? {} : { goalHardOverride: nanoUsd(goalRow.ownHard) }),
+    ...(dayRow.ownHard === null ? {} : { dayHardOverride: nanoUsd(dayRow.ownHard) }),
+  };
+}
+
+/** An account while a batch is applied. Mutable, because a hot account changes with nearly every operation of the batch. */
+export class WorkingAccount {
+  readonly before: AccountRow;
+  readonly ownHard: number | null;
+  held: number;
+  spent: number;
+  overrun: number;
+  hard: number | null;
+
+  constructor(before: AccountRow) {
+    this.before = before;
+    this.ownHard = before.ownHard;
+    this.held = before.held;
+    this.spent = before.spent;
+    this.overrun = before.overrun;
+    this.hard = before.hard;
+  }
+
+  move(held: number, spent: number, overrun: number): void {
+    this.held += held;
+    this.spent = saturatingAdd(this.spent, spent);
+    this.overrun = saturatingAdd(this.overrun, overrun);
+  }
+}
+
+/** The row after the operations so far; the same object as `before` where nothing has changed. */
+export function accountRowOf({ before, held, spent, overrun, hard }: WorkingAccount): AccountRow {
+  if (held === before.held && spent === before.spent && overrun === before.overrun && hard === before.hard)
+    return before;
+  return { id: before.id, held, spent, overrun, hard, ownHard: before.ownHard };
+}

@@ -1,0 +1,112 @@
+import type { Reservation, ReservationId, ReserveReply, Resolution } from "#ledger/ledger.ts";
+import type { UtcDay } from "#platform/time.ts";
+import type {
+  AccountId,
+  AccountRow,
+  EntryRow,
+  LookupRow,
+  NodeIdentity,
+  ReservationRow,
+  ReservationState,
+} from "./rows.ts";
+
+export type Operation =
+  | { readonly kind: "reserve"; readonly reservation: Reservation }
+  | { readonly kind: "resolve"; readonly resolution: Resolution }
+  /** A reservation of this node whose caller was answered `unavailable`: it was never used, whatever its row says. */
+  | { readonly kind: "cancel"; readonly id: ReservationId }
+  /** The deadline may have passed. */
+  | { readonly kind: "expire"; readonly id: ReservationId }
+  /** The node that made the reservation is dead: it was restarted, or missed its heartbeats. */
+  | { readonly kind: "orphan"; readonly id: ReservationId };
+
+export interface LedgerBatch {
+  readonly node: NodeIdentity;
+  readonly operations: readonly Operation[];
+}
+
+export type OperationReply =
+  | ReserveReply
+  /** The operation was applied, or changed nothing; either way there is nothing more to do. */
+  | { readonly kind: "done" };
+
+/** What happened to a reservation, for logs, metrics and records. Written once per change, after it is durable. */
+export type LedgerNotice =
+  | {
+      readonly kind: "resolved";
+      readonly id: ReservationId;
+      readonly requestId: string;
+      readonly attempt: number;
+      readonly model: string;
+      readonly state: ReservationState;
+      readonly hold: number;
+      /** What the accounts were charged: the actual cost, the hold, or 0. */
+      readonly charged: number;
+      readonly reason: string;
+      /** Present when the hold was taken over: the dead node that it belonged to. */
+      readonly orphanOf?: string;
+    }
+  /** Actual cost above the hold: a defect or a price change. Charged in full. */
+  | {
+      readonly kind: "overrun";
+      readonly id: ReservationId;
+      readonly model: string;
+      readonly hold: number;
+      readonly actual: number;
+    }
+  /** A stated cost so far above the hold that it is not believed: the hold is charged. */
+  | {
+      readonly kind: "cost_distrusted";
+      readonly id: ReservationId;
+      readonly requestId: string;
+      readonly model: string;
+      readonly hold: number;
+      readonly stated: number;
+    }
+  /** A repeat with other numbers, or for a reservation that cannot take it any more: ignored. */
+  | {
+      readonly kind: "ignored";
+      readonly id: ReservationId;
+      readonly state: ReservationState | "absent";
+      readonly why: string;
+    };
+
+export interface BatchReply {
+  /** One per operation, in their order. */
+  readonly replies: readonly OperationReply[];
+  /** The accounts touched, as they stand after the batch. */
+  readonly accounts: readonly AccountRow[];
+  readonly day: UtcDay;
+  readonly notices: readonly LedgerNotice[];
+}
+
+export interface LedgerChanges {
+  readonly lookups: readonly LookupRow[];
+  readonly accounts: readonly { readonly before: AccountRow; readonly after: AccountRow }[];
+  readonly inserted: readonly ReservationRow[];
+  readonly updated: readonly { readonly before: ReservationRow; readonly after: ReservationRow }[];
+  readonly entries: readonly EntryRow[];
+}
+
+/** The rows of one transaction. Accounts that do not exist yet are empty ones. */
+export interface LedgerView {
+  account(id: AccountId): AccountRow;
+  reservation(id: ReservationId): ReservationRow | undefined;
+}
+
+export interface LedgerTime {
+  readonly nowMs: number;
+  readonly day: UtcDay;
+}
+
+/** The reservation that an operation is about. */
+export function reservationIdOfOperation(operation: Operation): ReservationId {
+  switch (operation.kind) {
+    case "reserve":
+      return operation.reservation.id;
+    case "resolve":
+      return operation.resolution.id;
+    default:
+      return operation.id;
+  }
+}
