@@ -2,13 +2,13 @@ import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type BodyScans, redactBody } from "./body/body-redactor.ts";
 import { rememberingClean } from "./body/names.ts";
-import { credentialScan, type MoreRules } from "./detect/scan.ts";
+import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
 import { type ChatBody, mostSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
 import { answerGuard } from "./restore/own-key.ts";
 import { Placeholders } from "./restore/placeholders.ts";
 import { customRules } from "./rules/custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./rules/exact-values.ts";
-import { personalRules } from "./rules/personal-rules.ts";
+import { personalDataRules } from "./rules/personal-rules.ts";
 import { scanInSlices, sliceLength } from "./text/long-texts.ts";
 import type { Scan, Span } from "./text/spans.ts";
 
@@ -87,11 +87,12 @@ const none: Scan = () => noSpans;
 
 function scanOf(policy: Policy["privacy"], exactValues: readonly ExactValue[]): Scan {
   const disabled = new Set(policy.disabled_rules);
-  const more: MoreRules[] = [];
-  if (exactValues.length > 0) more.push(exactValueRules(exactValues));
-  if (policy.custom_rules.length > 0) more.push(customRules(policy.custom_rules.filter(({ id }) => !disabled.has(id))));
-  if (policy.personal_data) more.push(personalRules(disabled));
-  const scan = credentialScan({ credentials: policy.redact, disabled, more });
+  const additionalRules: AdditionalRules[] = [];
+  if (exactValues.length > 0) additionalRules.push(exactValueRules(exactValues));
+  if (policy.custom_rules.length > 0)
+    additionalRules.push(customRules(policy.custom_rules.filter(({ id }) => !disabled.has(id))));
+  if (policy.personal_data) additionalRules.push(personalDataRules(disabled));
+  const scan = credentialScan({ credentials: policy.redact, disabled, additionalRules });
   if (policy.allow.length === 0) return scan;
   const allowed = new Set(policy.allow);
   return (text) => {

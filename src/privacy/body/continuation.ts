@@ -15,7 +15,7 @@ export function mayContinueToken(text: string): boolean {
   while (end < longest && ((classes[text.charCodeAt(end)] ?? 0) & inToken) !== 0) end++;
   if (end < shortest) return false;
   const run = text.slice(0, end);
-  const { digits, wordiness, changes } = shapeOf(run);
-  if (digits === 0) return wordiness < -0.5 || changes * 3 > end;
+  const { digits, bigramScore, classChanges } = shapeOf(run);
+  if (digits === 0) return bigramScore < -0.5 || classChanges * 3 > end;
   return !isIdentifier(run);
 }

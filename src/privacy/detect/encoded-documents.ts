@@ -1,40 +1,40 @@
-import { base64End, decodedHead, isBase64Byte } from "#privacy/text/base64.ts";
-import type { View } from "#privacy/text/normalized-text.ts";
+import { base64End, decodeHead, isBase64Byte } from "#privacy/text/base64.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isStandIn } from "./values/randomness.ts";
+import { isDummyValue } from "./values/randomness.ts";
 
 /** How much of a stretch of base64 is decoded to see whether it is a message of an identity provider. */
-export const headLength = 1_600;
+export const messageHeadLength = 1_600;
 /** Lines of wrapped base64 that are read as one. */
-const mostLines = 4_096;
+const maxLines = 4_096;
 
-const named =
+const samlParameter =
   /saml(?:response|request)["'`]{0,2}\]?(?:[ \t]{0,4}[=:]|[ \t]{0,4},|[ \t]{1,4}value=)\s{0,8}["'`]{0,2}([A-Za-z0-9+/=%]{64,60000})/iy;
 
 /** The answer of an identity provider by its name: whoever has it is logged in. Returns where reading goes on. */
-export function scanSaml(view: View, anchor: number, found: Span[]): number {
-  named.lastIndex = anchor;
-  const match = named.exec(view.text);
+export function scanSaml(normalized: NormalizedText, anchor: number, found: Span[]): number {
+  samlParameter.lastIndex = anchor;
+  const match = samlParameter.exec(normalized.text);
   const value = match?.[1];
   if (match === null || value === undefined) return anchor + 1;
   const start = anchor + match[0].length - value.length;
-  const end = wrappedEnd(view, start, base64End(view, anchor + match[0].length));
-  if (!isStandIn(value.slice(0, 200)) && /\d/.test(value)) found.push({ start, end, rule: "saml_response" });
+  const end = wrappedEnd(normalized, start, base64End(normalized, anchor + match[0].length));
+  if (!isDummyValue(value.slice(0, 200)) && /\d/.test(value)) found.push({ start, end, rule: "saml_response" });
   return end;
 }
 
 /** The same by what it says, whatever stands before it. */
-const message = /^\s{0,8}<(?:saml2?p?:|[^\0]{0,900}?urn:oasis:names:tc:SAML)/;
+const samlMessage = /^\s{0,8}<(?:saml2?p?:|[^\0]{0,900}?urn:oasis:names:tc:SAML)/;
 
 /** What a private key of OpenSSH begins with, without its armour: `openssh-key-v1`. */
-const openSsh = "b3BlbnNzaC1rZXktdjE";
+const openSshMagic = "b3BlbnNzaC1rZXktdjE";
 /** Characters of base64 in the shortest private key, or in its first line. */
-export const shortestDocument = 48;
+export const minDocumentLength = 48;
 /** How much of a key is decoded to see whether it is one. */
 const keyHeadLength = 32;
 
 /** Whether base64 at a place can stand for something this file knows: one look, which is nearly always enough. */
-export function mayBeDocument(bytes: Uint8Array, at: number): boolean {
+export function mayBeSecretDocument(bytes: Uint8Array, at: number): boolean {
   const second = bytes[at + 1] ?? 0;
   switch (bytes[at]) {
     case 0x50: // P: `<` and a name
@@ -49,16 +49,17 @@ export function mayBeDocument(bytes: Uint8Array, at: number): boolean {
 }
 
 /** The document whose first line of base64 is `[start, end)`, if it is one that is secret: its rule and where it ends. */
-export function encodedDocument(view: View, start: number, end: number): Span | undefined {
-  const { bytes, text } = view;
+export function secretDocumentAt(normalized: NormalizedText, start: number, end: number): Span | undefined {
+  const { bytes, text } = normalized;
   if (bytes[start] === 0x50)
-    return message.test(decodedHead(view, start, headLength))
-      ? { start, end: wrappedEnd(view, start, end), rule: "saml_response" }
+    return samlMessage.test(decodeHead(normalized, start, messageHeadLength))
+      ? { start, end: wrappedEnd(normalized, start, end), rule: "saml_response" }
       : undefined;
-  if (end - start < shortestDocument) return undefined;
+  if (end - start < minDocumentLength) return undefined;
   const isKey =
-    text.startsWith(openSsh, start) || isPrivateKey(Buffer.from(text.slice(start, start + keyHeadLength), "base64"));
-  return isKey ? { start, end: wrappedEnd(view, start, end), rule: "private_key" } : undefined;
+    text.startsWith(openSshMagic, start) ||
+    isPrivateKey(Buffer.from(text.slice(start, start + keyHeadLength), "base64"));
+  return isKey ? { start, end: wrappedEnd(normalized, start, end), rule: "private_key" } : undefined;
 }
 
 /** A sequence that begins with its version and goes on as PKCS #8 (0), PKCS #1 (0), SEC 1 (1) or PKCS #12 (3) do. */
@@ -74,15 +75,15 @@ function isPrivateKey(head: Uint8Array): boolean {
 }
 
 /** Base64 goes on in lines of the same length, and ends in a shorter one. */
-function wrappedEnd(view: View, start: number, firstEnd: number): number {
-  const { bytes } = view;
+function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: number): number {
+  const { bytes } = normalized;
   const width = firstEnd - start;
   let end = firstEnd;
   if (width < 40) return end;
-  for (let line = 0; line < mostLines; line++) {
+  for (let line = 0; line < maxLines; line++) {
     const next = nextLine(bytes, end);
     if (next < 0) return end;
-    const to = base64End(view, next);
+    const to = base64End(normalized, next);
     const after = bytes[to] ?? 0;
     const alone =
       (after <= 0x20 && after !== 0x20 && after !== 0x09) ||

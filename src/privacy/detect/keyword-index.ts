@@ -1,7 +1,7 @@
-import type { View } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */
-export type AnchorKind =
+export type KeywordKind =
   | "name"
   | "url"
   | "pem"
@@ -15,9 +15,9 @@ export type AnchorKind =
   | "saml"
   | "piped";
 
-interface Anchor {
+interface Keyword {
   readonly word: string;
-  readonly kind: AnchorKind;
+  readonly kind: KeywordKind;
   /** Where in the word the first of two neighbouring pairs of letters stands that are looked for. */
   readonly pair: number;
 }
@@ -26,7 +26,7 @@ interface Anchor {
  * The words whose neighbourhood is read. Two neighbouring pairs of letters a word: the text is read two bytes at a step, so that one
  * of them falls on a step wherever the word stands. Rare pairs make few stops.
  */
-const anchors: readonly Anchor[] = [
+const keywords: readonly Keyword[] = [
   { word: "pass", kind: "name", pair: 1 },
   { word: "pwd", kind: "name", pair: 0 },
   { word: "key", kind: "name", pair: 0 },
@@ -93,31 +93,31 @@ const anchors: readonly Anchor[] = [
 ];
 
 /** Byte pair, little-endian → 1 + index into `groups`; 0 for pairs that begin nothing. */
-const table = new Uint8Array(65_536);
+const groupByPair = new Uint8Array(65_536);
 const groups: Candidate[][] = [];
 
 interface Candidate {
-  readonly anchor: Anchor;
+  readonly keyword: Keyword;
   /** Where in the word the pair stands. */
   readonly offset: number;
   /** The first letter of the word, small: the first thing that is compared. */
   readonly first: number;
 }
 
-for (const anchor of anchors) {
-  for (const offset of [anchor.pair, anchor.pair + 1]) {
+for (const keyword of keywords) {
+  for (const offset of [keyword.pair, keyword.pair + 1]) {
     // One group for a pair in all its cases: a byte has room for 255.
-    const small = anchor.word.charCodeAt(offset) | (anchor.word.charCodeAt(offset + 1) << 8);
-    const group = table[small] || groups.push([]);
-    groups[group - 1]?.push({ anchor, offset, first: anchor.word.charCodeAt(0) | 0x20 });
-    for (const first of cases(anchor.word.charCodeAt(offset))) {
-      for (const second of cases(anchor.word.charCodeAt(offset + 1))) table[first | (second << 8)] = group;
+    const small = keyword.word.charCodeAt(offset) | (keyword.word.charCodeAt(offset + 1) << 8);
+    const group = groupByPair[small] || groups.push([]);
+    groups[group - 1]?.push({ keyword, offset, first: keyword.word.charCodeAt(0) | 0x20 });
+    for (const first of cases(keyword.word.charCodeAt(offset))) {
+      for (const second of cases(keyword.word.charCodeAt(offset + 1))) groupByPair[first | (second << 8)] = group;
     }
   }
 }
 
 /** 1 for pairs that begin something. */
-const begins = table.map((group) => (group === 0 ? 0 : 1));
+const isKeywordPair = groupByPair.map((group) => (group === 0 ? 0 : 1));
 
 function cases(code: number): readonly number[] {
   return code >= 0x61 && code <= 0x7a ? [code, code - 32] : [code];
@@ -127,23 +127,26 @@ function cases(code: number): readonly number[] {
  * Calls back for every anchor word, in whatever case, from left to right.
  * @param visit gets where the word begins; returns where to go on (at least one byte further on)
  */
-export function eachAnchor(view: View, visit: (at: number, word: string, kind: AnchorKind) => number): void {
-  const { bytes, pairs, length } = view;
+export function eachKeyword(
+  normalized: NormalizedText,
+  visit: (at: number, word: string, kind: KeywordKind) => number,
+): void {
+  const { bytes, pairs, length } = normalized;
   const steps = (length + 1) >> 1;
   let skipTo = 0;
   for (let block = 0; block < steps; block += blockLength) {
-    const count = stopsIn(pairs, block, Math.min(steps, block + blockLength));
+    const count = collectCandidatePairs(pairs, block, Math.min(steps, block + blockLength));
     for (let stop = 0; stop < count; stop++) {
-      const i = stops[stop] ?? 0;
+      const i = candidatePairs[stop] ?? 0;
       if (i * 2 + 1 < skipTo) continue;
-      const group = groups[(table[pairs[i] ?? 0] ?? 0) - 1];
+      const group = groups[(groupByPair[pairs[i] ?? 0] ?? 0) - 1];
       if (group === undefined) continue;
       for (let k = 0; k < group.length; k++) {
         const candidate = group[k];
         if (candidate === undefined) break;
         const at = i * 2 - candidate.offset;
         if (((bytes[at] ?? 0) | 0x20) !== candidate.first || at < skipTo) continue;
-        const { word, kind } = candidate.anchor;
+        const { word, kind } = candidate.keyword;
         if (!isAt(bytes, at, word)) continue;
         skipTo = Math.max(at + 1, visit(at, word, kind));
         break;
@@ -155,14 +158,14 @@ export function eachAnchor(view: View, visit: (at: number, word: string, kind: A
 /** Pairs that are looked at in one go. */
 const blockLength = 4_096;
 /** Where in the block that was looked at last something may begin. */
-const stops = new Int32Array(blockLength + 1);
+const candidatePairs = new Int32Array(blockLength + 1);
 
 /** A loop without branches: which pairs begin something cannot be foretold, and a wrong guess costs more than the rest. */
-function stopsIn(pairs: Uint16Array, from: number, to: number): number {
+function collectCandidatePairs(pairs: Uint16Array, from: number, to: number): number {
   let count = 0;
   for (let i = from; i < to; i++) {
-    stops[count] = i;
-    count += begins[pairs[i] ?? 0] ?? 0;
+    candidatePairs[count] = i;
+    count += isKeywordPair[pairs[i] ?? 0] ?? 0;
   }
   return count;
 }

@@ -1,10 +1,10 @@
 import { classes, inToken, isDigit } from "#privacy/text/characters.ts";
-import { hexDumps } from "#privacy/text/hex-dumps.ts";
-import { type View, viewOf } from "#privacy/text/normalized-text.ts";
-import { merged, type Scan, type Span } from "#privacy/text/spans.ts";
-import { Assignments } from "./assignments/assignments.ts";
+import { findHexDumps } from "#privacy/text/hex-dumps.ts";
+import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
+import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
+import { AssignmentScanner } from "./assignments/assignments.ts";
 import { scanSaml } from "./encoded-documents.ts";
-import { eachAnchor } from "./keyword-index.ts";
+import { eachKeyword } from "./keyword-index.ts";
 import {
   scanCommand,
   scanCookie,
@@ -17,117 +17,118 @@ import {
   scanSql,
   scanUrl,
 } from "./structured.ts";
-import { Runs } from "./token-runs.ts";
-import { shortestRun, Tokens } from "./tokens.ts";
+import { TokenRunScanner } from "./token-runs.ts";
+import { minRunLength, TokenScanner } from "./tokens.ts";
 
 const PLUS = 0x2b;
 const SLASH = 0x2f;
 
 /** More rules, over the view of a text; spans are in the view's places. */
-export type MoreRules = (view: View, found: Span[]) => void;
+export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
 
 export interface ScanOptions {
   /** Whether to look for credentials at all, or only for what `more` finds. */
   readonly credentials: boolean;
   /** Ids of rules that find nothing. */
   readonly disabled: ReadonlySet<string>;
-  readonly more: readonly MoreRules[];
+  readonly additionalRules: readonly AdditionalRules[];
 }
 
-export function credentialScan({ credentials, disabled, more }: ScanOptions): Scan {
-  const tokens = new Tokens(disabled);
-  const assignments = new Assignments(disabled);
+export function credentialScan({ credentials, disabled, additionalRules }: ScanOptions): Scan {
+  const tokens = new TokenScanner(disabled);
+  const assignments = new AssignmentScanner(disabled);
 
   const scan = (text: string, depth: number): readonly Span[] => {
     if (text.length < 6) return [];
-    const view = viewOf(text);
+    const normalized = normalize(text);
     const found: Span[] = [];
-    const runs = new Runs(tokens, disabled);
-    assignments.begin();
+    const runs = new TokenRunScanner(tokens, disabled);
+    assignments.reset();
     let cookieTo = 0;
     if (credentials) {
-      eachRun(
-        view,
-        (from, to) => runs.visit(view, from, to, found),
-        (at) => runs.visitSymbol(view, at, found),
+      eachTokenRun(
+        normalized,
+        (from, to) => runs.scanRun(normalized, from, to, found),
+        (at) => runs.scanBase64Symbol(normalized, at, found),
       );
-      eachAnchor(view, (at, word, kind) => {
+      eachKeyword(normalized, (at, word, kind) => {
         switch (kind) {
           case "name":
-            if (word === "pass" && isStdin(view.text, at)) scanPiped(view, at, found);
-            if (word === "pass" && view.text.startsWith("chpasswd", at - 2)) scanPiped(view, at - 2, found);
+            if (word === "pass" && readsPasswordFromStdin(normalized.text, at)) scanPiped(normalized, at, found);
+            if (word === "pass" && normalized.text.startsWith("chpasswd", at - 2)) scanPiped(normalized, at - 2, found);
             // `5pw=` in base64: names do not begin with a digit.
-            if (nameLength(word) === 2 && (isDigitAt(view, at - 1) || isPadding(view, at + 2))) return at + 2;
-            return assignments.scanAt(view, at, nameLength(word), found);
+            if (nameLength(word) === 2 && (isDigitAt(normalized, at - 1) || isPadding(normalized, at + 2)))
+              return at + 2;
+            return assignments.scanAt(normalized, at, nameLength(word), found);
           case "url":
-            scanUrl(view, at, found);
+            scanUrl(normalized, at, found);
             return at + 3;
           case "pem":
-            return scanPem(view, at, found);
+            return scanPem(normalized, at, found);
           case "putty":
-            scanPutty(view, at, found);
+            scanPutty(normalized, at, found);
             return at + word.length;
           case "sql":
-            scanSql(view, at, found);
+            scanSql(normalized, at, found);
             return at + word.length;
           case "command":
-            scanCommand(view, at, word, found);
+            scanCommand(normalized, at, word, found);
             return at + 1;
           case "saml":
-            return scanSaml(view, at, found);
+            return scanSaml(normalized, at, found);
           case "piped":
-            scanPiped(view, at, found);
+            scanPiped(normalized, at, found);
             return at + word.length;
           case "cookie":
             // A header inside one that was read already is one of its values.
-            if (at >= cookieTo) cookieTo = scanCookie(view, at + word.length, found);
+            if (at >= cookieTo) cookieTo = scanCookie(normalized, at + word.length, found);
             return at + word.length;
           case "dsn":
-            scanDsn(view, at, found);
+            scanDsn(normalized, at, found);
             return at + 1;
           case "pgpass":
-            scanPgpass(view, at, found);
+            scanPgpass(normalized, at, found);
             return at + 1;
           case "phrase":
-            scanPhrase(view, at, found);
+            scanPhrase(normalized, at, found);
             return at + 1;
           default:
             return at + 1;
         }
       });
     }
-    const dumps = credentials && depth === 0 ? hexDumps(view) : [];
-    for (const rules of more) rules(view, found);
-    let spans = inText(view, text, found);
+    const dumps = credentials && depth === 0 ? findHexDumps(normalized) : [];
+    for (const rules of additionalRules) rules(normalized, found);
+    let spans = toSourceSpans(normalized, text, found);
     // The view is gone from here on: decoded text is scanned with the same buffers.
     if (depth === 0 && runs.encoded.length > 0) {
-      const { origin } = view;
+      const { sourceOffsets } = normalized;
       const places = runs.encoded.map(({ start, end, text: decoded, rule }) => ({
         rule,
-        start: origin?.[start] ?? start,
-        end: origin?.[end] ?? end,
+        start: sourceOffsets?.[start] ?? start,
+        end: sourceOffsets?.[end] ?? end,
         decoded,
       }));
       for (const { start, end, decoded, rule } of places) {
         if (scan(decoded, 1).length > 0) spans.push({ start, end, rule });
       }
     }
-    for (const { text: dumped, lineStarts, places } of dumps) {
+    for (const { text: dumped, lineStarts, lineRanges } of dumps) {
       for (const { start, end } of scan(dumped, 1)) {
-        const first = places[lineOf(lineStarts, start)];
-        const last = places[lineOf(lineStarts, end - 1)];
+        const first = lineRanges[lineOf(lineStarts, start)];
+        const last = lineRanges[lineOf(lineStarts, end - 1)];
         if (first !== undefined && last !== undefined)
           spans.push({ start: first.start, end: last.end, rule: "hex_secret" });
       }
     }
-    spans = merged(spans);
+    spans = mergeSpans(spans);
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
   };
   return (text) => scan(text, 0);
 }
 
 /** `Pw== `, the end of base64. */
-function isPadding({ bytes }: View, at: number): boolean {
+function isPadding({ bytes }: NormalizedText, at: number): boolean {
   return bytes[at] === 0x3d && bytes[at + 1] === 0x3d && (bytes[at + 2] ?? 0) <= 0x20;
 }
 
@@ -143,12 +144,12 @@ function lineOf(lineStarts: readonly number[], at: number): number {
   return low;
 }
 
-function isDigitAt(view: View, at: number): boolean {
-  return ((classes[view.bytes[at] ?? 0] ?? 0) & isDigit) !== 0;
+function isDigitAt(normalized: NormalizedText, at: number): boolean {
+  return ((classes[normalized.bytes[at] ?? 0] ?? 0) & isDigit) !== 0;
 }
 
 /** Options and commands that read a password from a pipe. */
-function isStdin(text: string, at: number): boolean {
+function readsPasswordFromStdin(text: string, at: number): boolean {
   return text.startsWith("password-stdin", at) || text.startsWith("passwd --stdin", at);
 }
 
@@ -163,11 +164,15 @@ function nameLength(word: string): number {
  * @param visitSymbol gets the place of a `+` or `/` that separates runs too short to be visited, and so of at least one in any 16
  *   characters of base64 without a run; returns where to go on (at least one byte further on)
  */
-function eachRun(view: View, visit: (from: number, to: number) => number, visitSymbol: (at: number) => number): void {
-  const { bytes, length } = view;
+function eachTokenRun(
+  normalized: NormalizedText,
+  visit: (from: number, to: number) => number,
+  visitSymbol: (at: number) => number,
+): void {
+  const { bytes, length } = normalized;
   /** Where the next run can begin. */
   let from = 0;
-  for (let last = shortestRun - 1; last < length; last = from + shortestRun - 1) {
+  for (let last = minRunLength - 1; last < length; last = from + minRunLength - 1) {
     let at = last;
     while (at >= from && ((classes[bytes[at] ?? 0] ?? 0) & inToken) !== 0) at--;
     if (at >= from) {
@@ -182,8 +187,12 @@ function eachRun(view: View, visit: (from: number, to: number) => number, visitS
 }
 
 /** From places in the view to places in the text. */
-function inText(view: View, text: string, found: Span[]): Span[] {
-  const { origin } = view;
-  if (origin === undefined) return found;
-  return found.map(({ start, end, rule }) => ({ start: origin[start] ?? 0, end: origin[end] ?? text.length, rule }));
+function toSourceSpans(normalized: NormalizedText, text: string, found: Span[]): Span[] {
+  const { sourceOffsets } = normalized;
+  if (sourceOffsets === undefined) return found;
+  return found.map(({ start, end, rule }) => ({
+    start: sourceOffsets[start] ?? 0,
+    end: sourceOffsets[end] ?? text.length,
+    rule,
+  }));
 }

@@ -1,11 +1,11 @@
 import { classes, inToken } from "#privacy/text/characters.ts";
-import type { View } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isRandom, isStandIn, looksRandom, shapeOf } from "./values/randomness.ts";
+import { isDummyValue, isRandom, looksRandom, shapeOf } from "./values/randomness.ts";
 import { isPassword, isSecret } from "./values/values.ts";
 
 /** Longest private key that is read as one; a longer block is cut there. */
-const longestKey = 24_576;
+const maxKeyLength = 24_576;
 
 const userInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s/?#"'<>\\]{1,256}?)@(?=[\w[.$%{-])/y;
 const looseUserInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s"'<>\\]{1,256})@(?=[\w.-]{1,253}(?:[:/?\s"',]|$))/y;
@@ -83,13 +83,13 @@ const webhookHosts =
   /slack|discord|telegram|office|zapier|hook\.|maker\.|googleapis|feishu|larksuite|weixin|dingtalk|\/hooks\/|pipedream|logic\.|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
 
 /** Reads what stands behind a `://` at `anchor`: user and password, a token in their place, the address of a webhook. */
-export function scanUrl(view: View, anchor: number, found: Span[]): void {
-  const { text } = view;
+export function scanUrl(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const { text } = normalized;
   const at = anchor + 3;
-  let info = captures(userInfo, text, at);
+  let info = matchAt(userInfo, text, at);
   if (info === undefined) {
     // A password that was put in without percent-encoding, `/` or `#` and all; the last `@` counts.
-    const loose = captures(looseUserInfo, text, at);
+    const loose = matchAt(looseUserInfo, text, at);
     if (loose !== undefined && !/^(?:\d{1,5}|port)\//i.test(loose[2] ?? "")) info = loose;
   }
   if (info !== undefined) {
@@ -97,13 +97,13 @@ export function scanUrl(view: View, anchor: number, found: Span[]): void {
     const password = info[2] ?? "";
     const start = at + user.length + 1;
     // https://ghp_…:x-oauth-basic@host: the token is the user.
-    if (user.length >= 16 && looksRandom(user) && !isStandIn(user))
+    if (user.length >= 16 && looksRandom(user) && !isDummyValue(user))
       found.push({ start: at, end: at + user.length, rule: "url_password" });
     if (isUrlPassword(password)) found.push({ start, end: start + password.length, rule: "url_password" });
     return;
   }
-  const token = captures(tokenInfo, text, at)?.[1];
-  if (token !== undefined && looksRandom(token) && !isStandIn(token)) {
+  const token = matchAt(tokenInfo, text, at)?.[1];
+  if (token !== undefined && looksRandom(token) && !isDummyValue(token)) {
     found.push({ start: at, end: at + token.length, rule: "url_password" });
     return;
   }
@@ -111,60 +111,60 @@ export function scanUrl(view: View, anchor: number, found: Span[]): void {
   if (!webhookHosts.test(near)) return;
   for (const { rule, host, pattern } of webhooks) {
     if (!near.includes(host)) continue;
-    const match = captures(pattern, text, at);
+    const match = matchAt(pattern, text, at);
     const secret = match?.[1];
-    if (match === undefined || secret === undefined || isStandIn(secret)) continue;
+    if (match === undefined || secret === undefined || isDummyValue(secret)) continue;
     const start = text.indexOf(secret, at);
     found.push({ start, end: start + secret.length, rule });
     return;
   }
 }
 
-const dullPasswords =
+const nonSecretPasswords =
   /^(?:[a-z]{1,4}|pass(?:word|wd)?|pwd|secret|user(?:name)?|token|x-oauth-basic|x-access-token|key|port|host|[*x.]+|\d{1,5}|changeme|example|none|null|api_?key|db_?pass(?:word)?|my_?password|your_?password)$/i;
 
 /** Whoever writes a password into an address has one: anything but a stand-in or a reference counts. */
 function isUrlPassword(password: string): boolean {
-  if (password.length < 3 || dullPasswords.test(password)) return false;
+  if (password.length < 3 || nonSecretPasswords.test(password)) return false;
   if (/^[{<[(]|^\*+$|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
   if (/^[A-Z][A-Z_]+$/.test(password) && password.includes("_")) return false;
-  return !isStandIn(password);
+  return !isDummyValue(password);
 }
 
-const begin = /-----BEGIN ((?:[A-Z0-9][A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?)-----/y;
+const pemBegin = /-----BEGIN ((?:[A-Z0-9][A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?)-----/y;
 /** The way of SSH Communications Security (RFC 4716), with blanks. */
-const beginSsh2 = /BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----/y;
-const nextMark = /----[- ](END|BEGIN)/g;
-const keyText = /[A-Za-z0-9+/=\s"',:;\\().*_|>+-]{0,400}/y;
+const ssh2Begin = /BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----/y;
+const pemMarker = /----[- ](END|BEGIN)/g;
+const keyCharacters = /[A-Za-z0-9+/=\s"',:;\\().*_|>+-]{0,400}/y;
 
 /** Reads a private key from its `-----BEGIN`; a key that is cut off is taken as far as it goes. */
-export function scanPem(view: View, anchor: number, found: Span[]): number {
-  const { text } = view;
-  const head = captures(begin, text, anchor) ?? captures(beginSsh2, text, anchor);
+export function scanPem(normalized: NormalizedText, anchor: number, found: Span[]): number {
+  const { text } = normalized;
+  const head = matchAt(pemBegin, text, anchor) ?? matchAt(ssh2Begin, text, anchor);
   if (head === undefined) return anchor + 10;
   const label = head[1] ?? "";
   const start = anchor + head[0].length;
-  nextMark.lastIndex = start;
-  const mark = nextMark.exec(text);
-  const closed = mark !== null && mark.index - start <= longestKey;
+  pemMarker.lastIndex = start;
+  const mark = pemMarker.exec(text);
+  const closed = mark !== null && mark.index - start <= maxKeyLength;
   let end = closed ? mark.index : -1;
   if (!closed || mark[1] === "BEGIN") {
-    const limit = end < 0 ? start + longestKey : end;
+    const limit = end < 0 ? start + maxKeyLength : end;
     end = start;
     while (end < limit) {
-      keyText.lastIndex = end;
-      if (!keyText.test(text) || keyText.lastIndex === end) break;
-      end = keyText.lastIndex;
+      keyCharacters.lastIndex = end;
+      if (!keyCharacters.test(text) || keyCharacters.lastIndex === end) break;
+      end = keyCharacters.lastIndex;
     }
     // Prose after the key is no part of it: give back what follows its last long line.
-    end = lastLongRun(view, start, Math.min(end, limit));
+    end = lastLongLineEnd(normalized, start, Math.min(end, limit));
   }
-  return keyBody(view, start, end, label.startsWith("PGP") ? "pgp_private_key" : "private_key", found);
+  return addKeyBody(normalized, start, end, label.startsWith("PGP") ? "pgp_private_key" : "private_key", found);
 }
 
 /** Puts the text of a key between two markers on the list, without the white space around it. */
-function keyBody(view: View, from: number, to: number, rule: string, found: Span[]): number {
-  const { bytes, text } = view;
+function addKeyBody(normalized: NormalizedText, from: number, to: number, rule: string, found: Span[]): number {
+  const { bytes, text } = normalized;
   let start = from;
   let end = to;
   while (start < end && !isKeyCharacter(bytes[start] ?? 0)) start++;
@@ -178,9 +178,9 @@ function keyBody(view: View, from: number, to: number, rule: string, found: Span
   return end;
 }
 
-function lastLongRun(view: View, from: number, to: number): number {
+function lastLongLineEnd(normalized: NormalizedText, from: number, to: number): number {
   const run = /[A-Za-z0-9+/=]{24,}/g;
-  const text = view.text.slice(from, to);
+  const text = normalized.text.slice(from, to);
   let end = 0;
   for (const match of text.matchAll(run)) end = match.index + match[0].length;
   return from + end;
@@ -191,20 +191,20 @@ function isKeyCharacter(c: number): boolean {
 }
 
 /** Longest PuTTY key with its public part; a longer one is cut there. */
-const longestPutty = 8_192;
+const maxPuttyLength = 8_192;
 const putty = /PuTTY-User-Key-File-\d: [^\n]{1,80}\n/y;
 
 /** A PuTTY key: everything from `Private-Lines` on, and its MAC. */
-export function scanPutty(view: View, anchor: number, found: Span[]): void {
-  const { text } = view;
-  if (captures(putty, text, anchor) === undefined) return;
-  const key = text.slice(anchor, anchor + longestPutty);
+export function scanPutty(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const { text } = normalized;
+  if (matchAt(putty, text, anchor) === undefined) return;
+  const key = text.slice(anchor, anchor + maxPuttyLength);
   const lines = key.indexOf("Private-Lines:");
   if (lines < 0) return;
   const mac = key.indexOf("Private-MAC:", lines);
   const end = anchor + (mac >= 0 ? mac : key.length);
   const start = text.indexOf("\n", anchor + lines) + 1;
-  if (start > 0 && start < end) keyBody(view, start, end, "putty_private_key", found);
+  if (start > 0 && start < end) addKeyBody(normalized, start, end, "putty_private_key", found);
 }
 
 const identified =
@@ -213,60 +213,60 @@ const identified =
 const statement = /\b(?:create|alter|grant|user|role|database[ \t]{1,3}link)\b[^;]{0,150}$/i;
 
 /** `IDENTIFIED BY '…'` in SQL. */
-export function scanSql(view: View, anchor: number, found: Span[]): void {
-  const match = captures(identified, view.text, anchor);
+export function scanSql(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const match = matchAt(identified, normalized.text, anchor);
   const value = match?.[2];
   if (value === undefined || match === undefined || !isPassword(value, "quoted")) return;
   // `is also identified as windows-1255`: without quotes only in a statement.
-  if (match[1] === "" && !statement.test(view.text.slice(Math.max(0, anchor - 160), anchor))) return;
+  if (match[1] === "" && !statement.test(normalized.text.slice(Math.max(0, anchor - 160), anchor))) return;
   const start = anchor + match[0].lastIndexOf(value);
   found.push({ start, end: start + value.length, rule: "password" });
 }
 
-interface Option {
+interface PasswordOption {
   readonly tool: string;
   /** From the tool's name on; group 1 is the secret. */
   readonly pattern: RegExp;
 }
 
-const words = "(?:[^\\n|;&]{0,400}?)";
-const options: readonly Option[] = [
+const optionWords = "(?:[^\\n|;&]{0,400}?)";
+const passwordOptions: readonly PasswordOption[] = [
   {
     tool: "curl",
     pattern: new RegExp(
-      `curl\\b${words}[ \\t](?:-u|--user|--proxy-user)[ \\t=]{0,3}["']?[^\\s:"']{0,128}:([^\\s"']{3,256})`,
+      `curl\\b${optionWords}[ \\t](?:-u|--user|--proxy-user)[ \\t=]{0,3}["']?[^\\s:"']{0,128}:([^\\s"']{3,256})`,
       "y",
     ),
   },
   {
     tool: "mysql",
-    pattern: new RegExp(`mysql(?:dump|admin|import|sh)?\\b${words}[ \\t]-p["']?([^\\s"'-][^\\s"']{2,128})`, "y"),
+    pattern: new RegExp(`mysql(?:dump|admin|import|sh)?\\b${optionWords}[ \\t]-p["']?([^\\s"'-][^\\s"']{2,128})`, "y"),
   },
   {
     tool: "redis-cli",
-    pattern: new RegExp(`redis-cli\\b${words}[ \\t](?:-a|--pass)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
+    pattern: new RegExp(`redis-cli\\b${optionWords}[ \\t](?:-a|--pass)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
   { tool: "sqlplus", pattern: /sqlplus\b(?:[ \t]+-\S{1,20}){0,4}[ \t]+["']?\w{1,64}\/([^\s"']{3,128}?)@(?![^\s]*@)/y },
-  { tool: "unzip", pattern: new RegExp(`unzip\\b${words}[ \\t]-P[ \\t]{0,2}["']?([^\\s"']{3,256})`, "y") },
+  { tool: "unzip", pattern: new RegExp(`unzip\\b${optionWords}[ \\t]-P[ \\t]{0,2}["']?([^\\s"']{3,256})`, "y") },
   {
     tool: "docker login",
-    pattern: new RegExp(`docker login\\b${words}[ \\t](?:-p|-w)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
+    pattern: new RegExp(`docker login\\b${optionWords}[ \\t](?:-p|-w)[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
-  { tool: "sshpass", pattern: new RegExp(`sshpass\\b${words}[ \\t]-p[ \\t]{0,3}["']?([^\\s"']{3,256})`, "y") },
+  { tool: "sshpass", pattern: new RegExp(`sshpass\\b${optionWords}[ \\t]-p[ \\t]{0,3}["']?([^\\s"']{3,256})`, "y") },
   {
     tool: "openssl",
-    pattern: new RegExp(`openssl\\b${words}(?:\\bpass:|[ \\t]-k[ \\t]{1,3}["']?)([^\\s"']{3,256})`, "y"),
+    pattern: new RegExp(`openssl\\b${optionWords}(?:\\bpass:|[ \\t]-k[ \\t]{1,3}["']?)([^\\s"']{3,256})`, "y"),
   },
-  { tool: "sqlcmd", pattern: new RegExp(`sqlcmd\\b${words}[ \\t]-P[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
+  { tool: "sqlcmd", pattern: new RegExp(`sqlcmd\\b${optionWords}[ \\t]-P[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y") },
   {
     tool: "ldapsearch",
-    pattern: new RegExp(`ldapsearch\\b${words}[ \\t]-w[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
+    pattern: new RegExp(`ldapsearch\\b${optionWords}[ \\t]-w[ \\t]{1,3}["']?([^\\s"']{3,256})`, "y"),
   },
   {
     tool: "smbclient",
-    pattern: new RegExp(`smbclient\\b${words}[ \\t]-U[ \\t]{0,2}["']?[^\\s%"']{1,64}%([^\\s"']{3,128})`, "y"),
+    pattern: new RegExp(`smbclient\\b${optionWords}[ \\t]-U[ \\t]{0,2}["']?[^\\s%"']{1,64}%([^\\s"']{3,128})`, "y"),
   },
-  { tool: "7z ", pattern: new RegExp(`7z\\b${words}[ \\t]-p["']?([^\\s"'-][^\\s"']{2,128})`, "y") },
+  { tool: "7z ", pattern: new RegExp(`7z\\b${optionWords}[ \\t]-p["']?([^\\s"'-][^\\s"']{2,128})`, "y") },
   { tool: "jdbc:oracle", pattern: /jdbc:oracle:(?:thin|oci):["']?[^/\s"'@]{1,64}\/["']?([^@\s"']{3,128})(?=["']?@)/y },
   {
     tool: "convertto-securestring",
@@ -274,7 +274,7 @@ const options: readonly Option[] = [
   },
   {
     tool: "lftp",
-    pattern: new RegExp(`lftp\\b${words}[ \\t]-u[ \\t]{0,2}["']?[^\\s,"']{1,64},([^\\s"']{3,128})`, "y"),
+    pattern: new RegExp(`lftp\\b${optionWords}[ \\t]-u[ \\t]{0,2}["']?[^\\s,"']{1,64},([^\\s"']{3,128})`, "y"),
   },
   { tool: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy },
   { tool: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y },
@@ -282,12 +282,12 @@ const options: readonly Option[] = [
   { tool: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y },
   {
     tool: "htpasswd",
-    pattern: new RegExp(`htpasswd\\b${words}[ \\t]-[a-z]*b[a-z]*[ \\t][^\\n]{1,200}[ \\t]([^\\s"']{3,256})`, "y"),
+    pattern: new RegExp(`htpasswd\\b${optionWords}[ \\t]-[a-z]*b[a-z]*[ \\t][^\\n]{1,200}[ \\t]([^\\s"']{3,256})`, "y"),
   },
 ];
 
 /** What has to stand in the line before, where the mark itself may mean anything. */
-const inLine: Readonly<Record<string, RegExp>> = {
+const requiredLead: Readonly<Record<string, RegExp>> = {
   " -p ": /(?:^|[ \t])(?:-u|--user(?:name)?|login)\b[^\n|;&]{0,120}$/i,
   "/p:": /\/u(?:ser)?:\S[^\n]{0,120}$/i,
   "/user:": /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i,
@@ -296,15 +296,15 @@ const inLine: Readonly<Record<string, RegExp>> = {
 };
 
 /** Passwords that a command takes as an option: `curl -u user:…`, `mysql -p…`. */
-export function scanCommand(view: View, anchor: number, tool: string, found: Span[]): void {
-  const { text } = view;
-  for (const option of options) {
+export function scanCommand(normalized: NormalizedText, anchor: number, tool: string, found: Span[]): void {
+  const { text } = normalized;
+  for (const option of passwordOptions) {
     if (option.tool !== tool) continue;
     option.pattern.lastIndex = anchor;
     const match = option.pattern.exec(text);
     const value = match?.[1];
     if (value === undefined || match === null || !isCommandPassword(value)) continue;
-    const asked = inLine[tool];
+    const asked = requiredLead[tool];
     if (
       asked !== undefined &&
       !(asked.test(text.slice(Math.max(0, anchor - 160), anchor)) && isPassword(value, "quoted"))
@@ -316,13 +316,14 @@ export function scanCommand(view: View, anchor: number, tool: string, found: Spa
 }
 
 function isCommandPassword(value: string): boolean {
-  if (/^[$<{%[]|^(?:pass(?:word)?|secret|token|x-oauth-basic|changeme)$/i.test(value) || isStandIn(value)) return false;
+  if (/^[$<{%[]|^(?:pass(?:word)?|secret|token|x-oauth-basic|changeme)$/i.test(value) || isDummyValue(value))
+    return false;
   const shape = shapeOf(value);
   return shape.digits > 0 || shape.others > 0 || isRandom(shape) || value.length >= 8;
 }
 
 /** Runs a sticky pattern at a place. */
-function captures(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
   pattern.lastIndex = at;
   return pattern.exec(text) ?? undefined;
 }
@@ -330,14 +331,14 @@ function captures(pattern: RegExp, text: string, at: number): RegExpExecArray | 
 const seedPhrase =
   /(?:mnemonic|phrase|seed)[^\n:="'`]{0,40}["'`]?[ \t]{0,4}(?:[:=]|is)\s{0,8}["'`]?((?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})(?![a-z])/iy;
 /** Common words that are not in the list wallets draw from. */
-const notInWallets =
+const nonWalletWords =
   /\b(?:the|and|for|with|that|this|from|are|was|will|not|but|you|your|have|has|its|they|were|been|into|than)\b/;
 
 /** The words of a wallet: twelve to twenty-four, behind `seed`, `mnemonic` or `recovery phrase`. */
-export function scanPhrase(view: View, anchor: number, found: Span[]): void {
-  const match = captures(seedPhrase, view.text, anchor);
+export function scanPhrase(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const match = matchAt(seedPhrase, normalized.text, anchor);
   const words = match?.[1];
-  if (match === undefined || words === undefined || notInWallets.test(words)) return;
+  if (match === undefined || words === undefined || nonWalletWords.test(words)) return;
   const end = anchor + match[0].length;
   found.push({ start: end - words.length, end, rule: "seed_phrase" });
 }
@@ -345,18 +346,18 @@ export function scanPhrase(view: View, anchor: number, found: Span[]): void {
 const cookieHead = /["'`]?\]?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?/y;
 const cookiePair = /[ \t]{0,2}([\w.%-]{1,64})=([^;\s"'`,]{1,4096})["'`]?;?/y;
 /** Attributes of `Set-Cookie`, and cookies that hold nothing secret. */
-const dullCookies = /^(?:path|domain|expires|max-age|samesite|_ga\w*|_gid|_fbp|theme|lang|locale|consent\w*)$/i;
+const nonSecretCookies = /^(?:path|domain|expires|max-age|samesite|_ga\w*|_gid|_fbp|theme|lang|locale|consent\w*)$/i;
 
 /** The values of a `Cookie` or `Set-Cookie` header. Returns the end of what was read. */
-export function scanCookie(view: View, from: number, found: Span[]): number {
-  const { text } = view;
-  if (captures(cookieHead, text, from) === undefined) return from;
+export function scanCookie(normalized: NormalizedText, from: number, found: Span[]): number {
+  const { text } = normalized;
+  if (matchAt(cookieHead, text, from) === undefined) return from;
   let at = cookieHead.lastIndex;
   for (let i = 0; i < 40; i++) {
-    const pair = captures(cookiePair, text, at);
+    const pair = matchAt(cookiePair, text, at);
     if (pair === undefined) return at;
     const [whole, name = "", value = ""] = pair;
-    if (value.length >= 16 && !dullCookies.test(name) && isSecret(value, "quoted")) {
+    if (value.length >= 16 && !nonSecretCookies.test(name) && isSecret(value, "quoted")) {
       const start = at + whole.indexOf(value, whole.indexOf("=") + 1);
       found.push({ start, end: start + value.length, rule: "session_cookie" });
     }
@@ -366,8 +367,8 @@ export function scanCookie(view: View, from: number, found: Span[]): number {
 }
 
 /** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it. */
-export function scanDsn(view: View, anchor: number, found: Span[]): void {
-  const { bytes, text } = view;
+export function scanDsn(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const { bytes, text } = normalized;
   const limit = Math.max(0, anchor - 200);
   let from = anchor;
   while (from > limit && !endsDsn(bytes[from - 1] ?? 0) && !isHostBracket(bytes, from - 1)) from--;
@@ -388,8 +389,8 @@ function endsDsn(c: number): boolean {
 const pgpass = /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y;
 
 /** A line of PostgreSQL's password file: `host:port:database:user:password`. */
-export function scanPgpass(view: View, anchor: number, found: Span[]): void {
-  const match = captures(pgpass, view.text, anchor);
+export function scanPgpass(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const match = matchAt(pgpass, normalized.text, anchor);
   const password = match?.[1];
   if (match === undefined || password === undefined || !isUrlPassword(password)) return;
   const end = anchor + match[0].length;
@@ -399,9 +400,9 @@ export function scanPgpass(view: View, anchor: number, found: Span[]): void {
 const piped = /\becho[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
 
 /** `echo … | docker login --password-stdin`. */
-export function scanPiped(view: View, anchor: number, found: Span[]): void {
+export function scanPiped(normalized: NormalizedText, anchor: number, found: Span[]): void {
   const from = Math.max(0, anchor - 300);
-  const match = piped.exec(view.text.slice(from, anchor));
+  const match = piped.exec(normalized.text.slice(from, anchor));
   const value = match?.[1];
   if (match === null || value === undefined) return;
   // `user:password`, as `chpasswd` reads it.

@@ -1,12 +1,19 @@
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
-import { base64Around, base64End, type Encoded, isBase64Byte, printable, printableHex } from "#privacy/text/base64.ts";
+import {
+  base64End,
+  base64Range,
+  decodePrintable,
+  decodePrintableHex,
+  type EncodedText,
+  isBase64Byte,
+} from "#privacy/text/base64.ts";
 import { classes, inName, isLower } from "#privacy/text/characters.ts";
-import type { View } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { encodedDocument, headLength, mayBeDocument, shortestDocument } from "./encoded-documents.ts";
-import { piecesAround } from "./split-literals.ts";
-import { hasDigit, restOf, type Tokens } from "./tokens.ts";
-import { isNamed } from "./values/identifiers.ts";
+import { mayBeSecretDocument, messageHeadLength, minDocumentLength, secretDocumentAt } from "./encoded-documents.ts";
+import { joinLiteralsAround } from "./split-literals.ts";
+import { hasDigit, type TokenScanner, tokenEnd } from "./tokens.ts";
+import { isIdentifierShaped } from "./values/identifiers.ts";
 import { isRandom, shapeOf } from "./values/randomness.ts";
 import { isSecret } from "./values/values.ts";
 
@@ -15,47 +22,48 @@ const publicKey = /^AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh)/;
 const awsSecretLength = 40;
 /** A secret of AWS right behind its id, as in the file its console offers. */
 const awsIdBefore = /A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9]{1,24}(?:[A-Za-z_ ]{0,32}[^A-Za-z0-9]{1,8})?$/;
-const longestBase64Key = 400;
+const maxBase64KeyLength = 400;
 
 /** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
-export class Runs {
+export class TokenRunScanner {
   /** Base64 that decoded to text; scanned once this view is no longer needed. */
-  readonly encoded: Encoded[] = [];
-  readonly #tokens: Tokens;
+  readonly encoded: EncodedText[] = [];
+  readonly #tokens: TokenScanner;
   readonly #disabled: ReadonlySet<string>;
   /** Decoding stops for this text when the budget is gone. */
-  #budget = 262_144;
+  #decodeBudget = 262_144;
   /** End of the base64 that was looked at last. */
-  #base64To = 0;
-  #base64From = 0;
+  #base64End = 0;
+  #base64Start = 0;
   /** End of the base64 around the `+` or `/` that was visited last. */
-  #symbolTo = 0;
+  #symbolEnd = 0;
 
-  constructor(tokens: Tokens, disabled: ReadonlySet<string>) {
+  constructor(tokens: TokenScanner, disabled: ReadonlySet<string>) {
     this.#tokens = tokens;
     this.#disabled = disabled;
   }
 
   /** @returns where reading goes on, at least `to` */
-  visit(view: View, from: number, to: number, found: Span[]): number {
-    if (from >= this.#base64To) {
+  scanRun(normalized: NormalizedText, from: number, to: number, found: Span[]): number {
+    if (from >= this.#base64End) {
       const before = found.length;
-      const blob = this.#blob(view, from, to, found);
+      const blob = this.#scanBase64(normalized, from, to, found);
       if (blob > to || found.length > before) return blob;
     }
     const count = found.length;
-    const end = this.#tokens.scanRun(view, from, to, found);
+    const end = this.#tokens.scanRun(normalized, from, to, found);
     const token = found.length > count ? found.at(-1) : undefined;
-    const pieces = this.#pieces(view, token?.start ?? from, token?.end ?? to, found);
+    const pieces = this.#scanSplitLiteral(normalized, token?.start ?? from, token?.end ?? to, found);
     if (token !== undefined || pieces >= 0) return Math.max(end, pieces);
-    if (!this.#disabled.has("auth_header") && this.#bearer(view, from, to, found)) return to;
+    if (!this.#disabled.has("auth_header") && this.#scanBearer(normalized, from, to, found)) return to;
     // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
-    if (to <= this.#base64To && this.#base64To - this.#base64From > longestBase64Key) return to;
-    if (!hasDigit(view.bytes, from, to)) return to;
-    this.#unnamed(view, from, to, found);
-    const hex = to - from >= 40 && this.#budget > 0 ? printableHex(view.text.slice(from, to)) : undefined;
+    if (to <= this.#base64End && this.#base64End - this.#base64Start > maxBase64KeyLength) return to;
+    if (!hasDigit(normalized.bytes, from, to)) return to;
+    this.#scanVendorShapes(normalized, from, to, found);
+    const hex =
+      to - from >= 40 && this.#decodeBudget > 0 ? decodePrintableHex(normalized.text.slice(from, to)) : undefined;
     if (hex !== undefined) {
-      this.#budget -= hex.length;
+      this.#decodeBudget -= hex.length;
       this.encoded.push({ start: from, end: to, text: hex, rule: "hex_secret" });
     }
     return to;
@@ -65,39 +73,39 @@ export class Runs {
    * Reads the base64 around a `+` or `/` with no run beside it: the first line of a wrapped key may hold one in every 16 characters.
    * @returns where reading goes on, at least `at + 1`
    */
-  visitSymbol(view: View, at: number, found: Span[]): number {
-    const { bytes } = view;
+  scanBase64Symbol(normalized: NormalizedText, at: number, found: Span[]): number {
+    const { bytes } = normalized;
     // What was read with the last one is not read again, which bounds the time that a text of nothing but these can take.
-    const limit = this.#symbolTo;
+    const limit = this.#symbolEnd;
     if (at < limit) return at + 1;
     let start = at;
     while (start > limit && isBase64Byte(bytes[start - 1] ?? 0)) start--;
-    this.#symbolTo = at + 1;
+    this.#symbolEnd = at + 1;
     const isContinued = start > 0 && start === limit && isBase64Byte(bytes[start - 1] ?? 0);
-    if (isContinued || (!mayBeDocument(bytes, start) && !mayBeDocument(bytes, start + 1))) return at + 1;
-    const end = base64End(view, at);
-    this.#symbolTo = Math.max(at + 1, end);
-    if (end - start < shortestDocument) return at + 1;
-    const document = this.#document(view, start, end);
+    if (isContinued || (!mayBeSecretDocument(bytes, start) && !mayBeSecretDocument(bytes, start + 1))) return at + 1;
+    const end = base64End(normalized, at);
+    this.#symbolEnd = Math.max(at + 1, end);
+    if (end - start < minDocumentLength) return at + 1;
+    const document = this.#documentAt(normalized, start, end);
     if (document === undefined) return at + 1;
     found.push(document);
     return Math.max(at + 1, document.end);
   }
 
   /** A token that goes on in the next literal or line, or began in the one before. Returns its end, or -1. */
-  #pieces(view: View, from: number, to: number, found: Span[]): number {
-    const pieces = piecesAround(view, from, to);
-    const token = pieces === undefined ? undefined : this.#tokens.matchAlone(pieces.text);
+  #scanSplitLiteral(normalized: NormalizedText, from: number, to: number, found: Span[]): number {
+    const pieces = joinLiteralsAround(normalized, from, to);
+    const token = pieces === undefined ? undefined : this.#tokens.matchToken(pieces.text);
     if (pieces === undefined || token === undefined) return -1;
-    const end = restOf(view.bytes, pieces.at(token.length - 1) + 1, false);
+    const end = tokenEnd(normalized.bytes, pieces.offsetAt(token.length - 1) + 1, false);
     if (end <= to && pieces.start >= from) return -1;
     found.push({ start: pieces.start, end, rule: token.rule });
     return end;
   }
 
   /** Data that no one reads as text, and text that was encoded. Returns where the data ends. */
-  #blob(view: View, from: number, to: number, found: Span[]): number {
-    const { bytes, text } = view;
+  #scanBase64(normalized: NormalizedText, from: number, to: number, found: Span[]): number {
+    const { bytes, text } = normalized;
     const before = bytes[from - 1];
     // Identifiers are short, have no neighbours of base64 and are not asked.
     if (
@@ -109,9 +117,9 @@ export class Runs {
       bytes[to] !== 0x2b
     )
       return to;
-    const [start, end] = base64Around(view, from, to);
-    this.#base64From = start;
-    this.#base64To = end;
+    const [start, end] = base64Range(normalized, from, to);
+    this.#base64Start = start;
+    this.#base64End = end;
     if (text.startsWith("AAAA", start) && publicKey.test(text.slice(start, start + 16))) return end;
     if (bytes[start - 1] === 0x2c && text.startsWith("base64,", start - 7)) {
       const header = text.slice(Math.max(0, start - 80), start);
@@ -122,53 +130,58 @@ export class Runs {
       )
         return end;
     }
-    if (this.#budget <= 0 || end - start < 24) return to;
-    const document = this.#document(view, start, end);
+    if (this.#decodeBudget <= 0 || end - start < 24) return to;
+    const document = this.#documentAt(normalized, start, end);
     if (document !== undefined && document.end >= to) {
       found.push(document);
       return document.end;
     }
-    const decoded = printable(view, start, end);
+    const decoded = decodePrintable(normalized, start, end);
     if (decoded === undefined) return to;
-    this.#budget -= decoded.length;
+    this.#decodeBudget -= decoded.length;
     this.encoded.push({ start, end, text: decoded, rule: "base64_secret" });
     return to;
   }
 
   /** A secret document whose first line is the base64 `[start, end)`. */
-  #document(view: View, start: number, end: number): Span | undefined {
+  #documentAt(normalized: NormalizedText, start: number, end: number): Span | undefined {
     // The dash of a removed line and the plus of an added one are letters of base64 too.
-    const first = mayBeDocument(view.bytes, start) ? start : start + 1;
-    if (this.#budget <= 0 || !mayBeDocument(view.bytes, first)) return undefined;
-    this.#budget -= headLength;
-    return encodedDocument(view, first, end);
+    const first = mayBeSecretDocument(normalized.bytes, start) ? start : start + 1;
+    if (this.#decodeBudget <= 0 || !mayBeSecretDocument(normalized.bytes, first)) return undefined;
+    this.#decodeBudget -= messageHeadLength;
+    return secretDocumentAt(normalized, first, end);
   }
 
   /** A value behind `Bearer`, where no `Authorization` stands before it. */
-  #bearer(view: View, from: number, to: number, found: Span[]): boolean {
+  #scanBearer(normalized: NormalizedText, from: number, to: number, found: Span[]): boolean {
     let start = from;
-    while (start > 0 && from - start < 24 && view.bytes[start - 1] !== 0x20 && isMarked(view.bytes[start - 1] ?? 0))
+    while (
+      start > 0 &&
+      from - start < 24 &&
+      normalized.bytes[start - 1] !== 0x20 &&
+      isKeyCharacter(normalized.bytes[start - 1] ?? 0)
+    )
       start--;
     // `Bearer …`, `bearer: …`
     let word = start;
-    while (word > start - 3 && isBetween(view.bytes[word - 1] ?? 0)) word--;
-    if (word === start || ((view.bytes[word - 1] ?? 0) | 0x20) !== 0x72) return false;
-    if (view.text.slice(Math.max(0, word - 6), word).toLowerCase() !== "bearer") return false;
+    while (word > start - 3 && isBearerSeparator(normalized.bytes[word - 1] ?? 0)) word--;
+    if (word === start || ((normalized.bytes[word - 1] ?? 0) | 0x20) !== 0x72) return false;
+    if (normalized.text.slice(Math.max(0, word - 6), word).toLowerCase() !== "bearer") return false;
     let end = to;
     while (
-      end < view.length &&
-      (((classes[view.bytes[end] ?? 0] ?? 0) & inName) !== 0 || isBase64(view.bytes[end] ?? 0))
+      end < normalized.length &&
+      (((classes[normalized.bytes[end] ?? 0] ?? 0) & inName) !== 0 || isBase64Symbol(normalized.bytes[end] ?? 0))
     )
       end++;
-    if (!isSecret(view.text.slice(start, end), "quoted")) return false;
+    if (!isSecret(normalized.text.slice(start, end), "quoted")) return false;
     found.push({ start, end, rule: "auth_header" });
     return true;
   }
 
   /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
-  #unnamed(view: View, from: number, to: number, found: Span[]) {
-    const { text, bytes } = view;
-    const [start, end] = [this.#base64From, this.#base64To];
+  #scanVendorShapes(normalized: NormalizedText, from: number, to: number, found: Span[]) {
+    const { text, bytes } = normalized;
+    const [start, end] = [this.#base64Start, this.#base64End];
     if (
       end - start === awsSecretLength &&
       end >= to &&
@@ -187,22 +200,27 @@ export class Runs {
     }
     // A removed line of a diff, an item of a list: the dash is no part of what follows.
     const begin = bytes[from] === 0x2d ? from + 1 : from;
-    for (const { rule, pattern } of shapes) {
+    for (const { rule, pattern } of vendorShapes) {
       pattern.lastIndex = begin;
       if (!pattern.test(text) || this.#disabled.has(rule)) continue;
       found.push({ start: begin, end: Math.max(to, pattern.lastIndex), rule });
       return;
     }
-    if (this.#marked(view, from, to, found)) return;
+    if (this.#scanEmbeddedMarks(normalized, from, to, found)) return;
     if (isWalletKey(text, begin, to)) {
       found.push({ start: begin, end: to, rule: "wallet_private_key" });
       return;
     }
     // `sig=` stands before the first piece of base64, not before the run that is long enough to be looked at.
-    const name = nameBefore(view, isBase64(bytes[from - 1] ?? 0) && start < from && end >= to ? start : from);
+    const name = nameBefore(
+      normalized,
+      isBase64Symbol(bytes[from - 1] ?? 0) && start < from && end >= to ? start : from,
+    );
     if (name !== "") {
       const [start, end] =
-        isBase64(bytes[to] ?? 0) || isBase64(bytes[from - 1] ?? 0) ? base64Around(view, from, to) : [from, to];
+        isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0)
+          ? base64Range(normalized, from, to)
+          : [from, to];
       const value = text.slice(start, end);
       const rule = ruleOf(name, value, text, from);
       if (
@@ -219,23 +237,23 @@ export class Runs {
       ((classes[bytes[from] ?? 0] ?? 0) & isLower) !== 0 &&
       !this.#disabled.has("prefixed_key") &&
       isPrefixedKey(text.slice(from, Math.min(to, from + 300)), name !== "" && !isVendorName(name)) &&
-      !this.#tokens.isSwitchedOff(view, from)
+      !this.#tokens.startsWithDisabledPrefix(normalized, from)
     ) {
       found.push({ start: from, end: to, rule: "prefixed_key" });
     }
   }
 
   /** Microsoft's keys carry a mark in their middle or near their end. */
-  #marked(view: View, from: number, to: number, found: Span[]): boolean {
-    const { bytes, text } = view;
+  #scanEmbeddedMarks(normalized: NormalizedText, from: number, to: number, found: Span[]): boolean {
+    const { bytes, text } = normalized;
     let start = from;
-    while (start > 0 && from - start < 44 && isMarked(bytes[start - 1] ?? 0)) start--;
+    while (start > 0 && from - start < 44 && isKeyCharacter(bytes[start - 1] ?? 0)) start--;
     let end = to;
-    while (end < view.length && end - to < 96 && isMarked(bytes[end] ?? 0)) end++;
+    while (end < normalized.length && end - to < 96 && isKeyCharacter(bytes[end] ?? 0)) end++;
     if (end - start < 37) return false;
     const chain = text.slice(start, end);
-    if (!anyMark.test(chain)) return false;
-    for (const { rule, mark, pattern } of marked) {
+    if (!anyEmbeddedMark.test(chain)) return false;
+    for (const { rule, mark, pattern } of embeddedMarks) {
       if (!mark.test(chain)) continue;
       const match = pattern.exec(chain);
       if (match === null || this.#disabled.has(rule)) continue;
@@ -248,7 +266,7 @@ export class Runs {
 
 const slackPath = /\bT[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/$/;
 
-const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
+const vendorShapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
   { rule: "mailchimp_key", pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
   { rule: "mailgun_key", pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
   { rule: "deepl_api_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:fx(?![\w-])/y },
@@ -269,7 +287,7 @@ const shapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
   },
 ];
 
-const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
+const embeddedMarks: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
   { rule: "azure_client_secret", mark: /Q~/, pattern: /[\w~.-]{3}\dQ~[\w~.-]{31,34}/ },
   { rule: "terraform_cloud_token", mark: /\.atlasv1\./, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/ },
   {
@@ -280,23 +298,23 @@ const marked: readonly { readonly rule: string; readonly mark: RegExp; readonly 
   },
 ];
 
-const anyMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
+const anyEmbeddedMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
 
-function isMarked(c: number): boolean {
+function isKeyCharacter(c: number): boolean {
   return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;
 }
 
-function isBetween(c: number): boolean {
+function isBearerSeparator(c: number): boolean {
   return c === 0x20 || c === 0x3a || c === 0x3d;
 }
 
-function isBase64(c: number): boolean {
+function isBase64Symbol(c: number): boolean {
   return c === 0x2b || c === 0x2f || c === 0x3d;
 }
 
 /** The name that an assignment right before a value gives it. */
-function nameBefore(view: View, from: number): string {
-  const { bytes } = view;
+function nameBefore(normalized: NormalizedText, from: number): string {
+  const { bytes } = normalized;
   const limit = Math.max(0, from - 100);
   let at = from;
   while (at > limit && isQuoteOrSpace(bytes[at - 1] ?? 0)) at--;
@@ -309,7 +327,7 @@ function nameBefore(view: View, from: number): string {
   while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === 0x5d)) at--;
   const end = at;
   while (at > limit && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
-  return end > at ? view.text.slice(at, end) : "";
+  return end > at ? normalized.text.slice(at, end) : "";
 }
 
 function isQuoteOrSpace(c: number): boolean {
@@ -386,8 +404,8 @@ const longKey = /^(?:[a-z]{2,12}_)?(?:sk|pat|tok|token|key|secret)[_-]([\w-]{32,
 function isLongKey(run: string): boolean {
   const body = longKey.exec(run)?.[1];
   if (body === undefined) return false;
-  const { length, digits, upper, lower, changes } = shapeOf(body);
-  return digits >= 4 && upper >= 4 && lower >= 4 && changes * 3 >= length;
+  const { length, digits, upper, lower, classChanges } = shapeOf(body);
+  return digits >= 4 && upper >= 4 && lower >= 4 && classChanges * 3 >= length;
 }
 
 /**
@@ -402,16 +420,16 @@ function isPrefixedKey(run: string, namedId: boolean): boolean {
   if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
   const shape = shapeOf(body);
   if (tellingVendor.test(vendor) || words.some((word) => tellingMiddle.test(word)))
-    return shape.digits > 0 && isRandom(shape) && !isNamed(body, shape);
+    return shape.digits > 0 && isRandom(shape) && !isIdentifierShaped(body, shape);
   // Without a word that tells, only what no id is: long, and drawn from capitals, small letters and digits alike.
   if (namedId || middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
-  const { length, digits, upper, lower, changes } = shape;
+  const { length, digits, upper, lower, classChanges } = shape;
   return (
     length >= (separator === "_" ? 32 : 36) &&
     digits >= 3 &&
     upper >= 5 &&
     lower >= 5 &&
-    changes * 3 >= length &&
+    classChanges * 3 >= length &&
     isRandom(shape)
   );
 }

@@ -1,17 +1,17 @@
 import { type TokenRule, tokenRules } from "#privacy/rules/token-rules.ts";
 import { classes, inChain, inToken, isDigit } from "#privacy/text/characters.ts";
-import type { View } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { crc32Base62 } from "./checksums.ts";
-import { isNamed } from "./values/identifiers.ts";
-import { isRandom, isWords, shapeOf } from "./values/randomness.ts";
+import { isIdentifierShaped } from "./values/identifiers.ts";
+import { isRandom, isWordsOnly, shapeOf } from "./values/randomness.ts";
 
 /** Shortest run of token characters that is looked at; every rule's token holds one. */
-export const shortestRun = 16;
+export const minRunLength = 16;
 /** How far before a run its token may begin. */
-const longestLead = 160;
+const maxLeadLength = 160;
 /** Patterns tried inside one run; bounds the time a run of nothing but beginnings can take. */
-const attemptsPerRun = 48;
+const maxAttemptsPerRun = 48;
 
 interface Candidate {
   readonly rule: TokenRule;
@@ -21,25 +21,25 @@ interface Candidate {
   /** Sticky, start and body. */
   readonly pattern: RegExp;
   /** The start can be nothing else, even in the middle of a word: `ghp_`, `sk-ant-`. */
-  readonly unmistakable: boolean;
+  readonly distinctive: boolean;
   /** The token goes on through base64 characters, not only token characters. */
   readonly base64: boolean;
 }
 
 /** Finds credentials that can be recognised by themselves. */
-export class Tokens {
+export class TokenScanner {
   /** By the first two characters, 7 bits each: 1 + index into `#buckets`; 0 for none. */
   readonly #dispatch = new Uint16Array(16_384);
   readonly #buckets: Candidate[][] = [];
   /** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
-  readonly #anywhere = new Uint8Array(16_384);
+  readonly #matchesInsideWord = new Uint8Array(16_384);
 
-  readonly #switchedOff: string[] = [];
+  readonly #disabledPrefixes: string[] = [];
 
   constructor(disabled: ReadonlySet<string>) {
     for (const rule of tokenRules) {
       if (disabled.has(rule.id)) {
-        this.#switchedOff.push(...rule.starts);
+        this.#disabledPrefixes.push(...rule.starts);
         continue;
       }
       for (const start of rule.starts) this.#add(rule, start);
@@ -49,8 +49,8 @@ export class Tokens {
   }
 
   /** Whether a run begins like the tokens of a rule that is switched off: no general rule may find them either. */
-  isSwitchedOff(view: View, from: number): boolean {
-    return this.#switchedOff.some((start) => view.text.startsWith(start, from));
+  startsWithDisabledPrefix(normalized: NormalizedText, from: number): boolean {
+    return this.#disabledPrefixes.some((start) => normalized.text.startsWith(start, from));
   }
 
   #add(rule: TokenRule, start: string) {
@@ -61,14 +61,14 @@ export class Tokens {
       index = this.#buckets.length;
       this.#dispatch[key] = index;
     }
-    const unmistakable = isUnmistakable(start);
-    if (unmistakable) this.#anywhere[key] = 1;
+    const distinctive = isDistinctive(start);
+    if (distinctive) this.#matchesInsideWord[key] = 1;
     this.#buckets[index - 1]?.push({
       rule,
       start,
       third: start.length > 2 ? start.charCodeAt(2) : 0,
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
-      unmistakable,
+      distinctive,
       base64: rule.body.includes("+/"),
     });
   }
@@ -77,11 +77,11 @@ export class Tokens {
    * Looks for a token that begins in, or shortly before, the run `[from, to)`.
    * @returns where the token found ends, so that no part of it is read again; `to` when there is none
    */
-  scanRun(view: View, from: number, to: number, found: Span[]): number {
-    const { bytes } = view;
+  scanRun(normalized: NormalizedText, from: number, to: number, found: Span[]): number {
+    const { bytes } = normalized;
     const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
-    if (((classes[before] ?? 0) & inChain) !== 0 || isLeadOnly(before)) {
-      const end = this.#scanLead(view, from, found);
+    if (((classes[before] ?? 0) & inChain) !== 0 || isPrefixSymbol(before)) {
+      const end = this.#scanLead(normalized, from, found);
       if (end > from) return Math.max(end, to);
     }
     let attempts = 0;
@@ -93,37 +93,39 @@ export class Tokens {
       const index = this.#dispatch[pair] ?? 0;
       if (index === 0) continue;
       // In the middle of a word only beginnings count that nothing else looks like.
-      const place = at === from ? atStart : isBoundary(view, at) ? atBoundary : inside;
-      if (place === inside && this.#anywhere[pair] === 0) continue;
+      const place = at === from ? atStart : isBoundary(normalized, at) ? atBoundary : inside;
+      if (place === inside && this.#matchesInsideWord[pair] === 0) continue;
       const bucket = this.#buckets[index - 1];
       if (bucket === undefined) continue;
-      const end = this.#match(view, at, bucket, place, found);
+      const end = this.#match(normalized, at, bucket, place, found);
       if (end >= 0) return Math.max(end, to);
-      if (place !== inside && ++attempts > attemptsPerRun) break;
+      if (place !== inside && ++attempts > maxAttemptsPerRun) break;
     }
-    return Math.max(this.#behindEscape(view, from, found), to);
+    return Math.max(this.#scanAfterEscape(normalized, from, found), to);
   }
 
   /**
    * A backslash or a percent sign before a token may take its first letter into an escape sequence: `\` and `npm_…`, `%3` and
    * `dop_…`. The token is then looked for with that letter.
    */
-  #behindEscape(view: View, from: number, found: Span[]): number {
-    const { origin, source, bytes } = view;
-    if (origin === undefined || from === 0) return -1;
-    const at = (origin[from] ?? 0) - 1;
-    if (at === origin[from - 1]) return -1;
+  #scanAfterEscape(normalized: NormalizedText, from: number, found: Span[]): number {
+    const { sourceOffsets, source, bytes } = normalized;
+    if (sourceOffsets === undefined || from === 0) return -1;
+    const at = (sourceOffsets[from] ?? 0) - 1;
+    if (at === sourceOffsets[from - 1]) return -1;
     const letter = source.charCodeAt(at);
     if (this.#bucketOf(letter, bytes[from] ?? 0) === undefined) return -1;
-    const token = this.matchAlone(String.fromCharCode(letter) + view.text.slice(from, from + longestEscaped));
+    const token = this.matchToken(
+      String.fromCharCode(letter) + normalized.text.slice(from, from + maxEscapedTokenLength),
+    );
     if (token === undefined) return -1;
-    const end = restOf(bytes, from + token.length - 1, false);
+    const end = tokenEnd(bytes, from + token.length - 1, false);
     found.push({ start: from, end, rule: token.rule });
     return end;
   }
 
   /** The token that a text of its own begins with. */
-  matchAlone(text: string): { readonly rule: string; readonly length: number } | undefined {
+  matchToken(text: string): { readonly rule: string; readonly length: number } | undefined {
     for (const { rule, start, pattern } of this.#bucketOf(text.charCodeAt(0), text.charCodeAt(1)) ?? []) {
       if (!text.startsWith(start)) continue;
       pattern.lastIndex = 0;
@@ -135,23 +137,23 @@ export class Tokens {
   }
 
   /** The pieces that lead up to a run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
-  #scanLead(view: View, run: number, found: Span[]): number {
-    const { bytes } = view;
-    const limit = Math.max(0, run - longestLead);
+  #scanLead(normalized: NormalizedText, run: number, found: Span[]): number {
+    const { bytes } = normalized;
+    const limit = Math.max(0, run - maxLeadLength);
     let at = run;
     let piece = run;
     while (at > limit) {
       const c = bytes[at - 1] ?? 0;
       const kind = classes[c] ?? 0;
-      if ((kind & inChain) === 0 && !isLeadOnly(c)) break;
+      if ((kind & inChain) === 0 && !isPrefixSymbol(c)) break;
       at--;
-      if ((kind & inToken) !== 0 && run - at > shortestRun && piece - at >= shortestRun) break; // a run of its own
+      if ((kind & inToken) !== 0 && run - at > minRunLength && piece - at >= minRunLength) break; // a run of its own
       if ((kind & inToken) === 0) piece = at;
       const previous = at > 0 ? (classes[bytes[at - 1] ?? 0] ?? 0) : 0;
-      if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isRemoved(bytes, at - 1)) continue;
+      if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isDiffRemoval(bytes, at - 1)) continue;
       const bucket = this.#bucketAt(bytes, at);
       if (bucket === undefined) continue;
-      const end = this.#match(view, at, bucket, atStart, found);
+      const end = this.#match(normalized, at, bucket, atStart, found);
       if (end > run) return end;
     }
     return -1;
@@ -167,25 +169,31 @@ export class Tokens {
     return index === 0 ? undefined : this.#buckets[index - 1];
   }
 
-  #match(view: View, at: number, bucket: readonly Candidate[], place: Place, found: Span[]): number {
-    const third = view.bytes[at + 2];
-    for (const { rule, start, third: wanted, pattern, base64, unmistakable } of bucket) {
+  #match(
+    normalized: NormalizedText,
+    at: number,
+    bucket: readonly Candidate[],
+    place: RunPosition,
+    found: Span[],
+  ): number {
+    const third = normalized.bytes[at + 2];
+    for (const { rule, start, third: wanted, pattern, base64, distinctive } of bucket) {
       if (wanted !== 0 && wanted !== third) continue;
-      if (place === inside ? !unmistakable : place === atBoundary && start.length < 3) continue;
-      if (!view.text.startsWith(start, at)) continue;
+      if (place === inside ? !distinctive : place === atBoundary && start.length < 3) continue;
+      if (!normalized.text.startsWith(start, at)) continue;
       pattern.lastIndex = at;
-      if (!pattern.test(view.text)) {
-        const end = unmistakable && place !== inside ? unknownShapeEnd(view, at, start) : -1;
+      if (!pattern.test(normalized.text)) {
+        const end = distinctive && place !== inside ? unknownShapeEnd(normalized, at, start) : -1;
         if (end < 0) continue;
         found.push({ start: at, end, rule: rule.id });
         return end;
       }
       let end = pattern.lastIndex;
-      if (!unmistakable && !base64 && isAmidBase64(view, at, end, start.length < 3)) continue;
-      const next = view.bytes[end] ?? 0;
-      if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isJoint(view, end)) continue;
-      end = restOf(view.bytes, end, base64);
-      if (!isToken(rule, view.text.slice(at, end), start)) continue;
+      if (!distinctive && !base64 && isInsideBase64(normalized, at, end, start.length < 3)) continue;
+      const next = normalized.bytes[end] ?? 0;
+      if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
+      end = tokenEnd(normalized.bytes, end, base64);
+      if (!isToken(rule, normalized.text.slice(at, end), start)) continue;
       found.push({ start: at, end, rule: rule.id });
       return end;
     }
@@ -194,24 +202,24 @@ export class Tokens {
 }
 
 /** Beginnings that are words: what follows them may be an id. */
-const wordStart =
+const wordPrefix =
   /^(?:web|app|auto|ext|prod|admin|env|perm|key|dev|preview|post|dataset|default|standard|dynamic|data|ion|an|sc)[-_]/;
 
 /**
  * Vendors change the shape of what follows a beginning that is theirs alone. Where it is long and drawn, it counts all the same.
  * @returns its end, or -1
  */
-function unknownShapeEnd(view: View, at: number, start: string): number {
-  if (wordStart.test(start)) return -1;
-  const end = restOf(view.bytes, at + start.length, false);
+function unknownShapeEnd(normalized: NormalizedText, at: number, start: string): number {
+  if (wordPrefix.test(start)) return -1;
+  const end = tokenEnd(normalized.bytes, at + start.length, false);
   if (end - at - start.length < 20) return -1;
-  const body = view.text.slice(at + start.length, Math.min(end, at + 400));
+  const body = normalized.text.slice(at + start.length, Math.min(end, at + 400));
   const shape = shapeOf(body);
-  return shape.digits >= 3 && isRandom(shape) && !isNamed(body, shape) && !isStandInToken(body) ? end : -1;
+  return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !isDummyToken(body) ? end : -1;
 }
 
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
-function isUnmistakable(start: string): boolean {
+function isDistinctive(start: string): boolean {
   return (
     start.length >= 4 &&
     /[-_]$/.test(start) &&
@@ -220,39 +228,42 @@ function isUnmistakable(start: string): boolean {
 }
 
 /** Where in a run a token is looked for. */
-type Place = typeof atStart | typeof atBoundary | typeof inside;
+type RunPosition = typeof atStart | typeof atBoundary | typeof inside;
 const atStart = 0;
 const atBoundary = 1;
 const inside = 2;
 
 /** Longest token that is read behind what looks like an escape sequence. */
-const longestEscaped = 512;
+const maxEscapedTokenLength = 512;
 
 /** How much base64 has to stand before a beginning of three letters and more, so that it is taken for a part of that. */
-const amidData = 32;
+const surroundingBase64Length = 32;
 
 /**
  * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses hold tokens
  * behind a `/` too: a beginning that says something needs more of what stands before it to be data.
  */
-function isAmidBase64({ bytes, text }: View, at: number, end: number, short: boolean): boolean {
-  if ((bytes[end] === 0x2f || bytes[end] === 0x2b) && isData(text.slice(end, end + amidData))) return true;
+function isInsideBase64({ bytes, text }: NormalizedText, at: number, end: number, short: boolean): boolean {
+  if ((bytes[end] === 0x2f || bytes[end] === 0x2b) && isBase64Data(text.slice(end, end + surroundingBase64Length)))
+    return true;
   if (at < 2 || (bytes[at - 1] !== 0x2f && bytes[at - 1] !== 0x2b)) return false;
   if (((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) === 0) return false;
   if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
   if (short) return true;
-  return isData(text.slice(Math.max(0, at - amidData), at));
+  return isBase64Data(text.slice(Math.max(0, at - surroundingBase64Length), at));
 }
 
 /** A stretch of base64, in contrast to a path. */
-function isData(text: string): boolean {
-  if (text.length < amidData || !/^[A-Za-z0-9+/]+$/.test(text)) return false;
+function isBase64Data(text: string): boolean {
+  if (text.length < surroundingBase64Length || !/^[A-Za-z0-9+/]+$/.test(text)) return false;
   const shape = shapeOf(text);
-  return shape.upper >= 5 && shape.lower >= 3 && shape.changes * 4 >= text.length && !isNamed(text, shape);
+  return (
+    shape.upper >= 5 && shape.lower >= 3 && shape.classChanges * 4 >= text.length && !isIdentifierShaped(text, shape)
+  );
 }
 
 /** The dash before a removed line of a diff, or an item of a list. */
-function isRemoved(bytes: Uint8Array, at: number): boolean {
+function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x2d && (at === 0 || (bytes[at - 1] ?? 0) <= 0x22);
 }
 
@@ -261,30 +272,35 @@ function isBotPath(bytes: Uint8Array, at: number): boolean {
   return bytes[at - 2] === 0x6f && bytes[at - 3] === 0x62 && bytes[at - 4] === 0x2f;
 }
 
-function isBoundary(view: View, at: number): boolean {
-  const before = view.bytes[at - 1];
-  return before === 0x5f || before === 0x2d || isJoint(view, at) || (before === 0x74 && isBotPath(view.bytes, at));
+function isBoundary(normalized: NormalizedText, at: number): boolean {
+  const before = normalized.bytes[at - 1];
+  return (
+    before === 0x5f ||
+    before === 0x2d ||
+    isHiddenBoundary(normalized, at) ||
+    (before === 0x74 && isBotPath(normalized.bytes, at))
+  );
 }
 
 /** Whether what has the shape of a rule is a token, and no stand-in or name. */
 function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (rule.checksum !== undefined && crc32Base62(token)) return true;
   const body = token.slice(start.length);
-  if (isStandInToken(body) || isFiller(body)) return false;
+  if (isDummyToken(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
-  if (rule.confidence !== "medium") return !isWords(shape);
+  if (rule.confidence !== "medium") return !isWordsOnly(shape);
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
   // 48 drawn characters nearly always hold a digit; behind a beginning that nothing else has, the rare ones without count too.
-  if (body.length >= 48 && shape.digits === 0 && start.length < distinctStart) return false;
-  return isRandom(shape) && !isNamed(body, shape);
+  if (body.length >= 48 && shape.digits === 0 && start.length < distinctiveLength) return false;
+  return isRandom(shape) && !isIdentifierShaped(body, shape);
 }
 
 /** Beginnings from this length on, such as `sk-proj-`, say what follows; shorter ones stand in other texts too. */
-const distinctStart = 5;
+const distinctiveLength = 5;
 
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */
-function isFiller(body: string): boolean {
+function isZeroFill(body: string): boolean {
   let zeros = 0;
   for (let i = 0; i < body.length; i++) if (body.charCodeAt(i) === 0x41 || body.charCodeAt(i) === 0x30) zeros++;
   return body.length >= 24 && zeros * 5 > body.length * 2;
@@ -293,7 +309,7 @@ function isFiller(body: string): boolean {
 const hexDigits = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
 
 /** No suffix of a token may stay behind, whatever its documented length. */
-export function restOf(bytes: Uint8Array, from: number, base64: boolean): number {
+export function tokenEnd(bytes: Uint8Array, from: number, base64: boolean): number {
   let end = from;
   for (;;) {
     const c = bytes[end] ?? 0;
@@ -302,21 +318,21 @@ export function restOf(bytes: Uint8Array, from: number, base64: boolean): number
   }
 }
 
-function isJoint(view: View, at: number): boolean {
-  return view.joints?.[at] === 1;
+function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
+  return normalized.hiddenBoundaries?.[at] === 1;
 }
 
 /** `$`, `^`, `#` and `*` stand in the beginnings of a few tokens, never in their bodies. */
-function isLeadOnly(c: number): boolean {
+function isPrefixSymbol(c: number): boolean {
   return c === 0x24 || c === 0x5e || c === 0x23 || c === 0x2a;
 }
 
-const standIns =
+const dummyToken =
   /x{5}|X{5}|\*{3}|\.{3}|0{9}|123456789|abcdefgh|ABCDEFGH|EXAMPLE|example|laceholder|LACEHOLDER|(?:your|YOUR)[-_]|REDACTED|redacted/;
 
 /** Whether a token is one of those that documentation and tests show instead of a real one. */
-function isStandInToken(token: string): boolean {
-  return standIns.test(token);
+function isDummyToken(token: string): boolean {
+  return dummyToken.test(token);
 }
 
 /** Whether a run can hold anything at all beside words. */

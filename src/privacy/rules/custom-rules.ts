@@ -1,7 +1,7 @@
 import type { Policy } from "#policy/schema.ts";
-import type { View } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { CheckStopped, RuleChecker, type RuleCheckerOptions, type Verdict } from "./rule-checker.ts";
+import { CheckAborted, RuleChecker, type RuleCheckerOptions, type Verdict } from "./rule-checker.ts";
 
 export type { RuleCheckerOptions } from "./rule-checker.ts";
 
@@ -36,7 +36,7 @@ export async function checkCustomRules(
       if (problem !== undefined) problems.push({ rule: id, problem });
     }
   } catch (error) {
-    if (!(error instanceof CheckStopped)) throw error;
+    if (!(error instanceof CheckAborted)) throw error;
     problems.push({ rule: current, problem: `could not be checked: ${error.message}`, unchecked: true });
   } finally {
     checker.close();
@@ -61,16 +61,18 @@ function complexityProblem({ status, complexity }: Verdict): string | undefined 
 }
 
 /** Matches of one rule in one text that are used; a pattern that matches everywhere is a mistake, not a protection. */
-const mostMatches = 10_000;
+const maxMatches = 10_000;
 
 /** Finds what the policy's own rules name: group 1 of a pattern where it has one, else the whole match. */
-export function customRules(rules: Policy["privacy"]["custom_rules"]): (view: View, found: Span[]) => void {
+export function customRules(
+  rules: Policy["privacy"]["custom_rules"],
+): (normalized: NormalizedText, found: Span[]) => void {
   const compiled = rules.map(({ id, pattern }) => ({ id, pattern: new RegExp(pattern, "dg") }));
-  return (view, found) => {
+  return (normalized, found) => {
     for (const { id, pattern } of compiled) {
       pattern.lastIndex = 0;
-      for (let count = 0; count < mostMatches; count++) {
-        const match = pattern.exec(view.text);
+      for (let count = 0; count < maxMatches; count++) {
+        const match = pattern.exec(normalized.text);
         if (match === null) break;
         const [start, end] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0];
         if (end > start) found.push({ start, end, rule: id });

@@ -1,4 +1,4 @@
-import { type View, viewOf } from "#privacy/text/normalized-text.ts";
+import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 
 /** A value that is known to be secret, such as the gateway's own upstream key. */
@@ -10,21 +10,25 @@ export interface ExactValue {
 }
 
 /** Shorter values would be found in the middle of words. */
-const shortest = 6;
+const minValueLength = 6;
 
 /** Finds known values wherever they stand, also in the two usual encodings. */
-export function exactValueRules(values: readonly ExactValue[]): (view: View, found: Span[]) => void {
+export function exactValueRules(values: readonly ExactValue[]): (normalized: NormalizedText, found: Span[]) => void {
   const needles: { readonly rule: string; readonly needle: string }[] = [];
   for (const { rule, value } of values) {
-    if (value.length < shortest) continue;
+    if (value.length < minValueLength) continue;
     const base64 = Buffer.from(value).toString("base64").replace(/=+$/, "");
     for (const form of new Set([value, encodeURIComponent(value), base64])) {
-      needles.push({ rule, needle: viewOf(form).text }); // as a scan would read it
+      needles.push({ rule, needle: normalize(form).text }); // as a scan would read it
     }
   }
-  return (view, found) => {
+  return (normalized, found) => {
     for (const { rule, needle } of needles) {
-      for (let at = view.text.indexOf(needle); at >= 0; at = view.text.indexOf(needle, at + needle.length)) {
+      for (
+        let at = normalized.text.indexOf(needle);
+        at >= 0;
+        at = normalized.text.indexOf(needle, at + needle.length)
+      ) {
         found.push({ start: at, end: at + needle.length, rule });
       }
     }

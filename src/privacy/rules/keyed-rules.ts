@@ -161,18 +161,18 @@ const vendors: readonly Vendor[] = keyedRules.flatMap(({ id, words, shape }) => 
   return words.map((word) => ({ word, id, shape: whole }));
 });
 /** Name → the vendors it mentions; most names come again and again. */
-const remembered = new Map<string, readonly Vendor[]>();
+const vendorsByName = new Map<string, readonly Vendor[]>();
 const none: readonly Vendor[] = [];
 
 /** The rule of a vendor that the name mentions and whose shape the value has. */
 export function vendorRule(name: string, value: string): string | undefined {
-  let mentioned = remembered.get(name);
+  let mentioned = vendorsByName.get(name);
   if (mentioned === undefined) {
     const plain = name.toLowerCase().replace(/[^a-z0-9]/g, "");
     mentioned = vendors.filter(({ word }) => plain.includes(word));
     if (mentioned.length === 0) mentioned = none;
-    if (remembered.size > 4_096) remembered.clear();
-    remembered.set(name, mentioned);
+    if (vendorsByName.size > 4_096) vendorsByName.clear();
+    vendorsByName.set(name, mentioned);
   }
   return mentioned.find(({ shape }) => shape.test(value))?.id;
 }

@@ -18,12 +18,12 @@ export interface RuleCheckerOptions {
 /** recheck's own limit is 5 s; a busy machine needs a while to start the process. */
 const defaultLimitMs = 20_000;
 /** A process that ended by itself (out of memory, a signal) is started anew this often per pattern. */
-const restarts = 1;
+const maxRestarts = 1;
 /** A policy has at most 100 rules; verdicts of earlier policies are kept, so that changing back costs nothing. */
-const verdictsKept = 1_000;
+const maxCachedVerdicts = 1_000;
 
 /** The pattern was not judged; the message says why. */
-export class CheckStopped extends Error {}
+export class CheckAborted extends Error {}
 
 const verdicts = new Map<string, Verdict>();
 
@@ -50,7 +50,7 @@ export class RuleChecker {
     if (verdict.status === "unknown") return verdict;
     verdicts.set(pattern, verdict);
     for (const oldest of verdicts.keys()) {
-      if (verdicts.size <= verdictsKept) break;
+      if (verdicts.size <= maxCachedVerdicts) break;
       verdicts.delete(oldest);
     }
     return verdict;
@@ -64,11 +64,11 @@ export class RuleChecker {
 
   async #judged(pattern: string): Promise<Verdict> {
     for (let starts = 0; ; starts++) {
-      if (this.#signal?.aborted) throw new CheckStopped("the check was given up");
+      if (this.#signal?.aborted) throw new CheckAborted("the check was given up");
       try {
         this.#process ??= startProcess();
       } catch (error) {
-        throw new CheckStopped("the checker could not be started", { cause: error });
+        throw new CheckAborted("the checker could not be started", { cause: error });
       }
       const { answer, stop } = stoppable(this.#process.ask(pattern), this.#limitMs, this.#signal);
       try {
@@ -81,7 +81,7 @@ export class RuleChecker {
         stop();
       }
       this.close();
-      if (starts >= restarts) throw new CheckStopped("the checker ended without an answer");
+      if (starts >= maxRestarts) throw new CheckAborted("the checker ended without an answer");
     }
   }
 }
@@ -134,10 +134,10 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
 function stoppable<T>(asked: Promise<T>, limitMs: number, signal: AbortSignal | undefined) {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new CheckStopped(`the checker did not answer within ${limitMs / 1_000} s`)),
+    () => reject(new CheckAborted(`the checker did not answer within ${limitMs / 1_000} s`)),
     limitMs,
   );
-  const onAbort = () => reject(new CheckStopped("the check was given up"));
+  const onAbort = () => reject(new CheckAborted("the check was given up"));
   signal?.addEventListener("abort", onAbort, { once: true });
   return {
     answer: Promise.race([asked, promise]),

@@ -1,18 +1,18 @@
-import type { View } from "./normalized-text.ts";
+import type { NormalizedText } from "./normalized-text.ts";
 
 /** Shorter encoded texts hold no setting that matters. */
-const shortest = 24;
+const minEncodedLength = 24;
 /** Longest that is decoded in one piece, and how much is decoded of one text. */
-const longest = 65_536;
+const maxEncodedLength = 65_536;
 
-const values = new Int8Array(256).fill(-1);
+const sextets = new Int8Array(256).fill(-1);
 for (const [i, c] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries())
-  values[c.charCodeAt(0)] = i;
-values[0x2d] = 62; // the URL-safe alphabet
-values[0x5f] = 63;
+  sextets[c.charCodeAt(0)] = i;
+sextets[0x2d] = 62; // the URL-safe alphabet
+sextets[0x5f] = 63;
 
 /** A stretch of base64 or hex and the printable text it stands for. */
-export interface Encoded {
+export interface EncodedText {
   readonly start: number;
   readonly end: number;
   readonly text: string;
@@ -21,59 +21,59 @@ export interface Encoded {
 }
 
 /** The start and end of the base64 characters around a run, `=` included. */
-export function base64Around(view: View, from: number, to: number): readonly [number, number] {
-  const { bytes, length } = view;
+export function base64Range(normalized: NormalizedText, from: number, to: number): readonly [number, number] {
+  const { bytes, length } = normalized;
   let start = from;
-  while (start > 0 && (values[bytes[start - 1] ?? 0] ?? -1) >= 0) start--;
+  while (start > 0 && (sextets[bytes[start - 1] ?? 0] ?? -1) >= 0) start--;
   let end = to;
-  while (end < length && (values[bytes[end] ?? 0] ?? -1) >= 0) end++;
+  while (end < length && (sextets[bytes[end] ?? 0] ?? -1) >= 0) end++;
   while (end < length && bytes[end] === 0x3d && end - start < 1_048_576) end++;
   return [start, end];
 }
 
 export function isBase64Byte(c: number): boolean {
-  return (values[c] ?? -1) >= 0;
+  return (sextets[c] ?? -1) >= 0;
 }
 
 /** The end of the base64 characters from a place on, `=` included. */
-export function base64End(view: View, from: number): number {
-  const { bytes, length } = view;
+export function base64End(normalized: NormalizedText, from: number): number {
+  const { bytes, length } = normalized;
   let end = from;
   while (end < length && (isBase64Byte(bytes[end] ?? 0) || bytes[end] === 0x3d)) end++;
   return end;
 }
 
 /** What the first `most` characters of base64 stand for, as ISO-8859-1; line ends between them do not count. */
-export function decodedHead(view: View, start: number, most: number): string {
-  return Buffer.from(view.text.slice(start, start + most).replace(/[\s>]+/g, ""), "base64").toString("latin1");
+export function decodeHead(normalized: NormalizedText, start: number, most: number): string {
+  return Buffer.from(normalized.text.slice(start, start + most).replace(/[\s>]+/g, ""), "base64").toString("latin1");
 }
 
 /** Sentences without a number, and without anything set to anything, need no second look. */
 const mayHoldSecret = /[0-9:=]/;
 
 /** Decodes a stretch if its beginning and its whole are printable ASCII. */
-export function printable(view: View, start: number, end: number): string | undefined {
+export function decodePrintable(normalized: NormalizedText, start: number, end: number): string | undefined {
   const size = end - start;
-  if (size < shortest || size > longest) return undefined;
-  const wide = isWide(view.bytes, start) ? wideText(view.text.slice(start, end)) : undefined;
+  if (size < minEncodedLength || size > maxEncodedLength) return undefined;
+  const wide = isUtf16(normalized.bytes, start) ? decodeUtf16(normalized.text.slice(start, end)) : undefined;
   if (wide !== undefined) return wide;
   // 12 characters, 9 bytes: drawn text passes once in ten thousand.
-  for (let i = start; i < start + 12; i += 4) if (!isPrintableQuad(view.bytes, i)) return undefined;
-  const text = Buffer.from(view.text.slice(start, end), "base64").toString("latin1");
+  for (let i = start; i < start + 12; i += 4) if (!isPrintableQuad(normalized.bytes, i)) return undefined;
+  const text = Buffer.from(normalized.text.slice(start, end), "base64").toString("latin1");
   return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) && mayHoldSecret.test(text) ? text : undefined;
 }
 
 /** Whether base64 begins like that of UTF-16, as PowerShell's `-EncodedCommand` takes it: every second byte is 0. */
-function isWide(bytes: Uint8Array, at: number): boolean {
+function isUtf16(bytes: Uint8Array, at: number): boolean {
   // x0x 0x0: the letter A stands for six bits of 0.
-  const b = values[bytes[at + 1] ?? 0] ?? -1;
+  const b = sextets[bytes[at + 1] ?? 0] ?? -1;
   const marked = bytes[at] === 0x2f && bytes[at + 1] === 0x2f && (bytes[at + 2] === 0x34 || bytes[at + 2] === 0x35);
-  if (!marked && ((b & 15) !== 0 || ((values[bytes[at + 2] ?? 0] ?? -1) & 60) !== 0)) return false;
-  return bytes[at + 4] === 0x41 && ((values[bytes[at + 5] ?? 0] ?? -1) & 48) === 0 && bytes[at + 7] === 0x41;
+  if (!marked && ((b & 15) !== 0 || ((sextets[bytes[at + 2] ?? 0] ?? -1) & 60) !== 0)) return false;
+  return bytes[at + 4] === 0x41 && ((sextets[bytes[at + 5] ?? 0] ?? -1) & 48) === 0 && bytes[at + 7] === 0x41;
 }
 
 /** The text that base64 of UTF-16 stands for, if it is printable ASCII. */
-function wideText(encoded: string): string | undefined {
+function decodeUtf16(encoded: string): string | undefined {
   const text = Buffer.from(encoded, "base64")
     .toString("utf16le")
     .replace(/^\ufeff/, "");
@@ -81,10 +81,10 @@ function wideText(encoded: string): string | undefined {
 }
 
 function isPrintableQuad(bytes: Uint8Array, at: number): boolean {
-  const a = values[bytes[at] ?? 0] ?? -1;
-  const b = values[bytes[at + 1] ?? 0] ?? -1;
-  const c = values[bytes[at + 2] ?? 0] ?? -1;
-  const d = values[bytes[at + 3] ?? 0] ?? -1;
+  const a = sextets[bytes[at] ?? 0] ?? -1;
+  const b = sextets[bytes[at + 1] ?? 0] ?? -1;
+  const c = sextets[bytes[at + 2] ?? 0] ?? -1;
+  const d = sextets[bytes[at + 3] ?? 0] ?? -1;
   if ((a | b | c | d) < 0) return false;
   return isPrintable((a << 2) | (b >> 4)) && isPrintable(((b & 15) << 4) | (c >> 2)) && isPrintable(((c & 3) << 6) | d);
 }
@@ -96,8 +96,8 @@ function isPrintable(code: number): boolean {
 const hexDigits = /^(?:0x)?((?:[2-7][0-9a-f]|0[9ad]){20,})$/i;
 
 /** Decodes hex if all of it is printable ASCII, which of a hash it never is. */
-export function printableHex(run: string): string | undefined {
-  const digits = run.length > longest ? undefined : hexDigits.exec(run)?.[1];
+export function decodePrintableHex(run: string): string | undefined {
+  const digits = run.length > maxEncodedLength ? undefined : hexDigits.exec(run)?.[1];
   if (digits === undefined) return undefined;
   const text = Buffer.from(digits, "hex").toString("latin1");
   return text.includes("\x7f") || !mayHoldSecret.test(text) ? undefined : text;

@@ -1,4 +1,4 @@
-import type { View } from "./normalized-text.ts";
+import type { NormalizedText } from "./normalized-text.ts";
 
 /** Bytes that a program such as `xxd` or `hexdump -C` shows in lines of hex, put together again. */
 export interface HexDump {
@@ -7,16 +7,16 @@ export interface HexDump {
   /** Where in `text` the bytes of each line begin. */
   readonly lineStarts: readonly number[];
   /** Where the hex and the characters beside it stand in the text that was scanned, line by line. */
-  readonly places: readonly { readonly start: number; readonly end: number }[];
+  readonly lineRanges: readonly { readonly start: number; readonly end: number }[];
 }
 
 /** Bytes that are put together from one text. */
-const most = 262_144;
+const maxDumpBytes = 262_144;
 /** Longest line: `xxd -c 64` with its characters. */
-const longestLine = 300;
+const maxLineLength = 300;
 /** Fewer bytes hold no credential, and stand in no shorter line. */
-const shortest = 16;
-const shortestLine = 42;
+const minDumpBytes = 16;
+const minLineLength = 42;
 
 /**
  * An offset, pairs of hex in groups, and the characters that they stand for. `xxd` sets those apart by two blanks, which `hexdump`
@@ -25,27 +25,27 @@ const shortestLine = 42;
 const ofXxd = /[ \t]{0,8}[0-9a-fA-F]{8}(: )((?:[0-9a-fA-F]{2} ?){1,64})(?![0-9a-fA-F])[^\n]{0,160}/y;
 const ofHexdump = /[ \t]{0,8}[0-9a-fA-F]{8}( {2})((?:[0-9a-fA-F]{2} {1,2}){1,32})(?![0-9a-fA-F])[^\n]{0,160}/y;
 
-const marks: readonly (readonly [string, RegExp])[] = [
+const dumpFormats: readonly (readonly [string, RegExp])[] = [
   ["0: ", ofXxd],
   ["0  ", ofHexdump],
 ];
 
 /** The dumps in a text. Asked of every text: all but a few are let go by two searches for what stands behind an offset. */
-export function hexDumps(view: View): HexDump[] {
+export function findHexDumps(normalized: NormalizedText): HexDump[] {
   const dumps: HexDump[] = [];
-  if (view.length < shortestLine) return dumps;
-  let budget = most;
+  if (normalized.length < minLineLength) return dumps;
+  let budget = maxDumpBytes;
   // Bytes are searched many times as fast as text.
-  const bytes = view.bytes.subarray(0, view.length);
-  for (const [mark, line] of marks) {
+  const bytes = normalized.bytes.subarray(0, normalized.length);
+  for (const [mark, line] of dumpFormats) {
     let readTo = 0;
     for (let at = bytes.indexOf(mark); at >= 0 && budget > 0; at = bytes.indexOf(mark, Math.max(at + 1, readTo))) {
-      if (!isOffset(view.bytes, at)) continue;
-      const dump = dumpAt(view, line, lineStart(view.bytes, at - 7), budget);
+      if (!isOffset(normalized.bytes, at)) continue;
+      const dump = dumpAt(normalized, line, lineStart(normalized.bytes, at - 7), budget);
       if (dump === undefined) continue;
       readTo = dump.end;
       budget -= dump.text.length;
-      if (dump.text.length >= shortest) dumps.push(dump);
+      if (dump.text.length >= minDumpBytes) dumps.push(dump);
     }
   }
   return dumps;
@@ -66,13 +66,13 @@ function lineStart(bytes: Uint8Array, from: number): number {
 }
 
 function dumpAt(
-  view: View,
+  normalized: NormalizedText,
   line: RegExp,
   from: number,
   budget: number,
 ): (HexDump & { readonly end: number }) | undefined {
-  const { text, origin } = view;
-  const places: { start: number; end: number }[] = [];
+  const { text, sourceOffsets } = normalized;
+  const lineRanges: { start: number; end: number }[] = [];
   const lineStarts: number[] = [];
   const pieces: string[] = [];
   let length = 0;
@@ -81,20 +81,20 @@ function dumpAt(
     line.lastIndex = at;
     const match = line.exec(text);
     const digits = match?.[2]?.replaceAll(" ", "");
-    if (match === null || digits === undefined || match[0].length > longestLine) break;
+    if (match === null || digits === undefined || match[0].length > maxLineLength) break;
     const start = at + match[0].indexOf(match[1] ?? "") + (match[1]?.length ?? 0);
     let end = line.lastIndex;
     while (end > start && (text.charCodeAt(end - 1) <= 0x20 || text[end - 1] === "|")) end--;
     const bytes = Buffer.from(digits, "hex").toString("latin1");
     lineStarts.push(length);
-    places.push({ start: origin?.[start] ?? start, end: origin?.[end] ?? end });
+    lineRanges.push({ start: sourceOffsets?.[start] ?? start, end: sourceOffsets?.[end] ?? end });
     pieces.push(bytes);
     length += bytes.length;
     at = line.lastIndex;
     if (text.charCodeAt(at) !== 0x0a) break;
     at++;
   }
-  return pieces.length === 0 ? undefined : { text: pieces.join(""), lineStarts, places, end: at };
+  return pieces.length === 0 ? undefined : { text: pieces.join(""), lineStarts, lineRanges, end: at };
 }
 
 function isHex(c: number): boolean {

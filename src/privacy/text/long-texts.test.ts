@@ -5,7 +5,7 @@ import { credentialScan } from "#privacy/detect/scan.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { scanInSlices, sliceLength } from "./long-texts.ts";
 
-const scan = credentialScan({ credentials: true, disabled: new Set(), more: [] });
+const scan = credentialScan({ credentials: true, disabled: new Set(), additionalRules: [] });
 const noTurn = async () => undefined;
 
 // Put together here so that scanners of repositories do not take them for keys.

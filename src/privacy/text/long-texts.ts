@@ -1,5 +1,5 @@
 import { mostSecrets, TooManySecrets } from "#privacy/redaction.ts";
-import { merged, type Scan, type Span } from "./spans.ts";
+import { mergeSpans, type Scan, type Span } from "./spans.ts";
 
 /** Longest text that is scanned in one piece, in UTF-16 units: well below 50 ms, whatever it holds. */
 export const sliceLength = 262_144;
@@ -39,7 +39,7 @@ export async function scanInSlices(
       break;
     }
   }
-  return merged(found);
+  return mergeSpans(found);
 }
 
 /** What begins in the slice at `from`, read with the text before it and up to `to`. Each secret begins in one slice. */

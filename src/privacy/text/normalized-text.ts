@@ -8,7 +8,7 @@ import { classes, inToken } from "./characters.ts";
  *
  * The bytes live in one buffer that is reused by every scan, so a view is valid until the next one is made.
  */
-export interface View {
+export interface NormalizedText {
   /** The text as it was handed in. */
   readonly source: string;
   /** ISO-8859-1; as long as `length`. */
@@ -19,49 +19,50 @@ export interface View {
   readonly pairs: Uint16Array;
   readonly length: number;
   /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when view and text are the same. */
-  readonly origin: Int32Array | undefined;
+  readonly sourceOffsets: Int32Array | undefined;
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
-  readonly joints: Uint8Array | undefined;
+  readonly hiddenBoundaries: Uint8Array | undefined;
 }
 
 const placeholderStart = "[REDACTED:";
 const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
 
 /** Stands for characters that are no part of any token. */
-export const boundary = 1;
+export const BOUNDARY = 1;
 /** Stands for a placeholder that is in the text already: nothing is read across it. */
-const redacted = 3;
+const REDACTED = 3;
 /** Stands for a change of a terminal's colours. */
-export const colour = 2;
+export const COLOUR = 2;
 
 let bytes = Buffer.alloc(64 * 1_024);
 let pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
-let origins = new Int32Array(0);
+let offsetsBuffer = new Int32Array(0);
 /** Buffers above this size are given back after use. */
-const keep = 8 * 1_048_576;
+const keptBufferLength = 8 * 1_048_576;
 
-let jointMarks = new Uint8Array(0);
+let boundaryMarks = new Uint8Array(0);
 
 /** Marks for a text of a length, none set. */
-function jointsOf(length: number): Uint8Array {
-  if (jointMarks.length < length + 1 || jointMarks.length > keep) jointMarks = new Uint8Array(length + 16_384);
-  else jointMarks.fill(0, 0, length + 1);
-  return jointMarks;
+function clearedBoundaryMarks(length: number): Uint8Array {
+  if (boundaryMarks.length < length + 1 || boundaryMarks.length > keptBufferLength)
+    boundaryMarks = new Uint8Array(length + 16_384);
+  else boundaryMarks.fill(0, 0, length + 1);
+  return boundaryMarks;
 }
 
-export function viewOf(text: string): View {
+export function normalize(text: string): NormalizedText {
   if (isPlain(text)) {
-    reserve(text.length);
+    reserveBuffers(text.length);
     const length = bytes.write(text, "latin1");
     bytes[length] = 0;
     bytes[length + 1] = 0;
-    return { source: text, text, bytes, pairs, length, origin: undefined, joints: undefined };
+    return { source: text, text, bytes, pairs, length, sourceOffsets: undefined, hiddenBoundaries: undefined };
   }
-  return decoded(text);
+  return normalizeEscaped(text);
 }
 
-function reserve(length: number) {
-  if (bytes.length >= length + 4 && (bytes.length <= keep || length >= keep)) return;
+function reserveBuffers(length: number) {
+  if (bytes.length >= length + 4 && (bytes.length <= keptBufferLength || length >= keptBufferLength)) return;
   bytes = Buffer.alloc((Math.max(length + 4, 64 * 1_024) + 1) & ~1);
   pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
 }
@@ -78,20 +79,21 @@ function isPlain(text: string): boolean {
   );
 }
 
-function decoded(text: string): View {
+function normalizeEscaped(text: string): NormalizedText {
   const size = text.length;
   // Foreign key words may take more room than they have: only texts beyond Latin-1 have them.
-  const room = Buffer.byteLength(text) === size ? size : size * longestStandIn;
-  reserve(room);
-  if (origins.length < room + 1 || (origins.length > keep && room < keep)) origins = new Int32Array(room + 1 + 16_384);
+  const room = Buffer.byteLength(text) === size ? size : size * maxExpansion;
+  reserveBuffers(room);
+  if (offsetsBuffer.length < room + 1 || (offsetsBuffer.length > keptBufferLength && room < keptBufferLength))
+    offsetsBuffer = new Int32Array(room + 1 + 16_384);
   const placeholders = text.includes(placeholderStart);
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
   const into = bytes;
-  const origin = origins;
-  let joints: Uint8Array | undefined;
-  const join = (at: number) => {
-    joints ??= jointsOf(room);
-    joints[at] = 1;
+  const sourceOffsets = offsetsBuffer;
+  let hiddenBoundaries: Uint8Array | undefined;
+  const markBoundary = (at: number) => {
+    hiddenBoundaries ??= clearedBoundaryMarks(room);
+    hiddenBoundaries[at] = 1;
   };
   let length = 0;
   let i = 0;
@@ -99,14 +101,14 @@ function decoded(text: string): View {
   let authority = false;
   while (i < size) {
     const c = text.charCodeAt(i);
-    origin[length] = i;
+    sourceOffsets[length] = i;
     if (c < 0x80 && c !== 0x5c && c !== 0x25 && c !== 0x26 && c !== 0x1b) {
       if (c === 0x2f) authority = length > 1 && into[length - 1] === 0x2f && into[length - 2] === 0x3a;
       else if (c <= 0x3f && (c <= 0x23 || c === 0x27 || c === 0x3f)) authority = false;
       else if (c === 0x5b && placeholders) {
         placeholder.lastIndex = i;
         if (placeholder.test(text)) {
-          into[length++] = redacted;
+          into[length++] = REDACTED;
           i = placeholder.lastIndex;
           continue;
         }
@@ -117,20 +119,20 @@ function decoded(text: string): View {
     }
     if (c === 0x5c) {
       if (isContinued(text, i) && length > 0) {
-        join(length);
+        markBoundary(length);
         i += 2;
         continue;
       }
-      let end = backslash(text, i, size);
-      if (escaped === colour) {
-        end = afterColours(text, end);
-        if (isAmidWord(into, length, text.charCodeAt(end))) escaped = -1;
+      let end = readBackslashes(text, i, size);
+      if (escaped === COLOUR) {
+        end = coloursEnd(text, end);
+        if (isInsideWord(into, length, text.charCodeAt(end))) escaped = -1;
       }
       if (escaped >= 0) into[length++] = escaped;
-      else join(length);
+      else markBoundary(length);
       i = end;
     } else if (c === 0x25) {
-      const value = hex(text, i + 1, 2);
+      const value = hexValue(text, i + 1, 2);
       if (isUnreserved(value) || (!authority && isPunctuation(value))) {
         into[length++] = value;
         i += 3;
@@ -143,32 +145,40 @@ function decoded(text: string): View {
       into[length++] = match === undefined ? c : match.code;
       i += match === undefined ? 1 : match.length;
     } else if (c === 0x1b) {
-      i = afterColours(text, afterColour(text, i + 1));
-      if (isAmidWord(into, length, text.charCodeAt(i))) join(length);
-      else into[length++] = colour;
+      i = coloursEnd(text, colourEnd(text, i + 1));
+      if (isInsideWord(into, length, text.charCodeAt(i))) markBoundary(length);
+      else into[length++] = COLOUR;
     } else {
       const word = foreignWordAt(text, i, c);
       if (word !== undefined) {
-        for (let k = 0; k < word.means.length; k++) {
-          origin[length] = i;
-          into[length++] = word.means.charCodeAt(k);
+        for (let k = 0; k < word.replacement.length; k++) {
+          sourceOffsets[length] = i;
+          into[length++] = word.replacement.charCodeAt(k);
         }
         i += word.word.length;
         continue;
       }
-      const latin = lookAlike(text, i, c);
-      const plain = latin > 0 ? latin : unicode(c);
+      const latin = homoglyphOf(text, i, c);
+      const plain = latin > 0 ? latin : latin1Of(c);
       // What stands beside a letter that only looks like one may as well begin or end there.
-      if (latin > 0 || plain < 0) join(length);
+      if (latin > 0 || plain < 0) markBoundary(length);
       if (plain >= 0) into[length++] = plain;
-      if (latin > 0) join(length);
+      if (latin > 0) markBoundary(length);
       i++;
     }
   }
-  origin[length] = size;
+  sourceOffsets[length] = size;
   into[length] = 0;
   into[length + 1] = 0;
-  return { source: text, text: into.toString("latin1", 0, length), bytes, pairs, length, origin, joints };
+  return {
+    source: text,
+    text: into.toString("latin1", 0, length),
+    bytes,
+    pairs,
+    length,
+    sourceOffsets,
+    hiddenBoundaries,
+  };
 }
 
 /** A word of a shell that goes on in the next line. */
@@ -184,7 +194,7 @@ function isContinued(text: string, at: number): boolean {
 let escaped = -1;
 
 /** Reads a run of backslashes and what it escapes, however often it was escaped; the end goes to the caller, the byte to `escaped`. */
-function backslash(text: string, start: number, size: number): number {
+function readBackslashes(text: string, start: number, size: number): number {
   let i = start;
   while (i < size && text.charCodeAt(i) === 0x5c) i++;
   const c = i < size ? text.charCodeAt(i) : 0;
@@ -209,14 +219,14 @@ function backslash(text: string, start: number, size: number): number {
       return escapedCode(text, i, c === 0x75 ? 4 : 2);
     case 0x30: // \033[
       if (text.startsWith("033[", i)) {
-        escaped = colour;
-        return afterColour(text, i + 3);
+        escaped = COLOUR;
+        return colourEnd(text, i + 3);
       }
       break;
     case 0x65: // \e[
       if (text.startsWith("e[", i)) {
-        escaped = colour;
-        return afterColour(text, i + 1);
+        escaped = COLOUR;
+        return colourEnd(text, i + 1);
       }
       break;
     default:
@@ -226,22 +236,22 @@ function backslash(text: string, start: number, size: number): number {
 }
 
 function escapedCode(text: string, at: number, digits: number): number {
-  const value = hex(text, at + 1, digits);
+  const value = hexValue(text, at + 1, digits);
   if (value < 0) {
     escaped = 0x5c;
     return at;
   }
   const end = at + 1 + digits;
   if (value === 0x1b) {
-    escaped = colour;
-    return afterColour(text, end);
+    escaped = COLOUR;
+    return colourEnd(text, end);
   }
-  escaped = value < 0x80 ? value : unicode(value);
+  escaped = value < 0x80 ? value : latin1Of(value);
   return end;
 }
 
 /** The end of a terminal control sequence whose introducer `[` may stand at `at`. */
-function afterColour(text: string, at: number): number {
+function colourEnd(text: string, at: number): number {
   if (text.charCodeAt(at) !== 0x5b) return at;
   let i = at + 1;
   const limit = Math.min(text.length, at + 24);
@@ -255,7 +265,7 @@ function afterColour(text: string, at: number): number {
 }
 
 /** The end of the control sequences, as they are or escaped, that follow one. */
-function afterColours(text: string, from: number): number {
+function coloursEnd(text: string, from: number): number {
   let at = from;
   for (let i = 0; i < 8; i++) {
     let next = at;
@@ -269,23 +279,23 @@ function afterColours(text: string, from: number): number {
       else return at;
     }
     if (next === at || text.charCodeAt(next) !== 0x5b) return at;
-    at = afterColour(text, next);
+    at = colourEnd(text, next);
   }
   return at;
 }
 
 /** Whether a colour changes within a word, as where `grep` marks what it looked for. The dash of a removed line is no word. */
-function isAmidWord(into: Uint8Array, length: number, next: number): boolean {
+function isInsideWord(into: Uint8Array, length: number, next: number): boolean {
   const last = length > 0 ? (into[length - 1] ?? 0) : 0;
-  if (!isOfWord(last) || !isOfWord(next)) return false;
+  if (!isWordCharacter(last) || !isWordCharacter(next)) return false;
   return last !== 0x2d || (length > 1 && (into[length - 2] ?? 0) > 0x20);
 }
 
-function isOfWord(c: number): boolean {
+function isWordCharacter(c: number): boolean {
   return c < 0x80 && (((classes[c] ?? 0) & inToken) !== 0 || c === 0x2e || c === 0x2b || c === 0x2f);
 }
 
-function hex(text: string, at: number, digits: number): number {
+function hexValue(text: string, at: number, digits: number): number {
   let value = 0;
   for (let i = at; i < at + digits; i++) {
     const c = text.charCodeAt(i); // NaN past the end: no branch takes it
@@ -326,18 +336,18 @@ function entityAt(text: string, at: number): { code: number; length: number } | 
   const match = numericEntity.exec(text);
   if (match === null) return undefined;
   const code = match[1] === undefined ? Number(match[2]) : Number.parseInt(match[1], 16);
-  const plain = code < 0x80 ? code : unicode(code);
-  return { code: plain < 0 ? boundary : plain, length: match[0].length };
+  const plain = code < 0x80 ? code : latin1Of(code);
+  return { code: plain < 0 ? BOUNDARY : plain, length: match[0].length };
 }
 
 interface ForeignWord {
   readonly word: string;
-  readonly means: string;
+  readonly replacement: string;
 }
 
 /** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
 const foreignWords = new Map<number, ForeignWord[]>();
-for (const [means, words] of [
+for (const [replacement, words] of [
   [
     "pwd is ",
     "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_ паролем_ पासवर्ड_ रหัสผ่านคือ_ รหัสผ่านคือ",
@@ -354,49 +364,49 @@ for (const [means, words] of [
   for (const word of words.split(" ")) {
     const spelled = word.replaceAll("_", " ");
     const first = spelled.charCodeAt(0);
-    if (first >= 0x80) foreignWords.set(first, [...(foreignWords.get(first) ?? []), { word: spelled, means }]);
+    if (first >= 0x80) foreignWords.set(first, [...(foreignWords.get(first) ?? []), { word: spelled, replacement }]);
   }
 }
 /** No word's stand-in is longer than this many times the word. */
-const longestStandIn = 4;
+const maxExpansion = 4;
 
 function foreignWordAt(text: string, at: number, first: number): ForeignWord | undefined {
   return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
 }
 
 /** Letters that look like Latin ones, by their code. */
-const lookAlikes = new Map<number, number>();
+const homoglyphs = new Map<number, number>();
 for (const [letters, latin] of [
   ["аеорсухѕіјԁһкѵԛԝӏҮАВЕКМНОРСТХУЅІЈԌԚԜ", "aeopcyxsijdhkvqwlYABEKMHOPCTXYSIJGQW"],
   ["οανικρυτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavikputxABEZHIKMNOPTYX"],
   ["ɡɑ", "ga"],
 ] as const)
-  for (const [i, letter] of [...letters].entries()) lookAlikes.set(letter.charCodeAt(0), latin.charCodeAt(i));
+  for (const [i, letter] of [...letters].entries()) homoglyphs.set(letter.charCodeAt(0), latin.charCodeAt(i));
 /** Most of them in a row: more are a word of another language. */
-const mostLookAlikes = 3;
+const maxHomoglyphs = 3;
 
 /** The Latin letter that a letter of another script stands for in a word of Latin ones; 0 for none. */
-function lookAlike(text: string, at: number, c: number): number {
+function homoglyphOf(text: string, at: number, c: number): number {
   if (c < 0x251 || c > 0x51d) return 0;
-  const latin = lookAlikes.get(c);
+  const latin = homoglyphs.get(c);
   if (latin === undefined) return 0;
   let from = at;
-  while (from > at - mostLookAlikes && lookAlikes.has(text.charCodeAt(from - 1))) from--;
+  while (from > at - maxHomoglyphs && homoglyphs.has(text.charCodeAt(from - 1))) from--;
   let to = at + 1;
-  while (to < at + mostLookAlikes && lookAlikes.has(text.charCodeAt(to))) to++;
-  if (to - from > mostLookAlikes) return 0;
+  while (to < at + maxHomoglyphs && homoglyphs.has(text.charCodeAt(to))) to++;
+  if (to - from > maxHomoglyphs) return 0;
   const [before, behind] = [text.charCodeAt(from - 1), text.charCodeAt(to)];
   // Other letters of its script on either side: it is one of them.
-  if (isForeignLetter(before) || isForeignLetter(behind)) return 0;
-  return isOfWord(before) || isOfWord(behind) ? latin : 0;
+  if (isNonLatinLetter(before) || isNonLatinLetter(behind)) return 0;
+  return isWordCharacter(before) || isWordCharacter(behind) ? latin : 0;
 }
 
-function isForeignLetter(c: number): boolean {
+function isNonLatinLetter(c: number): boolean {
   return c >= 0x250 && c <= 0x58f;
 }
 
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
-function unicode(code: number): number {
+function latin1Of(code: number): number {
   if (code === 0xa0 || code === 0x3000 || (code >= 0x2000 && code <= 0x200a) || code === 0x202f || code === 0x2028)
     return 0x20;
   if (code === 0xad || (code >= 0x200b && code <= 0x200f) || (code >= 0x2060 && code <= 0x2064) || code === 0xfeff)
@@ -409,5 +419,5 @@ function unicode(code: number): number {
   if (code === 0x142 || code === 0x141) return 0xb3; // ł, where ISO-8859-2 has it
   if (code === 0x2018 || code === 0x2019 || code === 0x201a) return 0x27;
   if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return 0x2d;
-  return code >= 0xc0 && code <= 0xff ? code : boundary;
+  return code >= 0xc0 && code <= 0xff ? code : BOUNDARY;
 }

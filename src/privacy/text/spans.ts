@@ -12,7 +12,7 @@ export type Scan = (text: string) => readonly Span[];
  * Sorts spans and joins those that overlap; the rule of the longer one names the whole, so that what is replaced never
  * depends on the order in which rules ran.
  */
-export function merged(spans: Span[]): Span[] {
+export function mergeSpans(spans: Span[]): Span[] {
   if (spans.length < 2) return spans;
   spans.sort((a, b) => a.start - b.start || b.end - a.end);
   const out: Span[] = [];

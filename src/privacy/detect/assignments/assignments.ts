@@ -1,20 +1,20 @@
 import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
-import { isStandIn, looksRandom, shapeOf } from "#privacy/detect/values/randomness.ts";
-import { isDrawnSecret, isPassword, isSecret, isSecretInAnyCase, mayBeSecret } from "#privacy/detect/values/values.ts";
+import { isDummyValue, looksRandom, shapeOf } from "#privacy/detect/values/randomness.ts";
+import { isCertainSecret, isPassword, isRandomSecret, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
 import { classes, inName, isLower, isUpper } from "#privacy/text/characters.ts";
-import { boundary, colour, type View } from "#privacy/text/normalized-text.ts";
+import { BOUNDARY, COLOUR, type NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isKeyName, type KeyName, keyName } from "./key-names.ts";
-import { afterBlanks, assignEnd, isQuote, proseEnd } from "./separators.ts";
-import { Tables } from "./tables.ts";
-import { match, readMatch, readValue, type Value } from "./value-reader.ts";
+import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
+import { isQuote, skipBlanks, valueStartAfterAssignment, valueStartInSentence } from "./separators.ts";
+import { TableScanner } from "./tables.ts";
+import { type CandidateValue, matchEnd, readGroup, readValue } from "./value-reader.ts";
 
 /** Longest unquoted value, and longest one inside another. */
-const longValue = 2_048;
-const shortValue = 96;
+const maxValueLength = 2_048;
+const maxNestedValueLength = 96;
 /** Longest name that is read. */
-const longestName = 80;
+const maxNameLength = 80;
 
 // The rarer ways to put a value beside a name. All sticky; all repetitions bounded.
 const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
@@ -33,7 +33,8 @@ const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
 const optionBehind =
   /["']?(?:[ \t]{1,3}(?!--(?:body|value|data|string|secret-string|plaintext)\b)--[\w-]{1,30}[ =][\w.-]{1,40}){0,3}[ \t]{1,3}(?:--body|-b|--value|-v|-Value|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
-const pair = /["']?\s{0,3}[=:]?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
+const userPasswordPair =
+  /["']?\s{0,3}[=:]?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
 const userThenPassword =
   /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is|with|as)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
 /** Tags that close around a label: `</b>`, `</td><td>`. */
@@ -41,22 +42,22 @@ const closedTags = /(?:<\/?[A-Za-z]{1,10}>\s{0,8}){1,4}/y;
 /** `login=user:password`, `creds: "user:password"`. */
 const userColonPassword = /["'`]?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t])["'`]?[\w.@+-]{2,64}:([^\s"'`:/]{6,128})/y;
 /** What a test types into a field that it looked up by this name. */
-const typedIn =
+const formInput =
   /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input|toBe|toEqual|toStrictEqual|unwrap_or|orElse|getOrElse|default)\()(?=["'`])/y;
 /** What a script answers to a prompt that ends with this name. */
-const answered =
+const promptAnswer =
   /:?[ \t]{0,2}["'}\]]{1,2}\)?;?(?:[ \t]{0,4}[\n;][ \t]{0,16}|[ \t]{1,4}\{?[ \t]{0,4})(?:[\w.]{1,24}\.)?(?:exp_)?send(?:line)?[ \t(]{1,3}(?:-- )?(?=["'])/y;
 /** Groups of four, as Google, WordPress and authenticators show them. */
-const grouped =
+const groupsOfFour =
   /(?:[a-z]{4}(?:[ -][a-z]{4}){3}|[A-Za-z0-9]{4}(?: [A-Za-z0-9]{4}){5}|[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?: [a-z2-7]{4}){5,15})(?![A-Za-z0-9-])/y;
 /** "The key fingerprint is …", "the token id is …". */
-const aboutOthers =
+const otherProperty =
   /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|(?<!\b(?:I|you|we|to) )type|version|count|digest|checksum|commit)\b/i;
 /** Directives that are followed by a name and its value. */
 const directive =
   /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
 /** `log in with the password …`, `connect using password …`. */
-const given = /\b(?:with|using)(?: (?:the|my|this|a|your|our))?(?: \w{1,16})?[ \t]{1,3}$/i;
+const withPassword = /\b(?:with|using)(?: (?:the|my|this|a|your|our))?(?: \w{1,16})?[ \t]{1,3}$/i;
 /** `use … as the password`. */
 const asPassword = /(?:^|[\s"'`(])([^\s"'`()]{6,128})["'`]? as (?:the |my |a |your |our |its )?(?:\w{1,16} )?$/;
 const netrc =
@@ -65,56 +66,57 @@ const weakContext =
   /(?:\b(?:my|our|the|your|this|here'?s?|is|his|her|their|use|api|using)\b[ \t]{1,3}(?:[\w-]{1,20}[ \t]){0,2})$/i;
 
 /** Finds values by the names beside them: assignments, settings files, tables, options, sentences. */
-export class Assignments {
+export class AssignmentScanner {
   readonly #disabled: ReadonlySet<string>;
   /** The stretch without white space in which the last name stood. */
-  #readFrom = 0;
-  #readTo = 0;
+  #scannedFrom = 0;
+  #scannedTo = 0;
 
-  readonly #tables: Tables;
+  readonly #tables: TableScanner;
 
   constructor(disabled: ReadonlySet<string>) {
     this.#disabled = disabled;
-    this.#tables = new Tables(disabled);
+    this.#tables = new TableScanner(disabled);
   }
 
   /** To be called before each text: what was read of the last one says nothing about this one. */
-  begin(): void {
-    this.#readFrom = 0;
-    this.#readTo = 0;
-    this.#tables.begin();
+  reset(): void {
+    this.#scannedFrom = 0;
+    this.#scannedTo = 0;
+    this.#tables.reset();
   }
 
   /**
    * @param anchor where a key word such as `pass` or `token` stands
    * @returns the end of the name around the anchor, so that its other key words are not read again
    */
-  scanAt(view: View, anchor: number, length: number, found: Span[]): number {
-    const { bytes } = view;
+  scanAt(normalized: NormalizedText, anchor: number, length: number, found: Span[]): number {
+    const { bytes } = normalized;
     let to = anchor + length;
-    const last = Math.min(view.length, to + longestName);
+    const last = Math.min(normalized.length, to + maxNameLength);
     while (to < last && ((classes[bytes[to] ?? 0] ?? 0) & inName) !== 0) to++;
     const end = to;
     while (to > anchor + length && (bytes[to - 1] === 0x2e || bytes[to - 1] === 0x2d)) to--;
-    if (mayEndCell(bytes[to] ?? 0)) this.#tables.scanAt(view, wordStart(bytes, anchor), to, found);
+    if (mayEndTableCell(bytes[to] ?? 0)) this.#tables.scanAt(normalized, wordStart(bytes, anchor), to, found);
     if (!mayHoldValue(bytes, to)) {
-      if (isGivenBefore(bytes, anchor)) this.#before(view, anchor, to, found);
+      if (isAsPassword(bytes, anchor)) this.#scanValueBeforeName(normalized, anchor, to, found);
       return end;
     }
     // The value of a program's name is passed over before anything else is done.
-    const valueAt = assignEnd(view, to);
-    if (valueAt >= 0 && !namesPair(bytes, anchor) && isProgram(bytes, valueAt)) return end;
+    const valueAt = valueStartAfterAssignment(normalized, to);
+    if (valueAt >= 0 && !namesPair(bytes, anchor) && isCodeExpression(bytes, valueAt)) return end;
     const from = wordStart(bytes, anchor);
-    const name = new Name(view, from, to);
+    const name = new KeyReference(normalized, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
-    const inside = from < this.#readTo && from > this.#readFrom;
+    const inside = from < this.#scannedTo && from > this.#scannedFrom;
     const value =
-      valueBeside(view, name, valueAt, inside ? shortValue : longValue) ?? passwordOfPair(view, name, anchor);
+      valueAfterName(normalized, name, valueAt, inside ? maxNestedValueLength : maxValueLength) ??
+      passwordAfterUser(normalized, name, anchor);
     if (!inside) {
-      this.#readFrom = from;
-      this.#readTo = wordEndsAt(bytes, to);
+      this.#scannedFrom = from;
+      this.#scannedTo = wordEndsAt(bytes, to);
     }
-    if (value === undefined && isGivenBefore(bytes, anchor)) this.#before(view, anchor, to, found);
+    if (value === undefined && isAsPassword(bytes, anchor)) this.#scanValueBeforeName(normalized, anchor, to, found);
     if (value !== undefined) {
       const { kind, rule: general } = name.key;
       const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
@@ -123,14 +125,14 @@ export class Assignments {
     return end;
   }
 
-  #before(view: View, anchor: number, to: number, found: Span[]) {
-    const { text } = view;
+  #scanValueBeforeName(normalized: NormalizedText, anchor: number, to: number, found: Span[]) {
+    const { text } = normalized;
     const from = Math.max(0, anchor - 180);
     const lead = text.slice(from, anchor);
     const match = asPassword.exec(lead);
     const value = match?.[1];
     if (match === null || value === undefined || !/\d/.test(value) || !isPassword(value, "prose")) return;
-    if (keyName(text.slice(anchor, to)).kind !== "password" || this.#disabled.has("password")) return;
+    if (readKeyName(text.slice(anchor, to)).kind !== "password" || this.#disabled.has("password")) return;
     const start = from + match.index + match[0].indexOf(value);
     found.push({ start, end: start + value.length, rule: "password" });
   }
@@ -139,13 +141,13 @@ export class Assignments {
 /** Where the name around a place begins. */
 function wordStart(bytes: Uint8Array, anchor: number): number {
   let from = anchor;
-  const first = Math.max(0, anchor - longestName);
+  const first = Math.max(0, anchor - maxNameLength);
   while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
   return from;
 }
 
 /** What can stand behind the name of a column: a separator, the end of the line, a blank before one of them, a quote, a star. */
-function mayEndCell(c: number): boolean {
+function mayEndTableCell(c: number): boolean {
   return (
     c === 0x0a ||
     c === 0x2c ||
@@ -153,14 +155,14 @@ function mayEndCell(c: number): boolean {
     c === 0x09 ||
     c === 0x3b ||
     c === 0x20 ||
-    c === boundary ||
+    c === BOUNDARY ||
     c === 0x2a ||
     c === 0x22
   );
 }
 
 /** ` as password`, ` as the password`: the value stands before its name. */
-function isGivenBefore(bytes: Uint8Array, anchor: number): boolean {
+function isAsPassword(bytes: Uint8Array, anchor: number): boolean {
   if (bytes[anchor - 1] !== 0x20 || ((bytes[anchor] ?? 0) | 0x20) !== 0x70) return false; // password, passphrase, pwd
   if (isAs(bytes, anchor - 1)) return true;
   let at = anchor - 1;
@@ -173,82 +175,82 @@ function isAs(bytes: Uint8Array, end: number): boolean {
 }
 
 /** A name in a view. What it means is only asked for once there is a value that might be secret: that is rare. */
-class Name {
-  readonly view: View;
+class KeyReference {
+  readonly normalized: NormalizedText;
   readonly from: number;
   readonly to: number;
   #text = "";
   #key: KeyName | undefined;
 
-  constructor(view: View, from: number, to: number) {
-    this.view = view;
+  constructor(normalized: NormalizedText, from: number, to: number) {
+    this.normalized = normalized;
     this.from = from;
     this.to = to;
   }
 
   get text(): string {
-    if (this.#text === "") this.#text = this.view.text.slice(this.from, this.to);
+    if (this.#text === "") this.#text = this.normalized.text.slice(this.from, this.to);
     return this.#text;
   }
 
   get key(): KeyName {
-    this.#key ??= this.#read();
+    this.#key ??= this.#readKey();
     return this.#key;
   }
 
-  #read(): KeyName {
-    const key = keyName(this.text);
-    if (key.kind !== "weak" || this.view.bytes[this.from] === 0x2d) return key;
+  #readKey(): KeyName {
+    const key = readKeyName(this.text);
+    if (key.kind !== "weak" || this.normalized.bytes[this.from] === 0x2d) return key;
     // `api key`, `access key`, `account key`: the word before says what the key is for.
-    const { text } = this.view;
+    const { text } = this.normalized;
     const lead = /([A-Za-z]{2,16})[ \t]$/.exec(text.slice(Math.max(0, this.from - 18), this.from))?.[1];
     if (lead === undefined) return key;
-    const wider = keyName(`${lead} ${this.text}`);
+    const wider = readKeyName(`${lead} ${this.text}`);
     if (wider.kind !== "none") return wider;
     return notCredentials.test(lead) ? wider : key;
   }
 
   /** Groups of four characters that begin at a place, if they are a secret under this name. */
-  acceptsGroups(at: number): Value | undefined {
-    const { text, bytes } = this.view;
+  secretInGroups(at: number): CandidateValue | undefined {
+    const { text, bytes } = this.normalized;
     if (bytes[at + 4] !== bytes[at + 9] || (bytes[at + 4] !== 0x20 && bytes[at + 4] !== 0x2d)) return undefined;
-    const end = match(grouped, text, at);
+    const end = matchEnd(groupsOfFour, text, at);
     if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret" && !isSetupKey(text, this.to)))
       return undefined;
     const value = text.slice(at, end);
     const shape = shapeOf(value.replace(/[ -]/g, ""));
-    if (shape.wordiness > 0.3 && shape.changes < 4) return undefined;
-    return { start: at, end, text: value, writing: "quoted" };
+    if (shape.bigramScore > 0.3 && shape.classChanges < 4) return undefined;
+    return { start: at, end, text: value, notation: "quoted" };
   }
 
   /** The value, if it is a secret under this name. */
-  accepts(value: Value | undefined): Value | undefined {
-    return value === undefined ? undefined : (this.#acceptsOne(value) ?? this.acceptsGroups(value.start));
+  asSecret(value: CandidateValue | undefined): CandidateValue | undefined {
+    return value === undefined ? undefined : (this.#asSingleSecret(value) ?? this.secretInGroups(value.start));
   }
 
-  #acceptsOne(value: Value): Value | undefined {
+  #asSingleSecret(value: CandidateValue): CandidateValue | undefined {
     if (!mayBeSecret(value.text)) return undefined;
-    const { text, writing } = value;
+    const { text, notation } = value;
     const { kind, rule } = this.key;
     switch (kind) {
       case "password":
-        return isPassword(text, writing) || (isSetting(this.view.bytes, this.from) && isWrittenOut(text))
+        return isPassword(text, notation) || (isSetting(this.normalized.bytes, this.from) && isWrittenOut(text))
           ? value
           : undefined;
       case "secret":
-        if (isSecret(text, writing)) return value;
+        if (isSecret(text, notation)) return value;
         return rule === "secret" &&
-          writing !== "prose" &&
+          notation !== "prose" &&
           isChosenSecret(text) &&
-          !(isIdentifier(text) && (writing === "bare" || isKeyName(text))) &&
-          isPassword(text, writing)
+          !(isIdentifier(text) && (notation === "bare" || isKeyName(text))) &&
+          isPassword(text, notation)
           ? value
           : undefined;
       case "weak": {
         if (rule === "credential" && isUserAndPassword(text)) return value;
-        if (!isSecret(text, writing) || text.length < 20) return undefined;
-        const before = this.view.text.slice(Math.max(0, this.from - 60), this.from);
-        return isDrawnSecret(text, writing) || weakContext.test(before) ? value : undefined;
+        if (!isSecret(text, notation) || text.length < 20) return undefined;
+        const before = this.normalized.text.slice(Math.max(0, this.from - 60), this.from);
+        return isRandomSecret(text, notation) || weakContext.test(before) ? value : undefined;
       }
       default:
         return undefined;
@@ -274,7 +276,7 @@ function isWrittenOut(value: string): boolean {
     /[A-Z0-9_!#%^-]/.test(value) &&
     !/^[$%{<[(@]|[()[\]{}<>$]|pass|pwd|secret|user|token|require/i.test(value) &&
     !/^[A-Z_]+$/.test(value) &&
-    !isStandIn(value)
+    !isDummyValue(value)
   );
 }
 
@@ -296,8 +298,13 @@ function isChosenSecret(text: string): boolean {
  * with no value beside them.
  * @param valueAt where a value behind an assignment begins, or -1
  */
-function valueBeside(view: View, name: Name, valueAt: number, most: number): Value | undefined {
-  const { text, bytes } = view;
+function valueAfterName(
+  normalized: NormalizedText,
+  name: KeyReference,
+  valueAt: number,
+  most: number,
+): CandidateValue | undefined {
+  const { text, bytes } = normalized;
   const { from, to } = name;
   const next = bytes[to] ?? 0;
   let at = valueAt;
@@ -307,39 +314,38 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
   if (next === 0x22 && bytes[from - 1] === 0x3a && bytes[from - 2] === 0x3a) return undefined;
   if (at >= 0) {
     // `<b>Password:</b> …`, `passwords = ["…", …]`
-    const inTags = bytes[at] === 0x3c ? match(closedTags, text, at) : -1;
+    const inTags = bytes[at] === 0x3c ? matchEnd(closedTags, text, at) : -1;
     if (inTags >= 0) at = inTags;
-    else if (bytes[at] === 0x5b && isQuote(bytes[afterBlanks(bytes, at + 1, 8)] ?? 0))
-      at = afterBlanks(bytes, at + 1, 8);
+    else if (bytes[at] === 0x5b && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0)) at = skipBlanks(bytes, at + 1, 8);
     const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
     const value = readValue(text, at, query ? "query" : "bare", most);
     if (value !== undefined) {
-      const accepted = name.accepts(value);
+      const accepted = name.asSecret(value);
       if (accepted !== undefined) return isBehindLiteral(bytes, at) || isCallOf(bytes, accepted) ? undefined : accepted;
-      if (value.writing === "quoted") return undefined;
+      if (value.notation === "quoted") return undefined;
     } else if (mayEndLine(bytes[at] ?? 0)) {
-      let line = match(nextLine, text, to);
-      if (line >= 0) return name.accepts(readValue(text, line, "bare"));
-      line = match(labelLine, text, to);
-      const answer = line < 0 ? match(answered, text, to) : -1;
-      if (answer >= 0) return name.accepts(readValue(text, answer, "bare"));
-      const whole = line >= 0 ? readMatch(wholeLine, text, line) : undefined;
+      let line = matchEnd(nextLine, text, to);
+      if (line >= 0) return name.asSecret(readValue(text, line, "bare"));
+      line = matchEnd(labelLine, text, to);
+      const answer = line < 0 ? matchEnd(promptAnswer, text, to) : -1;
+      if (answer >= 0) return name.asSecret(readValue(text, answer, "bare"));
+      const whole = line >= 0 ? readGroup(wholeLine, text, line) : undefined;
       if (whole !== undefined && /\d/.test(whole.text) && !/^[\w.-]+=./.test(whole.text))
-        return name.accepts({ ...whole, writing: "prose" });
+        return name.asSecret({ ...whole, notation: "prose" });
     }
     if (next === 0x3a || next === 0x3d) return undefined;
   }
   if (next === 0x3c) {
-    at = match(propertyList, text, to);
-    return at < 0 ? undefined : name.accepts(readMatch(tagValue, text, at));
+    at = matchEnd(propertyList, text, to);
+    return at < 0 ? undefined : name.asSecret(readGroup(tagValue, text, at));
   }
   const quoted = next === 0x22 || next === 0x27;
   const blank = next === 0x20 || next === 0x09;
   // What stands behind the quote and the blanks.
-  const lead = blank || quoted ? (bytes[afterBlanks(bytes, to + 1, 40)] ?? 0) : 0;
-  if (next === 0x5d || next === 0x29 || (quoted && mayBeTypedIn(bytes[to + 1] ?? 0))) {
-    at = match(typedIn, text, to);
-    const value = at < 0 ? undefined : name.accepts(readValue(text, at, "bare"));
+  const lead = blank || quoted ? (bytes[skipBlanks(bytes, to + 1, 40)] ?? 0) : 0;
+  if (next === 0x5d || next === 0x29 || (quoted && mayBeFormInput(bytes[to + 1] ?? 0))) {
+    at = matchEnd(formInput, text, to);
+    const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
     if (
       value !== undefined &&
       !isNameOfNext(bytes, value.end) &&
@@ -349,11 +355,11 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
       return value;
   }
   if (next === 0x3e || next === 0x0a || next === 0x2c || quoted) {
-    const value = valueInMarkup(view, name);
+    const value = valueInMarkup(normalized, name);
     if (value !== undefined) return value;
   }
   if (next === 0x28 || next === 0x2c || (quoted && mayBeCall(lead))) {
-    at = quoted ? match(call, text, to) : afterBlanks(bytes, to + 1, 40);
+    at = quoted ? matchEnd(call, text, to) : skipBlanks(bytes, to + 1, 40);
     // In a list of strings the next one may be anything.
     const read = at >= 0 && isQuote(bytes[at] ?? 0) ? readValue(text, at, "bare") : undefined;
     const value =
@@ -362,8 +368,8 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
       (/\d.*\d|[!@#$%^&*]/.test(read.text) || (/[A-Z]/.test(read.text) && looksRandom(read.text))) &&
       !areConstants(name.text, read.text) &&
       (next !== 0x2c || endsWithKeyWord(name.text)) &&
-      (next !== 0x28 || !asksFor(name.text))
-        ? name.accepts(read)
+      (next !== 0x28 || !isLookupCall(name.text))
+        ? name.asSecret(read)
         : undefined;
     if (value !== undefined) return value;
   }
@@ -375,8 +381,8 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     lead === 0x7c ||
     (quoted && bytes[to + 1] === 0x09)
   ) {
-    at = match(cell, text, to);
-    const value = at >= 0 ? name.accepts(readMatch(cellValue, text, at)) : undefined;
+    at = matchEnd(cell, text, to);
+    const value = at >= 0 ? name.asSecret(readGroup(cellValue, text, at)) : undefined;
     if (value !== undefined) return value;
   }
   if (next === 0x2c && (from === 0 || bytes[from - 1] === 0x0a)) {
@@ -384,13 +390,13 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     const value = readValue(text, to + 1, "bare");
     if (
       value !== undefined &&
-      (bytes[value.end] === 0x0a || isQuote(bytes[value.end] ?? 0) || value.end === view.length)
+      (bytes[value.end] === 0x0a || isQuote(bytes[value.end] ?? 0) || value.end === normalized.length)
     )
-      return name.accepts(value);
+      return name.asSecret(value);
   }
   if (lead === 0x2d) {
-    at = match(optionBehind, text, to);
-    const option = at >= 0 ? name.accepts(readValue(text, at, "bare")) : undefined;
+    at = matchEnd(optionBehind, text, to);
+    const option = at >= 0 ? name.asSecret(readValue(text, at, "bare")) : undefined;
     if (option !== undefined) return option;
   }
   if (blank) {
@@ -404,56 +410,59 @@ function valueBeside(view: View, name: Name, valueAt: number, most: number): Val
     const enabled = bytes[from - 1] === 0x20 && text.startsWith("enable ", from - 7);
     const device = typed || enabled ? readValue(text, typed ? to + 3 : to + 1, "bare") : undefined;
     if (device !== undefined && isPassword(device.text, "quoted") && name.key.kind !== "none") return device;
-    const value = valueStraightBehind(view, name, afterBlanks(bytes, to, 8));
+    const value = valueWithoutSeparator(normalized, name, skipBlanks(bytes, to, 8));
     if (value !== undefined) return value;
   }
   if (!blank && next !== 0x2a && next !== 0x60 && next !== 0x3f && !quoted) return undefined;
   // "Pass … to …" is an order.
-  at = bytes[to - 1] === 0x73 && isPass(name.text) && !isSaidToBe(text, to) ? -1 : proseEnd(view, to);
+  at =
+    bytes[to - 1] === 0x73 && isPass(name.text) && !isFollowedByIs(text, to)
+      ? -1
+      : valueStartInSentence(normalized, to);
   if (at < 0) return undefined;
-  const word = isShortWord(bytes, at) ? undefined : name.accepts(readValue(text, at, "prose"));
-  const said = word ?? name.acceptsGroups(at);
-  return said !== undefined && aboutOthers.test(text.slice(to, at)) ? undefined : said;
+  const word = isShortWord(bytes, at) ? undefined : name.asSecret(readValue(text, at, "prose"));
+  const said = word ?? name.secretInGroups(at);
+  return said !== undefined && otherProperty.test(text.slice(to, at)) ? undefined : said;
 }
 
 /** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
-function passwordOfPair(view: View, key: Name, anchor: number): Value | undefined {
-  if (!namesPair(view.bytes, anchor)) return undefined;
-  const { text } = view;
+function passwordAfterUser(normalized: NormalizedText, key: KeyReference, anchor: number): CandidateValue | undefined {
+  if (!namesPair(normalized.bytes, anchor)) return undefined;
+  const { text } = normalized;
   const { to, text: name } = key;
-  let value: Value | undefined;
+  let value: CandidateValue | undefined;
   if (/auth(?!or(?!iz))|cred|login|daten/i.test(name)) {
-    value = readMatch(pair, text, to);
+    value = readGroup(userPasswordPair, text, to);
     if (value === undefined && /(?:^|[_.-])(?:credentials?|creds|log-?in|auth|userpwd)$/i.test(name)) {
-      value = readMatch(userColonPassword, text, to);
+      value = readGroup(userColonPassword, text, to);
       if (value !== undefined && !isMixed(value.text)) value = undefined;
     }
     if (value === undefined && /^(?:credentials?|creds|log-?in|auth|zugangsdaten|anmeldedaten)$/i.test(name)) {
-      const written = readMatch(userThenPassword, text, to);
-      value = written === undefined ? undefined : { ...written, writing: "prose" };
+      const written = readGroup(userThenPassword, text, to);
+      value = written === undefined ? undefined : { ...written, notation: "prose" };
     }
   }
-  return value !== undefined && isPassword(value.text, value.writing) ? value : undefined;
+  return value !== undefined && isPassword(value.text, value.notation) ? value : undefined;
 }
 
 /** `<password>…`, `name="password" value="…"`, `- name: PASSWORD` with `value: …` below it, `variable "password" { default = … }`. */
-function valueInMarkup(view: View, name: Name): Value | undefined {
-  const { text, bytes } = view;
+function valueInMarkup(normalized: NormalizedText, name: KeyReference): CandidateValue | undefined {
+  const { text, bytes } = normalized;
   const { from, to } = name;
-  let at = mayNameThenValue(bytes, to) ? match(nameThenValue, text, to) : -1;
+  let at = mayNameThenValue(bytes, to) ? matchEnd(nameThenValue, text, to) : -1;
   if (at >= 0) {
     const bare = bytes[at] === 0x22 || bytes[at] === 0x27 || bytes[to] === 0x0a;
-    const value = name.accepts(bare ? readValue(text, at, "bare") : readMatch(tagValue, text, at));
+    const value = name.asSecret(bare ? readValue(text, at, "bare") : readGroup(tagValue, text, at));
     if (value !== undefined) return value;
   }
   if (bytes[to] === 0x0a || bytes[to] === 0x2c) return undefined;
-  at = isTagName(text, from) ? match(tag, text, to) : -1;
+  at = isTagName(text, from) ? matchEnd(tag, text, to) : -1;
   if (at >= 0) {
-    const value = name.accepts(readMatch(tagValue, text, at));
+    const value = name.asSecret(readGroup(tagValue, text, at));
     if (value !== undefined) return value;
   }
-  at = bytes[to] === 0x22 ? match(blockDefault, text, to) : -1;
-  return at < 0 ? undefined : name.accepts(readValue(text, at, "bare"));
+  at = bytes[to] === 0x22 ? matchEnd(blockDefault, text, to) : -1;
+  return at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
 }
 
 /** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
@@ -468,14 +477,14 @@ function mayEndLine(c: number): boolean {
 function isBehindLiteral(bytes: Uint8Array, at: number): boolean {
   const quote = bytes[at] ?? 0;
   if (!isQuote(quote)) return false;
-  const operator = bytes[afterBlanks(bytes, at + 1, 4)] ?? 0;
+  const operator = bytes[skipBlanks(bytes, at + 1, 4)] ?? 0;
   if (!isOperator(operator)) return false;
   let count = 0;
-  for (let i = at - 1; i >= 0 && i > at - longestLead && bytes[i] !== 0x0a; i--) if (bytes[i] === quote) count++;
+  for (let i = at - 1; i >= 0 && i > at - maxLeadLength && bytes[i] !== 0x0a; i--) if (bytes[i] === quote) count++;
   return count % 2 === 1;
 }
 
-const longestLead = 240;
+const maxLeadLength = 240;
 
 /** `+` `.` `,` `)` `;` `%` `&`: what goes on behind a literal. */
 function isOperator(c: number): boolean {
@@ -483,8 +492,8 @@ function isOperator(c: number): boolean {
 }
 
 /** `cfg.get("…")`: a word that ends in a bracket, and a literal in it; `$self->`. */
-function isCallOf(bytes: Uint8Array, { end, text, writing }: Value): boolean {
-  if (writing !== "bare") return false;
+function isCallOf(bytes: Uint8Array, { end, text, notation }: CandidateValue): boolean {
+  if (notation !== "bare") return false;
   if (bytes[end] === 0x3e) return /^\$\w+-$/.test(text);
   return isQuote(bytes[end] ?? 0) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(text);
 }
@@ -502,7 +511,7 @@ function endsWithKeyWord(name: string): boolean {
 }
 
 /** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
-function asksFor(name: string): boolean {
+function isLookupCall(name: string): boolean {
   return /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/.test(
     name,
   );
@@ -510,11 +519,11 @@ function asksFor(name: string): boolean {
 
 /** Whether what ends at a place is the name of the next member of an object, not a value. */
 function isNameOfNext(bytes: Uint8Array, end: number): boolean {
-  return isQuote(bytes[end] ?? 0) && bytes[afterBlanks(bytes, end + 1, 4)] === 0x3a;
+  return isQuote(bytes[end] ?? 0) && bytes[skipBlanks(bytes, end + 1, 4)] === 0x3a;
 }
 
 /** Quotes and brackets that close what a field was looked up by, or what calls the function that types. */
-function mayBeTypedIn(c: number): boolean {
+function mayBeFormInput(c: number): boolean {
   return c === 0x5d || c === 0x29 || c === 0x2c || c === 0x2e || c === 0x20 || isQuote(c);
 }
 
@@ -526,7 +535,7 @@ function mayBeCall(c: number): boolean {
 function mayNameThenValue(bytes: Uint8Array, to: number): boolean {
   let at = to;
   if (isQuote(bytes[at] ?? 0)) at++;
-  const separator = afterBlanks(bytes, at, 8);
+  const separator = skipBlanks(bytes, at, 8);
   let c = bytes[separator] ?? 0;
   if (c === 0x2c || c === 0x3b || c === 0x2f || c === 0x3e) at = separator + (c === 0x2f ? 2 : 1);
   else if (separator > at && ((classes[c] ?? 0) & isLower) !== 0) return true; // another attribute
@@ -539,8 +548,8 @@ function mayNameThenValue(bytes: Uint8Array, to: number): boolean {
 }
 
 /** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
-function valueStraightBehind(view: View, name: Name, at: number): Value | undefined {
-  const { text, bytes } = view;
+function valueWithoutSeparator(normalized: NormalizedText, name: KeyReference, at: number): CandidateValue | undefined {
+  const { text, bytes } = normalized;
   const { from } = name;
   // A word, or `${…}` in a template.
   if (isShortWord(bytes, at) || (bytes[at] === 0x24 && bytes[at + 1] === 0x7b)) return undefined;
@@ -555,19 +564,19 @@ function valueStraightBehind(view: View, name: Name, at: number): Value | undefi
   // "Pass `x` to …" is an order, not a password; `user root, pass …` is none.
   if (isPass(name.text))
     return meant && bytes[from] !== 0x2d && isMixed(value.text) && netrc.test(text.slice(Math.max(0, from - 120), from))
-      ? name.accepts(value)
+      ? name.asSecret(value)
       : undefined;
-  if (meant) return name.accepts(value);
-  if (name.key.kind === "password" && given.test(text.slice(Math.max(0, from - 48), from)))
-    return name.accepts({ ...value, writing: "prose" });
-  if (isPlainlySecret(value.text, name.key)) return value;
+  if (meant) return name.asSecret(value);
+  if (name.key.kind === "password" && withPassword.test(text.slice(Math.max(0, from - 48), from)))
+    return name.asSecret({ ...value, notation: "prose" });
+  if (isSecretWithoutSeparator(value.text, name.key)) return value;
   // The last word of a command: `nmcli dev wifi connect home password …`.
   const last =
     (bytes[value.end] ?? 0) <= 0x0a &&
     name.key.kind === "password" &&
     /^[^-=]{2}[^=]*$/.test(value.text) &&
     isMixed(value.text);
-  return last && value.text.length >= 8 ? name.accepts({ ...value, writing: "prose" }) : undefined;
+  return last && value.text.length >= 8 ? name.asSecret({ ...value, notation: "prose" }) : undefined;
 }
 
 /** Letters and at least two digits. */
@@ -575,7 +584,7 @@ function isMixed(value: string): boolean {
   return /\d.*\d/.test(value) && /[A-Za-z]/.test(value);
 }
 
-function isSaidToBe(text: string, at: number): boolean {
+function isFollowedByIs(text: string, at: number): boolean {
   return text.startsWith(" is ", at) || text.startsWith(" ist ", at) || text.startsWith(" lautet ", at);
 }
 
@@ -589,13 +598,13 @@ function isDirective(name: string): boolean {
 }
 
 /** A value straight behind its name, without any separator, has to leave no doubt. */
-function isPlainlySecret(value: string, key: KeyName): boolean {
+function isSecretWithoutSeparator(value: string, key: KeyName): boolean {
   if (value.length < 8 || key.kind === "none" || key.kind === "weak") return false;
   if (key.kind === "password") {
     if (!isPassword(value, "prose") || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
     return /[!@#$%^&*?~+]/.test(value) || looksRandom(value);
   }
-  if (isSecretInAnyCase(value, "bare")) return value.length >= 20;
+  if (isCertainSecret(value, "bare")) return value.length >= 20;
   return (
     value.length >= 32 && /^[0-9a-f]+$|^[0-9a-f-]{36}$/i.test(value) && key.rule !== "token" && isSecret(value, "bare")
   );
@@ -605,7 +614,7 @@ function isPlainlySecret(value: string, key: KeyName): boolean {
  * Whether a value is a word or an expression of a program: letters, dots and brackets, nothing that a secret needs. Answers for most
  * values without reading them.
  */
-function isProgram(bytes: Uint8Array, from: number): boolean {
+function isCodeExpression(bytes: Uint8Array, from: number): boolean {
   let at = from;
   let expression = false;
   for (; at < from + 64; at++) {
@@ -634,7 +643,7 @@ function isShortWord(bytes: Uint8Array, from: number): boolean {
 
 function wordEndsAt(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at < from + longValue && (bytes[at] ?? 0) > 0x20) at++;
+  while (at < from + maxValueLength && (bytes[at] ?? 0) > 0x20) at++;
   return at;
 }
 
@@ -661,7 +670,7 @@ function isTagName(text: string, from: number): boolean {
 function mayHoldValue(bytes: Uint8Array, to: number): boolean {
   const next = bytes[to + 1] ?? 0;
   switch (bytes[to]) {
-    case colour: // a colour ends
+    case COLOUR: // a colour ends
     case 0x5b: // [
     case 0x3c: // </key>
       return (
@@ -681,7 +690,7 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
     case 0x3e: // >
       return true;
     case 0x20: {
-      const c = bytes[afterBlanks(bytes, to, 40)] ?? 0;
+      const c = bytes[skipBlanks(bytes, to, 40)] ?? 0;
       return (
         ((classes[c] ?? 0) & inName) !== 0 ||
         isQuote(c) ||
@@ -691,9 +700,9 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
         c === 0x3c ||
         c === 0x7c ||
         c === 0x28 ||
-        c === boundary ||
+        c === BOUNDARY ||
         c > 0x7f ||
-        isStrong(c)
+        isPasswordSymbol(c)
       );
     }
     case 0x22: // "
@@ -705,13 +714,13 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
     case 0x5d: // ]
       return next === 0x20 || next === 0x3a || next === 0x3d || next === 0x29 || next === 0x2e || isQuote(next);
     case 0x2c: // ,
-      return next >= 0x20 || isQuote(bytes[afterBlanks(bytes, to + 1, 8)] ?? 0);
+      return next >= 0x20 || isQuote(bytes[skipBlanks(bytes, to + 1, 8)] ?? 0);
     case 0x2d: // ->
     case 0x21: // !=
     case 0x3f: // ?:
       return next === 0x3e || next === 0x3d || next === 0x3a || next === 0x3f || next === 0x20;
     case 0x0a: {
-      const c = bytes[afterBlanks(bytes, to + 1, 40)] ?? 0;
+      const c = bytes[skipBlanks(bytes, to + 1, 40)] ?? 0;
       return c === 0x76 || c === 0x56 || c === 0x63 || c === 0x73; // value, Value, content, stringValue
     }
     default:
@@ -720,6 +729,6 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
 }
 
 /** Beginnings of made-up passwords: ! # $ % & @ ^ ~ + */
-function isStrong(c: number): boolean {
+function isPasswordSymbol(c: number): boolean {
   return (c >= 0x21 && c <= 0x26 && c !== 0x22) || c === 0x40 || c === 0x5e || c === 0x7e || c === 0x2b;
 }

@@ -16,12 +16,12 @@ export interface KeyName {
   readonly rule: string;
 }
 
-const passwords = words(
+const passwordWords = words(
   "password passwords passwd passphrase passcode pass pwd passwort kennwort parole senha contrasena contraseña clave motdepasse wachtwoord haslo hasło heslo hesla lozinka salasana adgangskode adgangskoden lösenord lösenordet losenord passord passordet jelszó jelszava parola parol passw userpass dbpass pw passe psk requirepass haslo masterauth rootpw adminpw",
 );
-const joinedPasswords =
+const compoundPasswordWord =
   /(?:password|passwd|passphrase|passcode|passwort|pwd|(?:store|key|user|db|sql|root|my|admin|ftp|mail|smtp|imap|ssh|ldap|wifi|wlan|login|auth|proxy|http|web|redis|bind|become|sudo|cert|trust|svc|service|app|vpn|rdp|vnc|mqtt|rabbit|pg|postgres|mongo|ora|oracle|sys|src|dst|dest|new|old|group|master|cluster|enable|backup|zip|pdf|archive|jks|p12|pfx)pass)$/;
-const joinedSecrets =
+const compoundSecretWord =
   /(?:secret|token|apikey|accesskey|secretkey|authkey|privatekey|masterkey|licensekey|encryptionkey|signingkey|clientkey|appkey|servicekey|sharedkey|accountkey|hmackey|seckey|subscriptionkey|secretaccesskey|skey|fernetkey)$/;
 
 /** Words that make a `key` beside them a credential. */
@@ -34,34 +34,34 @@ const notSecretBefore = words(
 );
 /** Words that make a name no credential, behind the key word. */
 const notSecretAfter = words(
-  "hash hashed hashes digest type types name names id ids identifier path paths file files filename filepath dir directory folder url urls uri uris endpoint endpoints length len size count counter max min limit limits budget field fields input inputs label placeholder policy policies rule rules regex pattern format expiry expires expiration expire expired exp ttl age timeout interval date time timestamp at created updated rotation rotated rotate prefix suffix ref refs reference arn env envvar var variable store storage manager service provider providers factory class error errors exception invalid valid validator validation validate required missing visible visibility hidden show toggle reset change changed strength hint hints confirm confirmation mismatch match usage used uses cost price pricing index idx version versions algorithm alg algo cipher mode source status state enabled disabled flag option options config configuration schema model models table column event events handler listener callback fn func function method spec doc docs description desc title message messages msg button link page form screen view component props icon color sauce santa keeper less board pair pairs ring rings chain set map mapping list array dict object down up press pressed code codes stroke frame frames bind binding bindings space stone pub fingerprint thumbprint owner scope scopes permission permissions role roles rate per issuer audience grant request response exchange introspection revocation stream mgr realm sha curve details fds depth kind category position offset start end cache encoding transform generator generation auth0 count counts ids lookup miss refreshed authentication protected protection recovery forgotten complexity history attempts attempt usage agent rotation import export ization izer ized izing notes note prompt derivation wrapping stretching iterations iteration rounds salt bits management extension extensions usages ttl path parameter parameters param params header headers location selector value_from valuefrom",
+  "hash hashed hashes digest type types name names id ids identifier path paths file files filename filepath dir directory folder url urls uri uris endpoint endpoints length len size count counter max min limit limits budget field fields input inputs label placeholder policy policies rule rules regex pattern format expiry expires expiration expire expired exp ttl age timeout interval date time timestamp at created updated rotation rotated rotate prefix suffix ref refs reference arn env envvar var variable store storage manager service provider providers factory class error errors exception invalid valid validator validation validate required missing visible visibility hidden show toggle reset change changed strength hint hints confirm confirmation mismatch match usage used uses cost price pricing index idx version versions algorithm alg algo cipher mode source status state enabled disabled flag option options config configuration schema model models table column event events handler listener callback fn func function method spec doc docs description desc title message messages msg button link page form screen normalized component props icon color sauce santa keeper less board pair pairs ring rings chain set map mapping list array dict object down up press pressed code codes stroke frame frames bind binding bindings space stone pub fingerprint thumbprint owner scope scopes permission permissions role roles rate per issuer audience grant request response exchange introspection revocation stream mgr realm sha curve details fds depth kind category position offset start end cache encoding transform generator generation auth0 count counts ids lookup miss refreshed authentication protected protection recovery forgotten complexity history attempts attempt usage agent rotation import export ization izer ized izing notes note prompt derivation wrapping stretching iterations iteration rounds salt bits management extension extensions usages ttl path parameter parameters param params header headers location selector value_from valuefrom",
 );
 /** What `pass` before it is a verb for. */
-const passedOn = words("value values through thru on by to along args kwargs down if rate count test fail over");
+const passVerbObjects = words("value values through thru on by to along args kwargs down if rate count test fail over");
 const passwordNotBefore = words(
   "has is no forgot forgotten reset show hide require requires required invalid wrong missing incorrect bad validate check verify compare hash hashed min max toggle without change changed update updated weak strong confirm",
 );
 
-const known = new Map<string, KeyName>();
+const keyNameCache = new Map<string, KeyName>();
 const none: KeyName = { kind: "none", rule: "" };
 
 /** Reads an identifier such as `spring.datasource.password`, `backendApiKey`, `X-Api-Key` or `max_tokens`. */
-export function keyName(name: string): KeyName {
-  let answer = known.get(name);
+export function readKeyName(name: string): KeyName {
+  let answer = keyNameCache.get(name);
   if (answer === undefined) {
-    answer = read(name);
-    if (known.size > 4_096) known.clear();
-    known.set(name, answer);
+    answer = parseKeyName(name);
+    if (keyNameCache.size > 4_096) keyNameCache.clear();
+    keyNameCache.set(name, answer);
   }
   return answer;
 }
 
 /** Whether a value is itself the name of a secret. Unlike names, values are not remembered. */
 export function isKeyName(value: string): boolean {
-  return value.length <= 128 && read(value).kind !== "none";
+  return value.length <= 128 && parseKeyName(value).kind !== "none";
 }
 
-function read(name: string): KeyName {
+function parseKeyName(name: string): KeyName {
   const parts = (name.replaceAll("\xb3", "l").match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? []).map(
     (part) => part.toLowerCase(),
   );
@@ -72,7 +72,7 @@ function read(name: string): KeyName {
     for (let j = i + 1; j < parts.length; j++) if (notSecretAfter.has(parts[j] ?? "")) return none;
     const before = parts.slice(0, i);
     if (before.at(-1) === "key" && before.at(-2) === "public") return none; // `publicKeyToken` of an assembly
-    if (part === "pass" && passedOn.has(parts[i + 1] ?? "")) return none;
+    if (part === "pass" && passVerbObjects.has(parts[i + 1] ?? "")) return none;
     if (rule.kind === "password") return before.some((word) => passwordNotBefore.has(word)) ? none : rule;
     const last = before.at(-1);
     if (
@@ -89,7 +89,7 @@ function read(name: string): KeyName {
 }
 
 function ruleOf(parts: readonly string[], index: number, part: string): KeyName | undefined {
-  if (passwords.has(part) || joinedPasswords.test(part)) return { kind: "password", rule: "password" };
+  if (passwordWords.has(part) || compoundPasswordWord.test(part)) return { kind: "password", rule: "password" };
   const before = parts[index - 1];
   switch (part) {
     case "secret":
@@ -125,7 +125,7 @@ function ruleOf(parts: readonly string[], index: number, part: string): KeyName 
     case "authtoken":
       return { kind: "secret", rule: "auth_header" };
     default:
-      return joinedSecrets.test(part)
+      return compoundSecretWord.test(part)
         ? { kind: "secret", rule: part.endsWith("token") ? "token" : "secret_key" }
         : undefined;
   }

@@ -1,19 +1,19 @@
 import { isPassword, isSecret } from "#privacy/detect/values/values.ts";
-import { boundary, type View } from "#privacy/text/normalized-text.ts";
+import { BOUNDARY, type NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { keyName } from "./key-names.ts";
+import { readKeyName } from "./key-names.ts";
 
 /** Longest line, and most lines of one table that are read. */
-const longestLine = 400;
-const mostRows = 200;
+const maxLineLength = 400;
+const maxRows = 200;
 /** Most columns of a table. */
-const mostColumns = 40;
+const maxColumns = 40;
 
 /**
  * Tables whose first line names the columns: Markdown, what database clients print, CSV, TSV. What stands below a column called
  * `password`, `token` or `secret` is read as if that name stood beside it.
  */
-export class Tables {
+export class TableScanner {
   readonly #disabled: ReadonlySet<string>;
   /** End of what was read already, so that every line is read once. */
   #readTo = 0;
@@ -22,30 +22,30 @@ export class Tables {
     this.#disabled = disabled;
   }
 
-  begin(): void {
+  reset(): void {
     this.#readTo = 0;
   }
 
   /** @param from @param to where a name stands that may head a column */
-  scanAt(view: View, from: number, to: number, found: Span[]): void {
-    if (from < this.#readTo || !mayHead(view.bytes, from, to)) return;
-    const start = lineStart(view.bytes, from);
-    const end = start < 0 ? -1 : lineEnd(view.bytes, to);
+  scanAt(normalized: NormalizedText, from: number, to: number, found: Span[]): void {
+    if (from < this.#readTo || !mayBeHeading(normalized.bytes, from, to)) return;
+    const start = lineStart(normalized.bytes, from);
+    const end = start < 0 ? -1 : lineEnd(normalized.bytes, to);
     if (end < 0) return;
     this.#readTo = end;
-    const cells = cellsOf(view, start, end);
-    if (cells === undefined || cells.length > mostColumns || !cells.every(isHeading)) return;
-    const names = cells.map(({ text }) => keyName(text));
+    const cells = cellsOf(normalized, start, end);
+    if (cells === undefined || cells.length > maxColumns || !cells.every(isHeading)) return;
+    const names = cells.map(({ text }) => readKeyName(text));
     const width = cells.length;
     let at = end + 1;
-    for (let row = 0; row < mostRows && at < view.length; row++) {
-      const rowEnd = lineEnd(view.bytes, at);
+    for (let row = 0; row < maxRows && at < normalized.length; row++) {
+      const rowEnd = lineEnd(normalized.bytes, at);
       if (rowEnd < 0) break;
-      if (!isRule(view.text.slice(at, rowEnd))) {
-        const values = cellsOf(view, at, rowEnd);
+      if (!isRulerLine(normalized.text.slice(at, rowEnd))) {
+        const values = cellsOf(normalized, at, rowEnd);
         if (values === undefined || values.length !== width) break;
         for (const [column, { start, text }] of values.entries()) {
-          const { kind, rule } = names[column] ?? keyName("");
+          const { kind, rule } = names[column] ?? readKeyName("");
           const secret =
             kind === "password" ? isPassword(text, "quoted") : kind === "secret" ? isSecret(text, "quoted") : false;
           const id = kind === "password" ? "password" : rule;
@@ -64,7 +64,7 @@ interface Cell {
 }
 
 /** Whether a name is alone in its cell: a line or a separator before it, and a separator or the end of the line behind. */
-function mayHead(bytes: Uint8Array, from: number, to: number): boolean {
+function mayBeHeading(bytes: Uint8Array, from: number, to: number): boolean {
   let after = to;
   while (after < to + 40 && isPadding(bytes[after] ?? 0)) after++;
   const right = bytes[after] ?? 0;
@@ -83,32 +83,32 @@ function isPadding(c: number): boolean {
 
 /** `,` `;` `|` tab, and the lines of a box. */
 function isSeparator(c: number): boolean {
-  return c === 0x2c || c === 0x3b || c === 0x7c || c === 0x09 || c === boundary;
+  return c === 0x2c || c === 0x3b || c === 0x7c || c === 0x09 || c === BOUNDARY;
 }
 
 function lineStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at > 0 && bytes[at - 1] !== 0x0a) {
     at--;
-    if (from - at > longestLine || isCode(bytes[at] ?? 0)) return -1;
+    if (from - at > maxLineLength || isCodeSymbol(bytes[at] ?? 0)) return -1;
   }
   return at;
 }
 
 /** Marks of a program, which no head of a table has. */
-function isCode(c: number): boolean {
+function isCodeSymbol(c: number): boolean {
   return c === 0x3d || c === 0x28 || c === 0x29 || c === 0x7b || c === 0x7d || c === 0x3c || c === 0x3e;
 }
 
 function lineEnd(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (bytes[at] !== 0x0a && bytes[at] !== 0) if (++at - from > longestLine) return -1;
+  while (bytes[at] !== 0x0a && bytes[at] !== 0) if (++at - from > maxLineLength) return -1;
   return at;
 }
 
 /** The cells of a line, by the separator that comes first; undefined for a line of one cell. */
-function cellsOf(view: View, start: number, end: number): Cell[] | undefined {
-  const line = view.text.slice(start, end);
+function cellsOf(normalized: NormalizedText, start: number, end: number): Cell[] | undefined {
+  const line = normalized.text.slice(start, end);
   const separator = /[|\x01]/.exec(line)?.[0] ?? /[\t;,]/.exec(line)?.[0];
   if (separator === undefined) return undefined;
   const cells: Cell[] = [];
@@ -130,6 +130,6 @@ function isHeading({ text }: Cell): boolean {
 }
 
 /** The line between the head of a table and its rows. */
-function isRule(line: string): boolean {
+function isRulerLine(line: string): boolean {
   return /^[\s|+:=\x01-]*$/.test(line);
 }

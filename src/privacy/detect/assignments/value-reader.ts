@@ -1,52 +1,58 @@
-import type { Writing } from "#privacy/detect/values/values.ts";
+import type { Notation } from "#privacy/detect/values/values.ts";
 import { classes, inName } from "#privacy/text/characters.ts";
 import { isQuote } from "./separators.ts";
 
-export interface Value {
+export interface CandidateValue {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  readonly writing: Writing;
+  readonly notation: Notation;
 }
 
 /** Where a value stands: behind an assignment, in the query of an address, in a sentence. */
-export type Place = "bare" | "query" | "prose";
+export type ValueContext = "bare" | "query" | "prose";
 
-const longestQuoted = 4_096;
-const longestBare = 2_048;
+const maxQuotedLength = 4_096;
+const maxBareLength = 2_048;
 
 const opening =
   /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
 /** In settings strings, where the next setting begins. */
 const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */
-const schemes = new Set(
+const authSchemes = new Set(
   "bearer token apikey api-key key basic digest bot geniekey ssws negotiate splunk api-token deepl-auth-key oauth accesskey private-token client-id klaviyo-api-key".split(
     " ",
   ),
 );
-const longestScheme = 16;
+const maxSchemeLength = 16;
 
 /**
  * Reads the value that begins at `from`; undefined where nothing of at least 3 characters does.
  * @param most longest unquoted value that is read
  */
-export function readValue(text: string, from: number, place: Place, most: number = longestBare): Value | undefined {
-  const open = mayOpen(text, from) ? match(opening, text, from) : -1;
+export function readValue(
+  text: string,
+  from: number,
+  place: ValueContext,
+  most: number = maxBareLength,
+): CandidateValue | undefined {
+  const open = mayOpen(text, from) ? matchEnd(opening, text, from) : -1;
   if (open >= 0) {
     const value = readQuoted(text, open);
     const space = value?.text.indexOf(" ") ?? -1;
     if (
       value === undefined ||
       space <= 0 ||
-      space > longestScheme ||
-      !schemes.has(value.text.slice(0, space).toLowerCase())
+      space > maxSchemeLength ||
+      !authSchemes.has(value.text.slice(0, space).toLowerCase())
     )
       return value;
     return { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) };
   }
   const value = readBare(text, from, place, most);
-  if (value === undefined || value.text.length > longestScheme || !schemes.has(value.text.toLowerCase())) return value;
+  if (value === undefined || value.text.length > maxSchemeLength || !authSchemes.has(value.text.toLowerCase()))
+    return value;
   let next = value.end;
   while (next < value.end + 3 && isOneOf(text.charCodeAt(next), " :\t=")) next++;
   return next === value.end ? value : (readValue(text, next, place === "prose" ? "prose" : "bare") ?? value);
@@ -64,9 +70,9 @@ function mayOpen(text: string, from: number): boolean {
 }
 
 /** @param start right behind the opening quote */
-function readQuoted(text: string, start: number): Value | undefined {
+function readQuoted(text: string, start: number): CandidateValue | undefined {
   const quote = text.charCodeAt(start - 1);
-  const limit = Math.min(text.length, start + longestQuoted);
+  const limit = Math.min(text.length, start + maxQuotedLength);
   let end = start;
   while (end < limit) {
     const c = text.charCodeAt(end);
@@ -79,25 +85,26 @@ function readQuoted(text: string, start: number): Value | undefined {
     while (end < limit && text.charCodeAt(end) > 0x20) end++;
   }
   const written = text.slice(start, end);
-  const whole = text.charCodeAt(end) === quote ? goesOn(text, end, written) : undefined;
-  if (whole !== undefined) return { start, ...whole, writing: "quoted" };
-  return end - start < 3 ? undefined : { start, end, text: written, writing: "quoted" };
+  const whole = text.charCodeAt(end) === quote ? joinLiterals(text, end, written) : undefined;
+  if (whole !== undefined) return { start, ...whole, notation: "quoted" };
+  return end - start < 3 ? undefined : { start, end, text: written, notation: "quoted" };
 }
 
 /** `"` and what joins a literal with the next one. */
-const joint = /["'`][ \t]{0,8}(?:[+.&~]|\.\.)[ \t]{0,8}(?:\\?\n[ \t]{0,32})?[rbfuL@]?(["'`])([^"'`\n]{1,512})(?=\1)/y;
+const concatenation =
+  /["'`][ \t]{0,8}(?:[+.&~]|\.\.)[ \t]{0,8}(?:\\?\n[ \t]{0,32})?[rbfuL@]?(["'`])([^"'`\n]{1,512})(?=\1)/y;
 
 /** A value that was cut into several literals: `"abc" + "def"`. */
-function goesOn(text: string, close: number, first: string): { end: number; text: string } | undefined {
+function joinLiterals(text: string, close: number, first: string): { end: number; text: string } | undefined {
   if (!mayJoin(text, close + 1)) return undefined;
   let end = close;
   let whole = first;
   for (let i = 0; i < 8; i++) {
-    joint.lastIndex = end;
-    const next = joint.exec(text)?.[2];
+    concatenation.lastIndex = end;
+    const next = concatenation.exec(text)?.[2];
     if (next === undefined) break;
     whole += next;
-    end = joint.lastIndex;
+    end = concatenation.lastIndex;
   }
   return end === close ? undefined : { end, text: whole };
 }
@@ -108,7 +115,7 @@ function mayJoin(text: string, from: number): boolean {
   return isOneOf(text.charCodeAt(at), "+.&~");
 }
 
-function readBare(text: string, from: number, place: Place, most: number): Value | undefined {
+function readBare(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {
   let start = from;
   while (start < from + 3 && isOneOf(text.charCodeAt(start), "(*_")) start++;
   const limit = Math.min(text.length, start + most);
@@ -118,7 +125,7 @@ function readBare(text: string, from: number, place: Place, most: number): Value
     if (c <= 0x20 || c === 0x22 || c === 0x27 || c === 0x60 || c === 0x3c || c === 0x3e) break;
     if (c === 0x26 || c === 0x2c || c === 0x3b || c === 0x23) {
       if (place === "query" && (c === 0x26 || c === 0x23)) break;
-      if (c !== 0x23 && match(nextSetting, text, end) >= 0) break;
+      if (c !== 0x23 && matchEnd(nextSetting, text, end) >= 0) break;
       if ((c === 0x2c || c === 0x3b) && text.charCodeAt(end + 1) <= 0x20) break;
     }
     end++;
@@ -129,20 +136,20 @@ function readBare(text: string, from: number, place: Place, most: number): Value
   if (place === "prose" && text.charCodeAt(end - 1) === 0x21 && /^[a-z]*!$/i.test(text.slice(start, end))) end--;
   return end - start < 4
     ? undefined
-    : { start, end, text: text.slice(start, end), writing: place === "prose" ? "prose" : "bare" };
+    : { start, end, text: text.slice(start, end), notation: place === "prose" ? "prose" : "bare" };
 }
 
 /** Reads what group 1 of a sticky pattern matches, as a quoted value. */
-export function readMatch(pattern: RegExp, text: string, at: number): Value | undefined {
+export function readGroup(pattern: RegExp, text: string, at: number): CandidateValue | undefined {
   pattern.lastIndex = at;
   const value = pattern.exec(text)?.[1];
   if (value === undefined) return undefined;
   const start = text.indexOf(value, at);
-  return { start, end: start + value.length, text: value, writing: "quoted" };
+  return { start, end: start + value.length, text: value, notation: "quoted" };
 }
 
 /** Runs a sticky pattern at a place; where it ends, or -1. */
-export function match(pattern: RegExp, text: string, at: number): number {
+export function matchEnd(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : -1;
 }

@@ -1,4 +1,4 @@
-import { pairWeight, type Shape } from "./randomness.ts";
+import { bigramWeight, type TextShape } from "./randomness.ts";
 
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
 const abbreviations = new Set(
@@ -8,12 +8,12 @@ const abbreviations = new Set(
 );
 
 /** `isIdentifier`, where the shape of the text is known: most drawn texts change between kinds of characters too often. */
-export function isNamed(text: string, shape: Shape): boolean {
-  return shape.changes * 2 <= shape.length && isIdentifier(text);
+export function isIdentifierShaped(text: string, shape: TextShape): boolean {
+  return shape.classChanges * 2 <= shape.length && isIdentifier(text);
 }
 
 /** Longer names are generated. */
-const longest = 256;
+const maxIdentifierLength = 256;
 
 /**
  * Whether a text is the name of something in a program: `ReadUint16LengthPrefixed`, `OAUTH2_CLIENT_SECRET`, `x509KeyUsage`. Told from
@@ -21,7 +21,7 @@ const longest = 256;
  * letters. Of drawn base62, 1 text of 3,000 passes at 16 characters, 1 of 30,000 at 24; of a single case none does.
  */
 export function isIdentifier(text: string): boolean {
-  if (text.length > longest) return false;
+  if (text.length > maxIdentifierLength) return false;
   let words = 0;
   let numbers = 0;
   let letters = 0;
@@ -56,7 +56,7 @@ export function isIdentifier(text: string): boolean {
     letters += end - at;
     const weight = weightOf(text, at, end);
     const count = end - at - 1;
-    if (end - at >= 2 && end - at <= longestAbbreviation && abbreviations.has(text.slice(at, end).toLowerCase()))
+    if (end - at >= 2 && end - at <= maxAbbreviationLength && abbreviations.has(text.slice(at, end).toLowerCase()))
       known += end - at;
     else {
       sum += weight;
@@ -77,7 +77,7 @@ export function isIdentifier(text: string): boolean {
   );
 }
 
-const longestAbbreviation = 6;
+const maxAbbreviationLength = 6;
 const other = 0;
 const digit = 1;
 const lower = 2;
@@ -97,6 +97,6 @@ function isSeparator(c: number): boolean {
 /** How usual the pairs of letters of a word are, summed up. */
 function weightOf(text: string, from: number, to: number): number {
   let sum = 0;
-  for (let i = from + 1; i < to; i++) sum += pairWeight(text.charCodeAt(i - 1), text.charCodeAt(i));
+  for (let i = from + 1; i < to; i++) sum += bigramWeight(text.charCodeAt(i - 1), text.charCodeAt(i));
   return sum;
 }

@@ -3,7 +3,7 @@
  * follows the first than it would by chance, within 0 to 9. Rows are first letters, columns second. Counted over the words of
  * a few thousand source and documentation files.
  */
-const pairs = [
+const bigramDigits = [
   "05650350503756050767432241",
   "73327202640720720663600041",
   "70417007505510810537500030",
@@ -32,16 +32,16 @@ const pairs = [
   "70139000602330600441500055",
 ].join("");
 
-const weights = new Int8Array(676);
-for (let i = 0; i < 676; i++) weights[i] = pairs.charCodeAt(i) - 0x35;
+const bigramWeights = new Int8Array(676);
+for (let i = 0; i < 676; i++) bigramWeights[i] = bigramDigits.charCodeAt(i) - 0x35;
 
 /** The weight of two neighbouring letters of whatever case: words lie around 1, drawn letters around -2. */
-export function pairWeight(first: number, second: number): number {
-  return weights[((first | 0x20) - 0x61) * 26 + (second | 0x20) - 0x61] ?? 0;
+export function bigramWeight(first: number, second: number): number {
+  return bigramWeights[((first | 0x20) - 0x61) * 26 + (second | 0x20) - 0x61] ?? 0;
 }
 
 /** The shape of a text in numbers, from one pass over it. */
-export interface Shape {
+export interface TextShape {
   readonly length: number;
   readonly digits: number;
   readonly upper: number;
@@ -49,20 +49,20 @@ export interface Shape {
   /** Everything that is neither letter nor digit. */
   readonly others: number;
   /** Pairs of neighbouring letters, a capital after a small letter not counted. */
-  readonly pairs: number;
+  readonly bigrams: number;
   /** Mean weight of those pairs: words lie around 1, drawn letters around -2. 0 without pairs. */
-  readonly wordiness: number;
+  readonly bigramScore: number;
   /** Changes between small letters, capitals and digits. */
-  readonly changes: number;
+  readonly classChanges: number;
 }
 
-export function shapeOf(text: string): Shape {
+export function shapeOf(text: string): TextShape {
   let digits = 0;
   let upper = 0;
   let lower = 0;
   let pairCount = 0;
   let sum = 0;
-  let changes = 0;
+  let classChanges = 0;
   let last = -1;
   let lastKind = 0;
   for (let i = 0; i < text.length; i++) {
@@ -81,10 +81,10 @@ export function shapeOf(text: string): Shape {
       kind = 3;
       letter = c - 0x41;
     }
-    if (kind !== lastKind && kind !== 0 && lastKind !== 0) changes++;
+    if (kind !== lastKind && kind !== 0 && lastKind !== 0) classChanges++;
     if (letter >= 0 && last >= 0 && !(kind === 3 && lastKind === 2)) {
       pairCount++;
-      sum += weights[last * 26 + letter] ?? 0;
+      sum += bigramWeights[last * 26 + letter] ?? 0;
     }
     last = letter;
     lastKind = kind;
@@ -96,9 +96,9 @@ export function shapeOf(text: string): Shape {
     upper,
     lower,
     others,
-    pairs: pairCount,
-    wordiness: pairCount === 0 ? 0 : sum / pairCount,
-    changes,
+    bigrams: pairCount,
+    bigramScore: pairCount === 0 ? 0 : sum / pairCount,
+    classChanges,
   };
 }
 
@@ -110,31 +110,31 @@ export function looksRandom(text: string): boolean {
   return isRandom(shapeOf(text));
 }
 
-export function isRandom(shape: Shape): boolean {
-  const { length, digits, upper, lower, pairs: count, wordiness, changes } = shape;
+export function isRandom(shape: TextShape): boolean {
+  const { length, digits, upper, lower, bigrams: count, bigramScore, classChanges } = shape;
   if (length < 8) return false;
   const letterCount = upper + lower;
   if (letterCount === 0) return false;
   // Words leave long runs of usual pairs; hex and drawn text are cut up by digits.
   if (digits === 0) {
-    if (count < 5) return changes >= 5;
-    return wordiness < (upper > 0 && lower > 0 && changes >= length / 4 ? -0.3 : -0.7);
+    if (count < 5) return classChanges >= 5;
+    return bigramScore < (upper > 0 && lower > 0 && classChanges >= length / 4 ? -0.3 : -0.7);
   }
   if (digits * 5 >= length)
-    return changes >= 3 || length >= 32 || letterCount * 8 < length || (count >= 4 && wordiness < -0.5);
-  if (count >= 4 && wordiness > -0.2 && changes * 4 < length) return false;
-  return changes >= 3 || wordiness < -0.5;
+    return classChanges >= 3 || length >= 32 || letterCount * 8 < length || (count >= 4 && bigramScore < -0.5);
+  if (count >= 4 && bigramScore > -0.2 && classChanges * 4 < length) return false;
+  return classChanges >= 3 || bigramScore < -0.5;
 }
 
 /** Whether a text is made of words alone: a name that happens to begin like a token. */
-export function isWords({ digits, pairs: count, wordiness }: Shape): boolean {
-  return digits === 0 && count >= 6 && wordiness > 0;
+export function isWordsOnly({ digits, bigrams: count, bigramScore }: TextShape): boolean {
+  return digits === 0 && count >= 6 && bigramScore > 0;
 }
 
-const standIns =
+const dummyValue =
   /x{5,}|\*{3,}|\.{3}|[\x01\x03]|\u2022{2,}|0{9,}|123456789|abcdefgh|01234567|placeholder|example|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])(?:todo|fake|dummy|sample|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])|<[a-z]/i;
 
 /** Whether a text stands in for a secret rather than being one: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
-export function isStandIn(text: string): boolean {
-  return standIns.test(text);
+export function isDummyValue(text: string): boolean {
+  return dummyValue.test(text);
 }

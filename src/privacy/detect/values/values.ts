@@ -1,9 +1,9 @@
 import { isKeyName } from "#privacy/detect/assignments/key-names.ts";
-import { isIdentifier, isNamed } from "./identifiers.ts";
-import { isRandom, isStandIn, type Shape, shapeOf } from "./randomness.ts";
+import { isIdentifier, isIdentifierShaped } from "./identifiers.ts";
+import { isDummyValue, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
 /** How a value was written, which says how much of it can be code or a sentence. */
-export type Writing =
+export type Notation =
   /** Between quotes, in a tag, a table cell or after a command-line option. */
   | "quoted"
   /** Up to the next white space, as in `.env` and YAML files; may be code. */
@@ -11,7 +11,7 @@ export type Writing =
   /** A word of a sentence. */
   | "prose";
 
-const everydayWords = new Set(
+const commonWords = new Set(
   "password passwd passphrase pass secret secrets token key apikey api-key api_key none null nil undefined true false yes no on off required optional string str text number boolean bool int integer object array any unknown hidden masked redacted removed empty blank default admin root user username guest test tests testing tester foo bar baz qux abc123 foobar example sample dummy placeholder changeme change_me change-me todo tbd fixme n/a na value values basic bearer digest oauth oauth2 jwt sha256 sha512 md5 bcrypt argon2 scrypt env environment file vault auto generated generate random uuid hex base64 utf8 utf-8 ascii localhost 127.0.0.1 0.0.0.0 postgres mysql mongodb redis enabled disabled missing invalid valid wrong correct incorrect expired stored the a an is in not your my this that it".split(
     " ",
   ),
@@ -22,7 +22,7 @@ const references =
 
 /** `foo(`, `a.b.c`, `a.b()`, `x[0]`: an expression, where the value is not quoted. */
 const expression = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*$/;
-const opens = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\?\.|!)?[([]/;
+const callOrIndex = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\?\.|!)?[([]/;
 const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ -]*$/i;
 const fileName =
   /\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|md|ts|js|py|go|rs|java|php|rb|sh|html|css|conf|cfg|ini|xml|csv|log|p12|pfx|jks)$/i;
@@ -67,8 +67,8 @@ const constant = /^[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){1,8}(?:\$\d)?$/;
 const alternatives = /^[\w.\\-]{1,40}(?:\|[\w.\\-]{1,40}){2,}/;
 
 /** What a program puts values into: `{0}-{1:015d}`, `{user}@{host}`, `VS%0.f0TOOLS`, `${prefix}-${id}`. */
-const slots = /\$?\{(?:\d{0,2}|[A-Za-z_][\w.]*(?:[[(][^{}]*)?)?(?:![rsa])?(?::[^{}]{0,12})?\}/g;
-const formats = /%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,2})?[sdifgxXqv]/g;
+const braceSlots = /\$?\{(?:\d{0,2}|[A-Za-z_][\w.]*(?:[[(][^{}]*)?)?(?:![rsa])?(?::[^{}]{0,12})?\}/g;
+const formatSpecifiers = /%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,2})?[sdifgxXqv]/g;
 
 /** Whether a text is a pattern that a program fills in, with nothing drawn around the places it fills. */
 function isTemplate(value: string, places: RegExp, mark: string): boolean {
@@ -92,7 +92,7 @@ function isExpression(value: string): boolean {
       if (part.length > 4) return false;
     } else if (/^[A-Za-z_$]/.test(part)) {
       if (behindNumber) return false;
-      if (/\d./.test(part) ? !isIdentifier(part) : part.length > 3 && shapeOf(part).wordiness < -0.8) return false;
+      if (/\d./.test(part) ? !isIdentifier(part) : part.length > 3 && shapeOf(part).bigramScore < -0.8) return false;
     } else if (!"()[]{}.,:;*+-/%|&<>=' \"".includes(part)) return false;
     behindNumber = isNumber;
   }
@@ -112,49 +112,50 @@ function isAlgorithm(value: string): boolean {
 }
 
 /** What only programs write: numbers, names, types, choices, patterns, arguments, expressions. */
-function isOfProgram(value: string, shape: Shape, writing: Writing): boolean {
-  const { lower, digits, wordiness } = shape;
+function isProgramText(value: string, shape: TextShape, writing: Notation): boolean {
+  const { lower, digits, bigramScore } = shape;
   if (lower === 0 && constant.test(value) && digits * 3 < value.length && isKeyName(value)) return true;
   if (publicKey.test(value) || exampleValue.test(value)) return true;
   if (shape.others === 0 || /^\w+$/.test(value)) return digits > 0 && number.test(value);
   if (number.test(value) || argument.test(value) || hostAndPort.test(value) || member.test(value)) return true;
-  if (otherNotation.test(value) || namedAlike.test(value) || isTemplate(value, slots, "{")) return true;
+  if (otherNotation.test(value) || namedAlike.test(value) || isTemplate(value, braceSlots, "{")) return true;
   if (value.includes("|")) {
     if (choice.test(value)) return true;
-    if (alternatives.test(value) && !value.split("|").some(isDrawnPart)) return true;
+    if (alternatives.test(value) && !value.split("|").some(isRandomPart)) return true;
   }
-  return writing !== "quoted" && ((wordiness > -0.8 && settingOfWord.test(value)) || isExpression(value));
+  return writing !== "quoted" && ((bigramScore > -0.8 && settingOfWord.test(value)) || isExpression(value));
 }
 
 /** Values that are no secret whatever their key: stand-ins, references to where the secret is, types, expressions. */
-function isBenign(value: string, shape: Shape, writing: Writing): boolean {
-  if (everydayWords.has(value.toLowerCase())) return true;
-  if (references.test(value) || isStandIn(value)) return true;
+function isKnownNonSecret(value: string, shape: TextShape, writing: Notation): boolean {
+  if (commonWords.has(value.toLowerCase())) return true;
+  if (references.test(value) || isDummyValue(value)) return true;
   if (isUniform(value)) return true;
   if (version.test(value) || fileName.test(value) || isAlgorithm(value)) return true;
-  if (isOfProgram(value, shape, writing)) return true;
+  if (isProgramText(value, shape, writing)) return true;
   // A regular expression, a fingerprint.
   if (/^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/.test(value)) return true;
-  if (path.test(value) && shape.wordiness > -0.8) return true;
+  if (path.test(value) && shape.bigramScore > -0.8) return true;
   // `$password`, in contrast to `$Uo4Aessy2`.
   if (/^\$[A-Za-z_]\w*$/.test(value) && (shape.digits === 0 || !isRandom(shape))) return true;
   // CONSTANTS that name another setting.
   if (shape.lower === 0 && shape.upper > 3 && /^[A-Z][A-Z0-9_]*$/.test(value)) {
     if (
       value.includes("_")
-        ? shape.digits * 4 < value.length && shape.wordiness > -0.6
-        : shape.digits <= 2 && shape.wordiness > 0.3
+        ? shape.digits * 4 < value.length && shape.bigramScore > -0.6
+        : shape.digits <= 2 && shape.bigramScore > 0.3
     )
       return true;
   }
-  if (writing !== "quoted" && shape.wordiness > -0.8) {
-    if (opens.test(value)) return true;
-    if (expression.test(value) && value.includes(".")) return shape.wordiness > -0.3 || shape.digits * 6 < value.length;
+  if (writing !== "quoted" && shape.bigramScore > -0.8) {
+    if (callOrIndex.test(value)) return true;
+    if (expression.test(value) && value.includes("."))
+      return shape.bigramScore > -0.3 || shape.digits * 6 < value.length;
   }
   return false;
 }
 
-function isDrawnPart(part: string): boolean {
+function isRandomPart(part: string): boolean {
   return part.length >= 8 && isRandom(shapeOf(part)) && !isIdentifier(part);
 }
 
@@ -172,19 +173,19 @@ export function mayBeSecret(value: string): boolean {
     if (c >= 0x61 && c <= 0x7a) letters++;
     else if (c !== 0x2e && c !== 0x7f && c !== 0x2d && c !== 0x20) return true; // anything but a letter and . _ - or a blank
   }
-  if (letters < value.length) return value.length >= 16 && shapeOf(value).wordiness < -0.6;
-  return value.length >= 8 && shapeOf(value).wordiness < 0.2;
+  if (letters < value.length) return value.length >= 16 && shapeOf(value).bigramScore < -0.6;
+  return value.length >= 8 && shapeOf(value).bigramScore < 0.2;
 }
 
 /** Whether a value beside a word for `password` is one. */
-export function isPassword(value: string, writing: Writing): boolean {
+export function isPassword(value: string, writing: Notation): boolean {
   if (value.length < (writing === "prose" ? 6 : 4) || value.length > 256) return false;
   const shape = shapeOf(value);
-  const { digits, upper, lower, others, wordiness, pairs } = shape;
+  const { digits, upper, lower, others, bigramScore, bigrams } = shape;
   const letters = upper + lower;
   // The cheap question first: nearly every value beside such a name is a word of the program.
-  if (letters === value.length && (upper === 0 ? wordiness >= -0.9 : wordiness >= 0.2)) return false;
-  if (isBenign(value, shape, writing) || /\s/.test(value)) return false;
+  if (letters === value.length && (upper === 0 ? bigramScore >= -0.9 : bigramScore >= 0.2)) return false;
+  if (isKnownNonSecret(value, shape, writing) || /\s/.test(value)) return false;
   if (letters === 0) return others === 0 ? digits >= 6 : digits > 0 && strongSymbols(value) > 0 && value.length >= 6;
   const strong = strongSymbols(value);
   const mentions = /pass(?:word|wd|phrase)|secret|token|user|credential/i.test(value);
@@ -199,21 +200,21 @@ export function isPassword(value: string, writing: Writing): boolean {
         (upper > 0 && lower > 0 && others > 0 && value.length >= 8 && !value.includes("/")) ||
         (digits >= 2 && value.length >= 8 && !/^\d+(?:st|nd|rd|th|px|ms|kb|mb|gb|s|m|h|d|x|%)?$/i.test(value)) ||
         /^[a-z]{4,}\d$/i.test(value) ||
-        (value.length >= 10 && value.split(/[_.-]/).some(isDrawn))
+        (value.length >= 10 && value.split(/[_.-]/).some(isRandomWord))
       );
     return true;
   }
   if (mentions) return false;
   if (strong > 0) return value.length >= 6 && (writing === "quoted" || !/[(){}[\]]|=>|&&|\|\|/.test(value));
-  if (pairs < 3) return upper > 0 && lower > 0 && value.length >= 8;
+  if (bigrams < 3) return upper > 0 && lower > 0 && value.length >= 8;
   if (upper > 0 && lower > 0)
-    return value.length >= 8 && (wordiness < -0.4 || (shape.changes * 3 >= value.length && wordiness < 0.2));
-  return value.length >= 8 && wordiness < -0.9;
+    return value.length >= 8 && (bigramScore < -0.4 || (shape.classChanges * 3 >= value.length && bigramScore < 0.2));
+  return value.length >= 8 && bigramScore < -0.9;
 }
 
 /** `e8hbyh` in `velvet_e8hbyh`. */
-function isDrawn(part: string): boolean {
-  return part.length >= 6 && /[a-z]\d+[a-z]{2}/i.test(part) && shapeOf(part).wordiness < -0.3;
+function isRandomWord(part: string): boolean {
+  return part.length >= 6 && /[a-z]\d+[a-z]{2}/i.test(part) && shapeOf(part).bigramScore < -0.3;
 }
 
 /** Characters that occur in passwords but hardly in names, paths or sentences. */
@@ -224,14 +225,14 @@ function strongSymbols(value: string): number {
 }
 
 /** Whether a value beside a word for `secret`, `token` or `API key` is one. */
-export function isSecret(value: string, writing: Writing): boolean {
+export function isSecret(value: string, writing: Notation): boolean {
   if (value.length < 8 || value.length > 4_096) return false;
   if (uuid.test(value)) return !isUniform(value.replaceAll("-", ""));
   const shape = shapeOf(value);
   // The cheap questions first: nearly every value beside such a name is a word of the program.
   const random = isRandom(shape);
   if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value)) return false;
-  if (isBenign(value, shape, writing)) return false;
+  if (isKnownNonSecret(value, shape, writing)) return false;
   // WordPress draws its salts from all printable characters, blanks too.
   if (/\s/.test(value))
     return (
@@ -243,19 +244,20 @@ export function isSecret(value: string, writing: Writing): boolean {
     );
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
-  if (isNamed(value.replace(/[,;:)\]}]+$/, ""), shape) || isTemplate(value, formats, "%")) return false;
+  if (isIdentifierShaped(value.replace(/[,;:)\]}]+$/, ""), shape) || isTemplate(value, formatSpecifiers, "%"))
+    return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));
   if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
   return random && (value.length >= 16 || shape.digits >= 2 || writing === "quoted");
 }
 
 /** Whether a value beside a name that may mean anything is a secret all the same. */
-export function isSecretInAnyCase(value: string, writing: Writing): boolean {
-  return isSecret(value, writing) && isDrawnSecret(value, writing);
+export function isCertainSecret(value: string, writing: Notation): boolean {
+  return isSecret(value, writing) && isRandomSecret(value, writing);
 }
 
 /** Whether a value that may be a secret leaves no doubt, whatever its name. */
-export function isDrawnSecret(value: string, writing: Writing): boolean {
+export function isRandomSecret(value: string, writing: Notation): boolean {
   if (value.length < 20 || uuid.test(value)) return false;
   if (hexText.test(value)) return writing === "prose" && value.length >= 32;
   const { upper, lower, digits } = shapeOf(value);
