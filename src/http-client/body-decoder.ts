@@ -1,15 +1,22 @@
-/** Turns the pieces of a body into text. A piece may end anywhere, also within a character. */
+/** Decodes a body piece by piece. A piece may end anywhere, also within a character. */
 export interface BodyDecoder {
   decode(bytes: Buffer, from: number, to: number): string;
-  /** What is left when the body is over. */
+  /** The text of an incomplete character at the end of the body. */
   end(): string;
 }
+
+const BYTE_ORDER_MARK = 0xfeff;
+/** Lead bytes of UTF-8 sequences start here; bytes from 0x80 below it are continuation bytes. */
+const LEAD_BYTE = 0xc0;
+const ASCII_END = 0x80;
+const LEAD_OF_THREE = 0xe0;
+const LEAD_OF_FOUR = 0xf0;
 
 const none = Buffer.alloc(0);
 
 /**
- * UTF-8, as the runtime's streaming `TextDecoder` reads it: a byte order mark at the start is dropped, what is not UTF-8
- * becomes U+FFFD. A third of its cost, because a piece that ends with a whole character needs no state.
+ * UTF-8, decoded as by the runtime's streaming `TextDecoder`: a byte order mark at the start is dropped, invalid bytes
+ * become U+FFFD. A third of its cost, because a piece that ends with a complete character needs no state.
  */
 export class Utf8Decoder implements BodyDecoder {
   #partial: Buffer = none;
@@ -38,24 +45,24 @@ export class Utf8Decoder implements BodyDecoder {
   #withoutByteOrderMark(text: string): string {
     if (this.#started || text === "") return text;
     this.#started = true;
-    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 }
 
-/** One character a byte: for bodies that are not text yet. */
+/** One character for each byte: for compressed bodies. */
 export const latin1Decoder: BodyDecoder = {
   decode: (bytes, from, to) => bytes.toString("latin1", from, to),
   end: () => "",
 };
 
-/** How many bytes at the end begin a character that is not whole yet. */
+/** Length in bytes of an incomplete UTF-8 sequence at the end. */
 function incompleteTailLength(bytes: Buffer, from: number, to: number): number {
   const most = Math.min(3, to - from);
   for (let back = 1; back <= most; back++) {
     const byte = bytes[to - back] ?? 0;
-    if (byte < 0x80) return 0;
-    if (byte >= 0xc0) {
-      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    if (byte < ASCII_END) return 0;
+    if (byte >= LEAD_BYTE) {
+      const length = byte >= LEAD_OF_FOUR ? 4 : byte >= LEAD_OF_THREE ? 3 : 2;
       return length > back ? back : 0;
     }
   }

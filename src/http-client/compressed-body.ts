@@ -1,4 +1,4 @@
-import type { TextReader, TextReadResult } from "#upstream/body.ts";
+import type { TextReader, TextReadResult } from "./text-reader.ts";
 
 const formats: ReadonlyMap<string, "gzip" | "deflate" | "brotli" | "zstd"> = new Map([
   ["gzip", "gzip"],
@@ -9,8 +9,8 @@ const formats: ReadonlyMap<string, "gzip" | "deflate" | "brotli" | "zstd"> = new
 ]);
 
 /**
- * The text of a body that came compressed although we declined that; undefined for a coding that is not known. `body` gives
- * one character for each byte. Reads fail with the decompressor's error when it is not what it says it is.
+ * The decompressed text of a body whose server ignored `Accept-Encoding: identity`; undefined for an unknown coding. `body`
+ * returns one character for each byte. Reads reject with the decompressor's error when the data is malformed.
  */
 export function decompressed(body: TextReader, coding: string): TextReader | undefined {
   const format = formats.get(coding);

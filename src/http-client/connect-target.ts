@@ -1,23 +1,23 @@
 import { getProxyForUrl } from "proxy-from-env";
 
-/** How the upstream is reached: where to connect, and what to say before and in each request. */
+/** Where to connect for a URL, and what each request must say: directly, through a forward proxy, or through a tunnel. */
 export interface ConnectTarget {
   readonly hostname: string;
   readonly port: number;
-  /** TLS is spoken with the host of this name, whose certificate must be good for it. */
+  /** The host name for TLS, which the certificate must match; absent: no TLS. */
   readonly tlsFor?: string;
-  /** Sent to a proxy first, which answers 2xx once it has connected us. */
+  /** The CONNECT request, sent first to a proxy, which answers 2xx once the tunnel is open. */
   readonly tunnel?: string;
-  /** What the first line of a request names. */
+  /** The request target: a path, or the absolute URL for a forward proxy. */
   readonly target: string;
   readonly host: string;
-  /** Header lines for a proxy that reads the requests itself. */
+  /** Header lines for a forward proxy. */
   readonly proxyHeaders: string;
 }
 
 /**
- * The way to `url`. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either
- * case), never for loopback. Throws a `RangeError` for a URL or proxy that cannot be used; it names no credentials.
+ * How to connect to `url`. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either
+ * case), never for loopback. Throws a `RangeError` for an unusable URL or proxy; the message contains no credentials.
  */
 export function connectTargetOf(url: URL): ConnectTarget {
   if (url.protocol !== "http:" && url.protocol !== "https:") {

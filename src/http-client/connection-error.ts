@@ -1,12 +1,12 @@
 /**
- * A connection failed. `code` is the system's name for what happened (`ECONNREFUSED`, `ECONNRESET`, `ENOTFOUND`, the TLS
- * library's name for what is wrong with a certificate …), or one of ours: `CLOSED` when the other side closed before its
- * answer was whole, `PROXY_REFUSED`, `CANCELLED`.
+ * A connection failed. `code` is the system's error code (`ECONNREFUSED`, `ECONNRESET`, `ENOTFOUND`, a certificate error
+ * of the TLS library …), or one of this client's: `CLOSED` (the server closed before the response was complete),
+ * `PROXY_REFUSED`, `CANCELLED`.
  */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   readonly code: string;
-  /** Whether bytes of the request may have left this machine: then it may have been answered, and billed. */
+  /** Whether bytes of the request may have been sent: then the server may have processed it. */
   readonly sent: boolean;
 
   constructor(code: string, sent: boolean) {
@@ -16,7 +16,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** What an error, whoever threw it, calls itself; empty when it does not say. */
+/** The `code` of any thrown value; empty when it has none. */
 export function errorCodeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";

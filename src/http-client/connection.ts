@@ -6,11 +6,11 @@ import type { HttpExchange, Transport } from "./http-exchange.ts";
 import { HttpSyntaxError } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 
-/** What a connection tells those who lend it out. */
+/** The pool that owns a connection, as the connection sees it. */
 export interface ConnectionPool {
-  /** The answer was read to its end, and another request may follow. */
+  /** The response is complete, and the connection can serve another request. */
   release(connection: Connection): void;
-  /** Closed, by whomever. */
+  /** The connection is closed, by either side. */
   remove(connection: Connection): void;
 }
 
@@ -18,12 +18,12 @@ type Socket = Bun.Socket<Connection>;
 
 const maxTunnelHeadBytes = 16_384;
 
-/** One connection of HTTP/1.1, with or without TLS, straight or through a proxy. It serves one exchange at a time. */
+/** One HTTP/1.1 connection, with or without TLS, direct or through a proxy. It serves one exchange at a time. */
 export class Connection implements Transport {
   readonly #target: ConnectTarget;
   readonly #pool: ConnectionPool;
   #socket: Socket | undefined;
-  /** Open, and where TLS is spoken the certificate has been found good: requests may be written. */
+  /** Open, and with TLS the certificate is verified: requests may be written. */
   #ready = false;
   #tunnelled = false;
   #isClosed = false;
@@ -32,41 +32,41 @@ export class Connection implements Transport {
   #exchange: HttpExchange | undefined;
   #parser = new ResponseParser();
   #keepAlive = false;
-  /** A request that waits for the connection. */
+  /** A request to write once the connection is ready. */
   #queuedRequest: string | undefined;
-  /** What of the request, or of the words to a proxy, did not fit into the system's buffer. */
+  /** The part of the request, or of the CONNECT request to a proxy, that did not fit into the socket's buffer. */
   #unsent: Buffer | undefined;
   #tunnelHead = "";
-  /** When it was last laid aside, in the keeper's time. */
+  /** When it last became idle, in the pool's time. */
   idleSince = 0;
 
-  /** Begins to connect. */
-  constructor(route: ConnectTarget, keeper: ConnectionPool) {
-    this.#target = route;
-    this.#pool = keeper;
-    const { hostname, port, tlsFor, tunnel } = route;
+  /** Starts to connect. */
+  constructor(target: ConnectTarget, pool: ConnectionPool) {
+    this.#target = target;
+    this.#pool = pool;
+    const { hostname, port, tlsFor, tunnel } = target;
     const direct = tlsFor !== undefined && tunnel === undefined;
-    const how = direct
+    const handlers = direct
       ? { tls: tlsOptions(tlsFor), socket: tlsHandler }
       : { socket: tunnel === undefined ? plainHandler : tunnelHandler };
     try {
-      Bun.connect<Connection>({ hostname, port, data: this, ...how }).catch(() => {
-        // `connectError` has been told.
+      Bun.connect<Connection>({ hostname, port, data: this, ...handlers }).catch(() => {
+        // The handler `connectError` has been called.
       });
     } catch (error) {
       this.onClose(error);
     }
   }
 
-  /** Sends a request, at once or when the connection stands. `keep`: others may follow it. */
-  dispatch(exchange: HttpExchange, request: string, keep: boolean): void {
+  /** Sends a request, at once or when the connection is ready. `keepAlive`: further requests may follow it. */
+  dispatch(exchange: HttpExchange, request: string, keepAlive: boolean): void {
     if (this.#isClosed) {
-      // Where the system has no descriptor left, connecting fails before it has begun.
+      // Without a free file descriptor, connecting fails inside the constructor.
       exchange.onFailure(new ConnectionError(this.#closeCode, false));
       return;
     }
     this.#exchange = exchange;
-    this.#keepAlive = keep;
+    this.#keepAlive = keepAlive;
     exchange.reused = this.#requestCount > 0;
     exchange.attach(this);
     if (this.#requestCount++ > 0) {
@@ -78,7 +78,7 @@ export class Connection implements Transport {
     else this.#queuedRequest = request;
   }
 
-  /** Lies aside until the next request, or until the system finds so many seconds passed. */
+  /** Waits for the next request; the connection closes itself after `seconds` without one. */
   markIdle(now: number, seconds: number): void {
     this.idleSince = now;
     this.#socket?.timeout(seconds);
@@ -93,19 +93,19 @@ export class Connection implements Transport {
     this.#socket?.resume();
   }
 
-  /** Drops it at once. A connection that is still being made is dropped as soon as it stands. */
+  /** Drops the connection at once (RST). One that is still connecting is dropped as soon as it is open. */
   destroy(): void {
     this.#detach();
     this.#socket?.terminate();
   }
 
-  /** Closes it in order. */
+  /** Closes the connection in order (FIN). */
   close(): void {
     this.#detach();
     this.#socket?.end();
   }
 
-  // What the socket reports.
+  // Socket events.
 
   onOpen(socket: Socket): void {
     this.#socket = socket;
@@ -120,15 +120,15 @@ export class Connection implements Transport {
       socket.terminate();
       return;
     }
-    const wrong =
+    const problem =
       error ?? (success && socket.authorized ? identityError(this.#target.tlsFor ?? "", socket) : undefined);
-    if (wrong === undefined && success && socket.authorized) this.#onReady();
-    else this.#fail(new ConnectionError(errorCodeOf(wrong) || "EPROTO", false));
+    if (problem === undefined && success && socket.authorized) this.#onReady();
+    else this.#fail(new ConnectionError(errorCodeOf(problem) || "EPROTO", false));
   }
 
-  /** The proxy's answer; after it, TLS with the upstream begins on the same socket. */
+  /** The proxy's response to CONNECT; after it, TLS with the origin server starts on the same socket. */
   onTunnelData(socket: Socket, bytes: Buffer): void {
-    // From then on these are the bytes of TLS, of which the socket above takes care.
+    // After the upgrade these bytes belong to the TLS socket.
     if (this.#tunnelled || this.#isClosed) return;
     this.#tunnelHead += bytes.toString("latin1");
     const end = this.#tunnelHead.indexOf("\r\n\r\n");
@@ -141,14 +141,14 @@ export class Connection implements Transport {
     }
     this.#tunnelled = true;
     const tls = tlsOptions(this.#target.tlsFor ?? "");
-    const [, upper] = socket.upgradeTLS<Connection>({ data: this, tls, socket: tlsHandler });
-    this.#socket = upper;
+    const [, tlsSocket] = socket.upgradeTLS<Connection>({ data: this, tls, socket: tlsHandler });
+    this.#socket = tlsSocket;
   }
 
   onData(bytes: Buffer): void {
     const exchange = this.#exchange;
     if (exchange === undefined) {
-      // Nobody asked for anything: these bytes would be taken for the next answer.
+      // No request is open: these bytes would be read as the next response.
       this.destroy();
       return;
     }
@@ -169,7 +169,7 @@ export class Connection implements Transport {
     const unsent = this.#unsent;
     if (unsent === undefined || this.#socket === undefined) return;
     const written = this.#socket.write(unsent);
-    // Below zero it is closed, which is told by itself.
+    // Below zero: the socket is closed, and `onClose` follows.
     if (written >= 0) this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
   }
 
@@ -206,10 +206,10 @@ export class Connection implements Transport {
     this.#fail(new ConnectionError("CLOSED", false));
   }
 
-  /** False if the connection is closed already, so that nothing was written. */
+  /** False if the connection is closed and nothing was written. */
   #write(text: string): boolean {
     const written = this.#socket?.write(text) ?? -1;
-    // Cheaper than counting the bytes of every request: a text never has more bytes than three for each of its units.
+    // UTF-8 has at most three bytes for each UTF-16 unit, so most requests need no byte count.
     if (written >= 0 && written < 3 * text.length) {
       const bytes = Buffer.byteLength(text);
       if (written < bytes) this.#unsent = Buffer.from(text).subarray(written);
@@ -218,10 +218,10 @@ export class Connection implements Transport {
   }
 
   #finish(exchange: HttpExchange): void {
-    const again = this.#keepAlive && this.#parser.reusable && this.#unsent === undefined;
+    const reusable = this.#keepAlive && this.#parser.reusable && this.#unsent === undefined;
     this.#exchange = undefined;
     exchange.onEnd();
-    if (again) this.#pool.release(this);
+    if (reusable) this.#pool.release(this);
     else this.close();
   }
 
@@ -261,12 +261,12 @@ const tunnelHandler: Bun.SocketHandler<Connection> = {
   data: (socket, bytes) => socket.data.onTunnelData(socket, bytes),
 };
 
-/** The system's certificate authorities and those of `NODE_EXTRA_CA_CERTS` are trusted, and nobody else. */
+/** Trusts the certificate authorities of the system and those of `NODE_EXTRA_CA_CERTS`, no others. */
 function tlsOptions(hostname: string): Bun.TLSOptions {
   return { rejectUnauthorized: true, ...(isIP(hostname) === 0 ? { serverName: hostname } : {}) };
 }
 
-/** The runtime has looked at the name already where it knew it; where it did not, nobody else would. */
+/** Checks the certificate's host name. The runtime does so only where it knows the name, which is not the case in a tunnel. */
 function identityError(hostname: string, socket: Socket): Error | undefined {
   // biome-ignore lint/suspicious/noExplicitAny: the runtime's type of a certificate is not Node's, its value is.
   return checkServerIdentity(hostname, socket.getPeerCertificate() as any);

@@ -3,9 +3,9 @@ import { Connection, type ConnectionPool } from "./connection.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
 export interface HttpAgentOptions {
-  /** Where all requests are posted to. */
+  /** The URL of all requests. */
   readonly url: string;
-  /** Milliseconds that only ever go forward. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
   /** An idle connection is closed after this long. Default 30 s. */
   readonly keepAliveMs?: number;
@@ -17,8 +17,8 @@ export interface HttpAgentOptions {
 export type RequestHead = string & { readonly requestHead: unique symbol };
 
 /**
- * Sends requests to one URL over HTTP/1.1 and keeps the connections of those it posts. The one used last is used first, so that the others
- * can grow old and be closed.
+ * Sends requests to one URL over HTTP/1.1 and pools the connections of POST requests. The most recently used connection is
+ * reused first, so that surplus ones expire.
  */
 export class HttpAgent implements ConnectionPool {
   readonly #target: ConnectTarget;
@@ -35,7 +35,7 @@ export class HttpAgent implements ConnectionPool {
     this.#maxIdle = options.maxIdle ?? 256;
   }
 
-  /** Throws a `RangeError` for a value that cannot stand in a header; it does not show the value. */
+  /** Throws a `RangeError` for a value that is not valid in a header; the message does not contain the value. */
   head(headers: { readonly [name: string]: string }, method: "POST" | "GET" = "POST"): RequestHead {
     const { target, host, proxyHeaders } = this.#target;
     let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
@@ -43,15 +43,15 @@ export class HttpAgent implements ConnectionPool {
       if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
       text += `${name}: ${value}\r\n`;
     }
-    return text as RequestHead; // The only place that makes one.
+    return text as RequestHead; // the only constructor of the branded type
   }
 
   /**
-   * Sends a request, on a connection that lies idle if there is one. `fresh`: on a new one, which is closed afterwards.
-   * `connected` is called when the request is on its way.
+   * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards.
+   * `onSent` is called when the request is being written.
    */
-  post(head: RequestHead, body: string, fresh: boolean, connected: () => void): HttpExchange {
-    const exchange = new HttpExchange(connected);
+  post(head: RequestHead, body: string, fresh: boolean, onSent: () => void): HttpExchange {
+    const exchange = new HttpExchange(onSent);
     const connection = (fresh ? undefined : this.#takeIdle()) ?? new Connection(this.#target, this);
     const length = Buffer.byteLength(body);
     const rest = `Content-Length: ${length}\r\nConnection: ${fresh ? "close" : "keep-alive"}\r\n\r\n`;
@@ -59,9 +59,9 @@ export class HttpAgent implements ConnectionPool {
     return exchange;
   }
 
-  /** Asks for a page, on a connection of its own, which is closed afterwards. `head` was made for `GET`. */
-  get(head: RequestHead, connected: () => void): HttpExchange {
-    const exchange = new HttpExchange(connected);
+  /** Sends a GET request on a new connection, which is closed afterwards. `head` was made for `GET`. */
+  get(head: RequestHead, onSent: () => void): HttpExchange {
+    const exchange = new HttpExchange(onSent);
     new Connection(this.#target, this).dispatch(exchange, `${head}Connection: close\r\n\r\n`, false);
     return exchange;
   }
@@ -83,7 +83,7 @@ export class HttpAgent implements ConnectionPool {
   #takeIdle(): Connection | undefined {
     const newest = this.#idle.pop();
     if (newest === undefined || this.#now() - newest.idleSince <= this.#keepAliveMs) return newest;
-    // The others have lain there even longer.
+    // The others have been idle even longer.
     newest.close();
     for (const connection of this.#idle.splice(0)) connection.close();
     return undefined;

@@ -1,23 +1,23 @@
-import type { TextReader, TextReadResult } from "#upstream/body.ts";
 import { type BodyDecoder, latin1Decoder, Utf8Decoder } from "./body-decoder.ts";
 import { ConnectionError } from "./connection-error.ts";
 import type { ResponseHead } from "./response-head.ts";
+import type { TextReader, TextReadResult } from "./text-reader.ts";
 
-/** Of a body that nobody reads so much is kept; above that the connection is not read any further. */
+/** Most characters kept of a body that nobody reads; above that the connection is paused. */
 const maxUnreadChars = 65_536;
 const endOfBody: TextReadResult = { done: true };
 
-/** What an exchange asks of the connection it runs on. */
+/** The connection under an exchange, as the exchange sees it. */
 export interface Transport {
   pause(): void;
   resume(): void;
-  /** Drops the connection at once; the other side sees a reset. */
+  /** Drops the connection at once; the server sees a reset. */
   destroy(): void;
 }
 
 /**
- * One request and its answer. The connection feeds it; whoever sent the request reads the body as text, one read at a
- * time, and may cancel at any moment. A reader that does not ask pauses the connection.
+ * One request and its response. The connection delivers the response; the caller reads the body as text, one read at a
+ * time, and may cancel at any time. The connection is paused while the caller does not read.
  */
 export class HttpExchange implements TextReader {
   readonly #notifySent: () => void;
@@ -34,17 +34,17 @@ export class HttpExchange implements TextReader {
   reused = false;
   /** Bytes of the request may have left this machine. */
   sent = false;
-  /** Whether the answer's end is told by its framing; if not, a clean close may be a cut. */
+  /** Whether framing marks the end of the response; if not, a clean close may have cut it short. */
   framed = true;
-  /** How the body is compressed; then it is read as one character for each byte. */
+  /** The body's content coding, if any; then `read` returns one character for each byte. */
   coding: string | undefined;
 
-  /** @param onSent called when the request is on its way: from then on it is the answer that is waited for */
+  /** @param onSent called when the request is being written: from then on the response is awaited */
   constructor(onSent: () => void) {
     this.#notifySent = onSent;
   }
 
-  /** Once the answer's status and headers have come; asked for once. Rejects with `ConnectionError` or `HttpSyntaxError`. */
+  /** Resolves with the status and headers; to be called once. Rejects with `ConnectionError` or `HttpSyntaxError`. */
   head(): Promise<ResponseHead> {
     return new Promise((resolve, reject) => {
       const head = this.#head;
@@ -55,14 +55,14 @@ export class HttpExchange implements TextReader {
     });
   }
 
-  /** The whole body has come and been read. */
+  /** The whole body has been received and read. */
   get ended(): boolean {
     return this.#complete && this.#unread === "";
   }
 
   /**
-   * All of the body that has come since the last read, or else the next of it. What came before the connection failed is
-   * given out before the failure. Reads must not overlap.
+   * All of the body received since the last read; if none, the next part. Text received before a failure is returned
+   * before the failure. Reads must not overlap.
    */
   read(): Promise<TextReadResult> {
     if (this.#unread !== "") {
@@ -81,7 +81,7 @@ export class HttpExchange implements TextReader {
     });
   }
 
-  /** Ends the exchange from this side: the connection is dropped, and whoever waits is told. */
+  /** Cancels the exchange: the connection is dropped, and a waiting read rejects with `CANCELLED`. */
   cancel(): void {
     if (this.#complete || this.#failure !== undefined) return;
     const carrier = this.#transport;
@@ -90,18 +90,18 @@ export class HttpExchange implements TextReader {
     carrier?.destroy();
   }
 
-  /** The connection that carries this exchange from now on. */
+  /** From the connection: it serves this exchange from now on. */
   attach(carrier: Transport): void {
     this.#transport = carrier;
   }
 
-  /** From the connection: it stands, and the request is being written. */
+  /** From the connection: it is ready, and the request is being written. */
   connected(): void {
     this.sent = true;
     this.#notifySent();
   }
 
-  /** From the connection: the head of the answer. */
+  /** From the connection: the head of the response. */
   onHead(head: ResponseHead, framed: boolean): void {
     this.framed = framed;
     const coding = head.headers.get("content-encoding")?.toLowerCase();
@@ -115,17 +115,17 @@ export class HttpExchange implements TextReader {
     else waiting.resolve(head);
   }
 
-  /** From the connection: more of the body. */
+  /** From the connection: the next part of the body. */
   onBody(bytes: Buffer, from: number, to: number): void {
     this.#deliver(this.#decoder.decode(bytes, from, to));
   }
 
-  /** From the connection: the answer is whole. */
+  /** From the connection: the response is complete. */
   onEnd(): void {
     const rest = this.#decoder.end();
     if (rest !== "") this.#deliver(rest);
     this.#complete = true;
-    // The connection goes on to other requests, whether or not this body has been read.
+    // The connection serves other requests, whether or not this body has been read.
     if (this.#paused) this.#transport?.resume();
     this.#transport = undefined;
     const waiting = this.#readWaiter;
@@ -133,7 +133,7 @@ export class HttpExchange implements TextReader {
     waiting?.resolve(endOfBody);
   }
 
-  /** From the connection: nothing more will come. */
+  /** From the connection: it failed. */
   onFailure(error: Error): void {
     if (this.#complete || this.#failure !== undefined) return;
     this.#failure = error;

@@ -1,41 +1,42 @@
-/** The bytes are not an HTTP/1.1 answer. The message says what is wrong and nothing of what came. */
+const TAB = 9;
+const CR = 13;
+const SPACE = 0x20;
+const COLON = 0x3a;
+
+/** The bytes are not an HTTP/1.1 response. The message names the defect and contains nothing received. */
 export class HttpSyntaxError extends Error {
   readonly code = "HTTP_INVALID";
   override readonly name = "HttpSyntaxError";
 }
 
-/** The other side speaks HTTP/2, in which nobody has asked it anything. */
+/** The server speaks HTTP/2 only, so it has not read the request. */
 export class Http2Error extends HttpSyntaxError {}
 
-/** The start of an answer: its status line and headers. */
+/** Status line and headers of a response. */
 export interface ResponseHead {
   readonly status: number;
-  /** HTTP/1.1 or later of version 1: the connection stays unless the answer says otherwise. */
+  /** HTTP/1.1: the connection persists unless the response says otherwise. */
   readonly persistent: boolean;
   readonly headers: HeaderFields;
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |\r\n)/;
-/** What may stand nowhere in a head: control characters but the tab, and a CR that ends no line. */
+/** Characters not allowed in a head: control characters other than the tab, and a CR without LF. */
 const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)/;
 
-/** Characters of a header's name. */
+/** Characters allowed in a header name. */
 const isNameChar = new Uint8Array(256);
 for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
   isNameChar[char.charCodeAt(0)] = 1;
 }
-const cr = 13;
-const colon = 58;
-const tab = 9;
-const space = 32;
 
-/** Where the head at the start of `text` is over, behind its blank line, or -1. */
+/** Index after the blank line that ends the head at the start of `text`, or -1. */
 export function endOfHead(text: string): number {
   const end = text.indexOf("\r\n\r\n");
   return end < 0 ? -1 : end + 4;
 }
 
-/** Reads a whole head, blank line included. Throws `HttpSyntaxError`. */
+/** Parses a complete head, blank line included. Throws `HttpSyntaxError`. */
 export function parseHead(text: string): ResponseHead {
   const [line, minor, status] = statusLine.exec(text) ?? [];
   if (line === undefined) throw notHttp1(text);
@@ -48,41 +49,41 @@ export function parseHead(text: string): ResponseHead {
   };
 }
 
-/** Every line ends in CR and LF; all but the first and the blank one begin with a name and a colon, so none is folded. */
+/** Checks that every line ends in CR LF, and that every header line starts with a name and a colon, so none is folded. */
 function checkLines(text: string): void {
   for (let lf = text.indexOf("\n"); lf >= 0; lf = text.indexOf("\n", lf + 1)) {
-    if (text.charCodeAt(lf - 1) !== cr) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
+    if (text.charCodeAt(lf - 1) !== CR) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
     let to = lf + 1;
     while (isNameChar[text.charCodeAt(to)] === 1) to++;
-    if (to > lf + 1 && text.charCodeAt(to) === colon) continue;
+    if (to > lf + 1 && text.charCodeAt(to) === COLON) continue;
     const last = to === text.length || (to === lf + 1 && text.startsWith("\r\n", to));
     if (!last) throw new HttpSyntaxError("it has a header without a name");
   }
 }
 
-/** Whether what has come of a head has a line that ends in LF alone: then its end will never be found. */
+/** Whether an incomplete head has a line that ends in LF alone: its end would never be found. */
 export function hasBareLf(text: string): boolean {
   for (let lf = text.indexOf("\n"); lf >= 0; lf = text.indexOf("\n", lf + 1)) {
-    if (text.charCodeAt(lf - 1) !== cr) return true;
+    if (text.charCodeAt(lf - 1) !== CR) return true;
   }
   return false;
 }
 
-/** A line of a trailer, without its LF. Lengths and codings may not be told there. */
+/** Whether this is a valid trailer line, without its LF. Length and coding are not allowed in trailers. */
 export function isTrailer(line: string): boolean {
   return (
     /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r$/.test(line) && !/^(content-length|transfer-encoding):/i.test(line)
   );
 }
 
-/** What may stand behind the length of a chunk, the CR included. */
+/** Whether this is a valid chunk extension, CR included. */
 export function isChunkExtension(text: string): boolean {
   return /^(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)+\r$/.test(text);
 }
 
-/** A header's value between `from` and `to`, without the white space around it; `tabs`: tabs are white space. */
+/** The header value between `from` and `to`, trimmed; `tabs`: tabs count as white space. */
 function valueIn(text: string, from: number, to: number, tabs: boolean): string {
-  const blank = (at: number) => text.charCodeAt(at) === space || (tabs && text.charCodeAt(at) === tab);
+  const blank = (at: number) => text.charCodeAt(at) === SPACE || (tabs && text.charCodeAt(at) === TAB);
   let start = from;
   let end = to;
   while (start < end && blank(start)) start++;
@@ -90,57 +91,44 @@ function valueIn(text: string, from: number, to: number, tabs: boolean): string 
   return text.slice(start, end);
 }
 
-/** Where the line of a header begins, by its name: the headers that anybody here asks for. */
-const marks = {
-  connection: "\nconnection:",
-  "content-encoding": "\ncontent-encoding:",
-  "content-length": "\ncontent-length:",
-  "content-type": "\ncontent-type:",
-  "retry-after": "\nretry-after:",
-  "retry-after-ms": "\nretry-after-ms:",
-  "x-generation-id": "\nx-generation-id:",
-  "transfer-encoding": "\ntransfer-encoding:",
-};
-export type HeaderName = keyof typeof marks;
-
-/** The headers that say where an answer ends. */
-const framing: ReadonlySet<HeaderName> = new Set(["content-length", "transfer-encoding"]);
+/** The headers that frame the body. */
+const framingHeaders: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
 /**
- * Headers that are looked for where they stand: of the dozen that an answer has, two or three are ever asked for, and
- * cutting all of them out costs more than all the rest of reading it.
+ * Headers, searched on demand: of a dozen headers two or three are read, and splitting all of them costs more than the rest
+ * of parsing the response.
  */
 export class HeaderFields {
   readonly #text: string;
   readonly #lowerCase: string;
 
-  /** @param text the lines, each with a line feed before it */
+  /** @param text the header lines, each preceded by LF */
   constructor(text: string) {
     this.#text = text;
     this.#lowerCase = text.toLowerCase();
   }
 
-  /** The value of a header; lines of the same name are joined with ", ". */
-  get(name: HeaderName): string | undefined {
-    const mark = marks[name];
+  /** The value of a header, by its lower-case name; repeated headers are joined with ", ". */
+  get(name: string): string | undefined {
+    const mark = `\n${name}:`;
     let value: string | undefined;
     for (let at = this.#lowerCase.indexOf(mark); at >= 0; at = this.#lowerCase.indexOf(mark, at + 1)) {
       const from = at + mark.length;
-      const line = valueIn(this.#text, from, this.#text.indexOf("\r", from), !framing.has(name));
+      const line = valueIn(this.#text, from, this.#text.indexOf("\r", from), !framingHeaders.has(name));
       value = value === undefined ? line : `${value}, ${line}`;
     }
     return value;
   }
 }
 
-/** What is wrong with an answer that does not begin as one of HTTP/1.1 does. */
+/** The error for a response that does not start with an HTTP/1.1 status line. */
 export function notHttp1(text: string): HttpSyntaxError {
   return looksLikeHttp2(text) ? new Http2Error("it is HTTP/2") : new HttpSyntaxError("it does not begin with HTTP/1.1");
 }
 
 /**
- * Whether these are the first bytes of a server that speaks HTTP/2: the name of the version, or its first frame, which is
- * SETTINGS or GOAWAY on stream 0.
+ * Whether these are the first bytes of an HTTP/2 server: the version name, or its first frame, SETTINGS or GOAWAY on
+ * stream 0.
  */
 function looksLikeHttp2(text: string): boolean {
   return /^(?:PRI \* )?HTTP\/2/.test(text) || /^\0[\s\S]{2}[\x04\x07][\s\S]\0\0\0\0/.test(text);

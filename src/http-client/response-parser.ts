@@ -9,17 +9,24 @@ import {
   type ResponseHead,
 } from "./response-head.ts";
 
+const LF = 10;
+const CR = 13;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const SEMICOLON = 0x3b;
+const LETTER_A = 0x61;
+const LETTER_F = 0x66;
+/** Set in lower-case ASCII letters, clear in upper-case ones. */
+const LOWER_CASE_BIT = 0x20;
+
 const maxHeadBytes = 65_536;
-/** Most heads are smaller; so much is looked at first. */
+/** Most heads are smaller; this much is decoded first. */
 const usualHeadBytes = 2_048;
-/** What may stand on the line of a chunk beside its length. */
+/** Longest chunk extension. */
 const maxExtensionBytes = 4_096;
-/** 2^48 bytes: more than anything is, and exact in a number. */
+/** Hexadecimal digits of a chunk length: up to 2^48 bytes, which a number holds exactly. */
 const maxLengthDigits = 12;
 
-const cr = 13;
-const lf = 10;
-const semicolon = 59;
 const nothing = Buffer.alloc(0);
 
 type State =
@@ -36,36 +43,36 @@ type State =
   | "complete";
 
 /**
- * Reads one answer of HTTP/1.1 from bytes that may be split anywhere. Of each piece that is pushed, the bytes that belong
- * to the answer's body lie afterwards between `bodyStart` and `bodyEnd` in that same piece: what frames chunks is taken out
- * in place, so that a body costs no copy and is handed on in one part, however many chunks came at once.
+ * Parses one HTTP/1.1 response from bytes that may be split anywhere. After each `push`, the bytes of the body are between
+ * `bodyStart` and `bodyEnd` of the pushed piece: chunk framing is removed in place, so that a body needs no copy and is
+ * delivered in one part, however many chunks one piece holds.
  *
- * Interim answers (1xx) are passed over. Nothing is read that llhttp in its strict mode refuses, so that no two readers of
- * the same bytes see different answers: lines that do not end in CR and LF, folded headers, control characters, more than
- * one length, a length beside a transfer coding, chunks whose length or extension is not exactly as the standard has it.
- * Refused, too: transfer codings other than chunked, heads and trailers above 64 KiB.
+ * Interim responses (1xx) are skipped. Everything that llhttp refuses in its strict mode is refused, so that no two parsers
+ * read the same bytes as different responses: lines that do not end in CR LF, folded headers, control characters, more than
+ * one length, a length beside a transfer coding, chunk lengths and extensions that the standard does not allow. Transfer
+ * codings other than chunked, and heads and trailers above 64 KiB, are refused as well.
  */
 export class ResponseParser {
   #state: State = "head";
-  /** Bytes of a head that is not whole yet. */
+  /** Bytes of an incomplete head. */
   #partialHead: Buffer = nothing;
-  /** Bytes that the body or the chunk still lacks; while a chunk's length is read, what it is so far. */
+  /** Bytes missing of the body or chunk; while a chunk length is parsed, its value so far. */
   #remaining = 0;
-  /** Of the length of a chunk. */
+  /** Digits of the chunk length parsed so far. */
   #digits = 0;
-  /** Bytes of a chunk's extension, or of trailers. */
+  /** Bytes of the chunk extension, or of the trailers. */
   #framingBytes = 0;
-  /** What has come of a chunk's extension, or of the line of a trailer. */
+  /** The chunk extension or trailer line so far. */
   #line = "";
   #persistent = false;
   #endsWithConnection = false;
   #head: ResponseHead | undefined;
   bodyStart = 0;
   bodyEnd = 0;
-  /** More bytes came than the answer has: whatever they are, the connection cannot be trusted any more. */
+  /** Bytes followed the end of the response: the connection must not be reused. */
   #overrun = false;
 
-  /** The answer's head, once: when it has just become whole. Nothing of it is kept for as long as a stream may last. */
+  /** The head of the response, once, when it is complete; not kept afterwards, because a stream may last long. */
   takeHead(): ResponseHead | undefined {
     const head = this.#head;
     this.#head = undefined;
@@ -76,17 +83,17 @@ export class ResponseParser {
     return this.#state === "complete";
   }
 
-  /** Whether the answer's end is told by its framing; if not, a clean close may be a cut. */
+  /** Whether framing marks the end of the response; if not, a clean close may have cut it short. */
   get framed(): boolean {
     return !this.#endsWithConnection;
   }
 
-  /** Whether another request may follow on the same connection, once the answer is complete. */
+  /** Whether the connection can serve another request once the response is complete. */
   get reusable(): boolean {
     return this.#persistent && !this.#overrun;
   }
 
-  /** Reads the next piece, which may be changed in place. Throws `HttpSyntaxError`. */
+  /** Parses the next piece, which is changed in place. Throws `HttpSyntaxError`. */
   push(piece: Buffer): void {
     this.bodyStart = 0;
     this.bodyEnd = 0;
@@ -100,13 +107,13 @@ export class ResponseParser {
     this.#readBody(piece, at);
   }
 
-  /** The other side has closed, in order. Whether that is a proper end of the answer. */
+  /** The server closed the connection in order. Returns whether that is the proper end of the response. */
   finish(): boolean {
     if (this.#state === "until_close") this.#state = "complete";
     return this.#state === "complete";
   }
 
-  /** Reads up to the end of the answer's head, whose place it gives back; holds what is not a whole head yet. */
+  /** Parses up to the end of the head and returns that index; keeps an incomplete head for the next piece. */
   #readHeads(bytes: Buffer): number {
     for (let start = 0; ; ) {
       let text = bytes.toString("latin1", start, Math.min(bytes.length, start + usualHeadBytes));
@@ -119,7 +126,7 @@ export class ResponseParser {
         if (text.length >= maxHeadBytes) throw new HttpSyntaxError("its headers are too large");
         if (!mayBeHttp(text)) throw notHttp1(text);
         if (hasBareLf(text)) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
-        // A copy: the piece itself is handed on.
+        // A copy: the caller reuses the piece.
         this.#partialHead = Buffer.from(bytes.subarray(start));
         return bytes.length;
       }
@@ -189,18 +196,18 @@ export class ResponseParser {
     }
   }
 
-  /** One byte of what stands between the data of chunks. */
+  /** Parses one byte of chunk framing. */
   #frameByte(
     state: "chunk_length" | "chunk_extension" | "chunk_begin" | "chunk_end" | "chunk_end_lf" | "trailers",
     byte: number,
   ): void {
     switch (state) {
       case "chunk_end":
-        if (byte !== cr) throw new HttpSyntaxError("a chunk is longer than it said");
+        if (byte !== CR) throw new HttpSyntaxError("a chunk is longer than it said");
         this.#state = "chunk_end_lf";
         return;
       case "chunk_end_lf":
-        if (byte !== lf) throw new HttpSyntaxError("a chunk is longer than it said");
+        if (byte !== LF) throw new HttpSyntaxError("a chunk is longer than it said");
         this.#state = "chunk_length";
         return;
       case "chunk_length": {
@@ -209,19 +216,19 @@ export class ResponseParser {
           this.#remaining = this.#remaining * 16 + digit;
           if (++this.#digits > maxLengthDigits) throw new HttpSyntaxError("a chunk is too large");
         } else if (this.#digits === 0) throw new HttpSyntaxError("a chunk does not say its length");
-        else if (byte === cr) this.#state = "chunk_begin";
-        else if (byte === semicolon) {
+        else if (byte === CR) this.#state = "chunk_begin";
+        else if (byte === SEMICOLON) {
           this.#line = ";";
           this.#state = "chunk_extension";
         } else throw new HttpSyntaxError("a chunk does not say its length");
         return;
       }
       case "chunk_begin":
-        if (byte !== lf) throw new HttpSyntaxError("a chunk does not say its length");
+        if (byte !== LF) throw new HttpSyntaxError("a chunk does not say its length");
         this.#beginChunk();
         return;
       case "chunk_extension":
-        if (byte === lf) {
+        if (byte === LF) {
           if (!isChunkExtension(this.#line)) throw new HttpSyntaxError("a chunk has an extension that cannot be read");
           this.#beginChunk();
           return;
@@ -231,7 +238,7 @@ export class ResponseParser {
         return;
       case "trailers":
         if (++this.#framingBytes > maxHeadBytes) throw new HttpSyntaxError("the framing of its body is too large");
-        if (byte !== lf) {
+        if (byte !== LF) {
           this.#line += String.fromCharCode(byte);
           return;
         }
@@ -260,20 +267,20 @@ export class ResponseParser {
   }
 }
 
-/** Whether the beginning of a head can still become one; what cannot is not waited for. */
+/** Whether an incomplete head can still become a valid one. */
 function mayBeHttp(text: string): boolean {
-  const mark = "HTTP/1.";
-  return mark.startsWith(text.slice(0, mark.length));
+  const prefix = "HTTP/1.";
+  return prefix.startsWith(text.slice(0, prefix.length));
 }
 
 function lengthOf(value: string): number {
-  // Lines of the same name are joined with a comma: more than one length is refused, also if they agree.
+  // Repeated headers are joined with a comma: more than one length is refused, also when they agree.
   if (!/^\d{1,15}$/.test(value)) throw new HttpSyntaxError("its length is not a number");
   return Number(value);
 }
 
 function hexValue(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+  if (byte >= DIGIT_0 && byte <= DIGIT_9) return byte - DIGIT_0;
+  const letter = byte | LOWER_CASE_BIT;
+  return letter >= LETTER_A && letter <= LETTER_F ? letter - LETTER_A + 10 : -1;
 }

@@ -4,12 +4,13 @@ import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/http-ag
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import type { ResponseHead } from "#http-client/response-head.ts";
 import { retryAfterMs } from "#http-client/retry-after.ts";
+import type { TextReader } from "#http-client/text-reader.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
-import { readBody, type TextReader } from "./body.ts";
+import { readBody } from "./body.ts";
 import {
   cleanMessage,
   type ErrorBody,

@@ -1,5 +1,5 @@
+import type { TextReader, TextReadResult } from "#http-client/text-reader.ts";
 import type { Attempt } from "#upstream/attempt.ts";
-import type { TextReader, TextReadResult } from "#upstream/body.ts";
 import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamValidator } from "./stream-validator.ts";
