@@ -1,0 +1,112 @@
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { says } from "#simulator/behaviours.ts";
+import type { Behaviour, RecordedRequest } from "#simulator/exchange.ts";
+import type { Said } from "#simulator/persona.ts";
+
+/**
+ * A model that can do one thing: append a `multiply` function to calc.py, in whatever way the agent offers. It thinks before
+ * each answer, so that reasoning which ends up in text or files is seen.
+ */
+
+export const thought = "I should look at the file first, then decide.";
+/** What the edit leaves behind; the file shows it when the answer has arrived whole. */
+export const edited = "def multiply(a, b):\n    return a * b\n";
+export const closing = "Added multiply to calc.py.";
+
+const shellCommand = "printf '\\n\\ndef multiply(a, b):\\n    return a * b\\n' >> calc.py && echo MULTIPLY_ADDED";
+const original = "def add(a, b):\n    return a + b\n";
+
+/** Undefined for the scout and for structured output, which the simulator answers itself. */
+export function scriptedAnswer(
+  request: RecordedRequest,
+  isScout: (model: Json | undefined) => boolean,
+): Behaviour | undefined {
+  const body = request.body ?? {};
+  if (isScout(body["model"]) || isObject(body["response_format"])) return undefined;
+  return says({ ...emptyAnswer, reasoning: thought, ...answerTo(body) });
+}
+
+const emptyAnswer: Said = { reasoning: "", text: "", toolCalls: [] };
+
+function answerTo(body: JsonObject): Partial<Said> {
+  const messages = objectsIn(body["messages"]);
+  const text = messages.map((message) => textIn(message["content"])).join("\n");
+  const tools = objectsIn(body["tools"]).flatMap((tool) => (isObject(tool["function"]) ? [tool["function"]] : []));
+  const acted =
+    messages.some(({ role }) => role === "tool") || text.includes("\nMULTIPLY_ADDED") || text.includes(closing);
+  if (tools.length > 0) return acted ? closingCall(tools, text) : editingCall(tools);
+  if (acted) return { text: closing };
+  return { text: editInText(text) };
+}
+
+/** A shell first, as most agents have one; then anything that writes a file. */
+function editingCall(tools: readonly JsonObject[]): Partial<Said> {
+  const shell = tools.find(({ name }) => /bash|shell|command|terminal|execute/i.test(String(name)));
+  const write = tools.find((tool) => /write|create/i.test(String(tool["name"])) && "content" in propertiesOf(tool));
+  const tool = shell ?? write;
+  return tool === undefined ? { text: closing } : { toolCalls: [callOf(tool)] };
+}
+
+/** Some agents end only when a tool is called for it. */
+function closingCall(tools: readonly JsonObject[], text: string): Partial<Said> {
+  const shell = tools.find(({ name }) => name === "bash");
+  const marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
+  if (shell !== undefined && text.includes(marker))
+    return { toolCalls: [{ name: "bash", arguments: JSON.stringify({ command: `echo ${marker}` }) }] };
+  const finish = tools.find(({ name }) =>
+    /^(attempt_completion|final_answer|finish|task_complete)$/.test(String(name)),
+  );
+  return finish === undefined ? { text: closing } : { toolCalls: [callOf(finish)] };
+}
+
+function callOf(tool: JsonObject): { name: string; arguments: string } {
+  const properties = propertiesOf(tool);
+  const parameters = isObject(tool["parameters"]) ? tool["parameters"] : {};
+  const required = Array.isArray(parameters["required"]) ? parameters["required"].map(String) : [];
+  const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1);
+  const entries = names.map((name) => [name, argumentFor(name, properties[name])]);
+  return { name: String(tool["name"]), arguments: JSON.stringify(Object.fromEntries(entries)) };
+}
+
+function argumentFor(name: string, schema: Json | undefined): Json {
+  const value = /command|cmd|script|code/i.test(name)
+    ? shellCommand
+    : /path|file/i.test(name)
+      ? "calc.py"
+      : name === "content"
+        ? `${original}\n\n${edited}`
+        : undefined;
+  const { type, enum: allowed, items } = isObject(schema) ? schema : {};
+  if (type === "array") return [argumentFor(name, items)];
+  if (value !== undefined) return value;
+  if (Array.isArray(allowed)) return allowed[0] ?? null;
+  if (type === "boolean") return false;
+  if (type === "integer" || type === "number") return 10;
+  return closing;
+}
+
+/** Agents that have no tools say in their prompt how an edit is to be written. */
+function editInText(text: string): string {
+  if (text.includes("<<<<<<< SEARCH"))
+    return `calc.py\n\`\`\`python\n<<<<<<< SEARCH\n${original}=======\n${original}\n\n${edited}>>>>>>> REPLACE\n\`\`\`\n`;
+  if (text.includes("final_answer("))
+    return `<code>\nwith open("calc.py", "a") as file:\n    file.write("\\n\\ndef multiply(a, b):\\n    return a * b\\n")\nfinal_answer("${closing}")\n</code>`;
+  if (/```(?:shell|bash)|gptme/.test(text)) return `\`\`\`shell\n${shellCommand}\n\`\`\``;
+  return closing;
+}
+
+function propertiesOf(tool: JsonObject): JsonObject {
+  const parameters = isObject(tool["parameters"]) ? tool["parameters"] : {};
+  return isObject(parameters["properties"]) ? parameters["properties"] : {};
+}
+
+function objectsIn(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function textIn(content: Json | undefined): string {
+  if (typeof content === "string") return content;
+  return objectsIn(content)
+    .map((part) => (typeof part["text"] === "string" ? part["text"] : ""))
+    .join("");
+}
