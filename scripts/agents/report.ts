@@ -36,8 +36,7 @@ export interface AgentReport {
 export function reportOf(agent: Agent, outcome: Outcome): AgentReport {
   const version = agent.packages[0]?.replace(/\[.*\]/, "") ?? agent.name;
   const row = { agent: version, requests: "", identity: "", fields: "" };
-  if (outcome.kind === "not_tried") return { ...row, result: "not tried", remarks: outcome.reason };
-  if (outcome.kind === "not_installed") return { ...row, result: "not installed", remarks: outcome.reason };
+  if (outcome.kind !== "ran") return { ...row, result: outcome.kind.replace("_", " "), remarks: outcome.reason };
   const { exchanges, output } = outcome;
   const chats = exchanges.filter(({ request }) => / \S+\/chat\/completions /.test(request.start));
   const bodies = chats.map(({ request }) => parsed(request.body)).filter((body) => body !== undefined);

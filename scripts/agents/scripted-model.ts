@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { says } from "#simulator/behaviours.ts";
-import type { Behaviour, RecordedRequest } from "#simulator/exchange.ts";
 import type { Said } from "#simulator/persona.ts";
+import type { Behaviour, RecordedRequest } from "#simulator/simulated-exchange.ts";
 
 /**
  * A model that can do one thing: append a `multiply` function to calc.py, in whatever way the agent offers. It thinks before
@@ -32,10 +32,11 @@ function answerTo(body: JsonObject): Partial<Said> {
   const messages = objectsIn(body["messages"]);
   const text = messages.map((message) => textIn(message["content"])).join("\n");
   const tools = objectsIn(body["tools"]).flatMap((tool) => (isObject(tool["function"]) ? [tool["function"]] : []));
-  const acted =
-    messages.some(({ role }) => role === "tool") || text.includes("\nMULTIPLY_ADDED") || text.includes(closing);
+  const acted = messages.some(
+    ({ role, content }) => role === "tool" || (role !== "assistant" && textIn(content).includes("MULTIPLY_ADDED")),
+  );
   if (tools.length > 0) return acted ? closingCall(tools, text) : editingCall(tools);
-  if (acted) return { text: closing };
+  if (acted) return { text: text.includes("`complete` tool") ? `${closing}\n\`\`\`complete\n\`\`\`` : closing };
   return { text: editInText(text) };
 }
 
@@ -87,11 +88,12 @@ function argumentFor(name: string, schema: Json | undefined): Json {
 
 /** Agents that have no tools say in their prompt how an edit is to be written. */
 function editInText(text: string): string {
+  if (/commit message/i.test(text)) return "feat: add multiply to calc.py";
   if (text.includes("<<<<<<< SEARCH"))
     return `calc.py\n\`\`\`python\n<<<<<<< SEARCH\n${original}=======\n${original}\n\n${edited}>>>>>>> REPLACE\n\`\`\`\n`;
   if (text.includes("final_answer("))
     return `<code>\nwith open("calc.py", "a") as file:\n    file.write("\\n\\ndef multiply(a, b):\\n    return a * b\\n")\nfinal_answer("${closing}")\n</code>`;
-  if (/```(?:shell|bash)|gptme/.test(text)) return `\`\`\`shell\n${shellCommand}\n\`\`\``;
+  if (/```(?:shell|bash)|gptme|Open Interpreter/.test(text)) return `\`\`\`shell\n${shellCommand}\n\`\`\``;
   return closing;
 }
 

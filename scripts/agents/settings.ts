@@ -16,6 +16,9 @@ export interface AgentSettings {
 /** The address in the page, which stands for wherever the gateway listens. */
 export const documentedAddress = "http://127.0.0.1:8080";
 
+/** A block for this file is the policy of the gateway that the agent is run against, where the agent needs one. */
+export const policyFile = "gateway:policy.yaml";
+
 const fence = /^```(\w+) agent=(\S+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm;
 
 /** By the agent's name. Throws when two blocks of one agent name the same file. */

@@ -2,17 +2,17 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { systemClock } from "#domain/system-clock.ts";
-import { timerWheel } from "#domain/timers.ts";
+import { type Gateway, startGateway } from "#gateway/start.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import { timerWheel } from "#platform/timers.ts";
 import { parseSettings } from "#settings/settings.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { type Gateway, startGateway } from "#wiring.ts";
 import { type Agent, agents } from "./agents.ts";
 import { cacheFolder, install } from "./install.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 import { type AgentReport, reportOf, tableOf } from "./report.ts";
 import { scriptedAnswer } from "./scripted-model.ts";
-import { type AgentSettings, documentedAddress, settingsIn } from "./settings.ts";
+import { type AgentSettings, documentedAddress, policyFile, settingsIn } from "./settings.ts";
 
 /**
  * Runs coding agents against a gateway with the settings of docs/agents.md, each in a scratch Git repository and a scratch
@@ -70,7 +70,7 @@ async function tryAgent(agent: Agent): Promise<AgentReport> {
   if (installed.kind === "failed") return reportOf(agent, { kind: "not_installed", reason: installed.reason });
 
   const scratch = mkdtempSync(join(cacheFolder, `run-${agent.name}-`));
-  const { gateway, simulator } = await startScripted(scratch);
+  const { gateway, simulator } = await startScripted(scratch, settings);
   try {
     await using proxy = await startRecordingProxy(gateway.url);
     const repository = join(scratch, "repository");
@@ -121,7 +121,10 @@ function shown(message: { start: string; headers: ReadonlyMap<string, string>; b
   return message && { start: message.start, headers: Object.fromEntries(message.headers), body: message.body };
 }
 
-async function startScripted(scratch: string): Promise<{ gateway: Gateway; simulator: Simulator }> {
+async function startScripted(
+  scratch: string,
+  { files }: AgentSettings,
+): Promise<{ gateway: Gateway; simulator: Simulator }> {
   let gateway: Gateway | undefined;
   const models = () => [...(gateway?.ports.config().registry.models.values() ?? [])];
   const isScout = (id: unknown) => models().some((model) => model.role === "scout" && model.upstreamId === id);
@@ -132,7 +135,10 @@ async function startScripted(scratch: string): Promise<{ gateway: Gateway; simul
     timers: timerWheel({ clock: systemClock }),
     script: (request) => scriptedAnswer(request, isScout),
   });
+  const policy = files.find(({ path }) => path === policyFile);
+  if (policy !== undefined) writeFileSync(join(scratch, "policy.yaml"), policy.text);
   const parsed = parseSettings({
+    ...(policy === undefined ? {} : { ROUTING_POLICY_PATH: join(scratch, "policy.yaml") }),
     PORT: "0",
     DATABASE_URL: `sqlite:${join(scratch, "gateway.db")}`,
     UPSTREAM_BASE_URL: simulator.url,
@@ -163,6 +169,7 @@ function makeRepository(repository: string, home: string): void {
 
 function writeSettings({ files }: AgentSettings, repository: string, home: string, url: string): void {
   for (const { path, text } of files) {
+    if (path === policyFile) continue;
     const target = path.startsWith("~/") ? join(home, path.slice(2)) : join(repository, path);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text.replaceAll(documentedAddress, url));
