@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { says } from "#simulator/behaviours.ts";
-import type { Said } from "#simulator/persona.ts";
+import type { AnswerContent } from "#simulator/persona.ts";
 import type { Behaviour, RecordedRequest } from "#simulator/simulated-exchange.ts";
 
 /**
@@ -26,9 +26,9 @@ export function scriptedAnswer(
   return says({ ...emptyAnswer, reasoning: thought, ...answerTo(body) });
 }
 
-const emptyAnswer: Said = { reasoning: "", text: "", toolCalls: [] };
+const emptyAnswer: AnswerContent = { reasoning: "", text: "", toolCalls: [] };
 
-function answerTo(body: JsonObject): Partial<Said> {
+function answerTo(body: JsonObject): Partial<AnswerContent> {
   const messages = objectsIn(body["messages"]);
   const text = messages.map((message) => textIn(message["content"])).join("\n");
   const tools = objectsIn(body["tools"]).flatMap((tool) => (isObject(tool["function"]) ? [tool["function"]] : []));
@@ -41,7 +41,7 @@ function answerTo(body: JsonObject): Partial<Said> {
 }
 
 /** A shell first, as most agents have one; then anything that writes a file. */
-function editingCall(tools: readonly JsonObject[]): Partial<Said> {
+function editingCall(tools: readonly JsonObject[]): Partial<AnswerContent> {
   const shell = tools.find(({ name }) => /bash|shell|command|terminal|execute/i.test(String(name)));
   const write = tools.find((tool) => /write|create/i.test(String(tool["name"])) && "content" in propertiesOf(tool));
   const tool = shell ?? write;
@@ -49,7 +49,7 @@ function editingCall(tools: readonly JsonObject[]): Partial<Said> {
 }
 
 /** Some agents end only when a tool is called for it. */
-function closingCall(tools: readonly JsonObject[], text: string): Partial<Said> {
+function closingCall(tools: readonly JsonObject[], text: string): Partial<AnswerContent> {
   const shell = tools.find(({ name }) => name === "bash");
   const marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
   if (shell !== undefined && text.includes(marker))
