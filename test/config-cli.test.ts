@@ -171,6 +171,81 @@ describe("smart-gateway route", () => {
     expect(flag.out).toContain("attempts_exhausted");
   });
 
+  test("reads a bare sentence as chat would: assessed, not scored with a task's defaults", async () => {
+    const [easy, guarded, report] = await Promise.all([
+      run(["route", "rename this variable", "--json"]),
+      run(["route", "add two-factor authentication to the login", "--json"]),
+      run(["route", "add two-factor authentication to the login"]),
+    ]);
+    expect(easy.json()).toMatchObject({ cause: "score_flash", model: "vendor_v4_flash" });
+    expect(easy.json().evidence).toContain("score_scale=agent");
+    expect(guarded.json()).toMatchObject({ cause: "hard_pro_rule", hard_rule: true });
+    for (const shown of ["AUTH, risk HIGH", "reasoning_requirement", "hard rules  guarded_kind", "cost        $"])
+      expect(report.out).toContain(shown);
+  });
+
+  test("assesses a chat body from a file, with the privacy gate before it", async () => {
+    const body = {
+      messages: [
+        { role: "user", content: "explain this: AKIAIOSFODNN7EXAMPLE ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5" },
+      ],
+      metadata: { sensitive: false, kind: "PAYMENT", risk_level: "HIGH" },
+    };
+    const { json, out } = await run(["route", "-f", file("chat.json", JSON.stringify(body)), "--json", "--details"]);
+    expect(json()).toMatchObject({
+      decision: { cause: "hard_pro_rule" },
+      task: { kind: "PAYMENT", sensitive: true },
+      hard_rules: ["guarded_kind"],
+      cost: { model: "vendor_v4_pro", other_model: "vendor_v4_flash" },
+    });
+    expect(json().redactions).toBeGreaterThan(0);
+    expect(json().contributions.reasoning_requirement).toBeGreaterThan(0);
+    expect(out).not.toContain("ghp_");
+  });
+
+  test("takes a transcript request by request, with one line each, and keeps the conversation on its model", async () => {
+    const failing = (id: string) => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id, type: "function", function: { name: "bash", arguments: '{"command":"npm test"}' } }],
+      },
+      { role: "tool", tool_call_id: id, content: "exit code: 1\nTypeError: x is not a function" },
+    ];
+    const edit = (id: string) => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id, type: "function", function: { name: "edit_file", arguments: '{"path":"a.ts"}' } }],
+      },
+      { role: "tool", tool_call_id: id, content: "done" },
+    ];
+    const messages = [
+      { role: "user", content: "mend the parser" },
+      ...["1", "2", "3"].flatMap((n) => [...failing(`f${n}`), ...edit(`e${n}`)]),
+    ];
+    const lines = messages.map((message) => JSON.stringify(message)).join("\n");
+    const [list, json] = await Promise.all([
+      run(["route", "-f", file("run.json", JSON.stringify(messages))]),
+      run(["route", "-f", "-", "--json"], { stdin: lines }),
+    ]);
+    const shown = list.out.split("\n").filter((line) => /^ +\d+ /.test(line));
+    expect(shown).toHaveLength(7);
+    expect(shown[0]).toContain("vendor_v4_flash");
+    expect(shown.at(-1)).toContain("same_error_count");
+    expect(json.json().turns.map(({ turn }: { turn: number }) => turn)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(json.json().turns.at(-1).decision).toMatchObject({ cause: "hard_pro_rule", model: "vendor_v4_pro" });
+  });
+
+  test("lets flags stand above what is inferred", async () => {
+    const { json } = await run(["route", "rename this variable", "--json", "--attempts", "8"]);
+    expect(json()).toMatchObject({ cause: "attempts_exhausted" });
+    const stated = ["--reasoning-requirement", "--ambiguity", "--dependency-depth", "--verification-difficulty"];
+    const hard = await run(["route", "rename this variable", "--json", ...stated.flatMap((flag) => [flag, "1"])]);
+    expect(hard.json()).toMatchObject({ cause: "score_pro" });
+    expect(hard.json().evidence).toContain("score_scale=declared");
+  });
+
   test("obeys the policy that is named", async () => {
     const policy = file("tiny.yaml", "budget:\n  per_goal_hard_usd: 0.0000001\n");
     const { out, code } = await run(["route", "fix a typo"], { env: { ROUTING_POLICY_PATH: policy } });
@@ -184,7 +259,10 @@ describe("smart-gateway route", () => {
       run(["route", "-f", "-"], { stdin: "{" }),
       run(["route"]),
     ]);
-    expect([flags.code, broken.code, nothing.code]).toEqual([2, 2, 2]);
+    const image = { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }] };
+    const { code, err } = await run(["route", "-f", "-"], { stdin: JSON.stringify(image) });
+    expect([flags.code, broken.code, nothing.code, code]).toEqual([2, 2, 2, 2]);
+    expect(err).toContain("messages[0].content[0]");
     for (const word of ["task.kind", "did you mean AUTH?", "task.ambiguity", "task.sensitive"])
       expect(flags.err).toContain(word);
   });

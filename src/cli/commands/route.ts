@@ -1,19 +1,25 @@
-import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import type { ChatRequest } from "#domain/chat.ts";
+import type { ModelKey } from "#domain/model.ts";
 import { zeroUsd } from "#domain/money/money.ts";
-import { DecisionRequest, type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { assess } from "#pipeline/assess/assess.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";
-import { parseConfig, validate } from "#settings/config-file.ts";
+import { privacyEngine } from "#privacy/engine.ts";
 import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
-import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
+import { formatProblems } from "#settings/problem.ts";
+import { type RouteInput, readInput } from "./route-input.ts";
+import { detailsOf, lineOf, type Routed, reportOf } from "./route-report.ts";
 
 interface RouteOptions {
   readonly file?: string;
   readonly policy?: string;
   readonly models?: string;
   readonly json?: true;
+  readonly details?: true;
   /** The task's and the runtime's fields, by their camel-cased flags. */
   readonly [flag: string]: string | true | undefined;
 }
@@ -24,15 +30,22 @@ const runtimeFields = fieldsOf(jsonSchemaOf(RuntimeState, ""), []);
 
 const placeholders: { readonly [type: string]: string } = { boolean: "true|false", integer: "count", number: "0..1" };
 
-/** `smart-gateway route`: what the policy decides about a task, as `POST /v1/route/decision` would; nothing is sent or spent. */
+/**
+ * `smart-gateway route`: what the policy decides about words, a chat body or a transcript as chat would, or about a stated task as
+ * `POST /v1/route/decision` would; nothing is sent or spent.
+ */
 export function routeCommand(): Command {
   const command = new Command("route")
-    .description("print the routing decision for a task, without sending or spending anything")
-    .argument("[instruction]", "what is asked for, in words; - reads it from standard input")
-    .option("-f, --file <file>", "the body of POST /v1/route/decision, {task, runtime}, as JSON; - for standard input")
+    .description("print where a request would go and why, without sending or spending anything")
+    .argument("[instruction]", "what is asked for, in words, read as chat reads it; - for standard input")
+    .option(
+      "-f, --file <file>",
+      "a chat body, a transcript (a list of messages, or one a line: each request gets a line), a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
+    )
     .option("--policy <file>", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent")
     .option("--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
-    .option("--json", "print the decision's eleven fields as JSON")
+    .option("--json", "print the decision's eleven fields as JSON; of a transcript, every request with its details")
+    .option("--details", "with --json: also the inferred task, the contributions, the rules and the cost")
     .action(route);
   for (const [group, fields] of [
     ["Task:", taskFields],
@@ -50,63 +63,78 @@ export function routeCommand(): Command {
 }
 
 async function route(instruction: string | undefined, options: RouteOptions): Promise<void> {
-  const request = readRequest(instruction, options);
+  const stated = { task: given(taskFields, options), runtime: given(runtimeFields, options) };
+  const input = readInput(instruction, options.file, stated);
   const config = await loadConfig({
     policyPath: options.policy ?? (process.env["ROUTING_POLICY_PATH"] || undefined),
     registryPath: options.models ?? (process.env["MODEL_REGISTRY_PATH"] || undefined),
   });
-  if (request.kind === "invalid" || config.kind === "invalid") {
-    const problems = [request, config].flatMap((result) => (result.kind === "invalid" ? result.problems : []));
+  if (input.kind === "invalid" || config.kind === "invalid") {
+    const problems = [input, config].flatMap((result) => (result.kind === "invalid" ? result.problems : []));
     if (options.json) printJson({ ok: false, problems });
     else console.error(formatProblems(problems));
     return exitWith(exitCodes.badUsage);
   }
-  const { task, runtime } = request.value;
-  const decision = decide(task, runtime, {
-    ...config.config,
-    health: {},
-    size: sizeOf(task.instruction),
-    spend: { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } },
-  });
-  if (options.json) printJson(decision);
-  else console.log(asText(decision, config.config));
+  const routed = input.kind === "task" ? [routeTask(input, config.config)] : routeChat(input, config.config);
+  const [last] = routed.slice(-1);
+  if (last === undefined) return;
+  if (options.json && routed.length > 1) {
+    printJson({ turns: routed.map((each, at) => ({ turn: at + 1, ...detailsOf(each, config.config) })) });
+  } else if (options.json) printJson(options.details ? detailsOf(last, config.config) : last.decision);
+  else {
+    if (routed.length > 1) {
+      console.log(routed.map((each, at) => lineOf(each, at + 1, config.config)).join("\n"));
+      console.log("\nThe last of them:");
+    }
+    console.log(reportOf(last, config.config));
+  }
 }
 
-/** The task from a file, with the flags over it. */
-function readRequest(
-  instruction: string | undefined,
-  options: RouteOptions,
-): { kind: "ok"; value: ReturnType<typeof DecisionRequest.parse> } | Invalid {
-  if (instruction === undefined && options.file === undefined) {
-    return complaint(
-      "arguments",
-      "nothing to decide about",
-      'say what is asked for: smart-gateway route "fix the login", or --file',
-    );
-  }
-  let body: Record<string, unknown> = { task: { task_id: "cli" } };
-  const name = options.file === "-" ? "standard input" : (options.file ?? "arguments");
-  let document = parseConfig("{}", name);
-  if (document.kind === "ok") document = { kind: "ok", document: { ...document.document, lineOf: () => undefined } };
-  if (options.file !== undefined) {
-    try {
-      document = parseConfig(readFileSync(options.file === "-" ? 0 : options.file, "utf8"), name);
-    } catch {
-      return complaint(name, "cannot be read", "check --file");
-    }
-    if (document.kind === "invalid") return document;
-    if (!isSection(document.document.value)) return complaint(name, "expected an object {task, runtime}");
-    body = document.document.value;
-  }
-  if (document.kind === "invalid") return document;
-  const text = instruction === "-" ? readFileSync(0, "utf8") : instruction;
-  const task = {
-    ...section(body["task"]),
-    ...(text === undefined ? {} : { instruction: text }),
-    ...given(taskFields, options),
-  };
-  const runtime = { ...section(body["runtime"]), ...given(runtimeFields, options) };
-  return validate(DecisionRequest, document.document, { ...body, task, runtime });
+const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
+
+function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Config): Routed {
+  const size = sizeOf(task.instruction);
+  const decision = decide(task, runtime, { ...config, health: {}, size, spend: nothingSpent });
+  return { decision, task, runtime, size };
+}
+
+/** As the chat endpoint would, one request after the other: redacted, assessed, kept on the model that has the context. */
+function routeChat({ requests, stated }: RouteInput & { kind: "chat" }, config: Config): Routed[] {
+  const { policy } = config;
+  const engine = privacyEngine(policy.privacy);
+  const memory = inMemoryTaskMemory(() => policy.tasks);
+  const models = new Map<string, ModelKey>();
+  return requests.map((request) => {
+    const { sensitive, task_id, goal_id, reasoning, explicit_route, ...fields } = stated.task;
+    const redacted = engine.redactBody(request.body);
+    const redactions = redacted.total + redacted.unredactable.length;
+    const taskFields = { ...request.routing.taskFields, ...fields } as ChatRequest["routing"]["taskFields"]; // flags were validated
+    const said = { ...request, routing: { ...request.routing, taskFields } };
+    const assessment = assess(said, redacted.body, memory, { now: 0, policy, redactions });
+    const { size, scale, evidence, conversationKey, continuation, housekeeping } = assessment;
+    const task = {
+      ...assessment.task,
+      ...statedOf({ task_id, goal_id, reasoning, explicit_route }),
+      ...(redactions > 0 ? {} : statedOf({ sensitive })),
+    };
+    const runtime = { ...assessment.runtime, ...stated.runtime };
+    const model = housekeeping === undefined ? models.get(conversationKey) : undefined;
+    const decision = decide(task, runtime, {
+      ...config,
+      health: {},
+      size,
+      scale,
+      spend: nothingSpent,
+      ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
+      ...(model === undefined ? {} : { affinity: { model, continuation } }),
+    });
+    if (decision.model !== null && housekeeping === undefined) models.set(conversationKey, decision.model);
+    return { decision, task, runtime, size, redactions };
+  });
+}
+
+function statedOf(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 interface Field {
@@ -147,32 +175,4 @@ function sizeOf(instruction: string) {
     requestedOutputTokens: null,
     choices: 1,
   };
-}
-
-function asText(decision: RoutingDecision, { registry }: Config): string {
-  const upstreamId = decision.model === null ? undefined : registry.models.get(decision.model)?.upstreamId;
-  const target =
-    decision.model === null ? "" : ` → ${decision.model}${upstreamId === undefined ? "" : ` (${upstreamId})`}`;
-  return [
-    `${decision.action}${target}`,
-    `  cause       ${decision.cause}${decision.hard_rule ? " (hard rule)" : ""}`,
-    `  score       ${decision.score}`,
-    `  confidence  ${decision.confidence}`,
-    ...(decision.sensitive_block_applied ? ["  privacy     the gate forced a downgrade or denial"] : []),
-    "  evidence",
-    ...decision.evidence.map((entry) => `    ${entry}`),
-  ].join("\n");
-}
-
-function complaint(file: string, message: string, suggestion?: string): Invalid {
-  const problem: Problem = { file, path: "", message, ...(suggestion === undefined ? {} : { suggestion }) };
-  return { kind: "invalid", problems: [problem] };
-}
-
-function section(value: unknown): Record<string, unknown> {
-  return isSection(value) ? value : {};
-}
-
-function isSection(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

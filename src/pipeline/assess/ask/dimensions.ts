@@ -56,18 +56,18 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.6 * proof +
         0.3 * design +
         0.3 * complexity +
-        0.35 * intricate +
+        0.5 * intricate +
         0.09 * math +
         0.1 * optimizing +
         0.03 * demands -
         0.12 * greeting,
     ),
-    ambiguity: within(base + 0.15 * vague + 0.35 * design + 0.25 * intricate + 0.1 * optimizing + 0.25 * proof),
+    ambiguity: within(base + 0.15 * vague + 0.35 * design + 0.4 * intricate + 0.1 * optimizing + 0.25 * proof),
     dependency_depth: within(
       base +
         0.35 * complexity +
         0.3 * design +
-        0.25 * intricate +
+        0.4 * intricate +
         0.15 * parts * Math.max(complexity, design) +
         0.1 * steps +
         0.04 * demands +
@@ -78,7 +78,7 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.6 * proof +
         0.35 * complexity +
         0.25 * design +
-        0.35 * intricate +
+        0.5 * intricate +
         0.07 * math +
         0.04 * demands +
         0.05 * steps -

@@ -1,0 +1,168 @@
+import { readFileSync } from "node:fs";
+import type { ChatRequest } from "#domain/chat.ts";
+import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { parseChatRequest } from "#http/chat-body/chat-schema.ts";
+import { parseConfig, validate } from "#settings/config-file.ts";
+import type { Invalid, Problem } from "#settings/problem.ts";
+
+/** What there is to decide about. */
+export type RouteInput =
+  /** A task somebody has stated, as `POST /v1/route/decision` takes it. */
+  | { readonly kind: "task"; readonly task: RoutingTask; readonly runtime: RuntimeState }
+  /** Chat requests of one conversation, oldest first: to be assessed as `POST /v1/chat/completions` does. */
+  | { readonly kind: "chat"; readonly requests: readonly ChatRequest[]; readonly stated: Stated }
+  | Invalid;
+
+/** Fields that were given as flags; they go before what is inferred. */
+export interface Stated {
+  readonly task: Readonly<Record<string, unknown>>;
+  readonly runtime: Readonly<Record<string, unknown>>;
+}
+
+/** More values than any transcript at hand; what is larger is no conversation. */
+const maxValues = 5_000_000;
+
+/**
+ * Reads what was given. Text is a chat message; JSON is a task where it has one, a chat body where it has `messages`, and a
+ * transcript where it is a list of messages (also one message a line).
+ */
+export function readInput(argument: string | undefined, file: string | undefined, stated: Stated): RouteInput {
+  const name = file === undefined ? "arguments" : file === "-" ? "standard input" : file;
+  let text = argument === "-" ? readFileSync(0, "utf8") : argument;
+  let fromFile: string | undefined;
+  if (file !== undefined) {
+    try {
+      fromFile = readFileSync(file === "-" ? 0 : file, "utf8");
+    } catch {
+      return complaint(name, "cannot be read", "check --file");
+    }
+  } else if (argument === "-") {
+    [fromFile, text] = [text, undefined];
+  }
+  const wrong = problemsOfFlags(stated);
+  if (wrong !== undefined) return wrong;
+  if (fromFile === undefined) {
+    if (text === undefined || text.trim() === "") {
+      return complaint(
+        "arguments",
+        "nothing to decide about",
+        'say what is asked for: smart-gateway route "fix the login", or --file',
+      );
+    }
+    return chat([[{ role: "user", content: text }]], {}, name, stated);
+  }
+  return documentIn(fromFile, name, text, stated);
+}
+
+function documentIn(document: string, name: string, instruction: string | undefined, stated: Stated): RouteInput {
+  const start = document.trimStart()[0];
+  if (start !== "{" && start !== "[") {
+    if (document.trim() === "") return complaint(name, "is empty");
+    return chat([[{ role: "user", content: document }]], {}, name, stated);
+  }
+  const value = jsonIn(document) ?? linesIn(document);
+  if (value === undefined) return complaint(name, "is not valid JSON, nor one JSON message a line");
+  if (Array.isArray(value)) return chat(turnsOf(value), {}, name, stated);
+  const body = value as Record<string, unknown>; // begins with a brace
+  if (Array.isArray(body["messages"])) {
+    const messages = instruction === undefined ? body["messages"] : [...body["messages"], userSays(instruction)];
+    return chat([messages], body, name, stated);
+  }
+  return taskIn(document, body, name, instruction, stated);
+}
+
+function taskIn(
+  document: string,
+  body: Record<string, unknown>,
+  name: string,
+  instruction: string | undefined,
+  stated: Stated,
+): RouteInput {
+  const parsed = parseConfig(document, name);
+  if (parsed.kind === "invalid") return parsed;
+  const task = {
+    ...section(body["task"]),
+    ...(instruction === undefined ? {} : { instruction }),
+    ...stated.task,
+  };
+  const runtime = { ...section(body["runtime"]), ...stated.runtime };
+  const checked = validate(DecisionRequest, parsed.document, { ...body, task, runtime });
+  if (checked.kind === "invalid") return checked;
+  return { kind: "task", task: checked.value.task, runtime: checked.value.runtime };
+}
+
+/** Flags are checked as fields of a task, whatever they go with. */
+function problemsOfFlags({ task, runtime }: Stated): Invalid | undefined {
+  const parsed = parseConfig("{}", "arguments");
+  if (parsed.kind === "invalid") return parsed;
+  const document = { ...parsed.document, lineOf: () => undefined };
+  const checked = validate(DecisionRequest, document, {
+    task: { task_id: "cli", instruction: "", ...task },
+    runtime,
+  });
+  return checked.kind === "invalid" ? checked : undefined;
+}
+
+function chat(
+  conversations: readonly (readonly unknown[])[],
+  body: Record<string, unknown>,
+  name: string,
+  stated: Stated,
+): RouteInput {
+  if (conversations.length === 0) return complaint(name, "holds no message of a user");
+  const requests: ChatRequest[] = [];
+  for (const messages of conversations) {
+    const text = JSON.stringify({ model: "smart-router", ...body, messages });
+    const parsed = parseChatRequest({
+      text,
+      bytes: Buffer.byteLength(text),
+      maxValues,
+      headers: new Headers(),
+      requestId: "cli",
+      receivedAtMs: 0,
+    });
+    if (parsed.kind === "refused") return complaint(name, parsed.detail);
+    requests.push(parsed.request);
+  }
+  return { kind: "chat", requests, stated };
+}
+
+/** The requests that a conversation was made of: each answer of the assistant had one, and so has what stands at the end. */
+function turnsOf(messages: readonly unknown[]): (readonly unknown[])[] {
+  const turns: (readonly unknown[])[] = [];
+  const roleAt = (at: number) => section(messages[at])["role"];
+  let asked = false;
+  for (let at = 0; at < messages.length; at++) {
+    if (roleAt(at) === "assistant" && asked) turns.push(messages.slice(0, at));
+    asked ||= roleAt(at) === "user";
+  }
+  if (asked && roleAt(messages.length - 1) !== "assistant") turns.push(messages);
+  return turns;
+}
+
+function userSays(content: string) {
+  return { role: "user", content };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function linesIn(text: string): unknown[] | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const values = lines.map(jsonIn);
+  return lines.length > 1 && values.every((value) => typeof value === "object" && value !== null) ? values : undefined;
+}
+
+function complaint(file: string, message: string, suggestion?: string): Invalid {
+  const problem: Problem = { file, path: "", message, ...(suggestion === undefined ? {} : { suggestion }) };
+  return { kind: "invalid", problems: [problem] };
+}
+
+function section(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}; // an object by the checks
+}

@@ -1,0 +1,139 @@
+import { formatUsd } from "#domain/money/money.ts";
+import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
+import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import type { Config } from "#policy/load-config.ts";
+
+/** One decision with what it was made from. */
+export interface Routed {
+  readonly decision: RoutingDecision;
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly size: RequestSize;
+  /** Credentials that the privacy gate replaced; absent for a stated task. */
+  readonly redactions?: number;
+}
+
+const dimensions = ["reasoning_requirement", "ambiguity", "dependency_depth", "verification_difficulty"] as const;
+
+/** The decision with its reasons, for a reader. */
+export function reportOf(routed: Routed, config: Config): string {
+  const { decision, task, runtime } = routed;
+  const { flash_below, pro_from } = config.policy.routing;
+  const lines = [
+    `${decision.action}${targetOf(decision, config)}`,
+    `  cause       ${decision.cause}${decision.hard_rule ? " (hard rule)" : ""}`,
+    `  score       ${decision.score} of 100 (${firstOf(decision, "score_scale")} scale), from ${firstOf(decision, "points")} points; flash below ${flash_below}, pro from ${pro_from}`,
+    `  confidence  ${decision.confidence}`,
+    `  task        ${task.kind}, risk ${task.risk_level}, blast radius ${task.blast_radius}, ${task.sensitive ? "sensitive" : "not sensitive"}${task.repo_context_present ? ", repository context" : ""}`,
+  ];
+  if ((routed.redactions ?? 0) > 0) lines.push(`  privacy     ${routed.redactions} credentials would be replaced`);
+  if (decision.sensitive_block_applied) lines.push("  privacy     the gate forced a downgrade or denial");
+  lines.push("  points");
+  for (const dimension of dimensions) {
+    lines.push(`    ${dimension.padEnd(24)} ${task[dimension].toFixed(3)}  ${pointsFor(decision, dimension)}`);
+  }
+  for (const feature of ["risk_level", "blast_radius", "tool_depth", "runtime_trouble", "kind_bias"]) {
+    const points = pointsFor(decision, feature);
+    if (points !== "+0") lines.push(`    ${feature.padEnd(24)}        ${points}`);
+  }
+  const rules = valuesOf(decision, "hard_rule");
+  lines.push(`  hard rules  ${rules.length === 0 ? "none fires" : rules.join(", ")}`);
+  const run = ["same_error", "calls_without_progress"].flatMap((key) =>
+    valuesOf(decision, key).map((value) => `${key}=${value}`),
+  );
+  const counts = Object.entries(runtime).filter(([, value]) => value !== 0 && value !== null && value !== "NONE");
+  if (run.length + counts.length > 0) {
+    lines.push(`  run         ${[...counts.map(([key, value]) => `${key}=${value}`), ...run].join(", ")}`);
+  }
+  const affinity = ["affinity", "switch_cost_usd", "switch_saves_usd", "horizon_turns"].flatMap((key) =>
+    valuesOf(decision, key).map((value) => `${key}=${value}`),
+  );
+  if (affinity.length > 0) lines.push(`  affinity    ${affinity.join(", ")}`);
+  const cost = costOf(routed, config);
+  if (cost !== undefined) {
+    lines.push(
+      `  cost        $${cost.estimate_usd} at the estimate, $${cost.hold_usd} held; the same on ${cost.other_model} $${cost.other_estimate_usd}`,
+    );
+  }
+  return [...lines, "  evidence", ...decision.evidence.map((entry) => `    ${entry}`)].join("\n");
+}
+
+/** One line for one request of a transcript. */
+export function lineOf(routed: Routed, turn: number, config: Config): string {
+  const { decision, runtime } = routed;
+  const rules = valuesOf(decision, "hard_rule");
+  const notes = [
+    ...rules,
+    ...valuesOf(decision, "housekeeping").map((kind) => `housekeeping ${kind}`),
+    ...(runtime.same_error_count > 0 ? [`same_error_count ${runtime.same_error_count}`] : []),
+    ...(runtime.tool_depth > 0 ? [`tool_depth ${runtime.tool_depth}`] : []),
+  ];
+  const cost = costOf(routed, config);
+  return [
+    String(turn).padStart(4),
+    (decision.model ?? decision.action).padEnd(18),
+    decision.cause.padEnd(18),
+    decision.score.toFixed(2).padStart(6),
+    (cost === undefined ? "" : `$${Number(cost.estimate_usd).toFixed(6)}`).padStart(11),
+    ` ${notes.join(", ")}`,
+  ]
+    .join("  ")
+    .trimEnd();
+}
+
+/** Everything as data. */
+export function detailsOf(routed: Routed, config: Config) {
+  const { decision, task, runtime, redactions } = routed;
+  const contributions = Object.fromEntries(
+    decision.evidence.flatMap((entry) => {
+      const [key = "", value] = entry.split("=");
+      return key.startsWith("points_") ? [[key.slice("points_".length), Number(value)] as const] : [];
+    }),
+  );
+  const { instruction: _, ...shown } = task;
+  return {
+    decision,
+    task: shown,
+    runtime,
+    contributions,
+    hard_rules: valuesOf(decision, "hard_rule"),
+    ...(redactions === undefined ? {} : { redactions }),
+    cost: costOf(routed, config) ?? null,
+  };
+}
+
+/** What the chosen model is expected to cost, and its opposite of the two that a score chooses between. */
+function costOf({ decision, size }: Routed, { registry }: Config) {
+  const model = decision.model === null ? undefined : registry.models.get(decision.model);
+  if (model === undefined) return undefined;
+  const other = model.role === "worker" ? registry.byRole.senior : registry.byRole.worker;
+  return {
+    model: model.key,
+    input_tokens_estimate: size.inputTokensEstimate,
+    estimate_usd: formatUsd(estimateOf(model, size)),
+    hold_usd: formatUsd(holdOf(model, size)),
+    other_model: other?.key ?? model.key,
+    other_estimate_usd: formatUsd(estimateOf(other ?? model, size)),
+  };
+}
+
+function targetOf({ model }: RoutingDecision, { registry }: Config): string {
+  if (model === null) return "";
+  const upstreamId = registry.models.get(model)?.upstreamId;
+  return ` → ${model}${upstreamId === undefined ? "" : ` (${upstreamId})`}`;
+}
+
+function pointsFor(decision: RoutingDecision, feature: string): string {
+  const value = firstOf(decision, `points_${feature}`) || "0";
+  return value.startsWith("-") ? value : `+${value}`;
+}
+
+function firstOf(decision: RoutingDecision, key: string): string {
+  return valuesOf(decision, key)[0] ?? "";
+}
+
+function valuesOf({ evidence }: RoutingDecision, key: string): string[] {
+  const start = `${key}=`;
+  return evidence.flatMap((entry) => (entry.startsWith(start) ? [entry.slice(start.length)] : []));
+}
