@@ -2,7 +2,7 @@ import type { ChatRequest } from "#domain/chat.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
-import { CredentialInName, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
+import { CredentialNotReplaceable, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import { decideWithSpend, type RoutedDecision } from "./decide-with-spend.ts";
 import { type GuardedBody, guardFields } from "./field-rules.ts";
 import type { Configuration, Ports } from "./ports.ts";
@@ -125,7 +125,7 @@ function redactRequest(
 
 /** The error might quote the text; that it failed, where, or that there was too much to do, is all that may be known. */
 function refusalOfPrivacyGate(error: unknown): Refusal {
-  if (error instanceof CredentialInName) return credentialInName(error);
+  if (error instanceof CredentialNotReplaceable) return credentialInName(error);
   return error instanceof TooManySecrets ? tooManySecrets() : privacyGateFailed();
 }
 

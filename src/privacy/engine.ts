@@ -1,15 +1,15 @@
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
-import { type BodyScans, redactBody } from "./body/body-redactor.ts";
-import { rememberingClean } from "./body/names.ts";
+import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
+import { cacheCleanNames } from "./body/keys-and-ids.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
-import { type ChatBody, mostSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
-import { answerGuard } from "./restore/own-key.ts";
+import { type ChatBody, maxSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
+import { createAnswerGuard } from "./restore/answer-guard.ts";
 import { Placeholders } from "./restore/placeholders.ts";
 import { customRules } from "./rules/custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./rules/exact-values.ts";
-import { personalDataRules } from "./rules/personal-rules.ts";
-import { scanInSlices, sliceLength } from "./text/long-texts.ts";
+import { personalDataRules } from "./rules/personal-data-rules.ts";
+import { scanInSlices, sliceLength } from "./text/scan-in-slices.ts";
 import type { Scan, Span } from "./text/spans.ts";
 
 export { checkCustomRules } from "./rules/custom-rules.ts";
@@ -20,50 +20,50 @@ export { checkCustomRules } from "./rules/custom-rules.ts";
  * @param exactValues the gateway's own credentials, replaced wherever they appear
  */
 export function privacyEngine(policy: Policy["privacy"], exactValues: readonly ExactValue[] = []): PrivacyEngine {
-  const scan = policy.redact || policy.personal_data ? scanOf(policy, exactValues) : none;
+  const scan = policy.redact || policy.personal_data ? policyScan(policy, exactValues) : scanNothing;
   // An id is nobody's personal data: its digits may happen to be those of a telephone.
-  const scanIds = policy.personal_data ? scanOf({ ...policy, personal_data: false }, exactValues) : scan;
+  const scanIds = policy.personal_data ? policyScan({ ...policy, personal_data: false }, exactValues) : scan;
   // Read with its name, which says that random characters are no key of a vendor that nobody knows.
-  const ids: Scan = policy.redact || policy.personal_data ? (id) => scanIds(`id: ${id}`) : none;
-  const scans: BodyScans = { text: scan, key: rememberingClean(scan), id: rememberingClean(ids) };
+  const ids: Scan = policy.redact || policy.personal_data ? (id) => scanIds(`id: ${id}`) : scanNothing;
+  const scans: BodyScanners = { text: scan, key: cacheCleanNames(scan), id: cacheCleanNames(ids) };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
-  const answers = sent === undefined ? undefined : answerGuard(sent);
+  const answers = sent === undefined ? undefined : createAnswerGuard(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
   const isOwn = (value: string) => exactValues.some((own) => value.includes(own.value));
   const restoring = policy.restore === "text" ? isOwn : undefined;
   return {
-    ...(answers === undefined ? {} : { answers }),
+    ...(answers === undefined ? {} : { createAnswerGuard }),
     disabledRules: policy.disabled_rules,
     redactText: (text) => redactText(text, scan(text)),
     redactBody: (body) => redactBody(body, scans, restoring),
     async redactBodyAsync(body: ChatBody) {
       // The first walk only lists the texts that the second will ask about, windows across text parts among them.
-      const texts = new Listed(scan);
-      const idTexts = new Listed(ids);
-      redactBody(body, { text: texts.list, key: texts.list, id: idTexts.list });
+      const texts = new CollectedTexts(scan);
+      const idTexts = new CollectedTexts(ids);
+      redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect });
       let sinceTurn = 0;
       let secrets = 0;
       for (const listed of [texts, idTexts]) {
         for (const text of listed.spans.keys()) {
           const spans = await scanInSlices(text, listed.scan, async (length) => {
-            sinceTurn += length + costOfScan;
+            sinceTurn += length + scanOverhead;
             if (sinceTurn <= sliceLength) return;
             await largeWorkTurn();
             sinceTurn = length;
           });
           if (spans.length > 0) listed.spans.set(text, spans);
           secrets += spans.length;
-          if (secrets > mostSecrets) throw new TooManySecrets();
+          if (secrets > maxSecrets) throw new TooManySecrets();
         }
       }
       await largeWorkTurn();
-      return redactBody(body, { text: texts.recall, key: texts.recall, id: idTexts.recall }, restoring);
+      return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, restoring);
     },
   };
 }
 
 /** Texts of a large body, listed in one walk for the scan and asked about in the next. */
-class Listed {
+class CollectedTexts {
   readonly scan: Scan;
   readonly spans = new Map<string, readonly Span[]>();
 
@@ -71,21 +71,21 @@ class Listed {
     this.scan = scan;
   }
 
-  readonly list: Scan = (text) => {
+  readonly collect: Scan = (text) => {
     this.spans.set(text, noSpans);
     return noSpans;
   };
 
-  readonly recall: Scan = (text) => this.spans.get(text) ?? this.scan(text);
+  readonly spansOf: Scan = (text) => this.spans.get(text) ?? this.scan(text);
 }
 
 /** What a scan costs beside its text, in characters that could be scanned in the same time. */
-const costOfScan = 64;
+const scanOverhead = 64;
 
 const noSpans: readonly Span[] = [];
-const none: Scan = () => noSpans;
+const scanNothing: Scan = () => noSpans;
 
-function scanOf(policy: Policy["privacy"], exactValues: readonly ExactValue[]): Scan {
+function policyScan(policy: Policy["privacy"], exactValues: readonly ExactValue[]): Scan {
   const disabled = new Set(policy.disabled_rules);
   const additionalRules: AdditionalRules[] = [];
   if (exactValues.length > 0) additionalRules.push(exactValueRules(exactValues));

@@ -44,16 +44,16 @@ export interface RedactedText {
 /** Takes one known key out of answers. One search of the text where it is not in it, as nearly always. */
 export interface AnswerGuard {
   /** False: the key is in no string of this JSON. */
-  mayStandIn(json: string): boolean;
+  mayContainKey(json: string): boolean;
   /** A whole text without the key, or what is left of it where it was cut off. */
   text(text: string): string;
   /** A text that comes in pieces. */
-  stream(): GuardedText;
+  stream(): GuardedStream;
 }
 
-export interface GuardedText {
+export interface GuardedStream {
   /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. */
-  passes(contentJson: string): boolean;
+  passesUnchanged(contentJson: string): boolean;
   /** What may go out now; the beginning of what may be the key is held back. */
   push(text: string): string;
   /** What was held back, once the text has ended. */
@@ -61,13 +61,13 @@ export interface GuardedText {
 }
 
 /** Most secrets that are taken out of one large body. */
-export const mostSecrets = 50_000;
+export const maxSecrets = 50_000;
 
 /** A large body holds more secrets than one request can: replacing each would keep others waiting. */
 export class TooManySecrets extends Error {}
 
 /** A credential stands where it can be neither replaced nor sent. Holds the place, never the value. */
-export class CredentialInName extends Error {
+export class CredentialNotReplaceable extends Error {
   readonly rule: string;
   /** The key of an object, rather than an id. */
   readonly isKey: boolean;
@@ -93,13 +93,13 @@ export class CredentialInName extends Error {
       if (typeof segment === "number") path += `[${segment}]`;
       // Keys are the caller's, and may be text of any kind and length.
       else path += `${path === "" ? "" : "."}${/^[\w-]{1,64}$/.test(segment) ? segment : "*"}`;
-      if (path.length > longestPath) return `${path.slice(0, longestPath)}…`;
+      if (path.length > maxPathLength) return `${path.slice(0, maxPathLength)}…`;
     }
     return path;
   }
 }
 
-const longestPath = 200;
+const maxPathLength = 200;
 
 /** The privacy gate, built once per policy. If it throws, refuse the request. */
 export interface PrivacyEngine {
@@ -109,7 +109,7 @@ export interface PrivacyEngine {
   /** The same answer, but in turns of the event loop; rejects also with `TooManySecrets` beyond `mostSecrets`. */
   redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
   /** Keeps the gateway's own upstream key out of answers, whatever the policy says; absent where there is no key. */
-  readonly answers?: AnswerGuard;
+  readonly answerGuard?: AnswerGuard;
   /** Rules the policy switched off by name; to be logged at start. */
   readonly disabledRules: readonly string[];
 }

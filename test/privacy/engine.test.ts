@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Policy } from "#policy/schema.ts";
 import { checkCustomRules, privacyEngine } from "#privacy/engine.ts";
-import { restorer } from "#privacy/restore/restore.ts";
+import { createRestorer } from "#privacy/restore/restore.ts";
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const engineOf = (privacy: object, exact: Parameters<typeof privacyEngine>[1] = []) =>
@@ -101,7 +101,7 @@ describe("personal data", () => {
 });
 
 describe("an answer is restored", () => {
-  const restore = restorer(new Map([["[REDACTED:github_token:1]", token]]));
+  const restore = createRestorer(new Map([["[REDACTED:github_token:1]", token]]));
 
   test("only for placeholders of this request", () => {
     expect(restore.text("[REDACTED:github_token:1] [REDACTED:github_token:2]")).toBe(

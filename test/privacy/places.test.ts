@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Json, JsonObject } from "#domain/chat.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { type ChatBody, CredentialInName, type RedactedBody } from "#privacy/redaction.ts";
+import { type ChatBody, CredentialNotReplaceable, type RedactedBody } from "#privacy/redaction.ts";
 
 /** Every place of a body where a credential can stand, and what becomes of it there. */
 
@@ -21,7 +21,7 @@ function refusalOf(sent: ChatBody): { path: string; isKey: boolean; rule: string
     engine.redactBody(sent);
     return undefined;
   } catch (error) {
-    if (!(error instanceof CredentialInName)) throw error;
+    if (!(error instanceof CredentialNotReplaceable)) throw error;
     expect(JSON.stringify([error.path, error.message, error.stack])).not.toContain(token.slice(4, 20));
     return { path: error.path, isKey: error.isKey, rule: error.rule };
   }
@@ -86,8 +86,8 @@ describe("a credential where nothing can stand in for it", () => {
 
   test("is refused in a large body too", async () => {
     const rejected = await engine.redactBodyAsync(body({ unknown: [{ id: token }] })).catch((error: unknown) => error);
-    expect(rejected).toBeInstanceOf(CredentialInName);
-    expect((rejected as CredentialInName).path).toBe("unknown[0].id");
+    expect(rejected).toBeInstanceOf(CredentialNotReplaceable);
+    expect((rejected as CredentialNotReplaceable).path).toBe("unknown[0].id");
   });
 
   test("is named by a path of bounded length", () => {
@@ -308,10 +308,10 @@ describe("whatever the body", () => {
           try {
             redacted = engine.redactBody(sent);
           } catch (error) {
-            expect(error).toBeInstanceOf(CredentialInName);
-            expect(large).toBeInstanceOf(CredentialInName);
-            expect((error as CredentialInName).path).toBe((large as CredentialInName).path);
-            expect((error as CredentialInName).path).not.toContain(token);
+            expect(error).toBeInstanceOf(CredentialNotReplaceable);
+            expect(large).toBeInstanceOf(CredentialNotReplaceable);
+            expect((error as CredentialNotReplaceable).path).toBe((large as CredentialNotReplaceable).path);
+            expect((error as CredentialNotReplaceable).path).not.toContain(token);
             expect(inSchema).toBe(false);
             refused++;
             continue;

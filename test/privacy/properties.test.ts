@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
-import { restorer } from "#privacy/restore/restore.ts";
+import { createRestorer } from "#privacy/restore/restore.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);
 
@@ -163,7 +163,7 @@ describe("whatever the text", () => {
         fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }),
         (pieces, cuts) => {
           const answer = pieces.join("");
-          const { text, stream } = restorer(values);
+          const { text, stream } = createRestorer(values);
           const restoring = stream();
           let out = "";
           let at = 0;

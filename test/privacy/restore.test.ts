@@ -3,7 +3,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
-import { restorer } from "#privacy/restore/restore.ts";
+import { createRestorer } from "#privacy/restore/restore.ts";
 
 const token = ["ghp", "_", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("");
 const other = ["AKIA", "W7LWFKN6WPOHDWLE"].join("");
@@ -89,7 +89,7 @@ describe("a value is never put into an address", () => {
     [placeholder(2), "https://hooks.example.com/T1/B2"],
     [placeholder(3), "value-three"],
   ]);
-  const { text, stream } = restorer(values);
+  const { text, stream } = createRestorer(values);
   /** The whole, cut in two at every place, and character by character. */
   function ways(answer: string): Set<string> {
     const results = new Set([text(answer)]);

@@ -300,6 +300,6 @@ export function redactFailure(failure: UpstreamFailure, configuration: Configura
   const { privacy } = configuration;
   const { text } = privacy.redactText(failure.message);
   // The policy may have switched the gate off; a message that was cut holds the beginning of a key at most.
-  const message = privacy.answers === undefined ? text : privacy.answers.text(text);
+  const message = privacy.answerGuard === undefined ? text : privacy.answerGuard.text(text);
   return { ...failure, message: message.slice(0, 300) };
 }

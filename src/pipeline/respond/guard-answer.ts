@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { AnswerGuard, GuardedText } from "#privacy/redaction.ts";
+import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 
 /** Takes the gateway's own key out of a whole answer, in place. True when it was in it. */
 export function guardAnswer(answer: JsonObject, raw: string, guard: AnswerGuard | undefined): boolean {
-  return guard?.mayStandIn(raw) === true && replaceIn(answer, guard);
+  return guard?.mayContainKey(raw) === true && replaceIn(answer, guard);
 }
 
 /** Takes the gateway's own key out of a stream, also where it comes in pieces. One serves one stream. */
@@ -17,7 +17,7 @@ export class StreamGuard {
   }
 
   /** The content of a choice, for chunks that are known by their pattern. */
-  contentOf(index: number): GuardedText {
+  contentOf(index: number): GuardedStream {
     return this.#place(index, ["content"])?.text ?? this.#guard.stream();
   }
 
@@ -36,7 +36,7 @@ export class StreamGuard {
       changed = true;
     }
     // What stands in one string is left: ids, names, whatever an upstream adds.
-    return (this.#guard.mayStandIn(raw) && replaceIn(chunk, this.#guard)) || changed;
+    return (this.#guard.mayContainKey(raw) && replaceIn(chunk, this.#guard)) || changed;
   }
 
   /** The delta with what was held back of its choice, which has ended; undefined where there is nothing. */
@@ -93,7 +93,7 @@ export class StreamGuard {
 
 interface GuardedPlace {
   readonly path: readonly (string | number)[];
-  readonly text: GuardedText;
+  readonly text: GuardedStream;
 }
 
 const mostChoices = 128;

@@ -2,7 +2,7 @@ import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
 import type { RetryAdvice } from "#pipeline/retry-advice.ts";
-import { type CredentialInName, mostSecrets } from "#privacy/redaction.ts";
+import { type CredentialNotReplaceable, maxSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { codeOf, detailOf, statusOf } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
@@ -153,7 +153,7 @@ export function privacyGateFailed(): Refusal {
 }
 
 /** Names the place and the rule; never the value. */
-export function credentialInName({ path, rule, isKey }: CredentialInName): Refusal {
+export function credentialInName({ path, rule, isKey }: CredentialNotReplaceable): Refusal {
   const place = isKey ? `A key of ${path === "" ? "the body" : path}` : path;
   const why = isKey ? "The key of an object" : "An id, a type or the name of a function";
   return {
@@ -174,7 +174,7 @@ export function tooManySecrets(): Refusal {
     kind: "refusal",
     status: 413,
     code: "too_many_secrets",
-    detail: `The request holds more than ${mostSecrets} credentials. Take them out, or send it in parts.`,
+    detail: `The request holds more than ${maxSecrets} credentials. Take them out, or send it in parts.`,
     shouldRetry: false,
   };
 }

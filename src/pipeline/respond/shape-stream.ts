@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
-import type { AnswerGuard, GuardedText } from "#privacy/redaction.ts";
+import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ChunkEvent, TemplateMatch, UpstreamEvent } from "#upstream/upstream.ts";
 import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
 import { StreamGuard } from "./guard-answer.ts";
@@ -68,7 +68,7 @@ const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 interface ChunkTemplate {
   readonly pattern: object;
   readonly choice: ChoiceState;
-  readonly guarded: GuardedText | undefined;
+  readonly guarded: GuardedStream | undefined;
   /** They leave as they came. */
   readonly unchanged: boolean;
   readonly before: string;
@@ -135,7 +135,7 @@ export class StreamShaper {
     }
     const { restorer, finished, held } = frame.choice;
     if (finished || held !== undefined) return this.#shapeChunk(event.raw, event.chunk);
-    if (frame.guarded?.passes(likeness.contentJson) === false) return this.#shapeChunk(event.raw, event.chunk);
+    if (frame.guarded?.passesUnchanged(likeness.contentJson) === false) return this.#shapeChunk(event.raw, event.chunk);
     if (restorer !== undefined) {
       const content: string = JSON.parse(`"${likeness.contentJson}"`);
       return frame.before + JSON.stringify(restorer.push(content)).slice(1, -1) + frame.after;

@@ -46,8 +46,10 @@ export async function answerWhole(
   if (execution.kind !== "answered") return refusalOfExecution(execution, context, routed, head, ports);
 
   const { attempt, report, firstTokenMs } = execution;
-  const { answers } = context.configuration.privacy;
-  const raw = guardAnswer(execution.answer, execution.raw, answers) ? JSON.stringify(execution.answer) : execution.raw;
+  const { answerGuard } = context.configuration.privacy;
+  const raw = guardAnswer(execution.answer, execution.raw, answerGuard)
+    ? JSON.stringify(execution.answer)
+    : execution.raw;
   const empty = isEmptyAnswer(execution.answer);
   const other = otherModel(attempt.model.upstreamId, execution.answer.model);
   const answered = { report, firstTokenMs, empty, otherModel: other };
@@ -255,7 +257,7 @@ function streamOf(
     reasoning: reasoningModeOf(request.body, configuration),
     maxHeldCharacters: configuration.policy.stream.max_event_bytes,
     ...(restorer === undefined ? {} : { restorer }),
-    ...(configuration.privacy.answers === undefined ? {} : { guard: configuration.privacy.answers }),
+    ...(configuration.privacy.answerGuard === undefined ? {} : { guard: configuration.privacy.answerGuard }),
   });
   return new AnswerStream({
     events,

@@ -1,14 +1,14 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { type ChatBody, CredentialInName, type Finding, type RedactedBody } from "#privacy/redaction.ts";
-import { Placeholders, standingPlaceholders } from "#privacy/restore/placeholders.ts";
-import { restorer } from "#privacy/restore/restore.ts";
+import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
+import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
+import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
-import { apiNames, callKeys, idKeys } from "./names.ts";
+import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
 
 /** How the texts of a body are read. */
-export interface BodyScans {
+export interface BodyScanners {
   readonly text: Scan;
   /** Keys of objects. */
   readonly key: Scan;
@@ -19,63 +19,67 @@ export interface BodyScans {
 /** Forwarded as they came, so what is found in them can only be reported. */
 const forwardedUnchanged = new Set(["tools", "functions", "tool_choice", "function_call", "response_format"]);
 /** Keys that make a short value beside them a secret; the value alone would not show it. */
-const tellingKey = /pass|pwd|secret|token|key|cred|auth/i;
+const secretKeyName = /pass|pwd|secret|token|key|cred|auth/i;
 /** How much of each of two adjacent parts is read again across their joint. */
-const jointWindow = 4_096;
+const boundaryWindow = 4_096;
 /** How much before a secret tells whether it would be one without the part that follows. */
-const leadOfSecret = 512;
+const secretLeadLength = 512;
 
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
  * @param neverRestored present where values are put back into the answer: those that are not
  * @throws CredentialInName where a credential stands in a key or an id
  */
-export function redactBody(body: ChatBody, scans: BodyScans, neverRestored?: (value: string) => boolean): RedactedBody {
-  const walk = new Walk(scans, body, neverRestored !== undefined);
+export function redactBody(
+  body: ChatBody,
+  scans: BodyScanners,
+  neverRestored?: (value: string) => boolean,
+): RedactedBody {
+  const redactor = new BodyRedactor(scans, body, neverRestored !== undefined);
   let changed: ChatBody | undefined;
   for (const key of Object.keys(body)) {
-    walk.key(key);
+    redactor.key(key);
     const value = body[key];
     // The model is one of the aliases, and what is sent is the upstream's name.
     if (value === undefined || key === "model" || forwardedUnchanged.has(key)) continue;
-    const redacted = key === "messages" ? walk.messages(body.messages) : walk.member(value, key);
+    const redacted = key === "messages" ? redactor.redactMessages(body.messages) : redactor.redactMember(value, key);
     if (redacted === value) continue;
     changed ??= { ...body };
     changed[key] = redacted;
   }
-  const findings = walk.takeFindings();
-  walk.onlyReports = true;
+  const findings = redactor.takeFindings();
+  redactor.reportOnly = true;
   for (const key of forwardedUnchanged) {
     const value = body[key];
-    if (value !== undefined) walk.value(value, key);
+    if (value !== undefined) redactor.redactValue(value, key);
   }
-  const unredactable = walk.takeFindings();
+  const unredactable = redactor.takeFindings();
   let total = 0;
   for (const finding of findings) total += finding.count;
   const result = { body: changed ?? body, findings, total, unredactable };
   if (neverRestored === undefined || total === 0) return result;
-  const values = walk.placeholders.values();
+  const values = redactor.placeholders.values();
   for (const [placeholder, value] of values) if (neverRestored(value)) values.delete(placeholder);
-  return { ...result, restore: restorer(values) };
+  return { ...result, restore: createRestorer(values) };
 }
 
 const noFindings: readonly Finding[] = [];
 
-class Walk {
+class BodyRedactor {
   readonly placeholders: Placeholders;
   /** What is found can neither be replaced nor be a reason to refuse. */
-  onlyReports = false;
-  readonly #scans: BodyScans;
+  reportOnly = false;
+  readonly #scans: BodyScanners;
   readonly #body: ChatBody;
   #messageIndex = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
-  #inLabels = false;
+  #inMetadata = false;
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
   #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
-  constructor(scans: BodyScans, body: ChatBody, restoring: boolean) {
+  constructor(scans: BodyScanners, body: ChatBody, restoring: boolean) {
     // What is put back must not take the place of a text that only looks like it; otherwise numbers had better stay as they are.
-    this.placeholders = new Placeholders(restoring ? () => standingPlaceholders(body) : undefined);
+    this.placeholders = new Placeholders(restoring ? () => findExistingPlaceholders(body) : undefined);
     this.#scans = scans;
     this.#body = body;
   }
@@ -87,7 +91,7 @@ class Walk {
     return taken;
   }
 
-  messages(messages: ChatBody["messages"]): Json[] {
+  redactMessages(messages: ChatBody["messages"]): Json[] {
     let changed: Json[] | undefined;
     let index = 0;
     try {
@@ -95,57 +99,57 @@ class Walk {
         const message = messages[index];
         if (message === undefined) continue;
         this.#messageIndex = index;
-        const redacted = this.value(message, "");
+        const redacted = this.redactValue(message, "");
         if (redacted === message) continue;
         changed ??= [...messages];
         changed[index] = redacted;
       }
     } catch (error) {
-      throw within(within(error, index), "messages");
+      throw withPathSegment(withPathSegment(error, index), "messages");
     }
     this.#messageIndex = -1;
     return changed ?? messages;
   }
 
   /** A member of the body beside its messages. */
-  member(value: Json, key: string): Json {
-    this.#inLabels = key === "metadata";
+  redactMember(value: Json, checkKey: string): Json {
+    this.#inMetadata = checkKey === "metadata";
     try {
-      return this.value(value, key);
+      return this.redactValue(value, checkKey);
     } catch (error) {
-      throw within(error, key);
+      throw withPathSegment(error, checkKey);
     } finally {
-      this.#inLabels = false;
+      this.#inMetadata = false;
     }
   }
 
   /** The value, or a copy of it without secrets. */
-  value(value: Json, key: string): Json {
-    if (typeof value === "string") return this.#string(value, key);
-    if (Array.isArray(value)) return this.#array(value, key);
-    if (value !== null && typeof value === "object") return this.#object(value, key);
+  redactValue(value: Json, key: string): Json {
+    if (typeof value === "string") return this.#redactString(value, key);
+    if (Array.isArray(value)) return this.#redactArray(value, key);
+    if (value !== null && typeof value === "object") return this.#redactObject(value, key);
     return value;
   }
 
   key(key: string): void {
-    if (apiNames.has(key)) return;
+    if (apiMemberNames.has(key)) return;
     const [span] = this.#scans.key(key);
     if (span === undefined) return;
-    if (!this.onlyReports) throw new CredentialInName(span.rule, true);
+    if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
     this.#count(span.rule);
   }
 
-  #id(id: string): void {
-    if (apiNames.has(id)) return;
+  #checkId(id: string): void {
+    if (apiMemberNames.has(id)) return;
     const [span] = this.#scans.id(id);
     if (span === undefined) return;
-    if (this.onlyReports) this.#count(span.rule);
+    if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
-    else if (!declaresFunction(this.#body, id)) throw new CredentialInName(span.rule, false);
+    else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false);
   }
 
   /** @param without a member that has been redacted already */
-  #object(object: JsonObject, parent: string, without?: string): JsonObject {
+  #redactObject(object: JsonObject, parent: string, without?: string): JsonObject {
     let changed: JsonObject | undefined;
     let at: string | undefined;
     try {
@@ -155,19 +159,19 @@ class Walk {
         at = key;
         const value = object[key];
         if (value === undefined || value === null || key === without) continue;
-        const redacted = this.value(value, key === "name" && callKeys.has(parent) ? "id" : key);
+        const redacted = this.redactValue(value, key === "name" && functionCallKeys.has(parent) ? "id" : key);
         if (redacted === value) continue;
         changed ??= { ...object };
         changed[key] = redacted;
       }
     } catch (error) {
-      throw at === undefined ? error : within(error, at);
+      throw at === undefined ? error : withPathSegment(error, at);
     }
     return changed ?? object;
   }
 
-  #array(array: Json[], key: string): Json[] {
-    const joints = hasJoint(array) ? this.#joints(array) : undefined;
+  #redactArray(array: Json[], key: string): Json[] {
+    const joints = hasAdjacentTexts(array) ? this.#secretsAcrossParts(array) : undefined;
     let changed: Json[] | undefined;
     let index = 0;
     try {
@@ -175,21 +179,21 @@ class Walk {
         const item = array[index];
         if (item === undefined) continue;
         const across = joints?.get(index);
-        const redacted = across === undefined ? this.value(item, key) : this.#part(item, key, across);
+        const redacted = across === undefined ? this.redactValue(item, key) : this.#redactPart(item, key, across);
         if (redacted === item) continue;
         changed ??= [...array];
         changed[index] = redacted;
       }
     } catch (error) {
-      throw within(error, index);
+      throw withPathSegment(error, index);
     }
     return changed ?? array;
   }
 
   /** Secrets that begin in one text part and end in a later one: what each part has to lose. */
-  #joints(array: readonly Json[]): Map<number, PartSpan[]> | undefined {
+  #secretsAcrossParts(array: readonly Json[]): Map<number, PartSpan[]> | undefined {
     let cuts: Map<number, PartSpan[]> | undefined;
-    for (const { text, pieces } of jointWindows(array)) {
+    for (const { text, pieces } of boundaryWindows(array)) {
       let place = 0;
       for (const span of this.#scans.text(text)) {
         while ((pieces[place]?.to ?? text.length) <= span.start) place++;
@@ -204,7 +208,13 @@ class Walk {
           cuts.set(piece.index, cut);
           const toPart = piece.offset - piece.from;
           const start = Math.max(span.start, piece.from) + toPart;
-          cut.push({ start, end: Math.min(end, piece.to) + toPart, rule: span.rule, value, continues: at > place });
+          cut.push({
+            start,
+            end: Math.min(end, piece.to) + toPart,
+            rule: span.rule,
+            value,
+            startsInEarlierPart: at > place,
+          });
         }
       }
     }
@@ -212,31 +222,32 @@ class Walk {
   }
 
   /** Where a secret ends that begins in a piece: a token that is whole at a joint ends there, unless what follows can be more of it. */
-  #endOfSecret(text: string, pieces: readonly Piece[], place: number, { start, end }: Span): number {
+  #endOfSecret(text: string, pieces: readonly WindowPart[], place: number, { start, end }: Span): number {
     for (let at = place; at < pieces.length; at++) {
       const joint = pieces[at]?.to ?? end;
       if (joint >= end) break;
-      if (!mayContinueToken(text.slice(joint, joint + leadOfSecret)) && this.#isWhole(text, start, joint)) return joint;
+      if (!mayContinueToken(text.slice(joint, joint + secretLeadLength)) && this.#isCompleteSecret(text, start, joint))
+        return joint;
     }
     return end;
   }
 
   /** Whether what begins at a place of a text is a secret up to its end, with nothing behind it. */
-  #isWhole(text: string, start: number, end: number): boolean {
-    const from = Math.max(0, start - leadOfSecret);
+  #isCompleteSecret(text: string, start: number, end: number): boolean {
+    const from = Math.max(0, start - secretLeadLength);
     return this.#scans
       .text(text.slice(from, end))
       .some((span) => span.start === start - from && span.end === end - from);
   }
 
-  #part(part: Json, key: string, across: readonly PartSpan[]): Json {
+  #redactPart(part: Json, key: string, across: readonly PartSpan[]): Json {
     const field = isObject(part) ? textFieldOf(part) : undefined;
     if (!isObject(part) || field === undefined) throw new Error("unreachable: only text parts have joints");
     const text = String(part[field]);
     const own = this.#scans
       .text(text)
       .filter((span) => !across.some((other) => other.start <= span.start && span.end <= other.end))
-      .map((span) => ({ ...span, value: text.slice(span.start, span.end), continues: false }));
+      .map((span) => ({ ...span, value: text.slice(span.start, span.end), startsInEarlierPart: false }));
     const spans = [...own, ...across].sort((a, b) => a.start - b.start);
     let out = "";
     let at = 0;
@@ -245,25 +256,26 @@ class Walk {
       out += text.slice(at, start);
       // The placeholder stands in the part where the secret begins; a part that would end up empty carries it too,
       // because some upstreams refuse an empty text part.
-      if (!span.continues || span.end === text.length) out += this.placeholders.of(span.rule, span.value);
-      if (!span.continues) this.#count(span.rule);
+      if (!span.startsInEarlierPart || span.end === text.length) out += this.placeholders.of(span.rule, span.value);
+      if (!span.startsInEarlierPart) this.#count(span.rule);
       at = Math.max(at, span.end);
     }
-    return { ...this.#object(part, key, field), [field]: out + text.slice(at) };
+    return { ...this.#redactObject(part, key, field), [field]: out + text.slice(at) };
   }
 
-  #string(text: string, key: string): string {
-    if (idKeys.has(key) && !this.#inLabels) {
-      this.#id(text);
+  #redactString(text: string, key: string): string {
+    if (idKeys.has(key) && !this.#inMetadata) {
+      this.#checkId(text);
       return text;
     }
-    if (key === "arguments") return this.#arguments(text);
-    const spans = tellingKey.test(key) && text.length < jointWindow ? this.#keyed(text, key) : this.#scans.text(text);
+    if (key === "arguments") return this.#redactArguments(text);
+    const spans =
+      secretKeyName.test(key) && text.length < boundaryWindow ? this.#scanWithKey(text, key) : this.#scans.text(text);
     return spans.length === 0 ? text : this.#replace(text, spans);
   }
 
   /** A string under a telling key is read together with that key. */
-  #keyed(text: string, key: string): readonly Span[] {
+  #scanWithKey(text: string, key: string): readonly Span[] {
     const lead = `${key}: `;
     const spans: Span[] = [];
     for (const { start, end, rule } of this.#scans.text(lead + text)) {
@@ -272,7 +284,7 @@ class Walk {
     return spans;
   }
 
-  #arguments(json: string): string {
+  #redactArguments(json: string): string {
     const spans = this.#scans.text(json);
     if (spans.length === 0) return json;
     const redacted = spliceJson(json, spans, (rule, value) => {
@@ -303,7 +315,7 @@ class Walk {
 }
 
 /** A part of a message, or what of it lies near a joint, in the text of all that stands beside it. */
-interface Piece {
+interface WindowPart {
   /** Of the part. */
   readonly index: number;
   /** Where the piece begins in the part's text. */
@@ -316,11 +328,11 @@ interface Piece {
 interface PartSpan extends Span {
   readonly value: string;
   /** The secret began in a part before. */
-  readonly continues: boolean;
+  readonly startsInEarlierPart: boolean;
 }
 
-function within(error: unknown, segment: string | number): unknown {
-  return error instanceof CredentialInName ? error.within(segment) : error;
+function withPathSegment(error: unknown, segment: string | number): unknown {
+  return error instanceof CredentialNotReplaceable ? error.within(segment) : error;
 }
 
 /** Which member of a part is its text. */
@@ -330,7 +342,7 @@ function textFieldOf(part: JsonObject): "text" | "refusal" | undefined {
 }
 
 /** Whether two parts with text stand beside each other. */
-function hasJoint(array: readonly Json[]): boolean {
+function hasAdjacentTexts(array: readonly Json[]): boolean {
   let wasText = false;
   for (const item of array) {
     const isText = isObject(item) && textFieldOf(item) !== undefined;
@@ -341,11 +353,11 @@ function hasJoint(array: readonly Json[]): boolean {
 }
 
 /** The texts of parts that stand beside each other, joined; of long ones only what is near a joint. */
-function* jointWindows(
+function* boundaryWindows(
   array: readonly Json[],
-): Generator<{ readonly text: string; readonly pieces: readonly Piece[] }> {
+): Generator<{ readonly text: string; readonly pieces: readonly WindowPart[] }> {
   let text = "";
-  let pieces: Piece[] = [];
+  let pieces: WindowPart[] = [];
   const add = (index: number, offset: number, piece: string) => {
     if (piece === "") return;
     pieces.push({ index, offset, from: text.length, to: text.length + piece.length });
@@ -355,15 +367,15 @@ function* jointWindows(
     const item = array[index];
     const field = isObject(item) ? textFieldOf(item) : undefined;
     const part = isObject(item) && field !== undefined ? String(item[field]) : undefined;
-    if (part !== undefined && part.length <= 2 * jointWindow) {
+    if (part !== undefined && part.length <= 2 * boundaryWindow) {
       add(index, 0, part);
       continue;
     }
-    if (part !== undefined) add(index, 0, part.slice(0, jointWindow));
+    if (part !== undefined) add(index, 0, part.slice(0, boundaryWindow));
     if (pieces.length > 1) yield { text, pieces };
     text = "";
     pieces = [];
-    if (part !== undefined) add(index, part.length - jointWindow, part.slice(-jointWindow));
+    if (part !== undefined) add(index, part.length - boundaryWindow, part.slice(-boundaryWindow));
   }
   if (pieces.length > 1) yield { text, pieces };
 }

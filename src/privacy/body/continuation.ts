@@ -3,8 +3,8 @@ import { shapeOf } from "#privacy/detect/values/randomness.ts";
 import { classes, inToken } from "#privacy/text/characters.ts";
 
 /** Fewer characters behind a whole token are the beginning of something else. */
-const shortest = 8;
-const longest = 512;
+const minContinuationLength = 8;
+const maxContinuationLength = 512;
 
 /**
  * Whether a text that follows a whole token, in the next part of a message, can be more of it: at least eight characters of tokens
@@ -12,8 +12,8 @@ const longest = 512;
  */
 export function mayContinueToken(text: string): boolean {
   let end = 0;
-  while (end < longest && ((classes[text.charCodeAt(end)] ?? 0) & inToken) !== 0) end++;
-  if (end < shortest) return false;
+  while (end < maxContinuationLength && ((classes[text.charCodeAt(end)] ?? 0) & inToken) !== 0) end++;
+  if (end < minContinuationLength) return false;
   const run = text.slice(0, end);
   const { digits, bigramScore, classChanges } = shapeOf(run);
   if (digits === 0) return bigramScore < -0.5 || classChanges * 3 > end;

@@ -42,14 +42,14 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
     if (text.length < 6) return [];
     const normalized = normalize(text);
     const found: Span[] = [];
-    const runs = new TokenRunScanner(tokens, disabled);
+    const runScanner = new TokenRunScanner(tokens, disabled);
     assignments.reset();
     let cookieTo = 0;
     if (credentials) {
       eachTokenRun(
         normalized,
-        (from, to) => runs.scanRun(normalized, from, to, found),
-        (at) => runs.scanBase64Symbol(normalized, at, found),
+        (from, to) => runScanner.scanRun(normalized, from, to, found),
+        (at) => runScanner.scanBase64Symbol(normalized, at, found),
       );
       eachKeyword(normalized, (at, word, kind) => {
         switch (kind) {
@@ -101,9 +101,9 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
     for (const rules of additionalRules) rules(normalized, found);
     let spans = toSourceSpans(normalized, text, found);
     // The view is gone from here on: decoded text is scanned with the same buffers.
-    if (depth === 0 && runs.encoded.length > 0) {
+    if (depth === 0 && runScanner.encoded.length > 0) {
       const { sourceOffsets } = normalized;
-      const places = runs.encoded.map(({ start, end, text: decoded, rule }) => ({
+      const places = runScanner.encoded.map(({ start, end, text: decoded, rule }) => ({
         rule,
         start: sourceOffsets?.[start] ?? start,
         end: sourceOffsets?.[end] ?? end,

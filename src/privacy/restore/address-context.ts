@@ -14,7 +14,7 @@ export class AddressContext {
   /** The quote around an attribute's value; "" outside. */
   #quote = "";
   /** The last character that is no white space. */
-  #solid = "";
+  #lastNonBlank = "";
 
   get inAddress(): boolean {
     return this.#inAddress || this.#inLink;
@@ -25,7 +25,7 @@ export class AddressContext {
   }
 
   #read(character: string): void {
-    if (white.has(character)) {
+    if (whitespace.has(character)) {
       // An attribute may hold white space, and line ends, which browsers leave out of addresses.
       if (this.#tag === "name") this.#tag = "attributes";
       if (this.#tag === "none") this.#inAddress = false;
@@ -36,8 +36,8 @@ export class AddressContext {
     this.#readMarkup(character);
     this.#inAddress ||= beginsAddress(this.#tail, character);
     const tail = this.#tail + character;
-    this.#tail = tail.length > longestTail ? tail.slice(-shortestTail) : tail;
-    this.#solid = character;
+    this.#tail = tail.length > maxTailLength ? tail.slice(-minTailLength) : tail;
+    this.#lastNonBlank = character;
   }
 
   #readMarkup(character: string): void {
@@ -46,14 +46,14 @@ export class AddressContext {
         if (character === this.#quote) this.#quote = "";
       } else if (character === ">") {
         this.#tag = "none";
-      } else if ((character === '"' || character === "'") && this.#solid === "=") {
+      } else if ((character === '"' || character === "'") && this.#lastNonBlank === "=") {
         this.#quote = character;
       }
     } else if (character === "<") {
       this.#tag = this.#inLink ? "attributes" : "name";
       this.#inAddress ||= this.#inLink;
     } else if (this.#tag === "name") {
-      if (character === "/" && this.#solid !== "<") this.#tag = "attributes";
+      if (character === "/" && this.#lastNonBlank !== "<") this.#tag = "attributes";
       else if (!nameCharacter.test(character)) this.#tag = "none";
     }
     if (character === "(" && this.#tail.endsWith("]")) this.#inLink = true;
@@ -62,11 +62,11 @@ export class AddressContext {
 }
 
 /** What ends an address in Markdown and in plain text. */
-const white: ReadonlySet<string> = new Set([" ", "\t", "\n", "\r", "\f", "\v"]);
+const whitespace: ReadonlySet<string> = new Set([" ", "\t", "\n", "\r", "\f", "\v"]);
 const nameCharacter = /[A-Za-z0-9:-]/;
 /** Longer than a label of a host name, so that the last one is seen whole. */
-const shortestTail = 80;
-const longestTail = 2 * shortestTail;
+const minTailLength = 80;
+const maxTailLength = 2 * minTailLength;
 
 /** Whether an address has begun with a character, as what stands before it shows. */
 function beginsAddress(before: string, character: string): boolean {
@@ -80,12 +80,12 @@ function beginsAddress(before: string, character: string): boolean {
     case "#":
       return endsInHost(before);
     case ":":
-      return scheme.test(before.slice(-longestScheme));
+      return scheme.test(before.slice(-maxSchemeLength));
     case ".":
       return /www$/i.test(before.slice(-3));
     case ";":
       // A character reference may stand for any of these.
-      return /&#?[A-Za-z0-9]{1,31}$/.test(before.slice(-longestReference));
+      return /&#?[A-Za-z0-9]{1,31}$/.test(before.slice(-maxReferenceLength));
     case "@":
       return before !== "" && !before.endsWith("@");
     default:
@@ -95,8 +95,8 @@ function beginsAddress(before: string, character: string): boolean {
 
 const scheme =
   /(?:https?|wss?|s?ftps?|ssh|git|file|mailto|data|javascript|vbscript|blob|tel|sms|xmpp|magnet|intent|vscode|slack)$/i;
-const longestScheme = 10;
-const longestReference = 33;
+const maxSchemeLength = 10;
+const maxReferenceLength = 33;
 
 /** `db.example.com`, `example.com:8080`. */
 function endsInHost(text: string): boolean {

@@ -3,26 +3,26 @@ import type { Json } from "#domain/chat.ts";
 /** Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance. */
 export class Placeholders {
   readonly #byValue = new Map<string, string>();
-  readonly #standing: (() => StandingPlaceholders) | undefined;
-  #taken: StandingPlaceholders | undefined;
-  #last = 0;
+  readonly #findExisting: (() => ExistingPlaceholders) | undefined;
+  #existing: ExistingPlaceholders | undefined;
+  #lastNumber = 0;
 
   /** @param standing asked at the first secret, where a placeholder must not be one that stands in the text already */
-  constructor(standing?: () => StandingPlaceholders) {
-    this.#standing = standing;
+  constructor(standing?: () => ExistingPlaceholders) {
+    this.#findExisting = standing;
   }
 
   of(rule: string, value: string): string {
     let placeholder = this.#byValue.get(value);
     if (placeholder === undefined) {
-      if (this.#taken === undefined && this.#standing !== undefined) {
-        this.#taken = this.#standing();
-        this.#last = this.#taken.highest;
+      if (this.#existing === undefined && this.#findExisting !== undefined) {
+        this.#existing = this.#findExisting();
+        this.#lastNumber = this.#existing.highestNumber;
       }
       do {
-        this.#last += 1;
-        placeholder = `[REDACTED:${rule}:${this.#last}]`;
-      } while (this.#taken?.beyond.has(placeholder) === true);
+        this.#lastNumber += 1;
+        placeholder = `[REDACTED:${rule}:${this.#lastNumber}]`;
+      } while (this.#existing?.outOfRange.has(placeholder) === true);
       this.#byValue.set(value, placeholder);
     }
     return placeholder;
@@ -35,27 +35,27 @@ export class Placeholders {
 }
 
 /** Placeholders that a body holds already: of an earlier turn, another conversation, or somebody's invention. */
-export interface StandingPlaceholders {
+export interface ExistingPlaceholders {
   /** The highest of their numbers, 0 where there is none; but for those in `beyond`. */
-  readonly highest: number;
+  readonly highestNumber: number;
   /** Those whose number is so high that numbers above it could not be told any more. */
-  readonly beyond: ReadonlySet<string>;
+  readonly outOfRange: ReadonlySet<string>;
 }
 
-const standing = /\[REDACTED:[a-z][a-z0-9_]{0,63}:([0-9]{1,9})\]/g;
+const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:([0-9]{1,9})\]/g;
 /** Leaves room for more secrets than a request can hold, in nine digits. */
-const highestCounted = 99_999_999;
+const maxCountedNumber = 99_999_999;
 
 /** All placeholders in the strings and keys of a value, also across the joints of text parts. */
-export function standingPlaceholders(value: Json): StandingPlaceholders {
-  let highest = 0;
-  const beyond = new Set<string>();
+export function findExistingPlaceholders(value: Json): ExistingPlaceholders {
+  let highestNumber = 0;
+  const outOfRange = new Set<string>();
   const read = (text: string) => {
     if (!text.includes(":")) return;
-    for (const [placeholder, digits] of text.matchAll(standing)) {
+    for (const [placeholder, digits] of text.matchAll(existingPlaceholder)) {
       const number = Number(digits);
-      if (number > highestCounted) beyond.add(placeholder);
-      else if (number > highest) highest = number;
+      if (number > maxCountedNumber) outOfRange.add(placeholder);
+      else if (number > highestNumber) highestNumber = number;
     }
   };
   const visit = (each: Json): void => {
@@ -72,7 +72,7 @@ export function standingPlaceholders(value: Json): StandingPlaceholders {
     }
   };
   visit(value);
-  return { highest, beyond };
+  return { highestNumber, outOfRange };
 }
 
 function textOf(part: Json): string {

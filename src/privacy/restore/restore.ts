@@ -20,13 +20,13 @@ const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:[0-9]{1,9}\]/g;
 const openPlaceholder =
   /\[(?:R(?:E(?:D(?:A(?:C(?:T(?:E(?:D(?::(?:[a-z][a-z0-9_]{0,63}(?::(?:[0-9]{1,9}(?:\](?:\.|:\/?)?)?)?)?)?)?)?)?)?)?)?)?)?)?$/;
 /** What makes an address of what stands before it: `….example.com`, `…@example.com`, `…://`. */
-const addressBehind = /^(?:\.[A-Za-z0-9\u0080-\uffff]|@|:\/\/)/;
+const addressContinuation = /^(?:\.[A-Za-z0-9\u0080-\uffff]|@|:\/\/)/;
 /** No placeholder is longer, so no more than this is ever held back. */
-const longestPlaceholder = "[REDACTED:".length + 64 + 1 + 9 + "]:/".length;
+const maxPlaceholderLength = "[REDACTED:".length + 64 + 1 + 9 + "]:/".length;
 
 /** @param values placeholder → value, for the placeholders of one request */
-export function restorer(values: ReadonlyMap<string, string>): Restorer {
-  const stream = () => new Restoring(values);
+export function createRestorer(values: ReadonlyMap<string, string>): Restorer {
+  const stream = () => new PlaceholderRestorer(values);
   return {
     stream,
     text(answer) {
@@ -36,7 +36,7 @@ export function restorer(values: ReadonlyMap<string, string>): Restorer {
   };
 }
 
-class Restoring implements RestoringStream {
+class PlaceholderRestorer implements RestoringStream {
   readonly #values: ReadonlyMap<string, string>;
   /** Of what has been given out. */
   readonly #context = new AddressContext();
@@ -48,7 +48,7 @@ class Restoring implements RestoringStream {
 
   push(chunk: string): string {
     const all = this.#held + chunk;
-    const tailAt = Math.max(0, all.length - longestPlaceholder);
+    const tailAt = Math.max(0, all.length - maxPlaceholderLength);
     const open = all.slice(tailAt).search(openPlaceholder);
     const cut = open < 0 ? all.length : tailAt + open;
     this.#held = all.slice(cut);
@@ -72,7 +72,7 @@ class Restoring implements RestoringStream {
       give(text.slice(at, match.index));
       at = match.index + match[0].length;
       const value = this.#values.get(match[0]);
-      const inAddress = this.#context.inAddress || addressBehind.test(text.slice(at, at + 3));
+      const inAddress = this.#context.inAddress || addressContinuation.test(text.slice(at, at + 3));
       // A value that is given out may itself be an address, or end one's scheme.
       give(value === undefined || inAddress ? match[0] : value);
     }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Policy } from "#policy/schema.ts";
 import { credentialScan } from "#privacy/detect/scan.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { scanInSlices, sliceLength } from "./long-texts.ts";
+import { scanInSlices, sliceLength } from "./scan-in-slices.ts";
 
 const scan = credentialScan({ credentials: true, disabled: new Set(), additionalRules: [] });
 const noTurn = async () => undefined;

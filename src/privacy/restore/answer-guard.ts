@@ -1,20 +1,20 @@
-import type { AnswerGuard, GuardedText } from "#privacy/redaction.ts";
+import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ExactValue } from "#privacy/rules/exact-values.ts";
 
 /** A beginning of the key this long is no coincidence: what looks like the rest of it goes too, also where it was cut off. */
-const tellingLength = 16;
+const minReplacedLength = 16;
 /** Fewer characters of its beginning are given out before it is known how they go on. */
-const heldLength = 4;
+const minHeldLength = 4;
 /** Shorter keys stand in ordinary text. */
-const shortestKey = 8;
+const minKeyLength = 8;
 
 /** Keeps a key that upstreams know, because every call carries it, out of their answers; undefined for keys that are ordinary words. */
-export function answerGuard({ rule, value }: ExactValue): AnswerGuard | undefined {
-  if (value.length < shortestKey || (value.length < tellingLength && !/[0-9]/.test(value))) return undefined;
-  return new OwnKey(value, `[REDACTED:${rule}:1]`);
+export function createAnswerGuard({ rule, value }: ExactValue): AnswerGuard | undefined {
+  if (value.length < minKeyLength || (value.length < minReplacedLength && !/[0-9]/.test(value))) return undefined;
+  return new KeyGuard(value, `[REDACTED:${rule}:1]`);
 }
 
-class OwnKey implements AnswerGuard {
+class KeyGuard implements AnswerGuard {
   readonly key: string;
   readonly placeholder: string;
   /** The shortest beginning that is replaced. */
@@ -27,12 +27,12 @@ class OwnKey implements AnswerGuard {
   constructor(key: string, placeholder: string) {
     this.key = key;
     this.placeholder = placeholder;
-    this.head = key.slice(0, tellingLength);
-    this.start = key.slice(0, heldLength);
+    this.head = key.slice(0, minReplacedLength);
+    this.start = key.slice(0, minHeldLength);
     this.#plain = /^[\w-]+$/.test(key);
   }
 
-  mayStandIn(json: string): boolean {
+  mayContainKey(json: string): boolean {
     return !this.#plain || json.includes(this.head);
   }
 
@@ -48,13 +48,13 @@ class OwnKey implements AnswerGuard {
     return out + text.slice(from);
   }
 
-  stream(): GuardedText {
-    return new GuardedPieces(this);
+  stream(): GuardedStream {
+    return new KeyGuardStream(this);
   }
 }
 
-class GuardedPieces implements GuardedText {
-  readonly #own: OwnKey;
+class KeyGuardStream implements GuardedStream {
+  readonly #own: KeyGuard;
   /** The last characters given out: the key may have begun in them. */
   #given = "";
   /** What may be the beginning of the key, together with the end of `given`. */
@@ -62,16 +62,16 @@ class GuardedPieces implements GuardedText {
   /** So much of the key was replaced; what follows of it is left out. 0: none. */
   #replaced = 0;
 
-  constructor(own: OwnKey) {
+  constructor(own: KeyGuard) {
     this.#own = own;
   }
 
-  passes(contentJson: string): boolean {
+  passesUnchanged(contentJson: string): boolean {
     if (this.#held !== "" || this.#replaced > 0) return false;
     const content = contentJson.includes("\\") ? String(JSON.parse(`"${contentJson}"`)) : contentJson;
     const all = this.#given + content;
     if (all.includes(this.#own.start)) return false;
-    this.#given = all.slice(1 - heldLength);
+    this.#given = all.slice(1 - minHeldLength);
     return true;
   }
 
@@ -120,7 +120,7 @@ class GuardedPieces implements GuardedText {
   /** How much of the end of a text is a beginning of the key worth holding back. */
   #openLength(text: string): number {
     const { head } = this.#own;
-    for (let length = Math.min(head.length - 1, text.length); length >= heldLength; length--) {
+    for (let length = Math.min(head.length - 1, text.length); length >= minHeldLength; length--) {
       if (text.endsWith(head.slice(0, length))) return length;
     }
     return 0;

@@ -1,4 +1,4 @@
-import { mostSecrets, TooManySecrets } from "#privacy/redaction.ts";
+import { maxSecrets, TooManySecrets } from "#privacy/redaction.ts";
 import { mergeSpans, type Scan, type Span } from "./spans.ts";
 
 /** Longest text that is scanned in one piece, in UTF-16 units: well below 50 ms, whatever it holds. */
@@ -7,11 +7,11 @@ export const sliceLength = 262_144;
  * How much of the text before and behind a slice is read with it: more than any rule looks around itself (the 200 lines
  * of 400 characters of a table, 64 KiB of base64), so that a scan of the slice finds what a scan of the whole would.
  */
-const context = 98_304;
+const surroundingLength = 98_304;
 /** A secret that ends this close to the end of what was read may go on: its last line may be cut. */
-const longestLine = 4_096;
+const maxLineLength = 4_096;
 /** Then more is read, up to this length. */
-const longestSecret = 1_048_576;
+const maxSecretLength = 1_048_576;
 
 /**
  * The secrets in a text of any length; `turn` is awaited before so many characters are read, so that others are served in
@@ -28,14 +28,14 @@ export async function scanInSlices(
   }
   const found: Span[] = [];
   for (let from = 0; from < text.length; from += sliceLength) {
-    for (let behind = context; ; behind *= 4) {
+    for (let behind = surroundingLength; ; behind *= 4) {
       const to = Math.min(text.length, from + sliceLength + behind);
       await turn(to - from);
       const spans = spansOfSlice(text, scan, from, to);
-      const isCut = to < text.length && spans.some(({ end }) => end > to - longestLine);
-      if (isCut && behind < longestSecret) continue;
+      const isCut = to < text.length && spans.some(({ end }) => end > to - maxLineLength);
+      if (isCut && behind < maxSecretLength) continue;
       for (const span of spans) found.push(span);
-      if (found.length > mostSecrets) throw new TooManySecrets();
+      if (found.length > maxSecrets) throw new TooManySecrets();
       break;
     }
   }
@@ -44,7 +44,7 @@ export async function scanInSlices(
 
 /** What begins in the slice at `from`, read with the text before it and up to `to`. Each secret begins in one slice. */
 function spansOfSlice(text: string, scan: Scan, from: number, to: number): Span[] {
-  const start = Math.max(0, from - context);
+  const start = Math.max(0, from - surroundingLength);
   const spans: Span[] = [];
   for (const span of scan(text.slice(start, to))) {
     const at = span.start + start;

@@ -8,10 +8,10 @@ import type { Scan, Span } from "#privacy/text/spans.ts";
 /** Members whose value pairs places with each other, or chooses among values that the API knows. */
 export const idKeys: ReadonlySet<string> = new Set(["id", "tool_call_id", "type", "role", "model"]);
 /** Members with the function that is called: `name` in them is the one that `tools` declares. */
-export const callKeys: ReadonlySet<string> = new Set(["function", "function_call", "custom"]);
+export const functionCallKeys: ReadonlySet<string> = new Set(["function", "function_call", "custom"]);
 
 /** Names of the API itself, which every body is full of: no rule is asked about them. */
-export const apiNames: ReadonlySet<string> = new Set(
+export const apiMemberNames: ReadonlySet<string> = new Set(
   (
     "model messages stream stream_options include_usage temperature top_p top_k min_p n max_tokens max_completion_tokens stop " +
     "tools tool_choice functions function_call parallel_tool_calls response_format user metadata usage provider prediction " +
@@ -24,22 +24,22 @@ export const apiNames: ReadonlySet<string> = new Set(
 );
 
 /** Longer names are scanned each time. */
-const longestRemembered = 128;
+const maxCachedLength = 128;
 /** So many names are remembered at least, and twice as many at most. */
-const rememberedNames = 8_192;
+const cachedNames = 8_192;
 
 /**
  * A scan that remembers which names hold nothing: agents send the same keys and ids with every turn, and a scan of a random
  * id takes as long as that of a line of text.
  */
-export function rememberingClean(scan: Scan): Scan {
+export function cacheCleanNames(scan: Scan): Scan {
   let young = new Set<string>();
   let old = new Set<string>();
   return (name) => {
     if (young.has(name)) return noSpans;
     const spans = old.has(name) ? noSpans : scan(name);
-    if (spans.length > 0 || name.length > longestRemembered) return spans;
-    if (young.size >= rememberedNames) {
+    if (spans.length > 0 || name.length > maxCachedLength) return spans;
+    if (young.size >= cachedNames) {
       old = young;
       young = new Set();
     }
