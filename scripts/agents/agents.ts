@@ -37,6 +37,7 @@ export const agents: readonly Agent[] = [
   { name: "mini-swe-agent", from: "pypi", packages: ["mini-swe-agent==2.4.6", "mcp==2.3.0"], edits: true },
   { name: "gptme", from: "pypi", packages: ["gptme==0.35.1"], edits: true },
   { name: "open-interpreter", from: "pypi", packages: ["open-interpreter==0.4.3"], edits: true },
+  { name: "vibe", from: "pypi", packages: ["mistral-vibe==3.0.1"], edits: true, python: "3.12" },
   { name: "llm", from: "pypi", packages: ["llm==0.36"], edits: false },
   { name: "shell-gpt", from: "pypi", packages: ["shell-gpt==1.5.1", "click==8.5.1"], edits: false },
   { name: "openai-agents", from: "pypi", packages: ["openai-agents==0.24.0"], edits: true },
@@ -50,6 +51,20 @@ export const agents: readonly Agent[] = [
     packages: ["@openai/codex@0.169.0"],
     edits: true,
     notTried: 'speaks only the Responses API (`wire_api = "chat"` is no longer supported)',
+  },
+  {
+    name: "deepagents",
+    from: "pypi",
+    packages: ["deepagents-code==0.1.88"],
+    edits: true,
+    notTried: "its own server times out before a request is sent",
+  },
+  {
+    name: "openhands",
+    from: "pypi",
+    packages: ["openhands==1.16.0"],
+    edits: true,
+    notTried: "takes longer to install than the script allows",
   },
   {
     name: "goose",
