@@ -7,8 +7,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assessedPrompt, benchPolicy } from "../bench/routing/assessed.ts";
 import { routingDev } from "../bench/routing-dev.ts";
+import { scaleFor } from "../src/pipeline/assess/score-scale.ts";
 import { pointsOf } from "../src/pipeline/decide/rules/score.ts";
-import { scaleFor } from "../src/pipeline/decide/rules/score-scale.ts";
 
 /** Sources whose licence asks derived work to be shared alike; left out, though quantiles are hardly that. */
 const leftOut = new Set(["llmrouter-arc-challenge", "llmrouter-natural-qa"]);

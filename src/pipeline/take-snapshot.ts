@@ -1,7 +1,8 @@
 import { type NanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
-import type { RequestSize, Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Configuration } from "./ports.ts";
 
 const nothing = { spent: zeroUsd, held: zeroUsd };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ShapeOptions, StreamShaper } from "#pipeline/respond/shape-stream.ts";
+import { type ShapeOptions, StreamShaper } from "#pipeline/respond/stream/shape-stream.ts";
 import { SseReader } from "#upstream/stream/sse-reader.ts";
 import { StreamValidator } from "#upstream/stream/stream-validator.ts";
 import type { ChunkEvent } from "#upstream/upstream.ts";

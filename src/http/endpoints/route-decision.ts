@@ -5,7 +5,7 @@ import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/ro
 import { tooManyValues } from "#http/chat-body/chat-schema.ts";
 import { maxJsonDepth, shapeOfJson, startsTooDeep } from "#http/request/json-shape.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
-import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";

@@ -1,9 +1,6 @@
-import { type ChatMessage, type ChatRequest, isObject, type JsonObject } from "#domain/chat.ts";
+import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import { otherOutputLimits } from "#domain/guarded-fields.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { type ScoreScale, scaleFor } from "#pipeline/decide/rules/score-scale.ts";
-import type { RequestSize } from "#pipeline/decide/snapshot.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
 import { featuresOf } from "./ask/features.ts";
@@ -12,8 +9,10 @@ import { type Risk, riskOf } from "./ask/risk.ts";
 import { type Conversation, conversationOf } from "./envelope/conversation.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
+import { type RequestSize, requestSizeOf } from "./request-size.ts";
 import { runSignalsOf } from "./run-signals/run-signals.ts";
 import { worksInRepository } from "./run-signals/tools.ts";
+import { type ScoreScale, scaleFor } from "./score-scale.ts";
 import { conversationKeyOf } from "./task/conversation-key.ts";
 import { runtimeOf } from "./task/runtime.ts";
 import { type TaskMemory, taskKeyOf } from "./task/task-memory.ts";
@@ -100,7 +99,7 @@ export function assess(
   return {
     task,
     runtime,
-    size: sizeOf(request, redactions),
+    size: requestSizeOf(request, redactions),
     conversationKey: conversationKeyOf(said, redactedBody.messages),
     continuation: conversation.inRun,
     housekeeping,
@@ -158,51 +157,4 @@ function explicitRouteOf({ alias, routing }: ChatRequest, sensitive: boolean): E
     case "smart-router":
       return undefined;
   }
-}
-
-/** Bytes that a placeholder may be longer than what it replaces. */
-const bytesPerRedaction = 96;
-/** Bytes of JSON in a body that mean one token, on the average of prose and code; for display and the soft cap only. */
-const bytesPerToken = 4;
-
-/** Taken from the body's size as received, which is at least its text: nothing is counted twice on the hot path. */
-function sizeOf(request: ChatRequest, redactions: number): RequestSize {
-  const bytes = request.bodyBytes + bytesPerRedaction * redactions;
-  const messages = request.body.messages.length;
-  const { body } = request;
-  const size: { -readonly [name in keyof RequestSize]: RequestSize[name] } = {
-    inputTokensBound: bytes + 8 * messages + 64,
-    inputTokensEstimate: Math.ceil(bytes / bytesPerToken) + 4 * messages,
-    requestedOutputTokens: request.requestedOutputTokens,
-    choices: request.choices,
-    ...(request.writesCache === true ? { writesCache: true } : {}),
-  };
-  // Rare, so absent is the usual: a request is one shape more seldom than it pays to write zeros.
-  const other = largestOf(body, otherOutputLimits);
-  if (other > 0) size.otherOutputTokens = other;
-  const reasoning = reasoningTokensIn(body);
-  if (reasoning > 0) size.reasoningTokens = reasoning;
-  // A token that was predicted and not used is billed as output; it is at least a byte of the prediction.
-  if (isObject(body["prediction"])) size.predictedTokens = Buffer.byteLength(JSON.stringify(body["prediction"]));
-  if (request.surcharge !== undefined) size.surcharge = request.surcharge;
-  return size;
-}
-
-/** What a caller grants to reasoning alone, under any of the names in use; 0 when it grants nothing of its own. */
-function reasoningTokensIn(body: JsonObject): number {
-  const { reasoning, thinking } = body;
-  return Math.max(
-    isObject(reasoning) ? largestOf(reasoning, ["max_tokens"]) : 0,
-    isObject(thinking) ? largestOf(thinking, ["budget_tokens"]) : 0,
-    largestOf(body, ["thinking_budget"]),
-  );
-}
-
-function largestOf(object: JsonObject, names: readonly string[]): number {
-  let largest = 0;
-  for (const name of names) {
-    const value = object[name];
-    if (typeof value === "number" && value > largest) largest = Math.ceil(value);
-  }
-  return largest;
 }

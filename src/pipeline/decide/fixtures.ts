@@ -2,8 +2,9 @@ import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { Policy } from "#policy/schema.ts";
-import type { RequestSize, Snapshot, SpendView } from "./snapshot.ts";
+import type { Snapshot, SpendView } from "./snapshot.ts";
 
 /** Tasks, runtimes, registries and snapshots for tests and benches: everything by default, what matters by name. */
 

@@ -1,10 +1,10 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
-import type { Surcharge } from "#domain/money/surcharge.ts";
 import type { HealthView } from "#health/health.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Affinity } from "./rules/affinity.ts";
-import type { ScoreScale } from "./rules/score-scale.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {
@@ -34,24 +34,4 @@ export interface Snapshot {
 export interface SpendView {
   readonly goal: { readonly spent: NanoUsd; readonly held: NanoUsd };
   readonly day: { readonly spent: NanoUsd; readonly held: NanoUsd };
-}
-
-/** What the request can cost is made of these and a model's prices. */
-export interface RequestSize {
-  /** No tokenizer can make more tokens of it: bytes of all text sent + 8 per message + 64. Bounds the hold. */
-  readonly inputTokensBound: number;
-  /** A calibrated guess, for the soft cap and for display, never above the bound. */
-  readonly inputTokensEstimate: number;
-  /** What the caller allows; null: the model's default. */
-  readonly requestedOutputTokens: number | null;
-  /** The largest output limit under another name than the two that are standard. Default 0. */
-  readonly otherOutputTokens?: number;
-  /** Tokens that the caller grants to reasoning alone. Default 0. */
-  readonly reasoningTokens?: number;
-  /** Output tokens that are billed beyond any limit: those of a prediction that the answer does not use. Default 0. */
-  readonly predictedTokens?: number;
-  readonly choices: number;
-  /** It asks the upstream to write to its prompt cache (`cache_control`), which can cost more than plain input. */
-  readonly writesCache?: boolean;
-  readonly surcharge?: Surcharge;
 }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
-import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /**

@@ -8,11 +8,13 @@ import { MemoryStore } from "#ledger/memory/memory-store.ts";
 import { aPolicy, aRegistry, dollars, emergencyModel, seniorModel, workerModel } from "#pipeline/decide/fixtures.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Ports } from "#pipeline/ports.ts";
+import { settlement } from "#pipeline/settle/settlement.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { FailureKind, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
-import { type Execution, type ExecutionPlan, execute } from "./execute.ts";
+import { type Execution, execute } from "./execute.ts";
+import type { ExecutionPlan } from "./plan.ts";
 import { retryBudget } from "./retry/retry-budget.ts";
 
 type Scripted = UpstreamReply | ((call: UpstreamCall) => UpstreamReply);
@@ -98,6 +100,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     deadlineMs: 600_000,
     pricedByCost: false,
     abandonedCost: () => undefined,
+    closer: settlement,
   };
   const commitment = { committed: false };
   const run = (): Promise<Execution> => execute(plan, ports, caller.signal, commitment);

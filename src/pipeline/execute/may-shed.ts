@@ -1,5 +1,5 @@
 import type { Model, Role } from "#domain/model.ts";
-import type { RequestContext } from "#pipeline/handle-chat.ts";
+import type { RequestContext } from "#pipeline/request-context.ts";
 
 /** Which tier a role belongs to: free, flash, pro. The emergency model stands in for the senior one and costs about as much. */
 const tierOf: { readonly [R in Role]: number } = { scout: 0, worker: 1, senior: 2, emergency: 2 };

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
 import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
-import type { TextRestorer } from "./shape-stream.ts";
+import type { TextRestorer } from "./text-restorer.ts";
 
 /**
  * A whole answer as the caller gets it, as JSON text: the upstream's object under the id of the model that was asked, or of

@@ -20,16 +20,16 @@ const sentences: { readonly [C in Cause]?: string } = {
 };
 
 /** A decision that is neither ROUTE nor SCOUT. */
-export function refusalOf(head: Head, wait: RetryAdvice = { shouldRetry: false }): Refusal {
+export function refusalOf(head: Head, advice: RetryAdvice = { shouldRetry: false }): Refusal {
   const { decision } = head;
-  const { shouldRetry, retryAfterS } = wait;
+  const { shouldRetry, retryAfterS } = advice;
   return {
     kind: "refusal",
     status: 403,
     code: decision.cause,
     detail:
       decision.cause === "budget_hard_cap_exceeded"
-        ? budgetSentence(decision, wait)
+        ? budgetSentence(decision, advice)
         : (sentences[decision.cause] ?? `The request was refused: ${decision.cause}.`),
     shouldRetry,
     head,
@@ -180,7 +180,7 @@ export function tooManySecrets(): Refusal {
 }
 
 /** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
-function budgetSentence(decision: RoutingDecision, wait: RetryAdvice): string {
+function budgetSentence(decision: RoutingDecision, advice: RetryAdvice): string {
   const facts = new Map(
     decision.evidence.map((entry) => {
       const at = entry.indexOf("=");
@@ -193,7 +193,7 @@ function budgetSentence(decision: RoutingDecision, wait: RetryAdvice): string {
     `The hard budget cap of the ${account} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
     `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
     `cap ${number(`budget_${account}_hard_usd`)} USD (budget.per_${account}_hard_usd). ` +
-    adviceOn(wait)
+    adviceOn(advice)
   );
 }
 

@@ -1,56 +1,16 @@
-import type { Model, Price } from "#domain/model.ts";
+import type { Price } from "#domain/model.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { TimeSpan } from "#domain/money/prices.ts";
-import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
+import type { ClosedAttempt, OpenAttempt } from "#pipeline/execute/attempt.ts";
 import { chargeOf, verdictOf } from "#pipeline/execute/consequences.ts";
+import type { AnsweredCall } from "#pipeline/respond/settlement.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { settlementOf } from "./cost.ts";
-
-/** One call to the upstream from the moment its money is held until the books know how it ended. */
-export interface OpenAttempt {
-  readonly id: string;
-  readonly model: Model;
-  readonly purpose: AttemptRecord["purpose"];
-  readonly hold: NanoUsd;
-  /** The prices that the hold was made with; token counts are settled at the same. */
-  readonly price: Price;
-  /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
-  readonly priceByName: (name: string) => Price | undefined;
-  /** They go with the call as the most it may cost. */
-  readonly priceLimited: boolean;
-  /** A stated cost above this is not believed. */
-  readonly maxCredibleCost: NanoUsd;
-  /** The same where the price is not ours: another model has answered, or the caller's fields change it. */
-  readonly maxCredibleCostElsewhere: NanoUsd;
-  readonly permit: Permit;
-  /** Our prices do not bound it, by the caller's fields: only a stated cost says what it cost. */
-  readonly pricedByCost: boolean;
-  /** Monotonic milliseconds. */
-  readonly startedMs: number;
-  /** The same moment in milliseconds since the epoch: prices can depend on the hour. */
-  readonly startedAtMs: number;
-}
-
-/** An attempt's end: what the ledger is told and what the record keeps. Health has been told already. */
-export interface ClosedAttempt {
-  readonly resolution: Resolution;
-  readonly record: AttemptRecord;
-}
+import { maxCredibleCost, maxCredibleCostElsewhere, settlementOf } from "./cost.ts";
 
 /** The upstream answered in full. Without usage or cost nobody will ever know: the hold is charged. */
-export function closeAnswered(
-  attempt: OpenAttempt,
-  answered: {
-    readonly report: UsageReport;
-    readonly firstTokenMs: number;
-    readonly empty: boolean;
-    /** What the upstream calls the model that answered, if it is another than the one asked. */
-    readonly otherModel?: string | undefined;
-  },
-  nowMs: number,
-): ClosedAttempt {
+export function closeAnswered(attempt: OpenAttempt, answered: AnsweredCall, nowMs: number): ClosedAttempt {
   const { report, firstTokenMs, empty, otherModel } = answered;
   const { settlement, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
   // What the caller's own fields have made of the price says nothing about the model.
@@ -105,13 +65,13 @@ export function closeFailed(
 }
 
 /**
- * The caller went away after the call was sent. With usage seen it is settled; otherwise `seen` (what a cancelled call is
+ * The caller went away after the call was sent. With usage seen it is settled; otherwise `atLeast` (what a cancelled call is
  * billed, where the aggregator stops billing on cancel) or, without it, the whole hold. Never free.
  */
 export function closeAbandoned(
   attempt: OpenAttempt,
   report: UsageReport,
-  seen: NanoUsd | undefined,
+  atLeast: NanoUsd | undefined,
   nowMs: number,
   otherModel?: string,
 ): ClosedAttempt {
@@ -125,9 +85,9 @@ export function closeAbandoned(
   } else if (settlement !== undefined) {
     cost = settlement.actual;
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
-  } else if (seen !== undefined && !attempt.pricedByCost) {
-    cost = seen;
-    resolution = { id: attempt.id, kind: "settled", actual: seen, source: "at_least" };
+  } else if (atLeast !== undefined && !attempt.pricedByCost) {
+    cost = atLeast;
+    resolution = { id: attempt.id, kind: "settled", actual: atLeast, source: "at_least" };
   } else {
     cost = attempt.hold;
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
@@ -154,9 +114,9 @@ function credibleSettlement(
 ): { readonly settlement?: ReturnType<typeof settlementOf>; readonly distrusted?: NanoUsd } {
   const settlement = settlementByModel(attempt, report, nowMs, otherModel);
   // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
-  const limit =
-    attempt.pricedByCost || otherModel !== undefined ? attempt.maxCredibleCostElsewhere : attempt.maxCredibleCost;
-  if (settlement === undefined || settlement.actual <= limit) return { settlement };
+  const { hold, absurdCostFactor } = attempt;
+  const limitOf = attempt.pricedByCost || otherModel !== undefined ? maxCredibleCostElsewhere : maxCredibleCost;
+  if (settlement === undefined || settlement.actual <= limitOf(hold, absurdCostFactor)) return { settlement };
   return { distrusted: settlement.actual };
 }
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { levels, taskKinds } from "#domain/routing.ts";
+import { type ScoreScale, scaleFor } from "#pipeline/assess/score-scale.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRuntime, aSnapshot, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
 import { confidenceOfScore, midpointTier, pointsOf, scoreOf, troubleOf, zoneOf } from "./score.ts";
-import { onScale, type ScoreScale, scaleFor } from "./score-scale.ts";
+import { onScale } from "./score-scale.ts";
 
 const policy = aPolicy();
 const points = (task: Parameters<typeof aTask>[0] = {}, runtime: Parameters<typeof aRuntime>[0] = {}) =>

@@ -1,7 +1,8 @@
 import { type Level, levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 import type { Policy } from "#policy/schema.ts";
-import { onScale, type ScoreScale } from "./score-scale.ts";
+import { onScale } from "./score-scale.ts";
 
 /** Failed tests from which on that signal counts in full. */
 const manyFailedTests = 10;

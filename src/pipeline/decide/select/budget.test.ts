@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingTask } from "#domain/routing.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aModel,
@@ -13,7 +14,7 @@ import {
   seniorModel,
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
-import type { RequestSize, Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import { estimateOf, holdOf, outputBoundOf } from "./budget.ts";
 
 const size: RequestSize = {

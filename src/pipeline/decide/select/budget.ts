@@ -3,8 +3,9 @@ import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import { dearestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
 import { beyondAnyCap, withSurcharge } from "#domain/money/surcharge.ts";
 import { dearestInputOf, holdFor } from "#domain/money/tokens.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
-import type { RequestSize, Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 
 /**
  * The output tokens one choice may have, for which money is held; at least the `max_tokens` really sent upstream. The

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { dearestRates } from "#domain/money/prices.ts";
-import type { RequestSize } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 
 /**

@@ -1,15 +1,10 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
+import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
+import { StreamGuard } from "#pipeline/respond/guard-answer.ts";
+import type { TextRestorer } from "#pipeline/respond/text-restorer.ts";
 import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ChunkEvent, TemplateMatch, UpstreamEvent } from "#upstream/upstream.ts";
-import { type InBandError, inBandErrorOf } from "./failure-answer.ts";
-import { StreamGuard } from "./guard-answer.ts";
-
-/** Puts redacted values back into answer text; one per choice, because each choice is a text of its own. */
-export interface TextRestorer {
-  push(text: string): string;
-  flush(): string;
-}
 
 /** What a completion is called, and when it was made, in Unix seconds. */
 export interface CompletionIdentity {

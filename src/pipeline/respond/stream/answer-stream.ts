@@ -3,7 +3,7 @@ import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
 import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import type { StreamShaper } from "./shape-stream.ts";
 
-/** How an answer stream came to its end, told exactly once to whoever keeps the books. */
+/** How an answer stream ended; reported exactly once, for settlement. */
 export type StreamEnd = {
   /** What the upstream calls the model that answered, if it is another than the one asked. */
   readonly otherModel?: string | undefined;
@@ -13,7 +13,7 @@ export type StreamEnd = {
   | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number }
 );
 
-/** What events amount to that stop without having ended. */
+/** What it means when the events stop without an end event. */
 const endless: readonly UpstreamEvent[] = [
   { kind: "broken", failure: { kind: "cut_off", message: "", dispatched: true }, report: {} },
 ];
@@ -25,7 +25,7 @@ const endless: readonly UpstreamEvent[] = [
 export class AnswerStream {
   readonly #events: AsyncIterator<readonly UpstreamEvent[]>;
   readonly #shaper: StreamShaper;
-  readonly #safe: (failure: UpstreamFailure) => UpstreamFailure;
+  readonly #redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
   readonly #abort: () => void;
   readonly #ended: (end: StreamEnd) => void;
   #reading = false;
@@ -37,15 +37,15 @@ export class AnswerStream {
   constructor(parts: {
     events: AsyncIterable<readonly UpstreamEvent[]>;
     shaper: StreamShaper;
-    /** Cleans an upstream's words about its failure: they may echo the prompt. */
-    safe: (failure: UpstreamFailure) => UpstreamFailure;
+    /** Redacts the message of an upstream failure: it may echo the prompt. */
+    redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
     /** Makes the upstream stop; the events end soon after. */
     abort: () => void;
     ended: (end: StreamEnd) => void;
   }) {
     this.#events = parts.events[Symbol.asyncIterator]();
     this.#shaper = parts.shaper;
-    this.#safe = parts.safe;
+    this.#redactFailure = parts.redactFailure;
     this.#abort = parts.abort;
     this.#ended = parts.ended;
   }
@@ -70,7 +70,7 @@ export class AnswerStream {
     throw error;
   };
 
-  /** The caller has gone. */
+  /** The caller has disconnected. */
   cancel(): void {
     if (this.#done || this.#cancelled) return;
     this.#cancelled = true;
@@ -108,7 +108,7 @@ export class AnswerStream {
         text += this.#shaper.shape(event);
         this.#end({ kind: "complete", report: event.report, empty: !this.#contentSeen });
       } else if (event.kind === "broken") {
-        const failure = this.#safe(event.failure);
+        const failure = this.#redactFailure(event.failure);
         text += this.#shaper.shape({ ...event, failure });
         const { report } = event;
         this.#end(

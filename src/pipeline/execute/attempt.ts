@@ -1,0 +1,44 @@
+import type { Model, Price } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
+import type { Permit } from "#health/health.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import type { AttemptRecord } from "#records/record.ts";
+import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+
+/** One call to the upstream, from the reservation of its hold until the ledger has its resolution. */
+export interface OpenAttempt {
+  readonly id: string;
+  readonly model: Model;
+  readonly purpose: AttemptRecord["purpose"];
+  readonly hold: NanoUsd;
+  /** The prices that the hold was computed with; token counts are settled at the same. */
+  readonly price: Price;
+  /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
+  readonly priceByName: (name: string) => Price | undefined;
+  /** Whether the prices were sent with the call as the most it may cost. */
+  readonly priceLimited: boolean;
+  /** A stated cost above this multiple of the hold is not believed (`budget.absurd_cost_factor`). */
+  readonly absurdCostFactor: number;
+  readonly permit: Permit;
+  /** The caller's fields change the price, so our prices do not bound the cost: only a stated cost is believed. */
+  readonly pricedByCost: boolean;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+  /** The same moment in milliseconds since the epoch: prices can depend on the hour. */
+  readonly startedAtMs: number;
+}
+
+/** How an attempt ended: its resolution for the ledger and its entry in the record. Health has its verdict already. */
+export interface ClosedAttempt {
+  readonly resolution: Resolution;
+  readonly record: AttemptRecord;
+}
+
+/** Closes attempts that brought no answer. Implemented by the settle step and handed in, because that step comes later. */
+export interface AttemptCloser {
+  /** The caller disconnected after the hold was reserved and before anything was sent. */
+  closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt;
+  /** The caller disconnected after the call was sent. `atLeast`: what a cancelled call is billed, where that is known. */
+  closeAbandoned(attempt: OpenAttempt, report: UsageReport, atLeast: NanoUsd | undefined, nowMs: number): ClosedAttempt;
+  closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, report: UsageReport, nowMs: number): ClosedAttempt;
+}

@@ -1,0 +1,45 @@
+import type { ChatRequest } from "#domain/chat.ts";
+import type { Assessment } from "#pipeline/assess/assess.ts";
+import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+import { CredentialNotReplaceable, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
+import type { Configuration } from "./ports.ts";
+import { redactId } from "./redact-id.ts";
+import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/refusals.ts";
+import type { Refusal } from "./respond/reply.ts";
+
+/** The body without credentials; a refusal when redaction failed, and then nothing may be sent. */
+export function redactRequest(
+  { body, bodyBytes }: ChatRequest,
+  { privacy }: Configuration,
+): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
+  // Large bodies are redacted in slices, so that other requests are not delayed.
+  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
+  try {
+    return privacy.redactBody(body);
+  } catch (error) {
+    return refusalOfPrivacyGate(error);
+  }
+}
+
+/** The error might quote the text, so a refusal says only that redaction failed, where, or that there were too many credentials. */
+function refusalOfPrivacyGate(error: unknown): Refusal {
+  if (error instanceof CredentialNotReplaceable) return credentialInName(error);
+  return error instanceof TooManySecrets ? tooManySecrets() : privacyGateFailed();
+}
+
+/** The goal's id is stored and the task's id is recorded: neither may be a credential. */
+export function withRedactedIds(
+  assessment: Assessment,
+  { requestId, routing }: ChatRequest,
+  { privacy }: Configuration,
+): Assessment {
+  const { task } = assessment;
+  const { sessionId, goalId = "" } = routing;
+  // The ids as the caller wrote them: the goal's name may have them escaped.
+  const asWritten = sessionId === undefined ? goalId : `${sessionId}/${goalId}`;
+  const goal_id = task.goal_id === "adhoc" ? task.goal_id : redactId(task.goal_id, privacy, asWritten);
+  // The request's id, which replaces a missing task id, was redacted when the request was received.
+  const task_id = task.task_id === requestId ? task.task_id : redactId(task.task_id, privacy);
+  if (goal_id === task.goal_id && task_id === task.task_id) return assessment;
+  return { ...assessment, task: { ...task, goal_id, task_id } };
+}

@@ -1,0 +1,26 @@
+import type { Model } from "#domain/model.ts";
+import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { RequestContext } from "#pipeline/request-context.ts";
+import type { Head } from "./reply.ts";
+
+/** The head with the model that answers; the record and the memories of conversations and tasks get it too. */
+export function answeredBy(
+  model: Model,
+  head: Head,
+  context: RequestContext,
+  firstTokenMs: number,
+  ports: Ports,
+): Head {
+  const { recorder, request, assessment } = context;
+  recorder.recordAnswer(model.key, firstTokenMs);
+  // The model of the decision, which fail-over of one request does not change.
+  const routedTo = head.decision.model;
+  if (routedTo !== null && assessment.housekeeping === undefined) {
+    ports.conversations.remember(assessment.conversationKey, { model: routedTo, atMs: ports.clock.now() });
+  }
+  const task = taskKeyOf(request.routing);
+  // A failure that the caller reports later counts against the tier that answered.
+  if (task !== undefined) ports.tasks.served(task, model, ports.clock.now());
+  return { ...head, answeredBy: model.key };
+}

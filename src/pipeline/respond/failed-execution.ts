@@ -1,0 +1,50 @@
+import { addHardCapEvidence } from "#pipeline/decide/select/budget.ts";
+import type { Execution } from "#pipeline/execute/execute.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
+import { retryAfterFailure, retryAfterOf } from "#pipeline/retry-after.ts";
+import { callerGone, deniedByLedger, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refusals.ts";
+import type { Head, Refusal } from "./reply.ts";
+
+/** An execution that brought no answer. */
+export type FailedExecution = Exclude<Execution, { kind: "answered" | "streaming" }>;
+
+/** The refusal for an execution that brought no answer; finishes the request's record. */
+export function refusalOfExecution(
+  execution: FailedExecution,
+  context: RequestContext,
+  routed: RoutedDecision,
+  head: Head,
+  ports: Ports,
+): Refusal {
+  const { recorder } = context;
+  switch (execution.kind) {
+    case "refused": {
+      // Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial.
+      const { reply, model, retryAdvice } = execution;
+      const evidence: string[] = [];
+      const { goalAccount, dayAccount } = reply.spend;
+      addHardCapEvidence(model, { ...routed.snapshot, spend: { goal: goalAccount, day: dayAccount } }, evidence);
+      const decision = deniedByLedger(head.decision, reply, evidence);
+      recorder.recordDecision(decision, context.redacted.findings);
+      recorder.finish("refused", 403);
+      return refusalOf({ ...head, decision }, retryAdvice);
+    }
+    case "unavailable":
+      recorder.finish("failed", 503);
+      return storeUnavailable(head, ports.ledger.status());
+    case "no_capacity":
+      recorder.finish("failed", 503);
+      return noCapacity(head, retryAfterOf(routed, ports.health.view(), ports.clock.now()));
+    case "caller_gone":
+      recorder.finish("caller_gone", 499);
+      return callerGone(head);
+    case "failed": {
+      const { failure, model } = execution;
+      const retryAfterS = retryAfterFailure(routed, failure, ports.health.view(), ports.clock.now());
+      const refusal = failedUpstream({ ...head, answeredBy: model }, failure, retryAfterS);
+      recorder.finish("failed", refusal.status);
+      return refusal;
+    }
+  }
+}
