@@ -1,7 +1,7 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Config } from "#policy/load-config.ts";
 
 /** One decision with what it was made from. */
