@@ -27,12 +27,12 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
   const ids: Scan = policy.redact || policy.personal_data ? (id) => scanIds(`id: ${id}`) : scanNothing;
   const scans: BodyScanners = { text: scan, key: cacheCleanNames(scan), id: cacheCleanNames(ids) };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
-  const answers = sent === undefined ? undefined : createAnswerGuard(sent);
+  const answerGuard = sent === undefined ? undefined : createAnswerGuard(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
   const isOwn = (value: string) => exactValues.some((own) => value.includes(own.value));
   const restoring = policy.restore === "text" ? isOwn : undefined;
   return {
-    ...(answers === undefined ? {} : { createAnswerGuard }),
+    ...(answerGuard === undefined ? {} : { answerGuard }),
     disabledRules: policy.disabled_rules,
     redactText: (text) => redactText(text, scan(text)),
     redactBody: (body) => redactBody(body, scans, restoring),
