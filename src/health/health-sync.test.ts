@@ -5,7 +5,7 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Verdict } from "./health.ts";
-import { healthKeeper } from "./health-sync.ts";
+import { startableHealthSync } from "./health-sync.ts";
 import { healthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/transitions.ts";
 import type { HealthStore } from "./store/health-store.ts";
@@ -53,7 +53,7 @@ function sharedStore() {
       state.saves += rows.length;
       return inner.save(rows);
     }),
-    report: gate(inner.report),
+    saveSamples: gate(inner.saveSamples),
     override: gate(inner.override),
     close: inner.close,
   };
@@ -63,7 +63,7 @@ function sharedStore() {
 function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shared = false) {
   const events: string[] = [];
   const registry = healthRegistry({ models: () => models, rules: () => rules, clock: time.clock, random: () => 0.5 });
-  const keeper = healthKeeper({
+  const keeper = startableHealthSync({
     registry,
     store,
     clock: time.clock,

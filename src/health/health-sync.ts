@@ -4,15 +4,15 @@ import { isServing, type OperatedHealthRegistry } from "./registry.ts";
 import type { Health } from "./state-machine/transitions.ts";
 import {
   type HealthRow,
+  type HealthSample,
   type HealthStore,
-  keptOf,
   type OverrideAction,
   type OverrideRow,
   type RowChange,
-  type Sample,
+  toStored,
 } from "./store/health-store.ts";
 
-export interface HealthKeeperOptions {
+export interface HealthSyncOptions {
   readonly registry: OperatedHealthRegistry;
   readonly store: HealthStore;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface HealthKeeperOptions {
 }
 
 /** Keeps health in its store: over restarts, with other nodes, and open to what the operator says in another process. */
-export interface HealthKeeper {
+export interface HealthSync {
   /** Takes over what was kept, waiting no longer than a second for it, then keeps in step every second. Never rejects. */
   start(): Promise<void>;
   /** One exchange with the store. Never rejects: while the store is away, health goes on from what it last knew. */
@@ -59,11 +59,11 @@ interface Known {
   forgivenMs: number;
 }
 
-export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
+export function startableHealthSync(options: HealthSyncOptions): HealthSync {
   const { registry, store, clock, timers, nodeId, shared, onStore } = options;
   const known = new Map<ModelKey, Known>();
   /** When each node's word on each model last changed, by our own clock: clocks of nodes need not agree. */
-  const heard = new Map<string, { sample: Sample; changedMs: number }>();
+  const heard = new Map<string, { sample: HealthSample; changedMs: number }>();
   let loaded = false;
   let failures = 0;
   let closed = false;
@@ -88,7 +88,7 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
     hear(samples);
     if (shared && clock.monotonic() - reportedMs >= reportEveryMs) {
       reportedMs = clock.monotonic();
-      await store.report(ownSamples());
+      await store.saveSamples(ownSamples());
     }
     await write(closing);
   }
@@ -104,9 +104,9 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
     // Excluded here alone, or before the store could first be read: that it served elsewhere, or once, is no news.
     const ownStory = before.epoch > 1;
     if (own.serving && (own.alone || (!loaded && ownStory))) return;
-    registry.adopt(row.model, row.health, loaded || ownStory ? "running" : "restart");
+    registry.restore(row.model, row.health, loaded || ownStory ? "running" : "restart");
     own.alone = false;
-    own.written = wordOf(registry.health().get(row.model));
+    own.written = versionOf(registry.health().get(row.model));
   }
 
   function takeOverride({ model, disabled, resetMs }: OverrideRow, rows: readonly HealthRow[]): void {
@@ -118,7 +118,7 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
     registry.override(model, "reset");
   }
 
-  function hear(samples: readonly Sample[]): void {
+  function hear(samples: readonly HealthSample[]): void {
     const nowMs = clock.monotonic();
     const current = new Set<string>();
     for (const sample of samples) {
@@ -134,9 +134,9 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
     for (const key of heard.keys()) if (!current.has(key)) heard.delete(key);
   }
 
-  function ownSamples(): Sample[] {
+  function ownSamples(): HealthSample[] {
     const atMs = clock.now();
-    return registry.standings().models.map(({ model, state, answers, failures }) => {
+    return registry.status().models.map(({ model, state, answers, failures }) => {
       const excluded = state === "UNHEALTHY" || state === "HALF_OPEN";
       return { nodeId, model, atMs, answers, failures, excluded };
     });
@@ -176,10 +176,10 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
     const words = new Map<ModelKey, { word: string; serving: boolean }>();
     for (const [model, health] of registry.health()) {
       const own = knownOf(model);
-      const word = wordOf(health);
+      const word = versionOf(health);
       if (word === own.written && !closing) continue;
       if (!proposes(model, health, own)) continue;
-      changes.push({ model, basedOn: own.epoch, health: keptOf(health), updatedMs: clock.now(), updatedBy: nodeId });
+      changes.push({ model, basedOn: own.epoch, health: toStored(health), updatedMs: clock.now(), updatedBy: nodeId });
       words.set(model, { word, serving: isServing(health) });
     }
     if (changes.length === 0) return;
@@ -251,6 +251,6 @@ export function healthKeeper(options: HealthKeeperOptions): HealthKeeper {
 }
 
 /** What makes a row worth writing anew. Evidence does not: it changes with every answer. */
-function wordOf(health: Health | undefined): string {
+function versionOf(health: Health | undefined): string {
   return health === undefined ? "" : `${health.epoch} ${health.limitedUntilMs}`;
 }

@@ -6,7 +6,7 @@ import { Policy } from "#policy/schema.ts";
 import type { Permit, Verdict } from "./health.ts";
 import { type HealthChange, healthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/transitions.ts";
-import { keptOf } from "./store/health-store.ts";
+import { toStored } from "./store/health-store.ts";
 
 const second = 1_000;
 const minute = 60_000;
@@ -38,7 +38,7 @@ const all = registryOf(model(flash, "worker"), model(pro, "senior"), model(emerg
 function setUp(rules: Partial<HealthRules> = {}, models: ModelRegistry = all) {
   const world = {
     ms: 1_000_000,
-    luck: 0.5,
+    jitter: 0.5,
     models,
     rules: { ...Policy.parse({}).health, ...rules } as HealthRules,
     changes: [] as HealthChange[],
@@ -47,7 +47,7 @@ function setUp(rules: Partial<HealthRules> = {}, models: ModelRegistry = all) {
     models: () => world.models,
     rules: () => world.rules,
     clock: { now: () => world.ms, monotonic: () => world.ms },
-    random: () => world.luck,
+    random: () => world.jitter,
     onChange: (change) => world.changes.push(change),
   });
   const say = (key: ModelKey, verdict: Verdict, times = 1) => {
@@ -269,10 +269,10 @@ describe("shedding", () => {
   test("moves a DEGRADED model's requests by chance, and no other's", () => {
     const { health, say, world } = setUp();
     say(flash, bad, 3); // (3 − 0) / (3 + 1), so three quarters
-    world.luck = 0.74;
+    world.jitter = 0.74;
     expect(health.shed(flash)).toBe(true);
     expect(health.shed(pro)).toBe(false);
-    world.luck = 0.76;
+    world.jitter = 0.76;
     expect(health.shed(flash)).toBe(false);
   });
 });
@@ -364,7 +364,7 @@ describe("the aggregator's breaker", () => {
     expect(health.admit(flash)).toBeDefined();
     expect(health.admit(pro)).toBeUndefined();
     const again = open();
-    const retryAfter = () => (again.health.standings().aggregator.retryAtMs ?? 0) - again.world.ms;
+    const retryAfter = () => (again.health.status().aggregator.retryAtMs ?? 0) - again.world.ms;
     const seen: number[] = [];
     for (let i = 0; i < 6; i++) {
       seen.push(retryAfter() / second);
@@ -403,9 +403,9 @@ describe("the aggregator's breaker", () => {
     wait(2 * second);
     const probe = health.admit(flash);
     early?.report(unreachable);
-    expect(health.standings().aggregator.state).toBe("half_open");
+    expect(health.status().aggregator.state).toBe("half_open");
     probe?.report(ok);
-    expect(health.standings().aggregator.state).toBe("closed");
+    expect(health.status().aggregator.state).toBe("closed");
   });
   test("freezes the models' counters while it is open", () => {
     const { health, say, state } = setUp();
@@ -521,7 +521,7 @@ test("health taken over from another node makes strangers of the attempts under 
   const kept = other.health.health().get(flash);
   const { health, state } = setUp();
   const underWay = health.admit(flash);
-  if (kept !== undefined) health.adopt(flash, keptOf(kept), "running");
+  if (kept !== undefined) health.restore(flash, toStored(kept), "running");
   expect(state(flash)).toBe("HALF_OPEN");
   underWay?.report(bad);
   expect(state(flash)).toBe("HALF_OPEN");

@@ -5,24 +5,24 @@ import type { HealthRegistry, HealthState, HealthView, ModelHealth, Permit, Verd
 import {
   afterAnswer,
   afterFailure,
-  afterNothing,
+  afterNeutral,
+  allowsAttempt,
   type Breaker,
   closedBreaker,
-  lets,
-  taken,
+  withProbe,
 } from "./state-machine/aggregator-breaker.ts";
 import {
   type Health,
   type HealthEvent,
   type HealthRules,
-  type Moment,
-  newcomer,
+  initialHealth,
   next,
   shedShare,
-  windowOf,
+  type TransitionContext,
+  windowTally,
 } from "./state-machine/transitions.ts";
-import type { KeptHealth, OverrideAction } from "./store/health-store.ts";
-import { revived } from "./store/restore-health.ts";
+import type { OverrideAction, StoredModelHealth } from "./store/health-store.ts";
+import { restoredHealth } from "./store/restore-health.ts";
 
 export interface HealthRegistryOptions {
   /** The model registry in force; another object after a reload. */
@@ -54,7 +54,7 @@ export type HealthChange =
     };
 
 /** One model as metrics and the operator's command show it. */
-export interface ModelStanding extends ModelHealth {
+export interface ModelHealthStatus extends ModelHealth {
   readonly model: ModelKey;
   readonly trips: number;
   readonly limitedUntilMs: number;
@@ -66,7 +66,7 @@ export interface ModelStanding extends ModelHealth {
   readonly firstTokenP95Ms: number | undefined;
 }
 
-export interface AggregatorStanding {
+export interface AggregatorStatus {
   readonly state: Breaker["kind"];
   readonly sinceMs: number | undefined;
   readonly reason: string | undefined;
@@ -77,14 +77,14 @@ export interface AggregatorStanding {
 export interface OperatedHealthRegistry extends HealthRegistry {
   /** What the operator says about a model. `enable` lifts the operator's `disable`, never the file's `enabled: false`. */
   override(model: ModelKey, action: OverrideAction): "done" | "unknown_model";
-  standings(): { readonly models: readonly ModelStanding[]; readonly aggregator: AggregatorStanding };
+  status(): { readonly models: readonly ModelHealthStatus[]; readonly aggregator: AggregatorStatus };
   /** Every model's whole health, for whoever keeps it. */
   health(): ReadonlyMap<ModelKey, Health>;
   /**
    * Takes over what was kept: as it was before a `restart`, or as another node has it now (`running`): then a model that
    * serves here keeps its own evidence, one that is out there is out here, and one that serves there again serves here.
    */
-  adopt(model: ModelKey, kept: KeptHealth, when: "restart" | "running"): void;
+  restore(model: ModelKey, kept: StoredModelHealth, when: "restart" | "running"): void;
   /** Sets the end of an UNHEALTHY model's pause: this node alone thinks so. */
   pauseUntil(model: ModelKey, retryAtMs: number): void;
 }
@@ -94,7 +94,7 @@ interface Entry {
   readonly firstTokens: FirstTokenTimes;
   disabledByOperator: boolean;
   /** Whether the pause it is under was told to us (Retry-After), or is our own guess after a bare 429. */
-  pauseIsTold: boolean;
+  pauseIsStated: boolean;
   /** The latest answers that cost more than their holds; as many as a quarantine takes. */
   priceBreachesAtMs: readonly number[];
 }
@@ -122,8 +122,8 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     return nowMs;
   }
 
-  function moment(ms: number): Moment {
-    return { ms, luck: random(), rules: options.rules() };
+  function moment(ms: number): TransitionContext {
+    return { ms, jitter: random(), rules: options.rules() };
   }
 
   /** Takes over a reloaded model registry: new models start HEALTHY, removed ones are forgotten. */
@@ -141,10 +141,10 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       if (model.enabled) enabledModels += 1;
       if (!entries.has(model.key)) {
         entries.set(model.key, {
-          health: newcomer(ms),
+          health: initialHealth(ms),
           firstTokens: new FirstTokenTimes(),
           disabledByOperator: false,
-          pauseIsTold: true,
+          pauseIsStated: true,
           priceBreachesAtMs: [],
         });
       }
@@ -222,8 +222,8 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
    * no other model: then those that only a guess keeps out are asked after all.
    */
   function servesInNeed(entry: Entry, ms: number): boolean {
-    const { health, pauseIsTold } = entry;
-    if (pauseIsTold || !isServing(health) || health.limitedUntilMs <= ms) return false;
+    const { health, pauseIsStated } = entry;
+    if (pauseIsStated || !isServing(health) || health.limitedUntilMs <= ms) return false;
     return !options.rules().senior_fallback_chain.some((key) => {
       const other = entries.get(key);
       return other !== undefined && isRoutable(other.health, ms);
@@ -232,7 +232,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
 
   function build(ms: number): HealthView {
     const rules = options.rules();
-    const open = lets(breaker, ms);
+    const open = allowsAttempt(breaker, ms);
     const urgent = open ? urgentModel(ms) : undefined;
     const urgentAtMs = lastUrgentMs + rules.urgent_probe_every_ms;
     const view: { [key: ModelKey]: ModelHealth } = {};
@@ -271,7 +271,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
     const ms = now();
     refresh(ms);
     const entry = entries.get(model);
-    if (entry === undefined || !lets(breaker, ms)) return undefined;
+    if (entry === undefined || !allowsAttempt(breaker, ms)) return undefined;
     apply(model, entry, { kind: "time_passed" }, ms);
     const before = entry.health;
     if (before.limitedUntilMs > ms && !servesInNeed(entry, ms)) return undefined;
@@ -287,7 +287,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       replace(model, entry, wanted);
     }
     const probe = breaker.kind === "closed" ? undefined : ++probes;
-    if (probe !== undefined) setBreaker(taken(breaker, probe, ms), ms);
+    if (probe !== undefined) setBreaker(withProbe(breaker, probe, ms), ms);
     return permit(model, entry, !serving, probe);
   }
 
@@ -309,7 +309,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
         reported = true;
         // A model that a reload removed and brought back is another one.
         if (entries.get(model) === entry) judge(model, entry, epoch, breakerProbe, verdict);
-        else setBreaker(afterNothing(breaker, breakerProbe), now());
+        else setBreaker(afterNeutral(breaker, breakerProbe), now());
       },
     };
   }
@@ -337,7 +337,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       return;
     }
     if (verdict.kind === "ignored") {
-      setBreaker(afterNothing(breaker, breakerProbe), ms);
+      setBreaker(afterNeutral(breaker, breakerProbe), ms);
       say({ kind: "lease_returned", epoch });
       return;
     }
@@ -366,7 +366,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       case "limited": {
         // The pause holds for everybody; the lease of a probe is given back only by the probe itself.
         say({ kind: "lease_returned", epoch });
-        entry.pauseIsTold = verdict.retryAfterMs !== undefined;
+        entry.pauseIsStated = verdict.retryAfterMs !== undefined;
         say({ kind: "limited", untilMs: ms + (verdict.retryAfterMs ?? options.rules().limited_default_ms) });
         break;
       }
@@ -412,7 +412,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       view();
       return new Map([...entries].map(([model, { health }]) => [model, health]));
     },
-    adopt(model, kept, when) {
+    restore(model, kept, when) {
       const ms = now();
       refresh(ms);
       const entry = entries.get(model);
@@ -420,7 +420,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       const before = entry.health;
       const limited = { ...before, limitedUntilMs: Math.max(before.limitedUntilMs, kept.detail.limitedUntilMs) };
       const takeOver = when === "restart" || (adoptable(before, kept.state) && before.state !== "DISABLED");
-      replace(model, entry, takeOver ? revived(kept, limited, ms, when) : limited);
+      replace(model, entry, takeOver ? restoredHealth(kept, limited, ms, when) : limited);
       cached = undefined;
       // Whether a model is disabled is for this node's own files and the operator to say.
       settleDisabled(model, entry, ms);
@@ -431,12 +431,12 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
       replace(model, entry, { ...entry.health, retryAtMs });
       cached = undefined;
     },
-    standings() {
+    status() {
       const current = view();
       const ms = nowMs;
       const rules = options.rules();
-      const models = [...entries].map(([model, { health, firstTokens }]): ModelStanding => {
-        const seen = windowOf(health, ms, rules);
+      const models = [...entries].map(([model, { health, firstTokens }]): ModelHealthStatus => {
+        const seen = windowTally(health, ms, rules);
         return {
           ...(current[model] as ModelHealth), // the view holds every entry
           model,
@@ -449,7 +449,7 @@ export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRe
           firstTokenP95Ms: firstTokens.p95(ms),
         };
       });
-      const aggregator: AggregatorStanding = {
+      const aggregator: AggregatorStatus = {
         state: breaker.kind,
         sinceMs: breaker.kind === "closed" ? undefined : breaker.sinceMs,
         reason: breaker.kind === "closed" ? undefined : breaker.reason,

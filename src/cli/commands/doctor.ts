@@ -29,7 +29,7 @@ export function doctorCommand(): Command {
     .option("--offline", "ask no other machine")
     .option("--json", "print {ok, checks}")
     .action(async (options: { readonly offline?: true; readonly json?: true }) => {
-      const checks = await examine(process.env, { offline: options.offline === true });
+      const checks = await runChecks(process.env, { offline: options.offline === true });
       const failed = checks.some(({ status }) => status === "fail");
       if (options.json) printJson({ ok: !failed, checks });
       else for (const check of checks) console.log(lineOf(check));
@@ -42,7 +42,7 @@ export function doctorCommand(): Command {
     });
 }
 
-export async function examine(env: NodeJS.ProcessEnv, { offline }: { offline: boolean }): Promise<Check[]> {
+export async function runChecks(env: NodeJS.ProcessEnv, { offline }: { offline: boolean }): Promise<Check[]> {
   const parsed = parseSettings(env);
   const runtime = [bunVersion(), sqliteVersion(), descriptors()];
   if (parsed.kind === "invalid") {

@@ -1,5 +1,5 @@
 import type { ModelKey } from "#domain/model.ts";
-import { type HealthRules, inWords } from "./transitions.ts";
+import { type HealthRules, reasonSuffix } from "./transitions.ts";
 
 /**
  * The breaker of the aggregator itself. Connect, DNS and TLS failures and refused credentials speak of it and not of the
@@ -71,7 +71,7 @@ export function afterFailure(
       if (models.length < 2 && failure.enabledModels > 1) {
         return { breaker: { kind: "closed", run, models }, blame: true };
       }
-      const reason = `the aggregator failed ${run} times in a row${inWords(failure)}`;
+      const reason = `the aggregator failed ${run} times in a row${reasonSuffix(failure)}`;
       return { breaker: opened(1, failure, reason, rules), blame: false };
     }
   }
@@ -88,12 +88,12 @@ function isProbe(breaker: Exclude<Breaker, { kind: "closed" }>, probe: number | 
 }
 
 /** After an attempt that proves nothing: the probe may be given to another. */
-export function afterNothing(breaker: Breaker, probe: number | undefined): Breaker {
+export function afterNeutral(breaker: Breaker, probe: number | undefined): Breaker {
   return breaker.kind === "half_open" && breaker.probe === probe ? { ...breaker, leaseUntilMs: null } : breaker;
 }
 
 /** Whether an attempt may go out now. */
-export function lets(breaker: Breaker, ms: number): boolean {
+export function allowsAttempt(breaker: Breaker, ms: number): boolean {
   switch (breaker.kind) {
     case "closed":
       return true;
@@ -105,7 +105,7 @@ export function lets(breaker: Breaker, ms: number): boolean {
 }
 
 /** Takes the probe for an attempt that `lets` let through; a closed breaker needs none. */
-export function taken(breaker: Breaker, probe: number, ms: number): Breaker {
+export function withProbe(breaker: Breaker, probe: number, ms: number): Breaker {
   if (breaker.kind === "closed") return breaker;
   const { opened, sinceMs, reason, firstProbe = probe } = breaker;
   return { kind: "half_open", probe, firstProbe, leaseUntilMs: ms + leaseMs, opened, sinceMs, reason };

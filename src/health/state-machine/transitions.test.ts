@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { type HealthState, healthStates } from "#health/health.ts";
 import { Policy } from "#policy/schema.ts";
 import {
-  edges,
+  allowedTransitions,
   type Health,
   type HealthEvent,
   type HealthRules,
-  newcomer,
+  initialHealth,
   next,
   probeLeaseMs,
   shedShare,
@@ -20,16 +20,16 @@ const minute = 60_000;
 
 /** A model with a clock of its own: each call is one event at the current time, under the current epoch. */
 class Patient {
-  health: Health = newcomer(0);
+  health: Health = initialHealth(0);
   ms = 0;
-  luck = 0.5;
+  jitter = 0.5;
   readonly rules: HealthRules;
 
   constructor(rules: Partial<HealthRules> = {}) {
     this.rules = { ...defaults, ...rules };
   }
   say(event: HealthEvent): this {
-    this.health = next(this.health, event, { ms: this.ms, luck: this.luck, rules: this.rules });
+    this.health = next(this.health, event, { ms: this.ms, jitter: this.jitter, rules: this.rules });
     return this;
   }
   wait(ms: number): this {
@@ -151,13 +151,13 @@ describe("edge 3, trips", () => {
       .is("HEALTHY"); // 9 of 19
     model.fail().is("UNHEALTHY"); // 10 of 20
   });
-  test("the pause is the base with a fifth either way, by luck", () => {
+  test("the pause is the base with a fifth either way, by jitter", () => {
     const early = patient();
-    early.luck = 0;
+    early.jitter = 0;
     early.trip();
     expect(early.retryAtMs).toBe(12 * second);
     const late = patient();
-    late.luck = 1;
+    late.jitter = 1;
     late.trip();
     expect(late.retryAtMs).toBe(18 * second);
   });
@@ -412,7 +412,7 @@ test("a DEGRADED model sheds by how much it fails, and keeps a fifth of its traf
 test("the table has a cell for every state and event, and the same edges as the list of them", () => {
   const kinds = Object.keys(transitions.HEALTHY).sort();
   for (const state of healthStates) expect(Object.keys(transitions[state]).sort()).toEqual(kinds);
-  expect(Object.keys(edges).sort()).toEqual([...healthStates].sort());
+  expect(Object.keys(allowedTransitions).sort()).toEqual([...healthStates].sort());
 });
 
 function oneOfEach(): Patient[] {
@@ -432,7 +432,7 @@ function oneOfEach(): Patient[] {
 }
 
 // Any story at all: events with the current or an older epoch, and waits from nothing to an hour.
-type Step = { waitMs: number; luck: number; event: (epoch: number, ms: number) => HealthEvent };
+type Step = { waitMs: number; jitter: number; event: (epoch: number, ms: number) => HealthEvent };
 const old = fc.constantFrom(0, 0, 0, 0, 1, 3);
 const step: fc.Arbitrary<Step> = fc.record({
   waitMs: fc.oneof(
@@ -440,7 +440,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 3, arbitrary: fc.nat(40 * second) },
     { weight: 1, arbitrary: fc.nat(60 * minute) },
   ),
-  luck: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  jitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
   event: fc.oneof(
     {
       weight: 6,
@@ -477,7 +477,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 const operator: fc.Arbitrary<Step> = fc.record({
   waitMs: fc.nat(minute),
-  luck: fc.constant(0.5),
+  jitter: fc.constant(0.5),
   event: fc.constantFrom(
     () => ({ kind: "disabled" as const, reason: "x" }),
     () => ({ kind: "enabled" as const }),
@@ -494,12 +494,12 @@ const storyWithOperator = fc.array(fc.oneof({ weight: 15, arbitrary: step }, { w
 
 /** Plays a story; `look` sees every step. */
 function play(steps: readonly Step[], look: (before: Health, event: HealthEvent, after: Health, ms: number) => void) {
-  let health: Health = newcomer(0);
+  let health: Health = initialHealth(0);
   let ms = 0;
-  for (const { waitMs, luck, event } of steps) {
+  for (const { waitMs, jitter, event } of steps) {
     ms += waitMs;
     const said = event(health.epoch, ms);
-    const after = next(health, said, { ms, luck, rules: defaults });
+    const after = next(health, said, { ms, jitter, rules: defaults });
     look(health, said, after, ms);
     health = after;
   }
@@ -513,7 +513,7 @@ describe("in any story", () => {
         if (after.state !== before.state) walked.add(`${before.state} ${after.state}`);
       });
     }
-    const all = healthStates.flatMap((from) => edges[from].map((to) => `${from} ${to}`));
+    const all = healthStates.flatMap((from) => allowedTransitions[from].map((to) => `${from} ${to}`));
     // Two failures trip out of a silence by way of DEGRADED, so STALE to UNHEALTHY is `unreachable_alone` only.
     expect([...walked].sort()).toEqual(all.sort());
   });
@@ -522,7 +522,8 @@ describe("in any story", () => {
     fc.assert(
       fc.property(storyWithOperator, (steps) => {
         play(steps, (before, _, after) => {
-          if (after.state !== before.state) expect(edges[before.state] as readonly string[]).toContain(after.state);
+          if (after.state !== before.state)
+            expect(allowedTransitions[before.state] as readonly string[]).toContain(after.state);
         });
       }),
     );

@@ -2,13 +2,13 @@ import type { HealthState } from "#health/health.ts";
 import type { Policy } from "#policy/schema.ts";
 
 /**
- * The health of one model as a table: what each event makes of each state. Pure; time, luck and rules come in with the
+ * The health of one model as a table: what each event makes of each state. Pure; time, jitter and rules come in with the
  * event, timers and announcements belong to the registry. A missing cell does not compile, and neither does a cell that
  * leads where `Edges` has no edge. docs/health.md shows the same table in prose.
  */
 
 /** The states that each state may become. There are no others. */
-interface Edges {
+interface AllowedTransitions {
   HEALTHY: "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "STALE" | "DISABLED";
   DEGRADED: "HEALTHY" | "UNHEALTHY" | "QUARANTINE" | "STALE" | "DISABLED";
   UNHEALTHY: "HALF_OPEN" | "DISABLED";
@@ -19,7 +19,7 @@ interface Edges {
 }
 
 /** The same relation as a value, for tests and documentation. */
-export const edges: { readonly [S in HealthState]: readonly Edges[S][] } = {
+export const allowedTransitions: { readonly [S in HealthState]: readonly AllowedTransitions[S][] } = {
   HEALTHY: ["DEGRADED", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
   DEGRADED: ["HEALTHY", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
   UNHEALTHY: ["HALF_OPEN", "DISABLED"],
@@ -39,7 +39,7 @@ export interface Tally {
 }
 
 /** Evidence for DEGRADED → HEALTHY: windows that follow each other, and one long one for models with little traffic. */
-interface Calm {
+interface RecoveryEvidence {
   readonly good: number;
   readonly short: Tally;
   readonly long: Tally;
@@ -49,7 +49,7 @@ export const quarantineCauses = ["garbage", "price_breach", "delisted", "flappin
 export type QuarantineCause = (typeof quarantineCauses)[number];
 
 /** What every state carries. */
-interface Common {
+interface CommonData {
   /** Raised by each change of state and each probe; the version for compare-and-set between nodes. */
   readonly epoch: number;
   /** The epoch at which the model was last let serve, or probed: verdicts of attempts that began earlier decide nothing. */
@@ -74,10 +74,10 @@ interface Common {
 }
 
 /** What some states carry beside it. */
-interface Own {
+interface StateData {
   HEALTHY: object;
   /** `unproven`: came from STALE and has not succeeded since. `rampFromMs`: came from probes then, traffic grows back. */
-  DEGRADED: { readonly unproven: boolean; readonly rampFromMs: number | null; readonly calm: Calm };
+  DEGRADED: { readonly unproven: boolean; readonly rampFromMs: number | null; readonly recovery: RecoveryEvidence };
   UNHEALTHY: { readonly retryAtMs: number };
   /** `leaseUntilMs`: a probe is out and has not answered. `urgentRetryAtMs`: let in early because nothing else could serve. */
   HALF_OPEN: {
@@ -91,7 +91,7 @@ interface Own {
 }
 
 export type Health<S extends HealthState = HealthState> = {
-  [K in S]: Common & Own[K] & { readonly state: K };
+  [K in S]: CommonData & StateData[K] & { readonly state: K };
 }[S];
 
 /** `epoch` is that of the permit under which the attempt began. */
@@ -124,9 +124,9 @@ type EventOf<K extends EventKind> = Extract<HealthEvent, { kind: K }>;
 export type HealthRules = Policy["health"];
 
 /** When something happened: the time, one uniform random number in [0, 1) to spread retries, and the rules in force. */
-export interface Moment {
+export interface TransitionContext {
   readonly ms: number;
-  readonly luck: number;
+  readonly jitter: number;
   readonly rules: HealthRules;
 }
 
@@ -137,143 +137,155 @@ export interface Moment {
 export const probeLeaseMs = 30_000;
 const slicesPerWindow = 6;
 /** Low traffic recovers on this many verdicts in this many windows (5 in 5 minutes). */
-const quietWindows = 5;
-const quietMinimum = 5;
+const lowTrafficWindows = 5;
+const lowTrafficMinimum = 5;
 /** Trips and quarantines are forgiven one by one for time spent HEALTHY. */
 const tripForgivenMs = 600_000;
 const quarantineForgivenMs = 86_400_000;
 
 export type Table = {
   readonly [S in HealthState]: {
-    readonly [K in EventKind]: (from: Health<S>, event: EventOf<K>, at: Moment) => Health<S | Edges[S]>;
+    readonly [K in EventKind]: (
+      from: Health<S>,
+      event: EventOf<K>,
+      at: TransitionContext,
+    ) => Health<S | AllowedTransitions[S]>;
   };
 };
 
 /** Read aloud: a HEALTHY model that … The numbers are the edges of docs/health.md. */
 export const transitions: Table = {
   HEALTHY: {
-    succeeded: (from, { slow }, at) => orDegraded(answered(from, slow, at), at), // 1
-    failed: (from, event, at) => orDegraded(orTripped(failed(from, false, at), event, at), at), // 1, 3, 7
-    garbled: (from, event, at) => orDegraded(orTripped(failed(from, true, at), event, at), at), // 1, 3, 7
-    not_found: (from, _, at) => orDegraded(orTripped(missing(from, at), notFoundSaid, at), at), // 1, 3, 7
-    price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
+    succeeded: (from, { slow }, at) => degradeIfFailing(withAnswer(from, slow, at), at), // 1
+    failed: (from, event, at) => degradeIfFailing(tripIfFailing(withFailure(from, false, at), event, at), at), // 1, 3, 7
+    garbled: (from, event, at) => degradeIfFailing(tripIfFailing(withFailure(from, true, at), event, at), at), // 1, 3, 7
+    not_found: (from, _, at) => degradeIfFailing(tripIfFailing(withNotFound(from, at), notFoundDetail, at), at), // 1, 3, 7
+    price_breached: (from, _, at) => quarantined(from, "price_breach", priceBreachReason, at), // 7
     unreachable_alone: (from, event, at) => tripped(from, event.reason, event, at), // 3
-    lease_returned: stay,
+    lease_returned: unchanged,
     limited,
-    wanted: stay,
-    time_passed: (from, _, at) => orStale(from, at), // 9
+    wanted: unchanged,
+    time_passed: (from, _, at) => staleIfSilent(from, at), // 9
     disabled, // 11
-    enabled: stay,
-    reset: (from) => forgiven(from),
+    enabled: unchanged,
+    reset: (from) => withoutEvidence(from),
   },
   DEGRADED: {
-    succeeded: (from, { slow }, at) => orRecovered(watched(answered(from, slow, at), verdictOf(slow), at), at), // 2
-    failed: (from, event, at) => orTripped(watched(failed(from, false, at), failure, at), event, at), // 3, 7
-    garbled: (from, event, at) => orTripped(watched(failed(from, true, at), garbage, at), event, at), // 3, 7
-    not_found: (from, _, at) => orTripped(watched(missing(from, at), failure, at), notFoundSaid, at), // 3, 7
-    price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
+    succeeded: (from, { slow }, at) =>
+      recoverIfProven(withRecoveryEvidence(withAnswer(from, slow, at), answerTally(slow), at), at), // 2
+    failed: (from, event, at) =>
+      tripIfFailing(withRecoveryEvidence(withFailure(from, false, at), failureTally, at), event, at), // 3, 7
+    garbled: (from, event, at) =>
+      tripIfFailing(withRecoveryEvidence(withFailure(from, true, at), garbageTally, at), event, at), // 3, 7
+    not_found: (from, _, at) =>
+      tripIfFailing(withRecoveryEvidence(withNotFound(from, at), failureTally, at), notFoundDetail, at), // 3, 7
+    price_breached: (from, _, at) => quarantined(from, "price_breach", priceBreachReason, at), // 7
     unreachable_alone: (from, event, at) => tripped(from, event.reason, event, at), // 3
-    lease_returned: stay,
+    lease_returned: unchanged,
     limited,
-    wanted: stay,
-    time_passed: (from, _, at) => orStale(from, at), // 9
+    wanted: unchanged,
+    time_passed: (from, _, at) => staleIfSilent(from, at), // 9
     disabled, // 11
-    enabled: stay,
-    reset: (from, _, at) => enter("HEALTHY", forgiven(from), at, "reset by the operator", {}), // 2
+    enabled: unchanged,
+    reset: (from, _, at) => enter("HEALTHY", withoutEvidence(from), at, "reset by the operator", {}), // 2
   },
   // Late replies prove nothing: attempts that began before the trip carry an older epoch and never get here.
   UNHEALTHY: {
-    succeeded: stay,
-    failed: stay,
-    garbled: stay,
-    not_found: stay,
-    price_breached: stay,
-    unreachable_alone: stay,
-    lease_returned: stay,
+    succeeded: unchanged,
+    failed: unchanged,
+    garbled: unchanged,
+    not_found: unchanged,
+    price_breached: unchanged,
+    unreachable_alone: unchanged,
+    lease_returned: unchanged,
     limited,
-    wanted: (from, { urgent }, at) => (limitedNow(from, at) ? from : orProbed(from, urgent, at)), // 4
-    time_passed: stay,
+    wanted: (from, { urgent }, at) => (isLimited(from, at) ? from : probeIfDue(from, urgent, at)), // 4
+    time_passed: unchanged,
     disabled, // 11
-    enabled: stay,
-    reset: (from, _, at) => halfOpen(forgiven(from), at, "reset by the operator", null, null), // 4
+    enabled: unchanged,
+    reset: (from, _, at) => halfOpen(withoutEvidence(from), at, "reset by the operator", null, null), // 4
   },
   HALF_OPEN: {
-    succeeded: (from, { slow, epoch }, at) => orReadmitted(freed(answered(from, slow, at), epoch), at), // 5
-    failed: (from, event, at) => probeFailed(failed(from, false, at), event, at), // 6
-    garbled: (from, event, at) => probeFailed(failed(from, true, at), event, at), // 6, 7
-    not_found: (from, _, at) => probeFailed(missing(from, at), notFoundSaid, at), // 6, 7
-    price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
+    succeeded: (from, { slow, epoch }, at) => readmitIfProven(withLeaseReturned(withAnswer(from, slow, at), epoch), at), // 5
+    failed: (from, event, at) => probeFailed(withFailure(from, false, at), event, at), // 6
+    garbled: (from, event, at) => probeFailed(withFailure(from, true, at), event, at), // 6, 7
+    not_found: (from, _, at) => probeFailed(withNotFound(from, at), notFoundDetail, at), // 6, 7
+    price_breached: (from, _, at) => quarantined(from, "price_breach", priceBreachReason, at), // 7
     unreachable_alone: (from, event, at) => probeFailed(from, event, at), // 6
-    lease_returned: (from, { epoch }) => freed(from, epoch),
+    lease_returned: (from, { epoch }) => withLeaseReturned(from, epoch),
     limited,
-    wanted: (from, _, at) => orLeased(from, at),
-    time_passed: stay,
+    wanted: (from, _, at) => leaseProbe(from, at),
+    time_passed: unchanged,
     disabled, // 11
-    enabled: stay,
-    reset: (from) => forgiven(from),
+    enabled: unchanged,
+    reset: (from) => withoutEvidence(from),
   },
   STALE: {
     succeeded: (from, { slow }, at) =>
       slow
-        ? degraded(answered(from, slow, at), at, "first answer after a silence was slow", { unproven: false }) // 10
-        : enter("HEALTHY", answered(from, slow, at), at, "answers again after a silence", {}), // 10
-    failed: (from, event, at) => orUnproven(orTripped(failed(from, false, at), event, at), at), // 3, 7, 10
-    garbled: (from, event, at) => orUnproven(orTripped(failed(from, true, at), event, at), at), // 3, 7, 10
-    not_found: (from, _, at) => orUnproven(orTripped(missing(from, at), notFoundSaid, at), at), // 3, 7, 10
-    price_breached: (from, _, at) => quarantined(from, "price_breach", priceSaid, at), // 7
+        ? degraded(withAnswer(from, slow, at), at, "first answer after a silence was slow", { unproven: false }) // 10
+        : enter("HEALTHY", withAnswer(from, slow, at), at, "answers again after a silence", {}), // 10
+    failed: (from, event, at) => degradeIfStale(tripIfFailing(withFailure(from, false, at), event, at), at), // 3, 7, 10
+    garbled: (from, event, at) => degradeIfStale(tripIfFailing(withFailure(from, true, at), event, at), at), // 3, 7, 10
+    not_found: (from, _, at) => degradeIfStale(tripIfFailing(withNotFound(from, at), notFoundDetail, at), at), // 3, 7, 10
+    price_breached: (from, _, at) => quarantined(from, "price_breach", priceBreachReason, at), // 7
     unreachable_alone: (from, event, at) => tripped(from, event.reason, event, at), // 3
-    lease_returned: stay,
+    lease_returned: unchanged,
     limited,
-    wanted: stay,
-    time_passed: stay,
+    wanted: unchanged,
+    time_passed: unchanged,
     disabled, // 11
-    enabled: stay,
-    reset: (from) => forgiven(from),
+    enabled: unchanged,
+    reset: (from) => withoutEvidence(from),
   },
   QUARANTINE: {
-    succeeded: stay,
-    failed: stay,
-    garbled: stay,
-    not_found: stay,
-    price_breached: stay,
-    unreachable_alone: stay,
-    lease_returned: stay,
+    succeeded: unchanged,
+    failed: unchanged,
+    garbled: unchanged,
+    not_found: unchanged,
+    price_breached: unchanged,
+    unreachable_alone: unchanged,
+    lease_returned: unchanged,
     limited,
     // A model that costs more than was held for it is not let back ahead of time: the hard cap comes before being up.
     wanted: (from, { urgent }, at) =>
-      limitedNow(from, at) ? from : orProbed(from, urgent && from.cause !== "price_breach", at), // 8
-    time_passed: stay,
+      isLimited(from, at) ? from : probeIfDue(from, urgent && from.cause !== "price_breach", at), // 8
+    time_passed: unchanged,
     disabled, // 11
-    enabled: stay,
-    reset: (from, _, at) => halfOpen(forgiven(from), at, "reset by the operator", null, null), // 8
+    enabled: unchanged,
+    reset: (from, _, at) => halfOpen(withoutEvidence(from), at, "reset by the operator", null, null), // 8
   },
   DISABLED: {
-    succeeded: stay,
-    failed: stay,
-    garbled: stay,
-    not_found: stay,
-    price_breached: stay,
-    unreachable_alone: stay,
-    lease_returned: stay,
+    succeeded: unchanged,
+    failed: unchanged,
+    garbled: unchanged,
+    not_found: unchanged,
+    price_breached: unchanged,
+    unreachable_alone: unchanged,
+    lease_returned: unchanged,
     limited,
-    wanted: stay,
-    time_passed: stay,
-    disabled: stay,
+    wanted: unchanged,
+    time_passed: unchanged,
+    disabled: unchanged,
     enabled: (from, _, at) => enter("STALE", from, at, "enabled again", {}, "starts"), // 11
-    reset: (from) => forgiven(from),
+    reset: (from) => withoutEvidence(from),
   },
 };
 
 /** What `event` makes of `health`. The same object comes back when nothing changed. */
-export function next(health: Health, event: HealthEvent, at: Moment): Health {
+export function next(health: Health, event: HealthEvent, at: TransitionContext): Health {
   if ("epoch" in event && event.epoch < health.countsFrom) return health;
   // Row and column are picked by the same two values that are handed in; TypeScript cannot follow the pairing.
-  const cell = transitions[health.state][event.kind] as (from: Health, event: HealthEvent, at: Moment) => Health;
+  const cell = transitions[health.state][event.kind] as (
+    from: Health,
+    event: HealthEvent,
+    at: TransitionContext,
+  ) => Health;
   return cell(health, event, at);
 }
 
 /** A model nobody has tried: served like any healthy one. */
-export function newcomer(ms: number): Health<"HEALTHY"> {
+export function initialHealth(ms: number): Health<"HEALTHY"> {
   return {
     state: "HEALTHY",
     epoch: 1,
@@ -293,7 +305,7 @@ export function newcomer(ms: number): Health<"HEALTHY"> {
 }
 
 /** Everything the window still holds, added up. */
-export function windowOf(health: Health, nowMs: number, rules: HealthRules): Tally {
+export function windowTally(health: Health, nowMs: number, rules: HealthRules): Tally {
   return health.slices.reduce(
     (sum, slice) => (slice.startMs > nowMs - rules.window_ms ? add(sum, slice) : sum),
     emptyTally(nowMs - rules.window_ms),
@@ -306,7 +318,7 @@ export function windowOf(health: Health, nowMs: number, rules: HealthRules): Tal
  */
 export function shedShare(health: Health, nowMs: number, rules: HealthRules): number {
   if (health.state !== "DEGRADED") return 0;
-  const seen = windowOf(health, nowMs, rules);
+  const seen = windowTally(health, nowMs, rules);
   const asked = seen.ok + seen.failed;
   const byEvidence = (asked - 1.5 * (seen.ok - seen.slow)) / (asked + 1);
   const left = health.rampFromMs === null ? 0 : 1 - (nowMs - health.rampFromMs) / Math.max(1, rules.window_ms);
@@ -316,31 +328,31 @@ export function shedShare(health: Health, nowMs: number, rules: HealthRules): nu
 // What the cells are made of.
 
 type Serving = "HEALTHY" | "DEGRADED" | "STALE";
-interface Said {
+interface FailureDetail {
   readonly reason?: string;
   readonly retryAfterMs?: number | undefined;
 }
-const notFoundSaid: Said = { reason: "404" };
-const priceSaid = "an answer cost more than was held for it";
-const failure = { ok: 0, slow: 0, failed: 1, garbage: 0 };
-const garbage = { ok: 0, slow: 0, failed: 1, garbage: 1 };
-const verdictOf = (slow: boolean) => ({ ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 });
+const notFoundDetail: FailureDetail = { reason: "404" };
+const priceBreachReason = "an answer cost more than was held for it";
+const failureTally = { ok: 0, slow: 0, failed: 1, garbage: 0 };
+const garbageTally = { ok: 0, slow: 0, failed: 1, garbage: 1 };
+const answerTally = (slow: boolean) => ({ ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 });
 
-function stay<H extends Health>(from: H): H {
+function unchanged<H extends Health>(from: H): H {
   return from;
 }
 
 /** The upstream names the end of the pause; a later end stands, an earlier one never shortens it. */
-function limited<H extends Health>(from: H, { untilMs }: EventOf<"limited">, at: Moment): H {
+function limited<H extends Health>(from: H, { untilMs }: EventOf<"limited">, at: TransitionContext): H {
   const latest = Math.min(untilMs, at.ms + at.rules.limited_max_ms);
   return { ...from, limitedUntilMs: Math.max(from.limitedUntilMs, latest) };
 }
 
-function limitedNow(health: Health, at: Moment): boolean {
+function isLimited(health: Health, at: TransitionContext): boolean {
   return health.limitedUntilMs > at.ms;
 }
 
-function disabled(from: Health, { reason }: EventOf<"disabled">, at: Moment): Health<"DISABLED"> {
+function disabled(from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health<"DISABLED"> {
   return enter("DISABLED", from, at, reason, {}, "starts");
 }
 
@@ -351,15 +363,15 @@ function disabled(from: Health, { reason }: EventOf<"disabled">, at: Moment): He
 function enter<S extends HealthState>(
   state: S,
   from: Health,
-  at: Moment,
+  at: TransitionContext,
   reason: string,
-  own: Own[S],
+  own: StateData[S],
   evidence: "keeps" | "starts" = "keeps",
 ): Health<S> {
   const healthyMs = from.state === "HEALTHY" ? at.ms - from.sinceMs : 0;
   const epoch = from.epoch + 1;
   const fresh = evidence === "starts";
-  const common: Common = {
+  const common: CommonData = {
     epoch,
     countsFrom: fresh ? epoch : from.countsFrom,
     sinceMs: at.ms,
@@ -377,23 +389,23 @@ function enter<S extends HealthState>(
   return { ...common, ...own, state } as Health<S>; // the parts of Health<S>, which TypeScript keeps apart while S is open
 }
 
-function answered<H extends Health>(from: H, slow: boolean, at: Moment): H {
-  return { ...counted(from, verdictOf(slow), at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
+function withAnswer<H extends Health>(from: H, slow: boolean, at: TransitionContext): H {
+  return { ...withVerdict(from, answerTally(slow), at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
 }
 
-function failed<H extends Health>(from: H, garbled: boolean, at: Moment): H {
+function withFailure<H extends Health>(from: H, garbled: boolean, at: TransitionContext): H {
   return {
-    ...counted(from, garbled ? garbage : failure, at),
+    ...withVerdict(from, garbled ? garbageTally : failureTally, at),
     failedInARow: from.failedInARow + 1,
     garbageInARow: garbled ? from.garbageInARow + 1 : 0,
   };
 }
 
-function missing<H extends Health>(from: H, at: Moment): H {
-  return { ...failed(from, false, at), notFound: from.notFound + 1 };
+function withNotFound<H extends Health>(from: H, at: TransitionContext): H {
+  return { ...withFailure(from, false, at), notFound: from.notFound + 1 };
 }
 
-function counted<H extends Health>(from: H, verdict: Omit<Tally, "startMs">, at: Moment): H {
+function withVerdict<H extends Health>(from: H, verdict: Omit<Tally, "startMs">, at: TransitionContext): H {
   const sliceMs = Math.max(1, Math.ceil(at.rules.window_ms / slicesPerWindow));
   const startMs = Math.floor(at.ms / sliceMs) * sliceMs;
   const newest = from.slices.at(-1);
@@ -420,21 +432,21 @@ function emptyTally(startMs: number): Tally {
 
 function degraded(
   from: Health,
-  at: Moment,
+  at: TransitionContext,
   reason: string,
   own: { unproven: boolean; ramp?: true },
 ): Health<"DEGRADED"> {
-  const calm = { good: 0, short: emptyTally(at.ms), long: emptyTally(at.ms) };
+  const recovery = { good: 0, short: emptyTally(at.ms), long: emptyTally(at.ms) };
   const evidence = own.ramp ? "starts" : "keeps";
   const rampFromMs = own.ramp ? at.ms : null;
-  return enter("DEGRADED", from, at, reason, { unproven: own.unproven, rampFromMs, calm }, evidence);
+  return enter("DEGRADED", from, at, reason, { unproven: own.unproven, rampFromMs, recovery }, evidence);
 }
 
 /** Edge 1. */
-function orDegraded<H extends Health>(from: H, at: Moment): H | Health<"DEGRADED"> {
+function degradeIfFailing<H extends Health>(from: H, at: TransitionContext): H | Health<"DEGRADED"> {
   if (from.state !== "HEALTHY") return from;
   const { rules } = at;
-  const seen = windowOf(from, at.ms, rules);
+  const seen = windowTally(from, at.ms, rules);
   const all = seen.ok + seen.failed;
   if (from.failedInARow >= rules.degraded_in_a_row) {
     return degraded(from, at, `${from.failedInARow} failures in a row`, { unproven: false });
@@ -449,54 +461,58 @@ function orDegraded<H extends Health>(from: H, at: Moment): H | Health<"DEGRADED
 }
 
 /** Edge 2, the evidence: adds a verdict to the windows that a DEGRADED model recovers by. */
-function watched(from: Health<"DEGRADED">, verdict: Omit<Tally, "startMs">, at: Moment): Health<"DEGRADED"> {
+function withRecoveryEvidence(
+  from: Health<"DEGRADED">,
+  verdict: Omit<Tally, "startMs">,
+  at: TransitionContext,
+): Health<"DEGRADED"> {
   const { window_ms, recovered_minimum } = at.rules;
-  let { good, short, long } = from.calm;
+  let { good, short, long } = from.recovery;
   short = add(short, verdict);
   long = add(long, verdict);
   if (at.ms - short.startMs >= window_ms && short.ok + short.failed >= recovered_minimum) {
-    good = isCalm(short, at.rules) ? good + 1 : 0;
+    good = meetsRecoveryShares(short, at.rules) ? good + 1 : 0;
     short = emptyTally(at.ms);
   }
-  if (at.ms - long.startMs >= quietWindows * window_ms && long.ok + long.failed >= quietMinimum) {
-    if (isCalm(long, at.rules)) good = 2;
+  if (at.ms - long.startMs >= lowTrafficWindows * window_ms && long.ok + long.failed >= lowTrafficMinimum) {
+    if (meetsRecoveryShares(long, at.rules)) good = 2;
     long = emptyTally(at.ms);
   }
-  return { ...from, unproven: from.unproven && verdict.ok === 0, calm: { good, short, long } };
+  return { ...from, unproven: from.unproven && verdict.ok === 0, recovery: { good, short, long } };
 }
 
-function isCalm(seen: Tally, rules: HealthRules): boolean {
+function meetsRecoveryShares(seen: Tally, rules: HealthRules): boolean {
   const all = seen.ok + seen.failed;
   return seen.failed < rules.recovered_failure_share * all && seen.slow < rules.recovered_slow_share * all;
 }
 
 /** Edge 2. */
-function orRecovered(from: Health<"DEGRADED">, at: Moment): Health<"DEGRADED" | "HEALTHY"> {
-  return from.calm.good >= 2 ? enter("HEALTHY", from, at, "answers well again", {}) : from;
+function recoverIfProven(from: Health<"DEGRADED">, at: TransitionContext): Health<"DEGRADED" | "HEALTHY"> {
+  return from.recovery.good >= 2 ? enter("HEALTHY", from, at, "answers well again", {}) : from;
 }
 
 /** Edges 3 and 7, after a failure was counted. */
-function orTripped<H extends Health<Serving>>(
+function tripIfFailing<H extends Health<Serving>>(
   from: H,
-  said: Said,
-  at: Moment,
+  said: FailureDetail,
+  at: TransitionContext,
 ): H | Health<"UNHEALTHY"> | Health<"QUARANTINE"> {
   const { rules } = at;
-  const seen = windowOf(from, at.ms, rules);
+  const seen = windowTally(from, at.ms, rules);
   const all = seen.ok + seen.failed;
-  const rubbish = garbageOrDelisted(from, seen, at);
+  const rubbish = quarantineIfUnusable(from, seen, at);
   if (rubbish !== undefined) return rubbish;
   const unproven = from.state === "STALE" || (from.state === "DEGRADED" && from.unproven);
   if (from.failedInARow >= (unproven ? rules.stale_failures_in_a_row : rules.failures_in_a_row)) {
-    return tripped(from, `${from.failedInARow} failures in a row${inWords(said)}`, said, at);
+    return tripped(from, `${from.failedInARow} failures in a row${reasonSuffix(said)}`, said, at);
   }
   if (all >= rules.unhealthy_minimum && seen.failed >= rules.unhealthy_failure_share * all && seen.failed > 0) {
-    return tripped(from, `${seen.failed} of ${all} answers failed${inWords(said)}`, said, at);
+    return tripped(from, `${seen.failed} of ${all} answers failed${reasonSuffix(said)}`, said, at);
   }
   return from;
 }
 
-function garbageOrDelisted(from: Health, seen: Tally, at: Moment): Health<"QUARANTINE"> | undefined {
+function quarantineIfUnusable(from: Health, seen: Tally, at: TransitionContext): Health<"QUARANTINE"> | undefined {
   const all = seen.ok + seen.failed;
   if (from.notFound >= 2) return quarantined(from, "delisted", "the upstream does not know the model any more", at);
   if (from.garbageInARow >= at.rules.garbage_in_a_row) {
@@ -512,8 +528,8 @@ function garbageOrDelisted(from: Health, seen: Tally, at: Moment): Health<"QUARA
 function tripped(
   from: Health<Serving>,
   reason: string,
-  said: Said,
-  at: Moment,
+  said: FailureDetail,
+  at: TransitionContext,
 ): Health<"UNHEALTHY"> | Health<"QUARANTINE"> {
   const { rules } = at;
   const tripsAtMs = [...from.tripsAtMs.filter((ms) => ms > at.ms - rules.trips_window_ms), at.ms];
@@ -523,18 +539,23 @@ function tripped(
   return unhealthy({ ...from, tripsAtMs }, reason, said, at);
 }
 
-function unhealthy(from: Health, reason: string, said: Said, at: Moment): Health<"UNHEALTHY"> {
+function unhealthy(from: Health, reason: string, said: FailureDetail, at: TransitionContext): Health<"UNHEALTHY"> {
   const { rules } = at;
   const entered = enter("UNHEALTHY", from, at, reason, { retryAtMs: 0 }, "starts");
   const trips = entered.trips + 1;
   const pauseMs = Math.min(rules.open_base_ms * 2 ** Math.min(trips - 1, 30), rules.open_max_ms);
-  const spreadMs = Math.round(pauseMs * (0.8 + 0.4 * at.luck));
+  const spreadMs = Math.round(pauseMs * (0.8 + 0.4 * at.jitter));
   const toldMs = Math.min(said.retryAfterMs ?? 0, rules.limited_max_ms);
   return { ...entered, trips, retryAtMs: at.ms + Math.max(spreadMs, toldMs) };
 }
 
 /** Edge 7. */
-function quarantined(from: Health, cause: QuarantineCause, reason: string, at: Moment): Health<"QUARANTINE"> {
+function quarantined(
+  from: Health,
+  cause: QuarantineCause,
+  reason: string,
+  at: TransitionContext,
+): Health<"QUARANTINE"> {
   const { quarantine_base_ms, quarantine_max_ms } = at.rules;
   const entered = enter("QUARANTINE", from, at, reason, { retryAtMs: 0, cause }, "starts");
   const quarantines = entered.quarantines + 1;
@@ -543,10 +564,10 @@ function quarantined(from: Health, cause: QuarantineCause, reason: string, at: M
 }
 
 /** Edges 4 and 8: the request that wanted the model is its first probe. */
-function orProbed<H extends Health<"UNHEALTHY" | "QUARANTINE">>(
+function probeIfDue<H extends Health<"UNHEALTHY" | "QUARANTINE">>(
   from: H,
   urgent: boolean,
-  at: Moment,
+  at: TransitionContext,
 ): H | Health<"HALF_OPEN"> {
   if (from.retryAtMs <= at.ms) return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs, null);
   if (!urgent) return from;
@@ -555,7 +576,7 @@ function orProbed<H extends Health<"UNHEALTHY" | "QUARANTINE">>(
 
 function halfOpen(
   from: Health,
-  at: Moment,
+  at: TransitionContext,
   reason: string,
   leaseUntilMs: number | null,
   urgentRetryAtMs: number | null,
@@ -564,17 +585,17 @@ function halfOpen(
 }
 
 /** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
-function orLeased(from: Health<"HALF_OPEN">, at: Moment): Health<"HALF_OPEN"> {
-  if (limitedNow(from, at) || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
+function leaseProbe(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN"> {
+  if (isLimited(from, at) || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
   return { ...from, epoch: from.epoch + 1, leaseUntilMs: at.ms + probeLeaseMs };
 }
 
-function freed(from: Health<"HALF_OPEN">, epoch: number): Health<"HALF_OPEN"> {
+function withLeaseReturned(from: Health<"HALF_OPEN">, epoch: number): Health<"HALF_OPEN"> {
   return epoch === from.epoch && from.leaseUntilMs !== null ? { ...from, leaseUntilMs: null } : from;
 }
 
 /** Edge 5: enough probes in a row; traffic comes back over one window. */
-function orReadmitted(from: Health<"HALF_OPEN">, at: Moment): Health<"HALF_OPEN" | "DEGRADED"> {
+function readmitIfProven(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN" | "DEGRADED"> {
   const passed = from.passed + 1;
   if (passed < at.rules.probes_to_recover) return { ...from, passed, urgentRetryAtMs: null };
   return degraded(from, at, `${passed} probes succeeded`, { unproven: false, ramp: true });
@@ -584,31 +605,35 @@ function orReadmitted(from: Health<"HALF_OPEN">, at: Moment): Health<"HALF_OPEN"
  * Edge 6. A failed probe lengthens the pause but is no sign of flapping: a long outage is not a quarantine. An urgent
  * probe that fails was asked too early, so the pause it cut short goes on as it was.
  */
-function probeFailed(from: Health<"HALF_OPEN">, said: Said, at: Moment): Health<"UNHEALTHY" | "QUARANTINE"> {
-  const rubbish = garbageOrDelisted(from, windowOf(from, at.ms, at.rules), at);
+function probeFailed(
+  from: Health<"HALF_OPEN">,
+  said: FailureDetail,
+  at: TransitionContext,
+): Health<"UNHEALTHY" | "QUARANTINE"> {
+  const rubbish = quarantineIfUnusable(from, windowTally(from, at.ms, at.rules), at);
   if (rubbish !== undefined) return rubbish;
-  if (from.urgentRetryAtMs === null) return unhealthy(from, `a probe failed${inWords(said)}`, said, at);
-  const again = unhealthy(from, `an early probe failed${inWords(said)}`, said, at);
+  if (from.urgentRetryAtMs === null) return unhealthy(from, `a probe failed${reasonSuffix(said)}`, said, at);
+  const again = unhealthy(from, `an early probe failed${reasonSuffix(said)}`, said, at);
   const toldMs = at.ms + Math.min(said.retryAfterMs ?? 0, at.rules.limited_max_ms);
   return { ...again, trips: from.trips, retryAtMs: Math.max(from.urgentRetryAtMs, toldMs) };
 }
 
 /** Edge 9. */
-function orStale<H extends Health<"HEALTHY" | "DEGRADED">>(from: H, at: Moment): H | Health<"STALE"> {
+function staleIfSilent<H extends Health<"HEALTHY" | "DEGRADED">>(from: H, at: TransitionContext): H | Health<"STALE"> {
   if (at.ms - from.lastVerdictMs < at.rules.stale_after_ms) return from;
   const stale = enter("STALE", from, at, `no answer for ${inMinutes(at.rules.stale_after_ms)}`, {});
   return { ...stale, slices: [], failedInARow: 0 };
 }
 
 /** Edge 10, the bad half: one failure after a silence. */
-function orUnproven(
+function degradeIfStale(
   from: Health<"STALE"> | Health<"UNHEALTHY"> | Health<"QUARANTINE">,
-  at: Moment,
+  at: TransitionContext,
 ): Health<"DEGRADED" | "UNHEALTHY" | "QUARANTINE"> {
   return from.state === "STALE" ? degraded(from, at, "failed after a silence", { unproven: true }) : from;
 }
 
-function forgiven<H extends Health>(from: H): H {
+function withoutEvidence<H extends Health>(from: H): H {
   return {
     ...from,
     slices: [],
@@ -623,7 +648,7 @@ function forgiven<H extends Health>(from: H): H {
 }
 
 /** Our own word for the last failure, if it is one; an upstream's text never gets into a reason that /healthz shows. */
-export function inWords(said: Said): string {
+export function reasonSuffix(said: FailureDetail): string {
   return said.reason !== undefined && /^[a-z0-9_ ]{1,40}$/.test(said.reason) ? ` (${said.reason})` : "";
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { type Health, type HealthEvent, newcomer, next } from "#health/state-machine/transitions.ts";
+import { type Health, type HealthEvent, initialHealth, next } from "#health/state-machine/transitions.ts";
 import { Policy } from "#policy/schema.ts";
-import { type HealthStore, type KeptHealth, keptOf, samplesKeptMs } from "./health-store.ts";
+import { type HealthStore, type StoredModelHealth, sampleRetentionMs, toStored } from "./health-store.ts";
 
 /** What every form of the health store must do. `open` gives an empty store. */
 export function healthStoreContract(name: string, open: () => Promise<HealthStore>): void {
@@ -11,7 +11,7 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       store = await open();
     });
     afterEach(() => store.close());
-    const change = (basedOn: number | undefined, health: KeptHealth = healthy, model = "flash") => ({
+    const change = (basedOn: number | undefined, health: StoredModelHealth = healthy, model = "flash") => ({
       model,
       basedOn,
       health,
@@ -31,7 +31,7 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       );
       const { rows } = await store.load();
       const sorted = rows.toSorted((a, b) => a.model.localeCompare(b.model));
-      expect(sorted.map(({ health }) => health as KeptHealth)).toEqual(all);
+      expect(sorted.map(({ health }) => health as StoredModelHealth)).toEqual(all);
       expect(sorted[0]).toMatchObject({ model: "m0", epoch: 1, updatedMs: 1_000, updatedBy: "node-a" });
     });
 
@@ -80,37 +80,37 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
         failures: 3,
         excluded,
       });
-      await store.report([sample("a", 1_000), sample("b", 2_000)]);
-      await store.report([sample("a", 3_000, true)]);
+      await store.saveSamples([sample("a", 1_000), sample("b", 2_000)]);
+      await store.saveSamples([sample("a", 3_000, true)]);
       const seen = (await store.load()).samples.toSorted((x, y) => x.nodeId.localeCompare(y.nodeId));
       expect(seen).toEqual([sample("a", 3_000, true), sample("b", 2_000)]);
-      await store.report([sample("a", 2_001 + samplesKeptMs)]);
+      await store.saveSamples([sample("a", 2_001 + sampleRetentionMs)]);
       expect((await store.load()).samples.map(({ nodeId }) => nodeId)).toEqual(["a"]);
     });
 
     test("reports and saves of nothing are nothing", async () => {
-      await store.report([]);
+      await store.saveSamples([]);
       expect(await store.save([])).toEqual([]);
     });
   });
 }
 
-const healthy = keptOf(newcomer(500));
+const healthy = toStored(initialHealth(500));
 
 /** One of each state, made by the table itself. */
-function states(): KeptHealth[] {
+function states(): StoredModelHealth[] {
   const rules = Policy.parse({}).health;
-  const after = (...events: readonly (HealthEvent | number)[]): KeptHealth => {
+  const after = (...events: readonly (HealthEvent | number)[]): StoredModelHealth => {
     let ms = 1_000;
-    let health: Health = newcomer(ms);
+    let health: Health = initialHealth(ms);
     for (const event of events) {
       if (typeof event === "number") ms += event;
       else {
         const said = "epoch" in event ? { ...event, epoch: health.epoch } : event;
-        health = next(health, said, { ms, luck: 0.5, rules });
+        health = next(health, said, { ms, jitter: 0.5, rules });
       }
     }
-    return keptOf(health);
+    return toStored(health);
   };
   const fail = { kind: "failed", epoch: 0, reason: "timed_out" } as const;
   const trip = [fail, fail, fail, fail, fail];

@@ -15,7 +15,7 @@ export interface HealthStore {
    */
   save(rows: readonly RowChange[]): Promise<readonly ModelKey[]>;
   /** Replaces what this node has said of these models, and forgets what nodes said that have been silent for long. */
-  report(samples: readonly Sample[]): Promise<void>;
+  saveSamples(samples: readonly HealthSample[]): Promise<void>;
   override(change: OverrideChange): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface HealthStore {
 export interface StoredHealth {
   readonly rows: readonly HealthRow[];
   readonly overrides: readonly OverrideRow[];
-  readonly samples: readonly Sample[];
+  readonly samples: readonly HealthSample[];
 }
 
 /** The part of a model's health that outlives the process: everything but the evidence of the last minute. */
@@ -32,7 +32,7 @@ export interface HealthRow {
   /** Version of the row; no relation to the epochs of permits, which are each process's own. */
   readonly epoch: number;
   /** Undefined when another release wrote what this one cannot read: the model starts anew, and the row is written over. */
-  readonly health: KeptHealth | undefined;
+  readonly health: StoredModelHealth | undefined;
   readonly updatedMs: number;
   readonly updatedBy: string;
 }
@@ -40,7 +40,7 @@ export interface HealthRow {
 export interface RowChange {
   readonly model: ModelKey;
   readonly basedOn: number | undefined;
-  readonly health: KeptHealth;
+  readonly health: StoredModelHealth;
   readonly updatedMs: number;
   readonly updatedBy: string;
 }
@@ -63,7 +63,7 @@ export interface OverrideChange {
 }
 
 /** What one node has seen of one model in its window. */
-export interface Sample {
+export interface HealthSample {
   readonly nodeId: string;
   readonly model: ModelKey;
   readonly atMs: number;
@@ -74,14 +74,14 @@ export interface Sample {
 }
 
 /** Samples of nodes that have not been heard of for this long are deleted. */
-export const samplesKeptMs = 600_000;
+export const sampleRetentionMs = 600_000;
 
 /** A state with what belongs to it. */
-export type KeptHealth = Pick<Health, "state" | "sinceMs" | "reason"> & { readonly detail: KeptDetail };
+export type StoredModelHealth = Pick<Health, "state" | "sinceMs" | "reason"> & { readonly detail: StoredDetail };
 
 const ms = z.number();
 const count = z.int().min(0);
-const KeptDetail = z.object({
+const StoredDetail = z.object({
   lastVerdictMs: ms,
   garbageInARow: count,
   notFound: count,
@@ -97,7 +97,7 @@ const KeptDetail = z.object({
   unproven: z.boolean().optional(),
   rampFromMs: ms.nullable().optional(),
 });
-type KeptDetail = z.infer<typeof KeptDetail>;
+type StoredDetail = z.infer<typeof StoredDetail>;
 
 /** Numbers arrive as text where the database has larger ones than JavaScript. */
 const Row = z.object({
@@ -116,7 +116,7 @@ const State = z.enum(healthStates);
 export function readRow(row: unknown): HealthRow {
   const { model, epoch, state, since_ms, reason, detail, updated_ms, updated_by } = Row.parse(row);
   const readState = State.safeParse(state);
-  const readDetail = KeptDetail.safeParse(jsonOf(detail));
+  const readDetail = StoredDetail.safeParse(jsonOf(detail));
   const health =
     readState.success && readDetail.success
       ? { state: readState.data, sinceMs: since_ms, reason, detail: readDetail.data }
@@ -133,7 +133,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-export function keptOf(health: Health): KeptHealth {
+export function toStored(health: Health): StoredModelHealth {
   const { state, sinceMs, reason, ...rest } = health;
-  return { state, sinceMs, reason, detail: KeptDetail.parse(rest) };
+  return { state, sinceMs, reason, detail: StoredDetail.parse(rest) };
 }

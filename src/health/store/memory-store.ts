@@ -1,11 +1,17 @@
 import type { ModelKey } from "#domain/model.ts";
-import { type HealthRow, type HealthStore, type OverrideRow, type Sample, samplesKeptMs } from "./health-store.ts";
+import {
+  type HealthRow,
+  type HealthSample,
+  type HealthStore,
+  type OverrideRow,
+  sampleRetentionMs,
+} from "./health-store.ts";
 
 /** Health that is shared within one process and gone with it. */
 export function memoryHealthStore(): HealthStore {
   const rows = new Map<ModelKey, HealthRow>();
   const overrides = new Map<ModelKey, OverrideRow>();
-  const samples = new Map<string, Sample>();
+  const samples = new Map<string, HealthSample>();
   return {
     async load() {
       return { rows: [...rows.values()], overrides: [...overrides.values()], samples: [...samples.values()] };
@@ -19,10 +25,10 @@ export function memoryHealthStore(): HealthStore {
       }
       return written;
     },
-    async report(reported) {
+    async saveSamples(reported) {
       for (const sample of reported) samples.set(JSON.stringify([sample.nodeId, sample.model]), sample);
       const newest = Math.max(...reported.map(({ atMs }) => atMs));
-      for (const [key, { atMs }] of samples) if (atMs < newest - samplesKeptMs) samples.delete(key);
+      for (const [key, { atMs }] of samples) if (atMs < newest - sampleRetentionMs) samples.delete(key);
     },
     async override({ model, action, atMs, by }) {
       const before = overrides.get(model);

@@ -1,11 +1,11 @@
 import { integerLiteral, migratePostgres, PostgresConnection, type PostgresRow, textLiteral } from "#db/postgres.ts";
 import {
+  type HealthSample,
   type HealthStore,
   type OverrideRow,
   type RowChange,
   readRow,
-  type Sample,
-  samplesKeptMs,
+  sampleRetentionMs,
 } from "./health-store.ts";
 
 /** Health can wait for the next second; a message that has no answer by then is taken for lost. */
@@ -52,13 +52,13 @@ function postgresHealthStore(connection: PostgresConnection): HealthStore {
       const written = await transact(sorted.map((change) => saveStatement(change)));
       return written.flat().map((row) => String(row["model"]));
     },
-    async report(samples) {
+    async saveSamples(samples) {
       if (samples.length === 0) return;
       const values = samples.map(
         ({ nodeId, model, atMs, answers, failures, excluded }) =>
           `(${textLiteral(nodeId)}, ${textLiteral(model)}, ${whole(atMs)}, ${whole(answers)}, ${whole(failures)}, ${excluded})`,
       );
-      const oldest = Math.max(...samples.map(({ atMs }) => atMs)) - samplesKeptMs;
+      const oldest = Math.max(...samples.map(({ atMs }) => atMs)) - sampleRetentionMs;
       await transact([
         `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES ${values.join(", ")}
          ON CONFLICT (node_id, model) DO UPDATE SET at_ms = excluded.at_ms, answers = excluded.answers,
@@ -118,7 +118,7 @@ function readOverride(row: PostgresRow): OverrideRow {
   };
 }
 
-function readSample(row: PostgresRow): Sample {
+function readSample(row: PostgresRow): HealthSample {
   return {
     nodeId: String(row["node_id"]),
     model: String(row["model"]),

@@ -1,11 +1,16 @@
 import type { Health } from "#health/state-machine/transitions.ts";
-import type { KeptHealth } from "./health-store.ts";
+import type { StoredModelHealth } from "./health-store.ts";
 
 /**
  * Health as it was kept, put in the place of `own`. Its epoch follows on the model's own, so that attempts which began
  * before decide nothing. A probe that was out when the process ended is over.
  */
-export function revived(kept: KeptHealth, own: Health, nowMs: number, when: "restart" | "running"): Health {
+export function restoredHealth(
+  kept: StoredModelHealth,
+  own: Health,
+  nowMs: number,
+  when: "restart" | "running",
+): Health {
   const { detail } = kept;
   const epoch = own.epoch + 1;
   const common = {
@@ -30,9 +35,9 @@ export function revived(kept: KeptHealth, own: Health, nowMs: number, when: "res
       return { ...common, state: kept.state };
     case "DEGRADED": {
       const none = { startMs: nowMs, ok: 0, slow: 0, failed: 0, garbage: 0 };
-      const calm = { good: 0, short: none, long: none };
+      const recovery = { good: 0, short: none, long: none };
       const { unproven = false, rampFromMs = null } = detail;
-      return { ...common, state: "DEGRADED", unproven, rampFromMs, calm };
+      return { ...common, state: "DEGRADED", unproven, rampFromMs, recovery };
     }
     case "UNHEALTHY":
       return { ...common, state: "UNHEALTHY", retryAtMs: detail.retryAtMs ?? nowMs };

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
-import { newcomer } from "#health/state-machine/transitions.ts";
+import { initialHealth } from "#health/state-machine/transitions.ts";
 import { healthStoreContract } from "./health-store.contract.ts";
-import { keptOf } from "./health-store.ts";
+import { toStored } from "./health-store.ts";
 import { openSqliteHealthStore, sqliteHealthStore } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "health-"));
@@ -16,7 +16,7 @@ const fresh = () => join(folder, `${++files}.db`);
 healthStoreContract("SQLite", async () => openSqliteHealthStore(fresh()));
 healthStoreContract("SQLite in memory", async () => openSqliteHealthStore(":memory:"));
 
-const change = { model: "flash", basedOn: undefined, health: keptOf(newcomer(1)), updatedMs: 1, updatedBy: "a" };
+const change = { model: "flash", basedOn: undefined, health: toStored(initialHealth(1)), updatedMs: 1, updatedBy: "a" };
 
 test("SQLite: what one process wrote another reads, and a later one too", async () => {
   const path = fresh();

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { openSqlite } from "#db/sqlite.ts";
 import type { ModelKey } from "#domain/model.ts";
-import { type HealthStore, type OverrideRow, readRow, type Sample, samplesKeptMs } from "./health-store.ts";
+import { type HealthSample, type HealthStore, type OverrideRow, readRow, sampleRetentionMs } from "./health-store.ts";
 
 /**
  * Health in the gateway's SQLite file, over a connection of its own: writes are few and small, so they are made where they
@@ -78,7 +78,7 @@ export function sqliteHealthStore(db: Database): HealthStore {
           }),
         ),
         samples: samples.all().map(
-          (row): Sample => ({
+          (row): HealthSample => ({
             nodeId: row.node_id,
             model: row.model,
             atMs: row.at_ms,
@@ -101,13 +101,13 @@ export function sqliteHealthStore(db: Database): HealthStore {
       }).immediate();
       return written;
     },
-    async report(reported) {
+    async saveSamples(reported) {
       const newest = Math.max(...reported.map(({ atMs }) => atMs));
       db.transaction(() => {
         for (const { nodeId, model, atMs, answers, failures, excluded } of reported) {
           upsertSample.run(nodeId, model, atMs, answers, failures, excluded ? 1 : 0);
         }
-        if (Number.isFinite(newest)) dropSamples.run(newest - samplesKeptMs);
+        if (Number.isFinite(newest)) dropSamples.run(newest - sampleRetentionMs);
       }).immediate();
     },
     async override({ model, action, atMs, by }) {
