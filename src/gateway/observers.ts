@@ -1,4 +1,4 @@
-import type { HealthChange } from "#health/registry.ts";
+import type { HealthChange } from "#health/operated-registry.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { PriceBookEvent } from "#models/price-book/price-book-reader.ts";

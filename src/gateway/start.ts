@@ -1,4 +1,4 @@
-import { startableHealthSync } from "#health/health-sync.ts";
+import { healthSync } from "#health/health-sync.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
@@ -165,7 +165,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       random,
       onChange: (change) => announceHealth(change, log, metrics),
     });
-    const keeper = startableHealthSync({
+    const keeper = healthSync({
       registry: health,
       store: await openHealthStore(settings.databaseUrl),
       clock,

@@ -5,9 +5,9 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Verdict } from "./health.ts";
-import { startableHealthSync } from "./health-sync.ts";
+import { healthSync } from "./health-sync.ts";
 import { healthRegistry } from "./registry.ts";
-import type { HealthRules } from "./state-machine/transitions.ts";
+import type { HealthRules } from "./state-machine/model-health.ts";
 import type { HealthStore } from "./store/health-store.ts";
 import { memoryHealthStore } from "./store/memory-store.ts";
 
@@ -63,7 +63,7 @@ function sharedStore() {
 function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shared = false) {
   const events: string[] = [];
   const registry = healthRegistry({ models: () => models, rules: () => rules, clock: time.clock, random: () => 0.5 });
-  const keeper = startableHealthSync({
+  const keeper = healthSync({
     registry,
     store,
     clock: time.clock,
@@ -347,7 +347,7 @@ describe("several nodes", () => {
     expect(states()).toEqual(["DEGRADED", "DEGRADED", "DEGRADED"]);
   });
 
-  test("in any story: once all is quiet, what is out for the cluster is out on every node", async () => {
+  test("in any order of events: once all is quiet, what is out for the cluster is out on every node", async () => {
     const node = fc.nat(2);
     const act = fc.oneof(
       {

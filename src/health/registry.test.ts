@@ -4,8 +4,9 @@ import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { Policy } from "#policy/schema.ts";
 import type { Permit, Verdict } from "./health.ts";
-import { type HealthChange, healthRegistry } from "./registry.ts";
-import type { HealthRules } from "./state-machine/transitions.ts";
+import type { HealthChange } from "./operated-registry.ts";
+import { healthRegistry } from "./registry.ts";
+import type { HealthRules } from "./state-machine/model-health.ts";
 import { toStored } from "./store/health-store.ts";
 
 const second = 1_000;

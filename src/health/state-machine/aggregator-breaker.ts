@@ -1,5 +1,6 @@
 import type { ModelKey } from "#domain/model.ts";
-import { type HealthRules, reasonSuffix } from "./transitions.ts";
+import type { HealthRules } from "./model-health.ts";
+import { reasonSuffix } from "./transition-steps.ts";
 
 /**
  * The breaker of the aggregator itself. Connect, DNS and TLS failures and refused credentials speak of it and not of the

@@ -2,17 +2,10 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type HealthState, healthStates } from "#health/health.ts";
 import { Policy } from "#policy/schema.ts";
-import {
-  allowedTransitions,
-  type Health,
-  type HealthEvent,
-  type HealthRules,
-  initialHealth,
-  next,
-  probeLeaseMs,
-  shedShare,
-  transitions,
-} from "./transitions.ts";
+import { shedShare } from "./evidence.ts";
+import { allowedTransitions, type Health, type HealthEvent, type HealthRules, initialHealth } from "./model-health.ts";
+import { probeLeaseMs } from "./transition-steps.ts";
+import { next, transitions } from "./transitions.ts";
 
 const defaults: HealthRules = Policy.parse({}).health;
 const second = 1_000;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { type Health, type HealthEvent, initialHealth, next } from "#health/state-machine/transitions.ts";
+import { type Health, type HealthEvent, initialHealth } from "#health/state-machine/model-health.ts";
+import { next } from "#health/state-machine/transitions.ts";
 import { Policy } from "#policy/schema.ts";
 import { type HealthStore, type StoredModelHealth, sampleRetentionMs, toStored } from "./health-store.ts";
 

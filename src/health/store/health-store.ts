@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModelKey } from "#domain/model.ts";
 import { healthStates } from "#health/health.ts";
-import { type Health, quarantineCauses } from "#health/state-machine/transitions.ts";
+import { type Health, quarantineCauses } from "#health/state-machine/model-health.ts";
 
 /**
  * Where model health is kept over restarts and shared between nodes. Health fails static: while the store is away every

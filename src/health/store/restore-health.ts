@@ -1,4 +1,4 @@
-import type { Health } from "#health/state-machine/transitions.ts";
+import type { Health } from "#health/state-machine/model-health.ts";
 import type { StoredModelHealth } from "./health-store.ts";
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
-import { initialHealth } from "#health/state-machine/transitions.ts";
+import { initialHealth } from "#health/state-machine/model-health.ts";
 import { healthStoreContract } from "./health-store.contract.ts";
 import { toStored } from "./health-store.ts";
 import { openSqliteHealthStore, sqliteHealthStore } from "./sqlite-store.ts";

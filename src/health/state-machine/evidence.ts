@@ -1,0 +1,117 @@
+import type { Health, HealthRules, Tally, TransitionContext } from "./model-health.ts";
+
+/** The evidence in a model's health: verdicts counted in slices of a window, and what follows from their shares. Pure. */
+
+const slicesPerWindow = 6;
+
+/** Low traffic recovers on this many verdicts in this many windows (5 in 5 minutes). */
+const lowTrafficWindows = 5;
+const lowTrafficMinimum = 5;
+
+/** Everything the window still holds, added up. */
+export function windowTally(health: Health, nowMs: number, rules: HealthRules): Tally {
+  return health.slices.reduce(
+    (sum, slice) => (slice.startMs > nowMs - rules.window_ms ? add(sum, slice) : sum),
+    emptyTally(nowMs - rules.window_ms),
+  );
+}
+
+/**
+ * The share of a DEGRADED model's requests that go to the next model of the chain: by how much it fails (a slow
+ * answer is no relief, so it counts as asked and not as answered), and after probes a ramp that ends one window later.
+ */
+export function shedShare(health: Health, nowMs: number, rules: HealthRules): number {
+  if (health.state !== "DEGRADED") return 0;
+  const seen = windowTally(health, nowMs, rules);
+  const asked = seen.ok + seen.failed;
+  const byEvidence = (asked - 1.5 * (seen.ok - seen.slow)) / (asked + 1);
+  const left = health.rampFromMs === null ? 0 : 1 - (nowMs - health.rampFromMs) / Math.max(1, rules.window_ms);
+  return Math.min(rules.shed_max, Math.max(0, byEvidence, left * rules.shed_max));
+}
+
+export const failureTally = { ok: 0, slow: 0, failed: 1, garbage: 0 };
+
+export const garbageTally = { ok: 0, slow: 0, failed: 1, garbage: 1 };
+
+export const answerTally = (slow: boolean) => ({ ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 });
+
+export function withAnswer<H extends Health>(from: H, slow: boolean, at: TransitionContext): H {
+  return { ...withVerdict(from, answerTally(slow), at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
+}
+
+export function withFailure<H extends Health>(from: H, garbled: boolean, at: TransitionContext): H {
+  return {
+    ...withVerdict(from, garbled ? garbageTally : failureTally, at),
+    failedInARow: from.failedInARow + 1,
+    garbageInARow: garbled ? from.garbageInARow + 1 : 0,
+  };
+}
+
+export function withNotFound<H extends Health>(from: H, at: TransitionContext): H {
+  return { ...withFailure(from, false, at), notFound: from.notFound + 1 };
+}
+
+function withVerdict<H extends Health>(from: H, verdict: Omit<Tally, "startMs">, at: TransitionContext): H {
+  const sliceMs = Math.max(1, Math.ceil(at.rules.window_ms / slicesPerWindow));
+  const startMs = Math.floor(at.ms / sliceMs) * sliceMs;
+  const newest = from.slices.at(-1);
+  const slices =
+    newest !== undefined && newest.startMs >= startMs
+      ? [...from.slices.slice(0, -1), add(newest, verdict)]
+      : [...from.slices.slice(1 - slicesPerWindow), { startMs, ...verdict }];
+  return { ...from, slices, lastVerdictMs: at.ms };
+}
+
+function add(sum: Tally, verdict: Omit<Tally, "startMs">): Tally {
+  return {
+    startMs: sum.startMs,
+    ok: sum.ok + verdict.ok,
+    slow: sum.slow + verdict.slow,
+    failed: sum.failed + verdict.failed,
+    garbage: sum.garbage + verdict.garbage,
+  };
+}
+
+export function emptyTally(startMs: number): Tally {
+  return { startMs, ok: 0, slow: 0, failed: 0, garbage: 0 };
+}
+
+/** Edge 2, the evidence: adds a verdict to the windows that a DEGRADED model recovers by. */
+export function withRecoveryEvidence(
+  from: Health<"DEGRADED">,
+  verdict: Omit<Tally, "startMs">,
+  at: TransitionContext,
+): Health<"DEGRADED"> {
+  const { window_ms, recovered_minimum } = at.rules;
+  let { good, short, long } = from.recovery;
+  short = add(short, verdict);
+  long = add(long, verdict);
+  if (at.ms - short.startMs >= window_ms && short.ok + short.failed >= recovered_minimum) {
+    good = meetsRecoveryShares(short, at.rules) ? good + 1 : 0;
+    short = emptyTally(at.ms);
+  }
+  if (at.ms - long.startMs >= lowTrafficWindows * window_ms && long.ok + long.failed >= lowTrafficMinimum) {
+    if (meetsRecoveryShares(long, at.rules)) good = 2;
+    long = emptyTally(at.ms);
+  }
+  return { ...from, unproven: from.unproven && verdict.ok === 0, recovery: { good, short, long } };
+}
+
+function meetsRecoveryShares(seen: Tally, rules: HealthRules): boolean {
+  const all = seen.ok + seen.failed;
+  return seen.failed < rules.recovered_failure_share * all && seen.slow < rules.recovered_slow_share * all;
+}
+
+export function withoutEvidence<H extends Health>(from: H): H {
+  return {
+    ...from,
+    slices: [],
+    failedInARow: 0,
+    garbageInARow: 0,
+    notFound: 0,
+    trips: 0,
+    tripsAtMs: [],
+    quarantines: 0,
+    limitedUntilMs: 0,
+  };
+}

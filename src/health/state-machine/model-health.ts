@@ -1,0 +1,150 @@
+import type { HealthState } from "#health/health.ts";
+import type { Policy } from "#policy/schema.ts";
+
+/** What is known of one model's health: its state with the data of that state, and the events that change it. */
+
+/** The states that each state may become. There are no others. */
+export interface AllowedTransitions {
+  HEALTHY: "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "STALE" | "DISABLED";
+  DEGRADED: "HEALTHY" | "UNHEALTHY" | "QUARANTINE" | "STALE" | "DISABLED";
+  UNHEALTHY: "HALF_OPEN" | "DISABLED";
+  HALF_OPEN: "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "DISABLED";
+  STALE: "HEALTHY" | "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "DISABLED";
+  QUARANTINE: "HALF_OPEN" | "DISABLED";
+  DISABLED: "STALE";
+}
+
+/** The same relation as a value, for tests and documentation. */
+export const allowedTransitions: { readonly [S in HealthState]: readonly AllowedTransitions[S][] } = {
+  HEALTHY: ["DEGRADED", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
+  DEGRADED: ["HEALTHY", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
+  UNHEALTHY: ["HALF_OPEN", "DISABLED"],
+  HALF_OPEN: ["DEGRADED", "UNHEALTHY", "QUARANTINE", "DISABLED"],
+  STALE: ["HEALTHY", "DEGRADED", "UNHEALTHY", "QUARANTINE", "DISABLED"],
+  QUARANTINE: ["HALF_OPEN", "DISABLED"],
+  DISABLED: ["STALE"],
+};
+
+/** What the verdicts of some stretch of time came to. `slow` answers are counted in `ok` too, `garbage` in `failed`. */
+export interface Tally {
+  readonly startMs: number;
+  readonly ok: number;
+  readonly slow: number;
+  readonly failed: number;
+  readonly garbage: number;
+}
+
+/** Evidence for DEGRADED → HEALTHY: windows that follow each other, and one long one for models with little traffic. */
+interface RecoveryEvidence {
+  readonly good: number;
+  readonly short: Tally;
+  readonly long: Tally;
+}
+
+export const quarantineCauses = ["garbage", "price_breach", "delisted", "flapping"] as const;
+
+export type QuarantineCause = (typeof quarantineCauses)[number];
+
+/** What every state carries. */
+export interface CommonData {
+  /** Raised by each change of state and each probe; the version for compare-and-set between nodes. */
+  readonly epoch: number;
+  /** The epoch at which the model was last let serve, or probed: verdicts of attempts that began earlier decide nothing. */
+  readonly countsFrom: number;
+  readonly sinceMs: number;
+  readonly reason: string;
+  /** When the last verdict that counted came; when the model was first seen, before there was one. */
+  readonly lastVerdictMs: number;
+  /** At most six slices of the window, oldest first. */
+  readonly slices: readonly Tally[];
+  readonly failedInARow: number;
+  readonly garbageInARow: number;
+  /** 404s since the last success. */
+  readonly notFound: number;
+  /** Trips that still count for the length of the pause. */
+  readonly trips: number;
+  /** When the model last tripped while serving, for recognising flapping. */
+  readonly tripsAtMs: readonly number[];
+  readonly quarantines: number;
+  /** A 429 is a pause, not a failure: skipped until then, whatever the state. 0: never limited. */
+  readonly limitedUntilMs: number;
+}
+
+/** What some states carry beside it. */
+export interface StateData {
+  HEALTHY: object;
+  /** `unproven`: came from STALE and has not succeeded since. `rampFromMs`: came from probes then, traffic grows back. */
+  DEGRADED: { readonly unproven: boolean; readonly rampFromMs: number | null; readonly recovery: RecoveryEvidence };
+  UNHEALTHY: { readonly retryAtMs: number };
+  /** `leaseUntilMs`: a probe is out and has not answered. `urgentRetryAtMs`: let in early because nothing else could serve. */
+  HALF_OPEN: {
+    readonly passed: number;
+    readonly leaseUntilMs: number | null;
+    readonly urgentRetryAtMs: number | null;
+  };
+  STALE: object;
+  QUARANTINE: { readonly retryAtMs: number; readonly cause: QuarantineCause };
+  DISABLED: object;
+}
+
+export type Health<S extends HealthState = HealthState> = {
+  [K in S]: CommonData & StateData[K] & { readonly state: K };
+}[S];
+
+/** `epoch` is that of the permit under which the attempt began. */
+export type HealthEvent =
+  | { readonly kind: "succeeded"; readonly epoch: number; readonly slow: boolean }
+  | {
+      readonly kind: "failed";
+      readonly epoch: number;
+      readonly reason: string;
+      readonly retryAfterMs?: number | undefined;
+    }
+  | { readonly kind: "garbled"; readonly epoch: number; readonly reason: string }
+  | { readonly kind: "not_found"; readonly epoch: number }
+  | { readonly kind: "price_breached"; readonly epoch: number }
+  /** The aggregator cannot be reached for this model, and for no other as far as is known. */
+  | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string }
+  /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
+  | { readonly kind: "lease_returned"; readonly epoch: number }
+  | { readonly kind: "limited"; readonly untilMs: number }
+  /** A request wants the model; `urgent` when nothing else can serve and it is this model's turn. */
+  | { readonly kind: "wanted"; readonly urgent: boolean }
+  | { readonly kind: "time_passed" }
+  | { readonly kind: "disabled"; readonly reason: string }
+  | { readonly kind: "enabled" }
+  /** The operator says: forget what you have against it. */
+  | { readonly kind: "reset" };
+
+export type EventKind = HealthEvent["kind"];
+
+export type EventOf<K extends EventKind> = Extract<HealthEvent, { kind: K }>;
+
+export type HealthRules = Policy["health"];
+
+/** When something happened: the time, one uniform random number in [0, 1) to spread retries, and the rules in force. */
+export interface TransitionContext {
+  readonly ms: number;
+  readonly jitter: number;
+  readonly rules: HealthRules;
+}
+
+/** A model nobody has tried: served like any healthy one. */
+export function initialHealth(ms: number): Health<"HEALTHY"> {
+  return {
+    state: "HEALTHY",
+    epoch: 1,
+    countsFrom: 1,
+    sinceMs: ms,
+    reason: "first seen",
+    lastVerdictMs: ms,
+    slices: [],
+    failedInARow: 0,
+    garbageInARow: 0,
+    notFound: 0,
+    trips: 0,
+    tripsAtMs: [],
+    quarantines: 0,
+    limitedUntilMs: 0,
+  };
+}

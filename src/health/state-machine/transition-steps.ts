@@ -1,0 +1,274 @@
+import type { HealthState } from "#health/health.ts";
+import { emptyTally, windowTally } from "./evidence.ts";
+import type {
+  CommonData,
+  EventOf,
+  Health,
+  QuarantineCause,
+  StateData,
+  Tally,
+  TransitionContext,
+} from "./model-health.ts";
+
+/** The steps of the transition table: each takes a model's health and returns the next, or the same object. Pure. */
+
+/**
+ * After this long without an answer to a probe another may be tried, and both count: a model whose answers take minutes
+ * must be able to recover, and one that hangs is asked twice a minute at most.
+ */
+export const probeLeaseMs = 30_000;
+
+/** Trips and quarantines are forgiven one by one for time spent HEALTHY. */
+const tripForgivenMs = 600_000;
+const quarantineForgivenMs = 86_400_000;
+
+type Serving = "HEALTHY" | "DEGRADED" | "STALE";
+
+interface FailureDetail {
+  readonly reason?: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+export const notFoundDetail: FailureDetail = { reason: "404" };
+
+export const priceBreachReason = "an answer cost more than was held for it";
+
+export function unchanged<H extends Health>(from: H): H {
+  return from;
+}
+
+/** The upstream names the end of the pause; a later end stands, an earlier one never shortens it. */
+export function limited<H extends Health>(from: H, { untilMs }: EventOf<"limited">, at: TransitionContext): H {
+  const latest = Math.min(untilMs, at.ms + at.rules.limited_max_ms);
+  return { ...from, limitedUntilMs: Math.max(from.limitedUntilMs, latest) };
+}
+
+export function isLimited(health: Health, at: TransitionContext): boolean {
+  return health.limitedUntilMs > at.ms;
+}
+
+export function disabled(from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health<"DISABLED"> {
+  return enter("DISABLED", from, at, reason, {}, "starts");
+}
+
+/**
+ * Changes the state. Evidence `keeps` between states that serve (an attempt begun while HEALTHY may speak in DEGRADED)
+ * and `starts` anew wherever the model stopped, or began again, to be served.
+ */
+export function enter<S extends HealthState>(
+  state: S,
+  from: Health,
+  at: TransitionContext,
+  reason: string,
+  own: StateData[S],
+  evidence: "keeps" | "starts" = "keeps",
+): Health<S> {
+  const healthyMs = from.state === "HEALTHY" ? at.ms - from.sinceMs : 0;
+  const epoch = from.epoch + 1;
+  const fresh = evidence === "starts";
+  const common: CommonData = {
+    epoch,
+    countsFrom: fresh ? epoch : from.countsFrom,
+    sinceMs: at.ms,
+    reason,
+    lastVerdictMs: from.lastVerdictMs,
+    slices: fresh ? [] : from.slices,
+    failedInARow: fresh ? 0 : from.failedInARow,
+    garbageInARow: from.garbageInARow,
+    notFound: from.notFound,
+    trips: Math.max(0, from.trips - Math.floor(healthyMs / tripForgivenMs)),
+    tripsAtMs: from.tripsAtMs,
+    quarantines: Math.max(0, from.quarantines - Math.floor(healthyMs / quarantineForgivenMs)),
+    limitedUntilMs: from.limitedUntilMs,
+  };
+  return { ...common, ...own, state } as Health<S>; // the parts of Health<S>, which TypeScript keeps apart while S is open
+}
+
+export function degraded(
+  from: Health,
+  at: TransitionContext,
+  reason: string,
+  own: { unproven: boolean; ramp?: true },
+): Health<"DEGRADED"> {
+  const recovery = { good: 0, short: emptyTally(at.ms), long: emptyTally(at.ms) };
+  const evidence = own.ramp ? "starts" : "keeps";
+  const rampFromMs = own.ramp ? at.ms : null;
+  return enter("DEGRADED", from, at, reason, { unproven: own.unproven, rampFromMs, recovery }, evidence);
+}
+
+/** Edge 1. */
+export function degradeIfFailing<H extends Health>(from: H, at: TransitionContext): H | Health<"DEGRADED"> {
+  if (from.state !== "HEALTHY") return from;
+  const { rules } = at;
+  const seen = windowTally(from, at.ms, rules);
+  const all = seen.ok + seen.failed;
+  if (from.failedInARow >= rules.degraded_in_a_row) {
+    return degraded(from, at, `${from.failedInARow} failures in a row`, { unproven: false });
+  }
+  if (all >= rules.degraded_minimum && seen.failed >= rules.degraded_failure_share * all && seen.failed > 0) {
+    return degraded(from, at, `${seen.failed} of ${all} answers failed`, { unproven: false });
+  }
+  if (all >= rules.slow_minimum && seen.slow >= rules.slow_share * all && seen.slow > 0) {
+    return degraded(from, at, `${seen.slow} of ${all} answers were slow`, { unproven: false });
+  }
+  return from;
+}
+
+/** Edge 2. */
+export function recoverIfProven(from: Health<"DEGRADED">, at: TransitionContext): Health<"DEGRADED" | "HEALTHY"> {
+  return from.recovery.good >= 2 ? enter("HEALTHY", from, at, "answers well again", {}) : from;
+}
+
+/** Edges 3 and 7, after a failure was counted. */
+export function tripIfFailing<H extends Health<Serving>>(
+  from: H,
+  said: FailureDetail,
+  at: TransitionContext,
+): H | Health<"UNHEALTHY"> | Health<"QUARANTINE"> {
+  const { rules } = at;
+  const seen = windowTally(from, at.ms, rules);
+  const all = seen.ok + seen.failed;
+  const quarantine = quarantineIfUnusable(from, seen, at);
+  if (quarantine !== undefined) return quarantine;
+  const unproven = from.state === "STALE" || (from.state === "DEGRADED" && from.unproven);
+  if (from.failedInARow >= (unproven ? rules.stale_failures_in_a_row : rules.failures_in_a_row)) {
+    return tripped(from, `${from.failedInARow} failures in a row${reasonSuffix(said)}`, said, at);
+  }
+  if (all >= rules.unhealthy_minimum && seen.failed >= rules.unhealthy_failure_share * all && seen.failed > 0) {
+    return tripped(from, `${seen.failed} of ${all} answers failed${reasonSuffix(said)}`, said, at);
+  }
+  return from;
+}
+
+function quarantineIfUnusable(from: Health, seen: Tally, at: TransitionContext): Health<"QUARANTINE"> | undefined {
+  const all = seen.ok + seen.failed;
+  if (from.notFound >= 2) return quarantined(from, "delisted", "the upstream does not know the model any more", at);
+  if (from.garbageInARow >= at.rules.garbage_in_a_row) {
+    return quarantined(from, "garbage", `${from.garbageInARow} unusable answers in a row`, at);
+  }
+  if (seen.garbage > 0 && all >= at.rules.garbage_minimum && seen.garbage >= at.rules.garbage_share * all) {
+    return quarantined(from, "garbage", `${seen.garbage} of ${all} answers unusable`, at);
+  }
+  return undefined;
+}
+
+/** Edge 3: out for a while; edge 7 when it happens too often. */
+export function tripped(
+  from: Health<Serving>,
+  reason: string,
+  said: FailureDetail,
+  at: TransitionContext,
+): Health<"UNHEALTHY"> | Health<"QUARANTINE"> {
+  const { rules } = at;
+  const tripsAtMs = [...from.tripsAtMs.filter((ms) => ms > at.ms - rules.trips_window_ms), at.ms];
+  if (tripsAtMs.length >= rules.trips_to_quarantine) {
+    return quarantined(from, "flapping", `${tripsAtMs.length} trips within ${inMinutes(rules.trips_window_ms)}`, at);
+  }
+  return unhealthy({ ...from, tripsAtMs }, reason, said, at);
+}
+
+function unhealthy(from: Health, reason: string, said: FailureDetail, at: TransitionContext): Health<"UNHEALTHY"> {
+  const { rules } = at;
+  const entered = enter("UNHEALTHY", from, at, reason, { retryAtMs: 0 }, "starts");
+  const trips = entered.trips + 1;
+  const pauseMs = Math.min(rules.open_base_ms * 2 ** Math.min(trips - 1, 30), rules.open_max_ms);
+  const spreadMs = Math.round(pauseMs * (0.8 + 0.4 * at.jitter));
+  const statedPauseMs = Math.min(said.retryAfterMs ?? 0, rules.limited_max_ms);
+  return { ...entered, trips, retryAtMs: at.ms + Math.max(spreadMs, statedPauseMs) };
+}
+
+/** Edge 7. */
+export function quarantined(
+  from: Health,
+  cause: QuarantineCause,
+  reason: string,
+  at: TransitionContext,
+): Health<"QUARANTINE"> {
+  const { quarantine_base_ms, quarantine_max_ms } = at.rules;
+  const entered = enter("QUARANTINE", from, at, reason, { retryAtMs: 0, cause }, "starts");
+  const quarantines = entered.quarantines + 1;
+  const dwellMs = Math.min(quarantine_base_ms * 2 ** Math.min(quarantines - 1, 30), quarantine_max_ms);
+  return { ...entered, quarantines, tripsAtMs: [], garbageInARow: 0, notFound: 0, retryAtMs: at.ms + dwellMs };
+}
+
+/** Edges 4 and 8: the request that wanted the model is its first probe. */
+export function probeIfDue<H extends Health<"UNHEALTHY" | "QUARANTINE">>(
+  from: H,
+  urgent: boolean,
+  at: TransitionContext,
+): H | Health<"HALF_OPEN"> {
+  if (from.retryAtMs <= at.ms) return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs, null);
+  if (!urgent) return from;
+  return halfOpen(from, at, "nothing else can serve, probing early", at.ms + probeLeaseMs, from.retryAtMs);
+}
+
+export function halfOpen(
+  from: Health,
+  at: TransitionContext,
+  reason: string,
+  leaseUntilMs: number | null,
+  urgentRetryAtMs: number | null,
+): Health<"HALF_OPEN"> {
+  return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, urgentRetryAtMs }, "starts");
+}
+
+/** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
+export function leaseProbe(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN"> {
+  if (isLimited(from, at) || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
+  return { ...from, epoch: from.epoch + 1, leaseUntilMs: at.ms + probeLeaseMs };
+}
+
+export function withLeaseReturned(from: Health<"HALF_OPEN">, epoch: number): Health<"HALF_OPEN"> {
+  return epoch === from.epoch && from.leaseUntilMs !== null ? { ...from, leaseUntilMs: null } : from;
+}
+
+/** Edge 5: enough probes in a row; traffic comes back over one window. */
+export function readmitIfProven(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN" | "DEGRADED"> {
+  const passed = from.passed + 1;
+  if (passed < at.rules.probes_to_recover) return { ...from, passed, urgentRetryAtMs: null };
+  return degraded(from, at, `${passed} probes succeeded`, { unproven: false, ramp: true });
+}
+
+/**
+ * Edge 6. A failed probe lengthens the pause but is no sign of flapping: a long outage is not a quarantine. An urgent
+ * probe that fails was asked too early, so the pause it cut short goes on as it was.
+ */
+export function probeFailed(
+  from: Health<"HALF_OPEN">,
+  said: FailureDetail,
+  at: TransitionContext,
+): Health<"UNHEALTHY" | "QUARANTINE"> {
+  const quarantine = quarantineIfUnusable(from, windowTally(from, at.ms, at.rules), at);
+  if (quarantine !== undefined) return quarantine;
+  if (from.urgentRetryAtMs === null) return unhealthy(from, `a probe failed${reasonSuffix(said)}`, said, at);
+  const again = unhealthy(from, `an early probe failed${reasonSuffix(said)}`, said, at);
+  const statedPauseMs = at.ms + Math.min(said.retryAfterMs ?? 0, at.rules.limited_max_ms);
+  return { ...again, trips: from.trips, retryAtMs: Math.max(from.urgentRetryAtMs, statedPauseMs) };
+}
+
+/** Edge 9. */
+export function staleIfSilent<H extends Health<"HEALTHY" | "DEGRADED">>(
+  from: H,
+  at: TransitionContext,
+): H | Health<"STALE"> {
+  if (at.ms - from.lastVerdictMs < at.rules.stale_after_ms) return from;
+  const stale = enter("STALE", from, at, `no answer for ${inMinutes(at.rules.stale_after_ms)}`, {});
+  return { ...stale, slices: [], failedInARow: 0 };
+}
+
+/** Edge 10, the bad half: one failure after a silence. */
+export function degradeIfStale(
+  from: Health<"STALE"> | Health<"UNHEALTHY"> | Health<"QUARANTINE">,
+  at: TransitionContext,
+): Health<"DEGRADED" | "UNHEALTHY" | "QUARANTINE"> {
+  return from.state === "STALE" ? degraded(from, at, "failed after a silence", { unproven: true }) : from;
+}
+
+/** Our own word for the last failure, if it is one; an upstream's text never gets into a reason that /healthz shows. */
+export function reasonSuffix(said: FailureDetail): string {
+  return said.reason !== undefined && /^[a-z0-9_ ]{1,40}$/.test(said.reason) ? ` (${said.reason})` : "";
+}
+
+function inMinutes(ms: number): string {
+  return `${Math.round(ms / 6_000) / 10} min`;
+}
