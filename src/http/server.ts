@@ -8,7 +8,7 @@ import { type AuthRules, authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { type ConfigStatus, type HealthReport, healthReport } from "./endpoints/health.ts";
-import { parseDecisionRequest, parseLargeDecisionRequest } from "./endpoints/route-decision.ts";
+import { parseDecisionRequest, parseLargeDecisionRequest } from "./request/decision-request.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import { OpenRequests } from "./limits/open-requests.ts";

@@ -1,5 +1,5 @@
 import type { RoutingDecision } from "#domain/routing.ts";
-import { parseChatRequest, parseLargeChatRequest } from "#http/chat-body/chat-schema.ts";
+import { parseChatRequest, parseLargeChatRequest } from "#http/chat-body/parse-chat.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ChatCompletionsBody, parseChatRequest } from "./chat-schema.ts";
+import { ChatCompletionsBody, parseChatRequest } from "./parse-chat.ts";
 
 const hello = [{ role: "user", content: "hello" }];
 

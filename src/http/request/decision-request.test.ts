@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { DecisionRequest, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { parseDecisionRequest } from "./route-decision.ts";
+import { parseDecisionRequest } from "./decision-request.ts";
 
 const marked = "sk-" + "looks-like-a-key";
 const privacy = {
