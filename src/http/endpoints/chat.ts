@@ -18,11 +18,11 @@ export interface ChatEndpoint {
   readonly maxRequestValues: number;
   readonly bodies: BodiesInFlight;
   readonly streams: OpenRequests;
-  /** Resolves at the end of this turn of the event loop, for all requests that wait for it together. */
+  /** Resolves at the end of this turn of the event loop, for all waiting requests together. */
   readonly endOfTurn: () => Promise<void>;
-  /** Lifts the connection's idle time limit: the caller has sent its request and waits. */
+  /** Lifts the idle timeout of the connection: the caller waits for its answer. */
   readonly liftIdleTimeout: (request: Request) => void;
-  /** Puts it back, just before the last of the answer is sent; afterwards the runtime has no request to do it by. */
+  /** Restores it before the last part of the answer is sent; afterwards the runtime no longer knows the request. */
   readonly restoreIdleTimeout: (request: Request) => void;
 }
 
@@ -37,16 +37,16 @@ export async function chatEndpoint(
   const body = await readBody(request, endpoint.maxRequestBytes, endpoint.bodies);
   if (body.kind === "refused") return refuse(body.error);
   if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
-  if (body.kind === "gone") return refuse({ status: 400, detail: "The request body did not arrive whole." });
+  if (body.kind === "incomplete") return refuse({ status: 400, detail: "The request body did not arrive whole." });
   try {
-    return await answered(request, requestId, common, endpoint, body);
+    return await respond(request, requestId, common, endpoint, body);
   } finally {
     body.held.release();
   }
 }
 
-/** The answer to a request whose body is in; comes when a stream begins. */
-async function answered(
+/** The response to a request whose body is read; a stream is returned when it begins. */
+async function respond(
   request: Request,
   requestId: string,
   common: Record<string, string>,
@@ -55,7 +55,7 @@ async function answered(
 ): Promise<Response> {
   const { ports } = endpoint;
   const refuse = (error: HttpError) => errorResponse(error, request, common);
-  // Requests that came in together go through the pipeline together; one that is alone does not wait.
+  // Requests of one turn go through the pipeline together, which is faster; a single one does not wait.
   if (endpoint.streams.count > 0) await endpoint.endOfTurn();
   if (!isJsonContentType(request.headers)) {
     return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
@@ -98,7 +98,7 @@ async function answered(
   const headers = Object.assign(common, headHeaders(reply));
   if (reply.kind === "answer") {
     headers["content-type"] = "application/json";
-    // Answers sent one after the other wake their readers once, and the code that sends them is at hand.
+    // Answers of one turn are sent together, which is faster.
     if (endpoint.streams.count > 1) await endpoint.endOfTurn();
     close();
     return new Response(reply.body, { headers });

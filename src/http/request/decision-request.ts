@@ -3,12 +3,12 @@ import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { tooManyValues } from "#http/chat-body/parse-chat.ts";
-import { maxJsonDepth, shapeOfJson, startsTooDeep } from "./json-shape.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
+import { maxJsonDepth, shapeOfJson, startsTooDeep } from "./json-shape.ts";
 
 export type ParsedDecisionRequest =
   | {

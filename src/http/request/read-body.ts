@@ -11,23 +11,23 @@ export interface BodyText {
   /** To be released once nothing is left of the body. */
   readonly held: HeldBytes;
 }
-/** It is larger than allowed, or there is no room for it now. */
+/** The body is larger than allowed, or there is no room for it now. */
 export interface RefusedBody {
   readonly kind: "refused";
   readonly error: HttpError;
 }
-/** The caller left, or its connection broke, before the body was whole. */
+/** The connection closed before the body was complete. */
 export interface IncompleteBody {
-  readonly kind: "gone";
+  readonly kind: "incomplete";
 }
 
 /**
- * The body as text, and its size in bytes. Room for it is taken before it is read, or, where no length was declared, while
- * reading, which stops at the limit.
+ * The body as text, and its size in bytes. Room is reserved before the body is read or, without a declared length, while it
+ * is read, up to the limit.
  */
 export async function readBody(request: Request, maxBytes: number, inFlight: BodiesInFlight): Promise<ReadBody> {
   const length = Number(request.headers.get("content-length") ?? 0);
-  // What is no length the runtime has refused; the accounts must hold whatever comes.
+  // The runtime refuses an invalid length; the byte count must stay correct in any case.
   const declared = Number.isSafeInteger(length) ? length : 0;
   if (declared > maxBytes) return tooLarge(maxBytes);
   const held = inFlight.hold(declared);
@@ -42,7 +42,7 @@ export async function readBody(request: Request, maxBytes: number, inFlight: Bod
       read = await readCounting(request, maxBytes, held);
     }
   } catch {
-    read = { kind: "gone" };
+    read = { kind: "incomplete" };
   }
   if (read.kind !== "ok") held.release();
   return read;
@@ -70,7 +70,7 @@ async function readCounting(request: Request, maxBytes: number, held: HeldBytes)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** JSON is UTF-8: bytes that are not would become replacement characters, and the upstream would read what nobody wrote. */
+/** JSON is UTF-8: invalid bytes would become replacement characters, and the upstream would read a changed text. */
 function decoded(bytes: Uint8Array, held: HeldBytes): ReadBody {
   try {
     return { kind: "ok", text: utf8.decode(bytes), bytes: bytes.byteLength, held };
@@ -86,7 +86,7 @@ function tooLarge(maxBytes: number): RefusedBody {
       status: 413,
       code: "request_too_large",
       detail: `The request body is larger than ${maxBytes} bytes (MAX_REQUEST_BYTES).`,
-      // What is still to come of the body is not read, so the connection cannot carry another request.
+      // The rest of the body is not read, so the connection cannot serve another request.
       headers: { connection: "close" },
     },
   };

@@ -1,0 +1,40 @@
+import type { RoutingDecision } from "#domain/routing.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { AuthRules } from "./access/auth.ts";
+import type { RouteLabel } from "./endpoint.ts";
+import type { ConfigStatus, HealthReport } from "./endpoints/health.ts";
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Several processes on one port (Linux). */
+  readonly reusePort: boolean;
+  readonly version: string;
+  /** Marks every answer as coming from a simulated upstream. */
+  readonly demo: boolean;
+  readonly maxRequestBytes: number;
+  /** Most JSON values in one body. */
+  readonly maxRequestValues: number;
+  /** Bytes of request bodies held at once, over all requests. */
+  readonly maxBytesInFlight: number;
+  /** Names beside the loopback ones under which a gateway on loopback may be called. */
+  readonly allowedHosts: readonly string[];
+  readonly auth: () => AuthRules;
+  readonly ports: Ports;
+  /** Whether the files' configuration is in force, for `/healthz`. */
+  readonly configStatus: () => ConfigStatus;
+  /** Undefined when it is not available now. */
+  readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string } | undefined>;
+  /** The report of all workers together, where there are several; undefined when it is not available now. */
+  readonly gatewayHealth?: () => Promise<HealthReport | undefined>;
+  /** Why a request should be refused before its body is read; undefined when there is room. */
+  readonly shedReason: (activeRequests: number) => string | undefined;
+  /** Called for every request that was answered with an error and has no record of its own. */
+  readonly onRejected: (event: { requestId: string; route: RouteLabel; method: string; status: number }) => void;
+  /** Called with each decision of the dry run. */
+  readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
+  /** Called with an unexpected error; the request is answered 500. */
+  readonly onCrash: (error: unknown, requestId: string) => void;
+  /** A connection without a request, or whose request does not arrive, is closed after so long. Default 10. */
+  readonly idleSeconds?: number;
+}
