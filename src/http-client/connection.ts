@@ -3,8 +3,8 @@ import { checkServerIdentity } from "node:tls";
 import type { ConnectTarget } from "./connect-target.ts";
 import { ConnectionError, errorCodeOf } from "./connection-error.ts";
 import type { HttpExchange, Transport } from "./http-exchange.ts";
-import { HttpSyntaxError } from "./response-head.ts";
-import { ResponseParser } from "./response-parser.ts";
+import { HttpSyntaxError } from "./response/response-head.ts";
+import { ResponseParser } from "./response/response-parser.ts";
 
 /** The pool that owns a connection, as the connection sees it. */
 export interface ConnectionPool {

@@ -1,7 +1,7 @@
-import { type BodyDecoder, latin1Decoder, Utf8Decoder } from "./body-decoder.ts";
 import { ConnectionError } from "./connection-error.ts";
-import type { ResponseHead } from "./response-head.ts";
-import type { TextReader, TextReadResult } from "./text-reader.ts";
+import { type BodyDecoder, latin1Decoder, Utf8Decoder } from "./response/body-decoder.ts";
+import type { ResponseHead } from "./response/response-head.ts";
+import type { TextReader, TextReadResult } from "./response/text-reader.ts";
 
 /** Most characters kept of a body that nobody reads; above that the connection is paused. */
 const maxUnreadChars = 65_536;

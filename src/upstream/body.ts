@@ -1,4 +1,4 @@
-import type { TextReader } from "#http-client/text-reader.ts";
+import type { TextReader } from "#http-client/response/text-reader.ts";
 import type { Attempt } from "./attempt.ts";
 
 /** The text of a body; `too_large` when it exceeds the bound, with the text received so far. */

@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { decompressed } from "#http-client/compressed-body.ts";
 import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
-import type { ResponseHead } from "#http-client/response-head.ts";
-import { retryAfterMs } from "#http-client/retry-after.ts";
-import type { TextReader } from "#http-client/text-reader.ts";
+import { decompressed } from "#http-client/response/compressed-body.ts";
+import type { ResponseHead } from "#http-client/response/response-head.ts";
+import { retryAfterMs } from "#http-client/response/retry-after.ts";
+import type { TextReader } from "#http-client/response/text-reader.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json-values.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
 import { ConnectionError } from "#http-client/connection-error.ts";
-import { HttpSyntaxError } from "#http-client/response-head.ts";
+import { HttpSyntaxError } from "#http-client/response/response-head.ts";
 import { cleanMessage, errorBodyOf, errorIn, transportFailure } from "./failures.ts";
 
 describe("a transport error", () => {

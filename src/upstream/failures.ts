@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { ConnectionError, errorCodeOf } from "#http-client/connection-error.ts";
-import { Http2Error, HttpSyntaxError } from "#http-client/response-head.ts";
+import { Http2Error, HttpSyntaxError } from "#http-client/response/response-head.ts";
 import { bareStatusMessage, type UpstreamFailure } from "./upstream.ts";
 
 const maxMessageLength = 300;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ChatRequest } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import { parseChatRequest } from "#http/chat-body/chat-schema.ts";
+import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import { parseConfig, validate } from "#settings/config-file.ts";
 import type { Invalid, Problem } from "#settings/problem.ts";
 

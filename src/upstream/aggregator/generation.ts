@@ -1,7 +1,7 @@
 import { isObject, type Json } from "#domain/chat.ts";
-import { decompressed } from "#http-client/compressed-body.ts";
 import { HttpAgent } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
+import { decompressed } from "#http-client/response/compressed-body.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { transportFailure } from "#upstream/failures.ts";
 import { usageReport } from "#upstream/usage.ts";

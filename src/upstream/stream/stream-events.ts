@@ -1,4 +1,4 @@
-import type { TextReader, TextReadResult } from "#http-client/text-reader.ts";
+import type { TextReader, TextReadResult } from "#http-client/response/text-reader.ts";
 import type { Attempt } from "#upstream/attempt.ts";
 import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
