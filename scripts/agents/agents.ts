@@ -64,7 +64,7 @@ export const agents: readonly Agent[] = [
     from: "pypi",
     packages: ["openhands==1.16.0"],
     edits: true,
-    notTried: "takes longer to install than the script allows",
+    notTried: "its installation had not ended after seven minutes",
   },
   {
     name: "goose",
