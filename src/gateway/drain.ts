@@ -12,7 +12,7 @@ export interface DrainOptions {
   readonly forceSignal: AbortSignal;
 }
 
-/** Ends the serving of requests, well: nobody new, time for those under way, an error in its own words for the rest. */
+/** Stops serving: no new requests, time for those in progress, an error for the rest. */
 export async function drainRequests({ http, timers, acceptMs, streamsMs, forceSignal }: DrainOptions): Promise<void> {
   http.drain();
   if (http.streams.count > 0 || acceptMs > 0) await wait(acceptMs, timers, forceSignal);
@@ -24,7 +24,7 @@ export async function drainRequests({ http, timers, acceptMs, streamsMs, forceSi
     message: "the gateway is shutting down",
     dispatched: true,
   });
-  // What was broken off is settled in the turns of the event loop that follow.
+  // Requests broken off are settled in the following turns of the event loop.
   await Promise.race([http.streams.whenEmpty(), wait(1_000, timers, forceSignal)]);
   await http.stop();
 }

@@ -6,12 +6,12 @@ import type { AttemptRecord, RequestRecord } from "#records/record.ts";
 import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
 
-/** What the parts say about themselves, put into the words of the log and the metrics. */
+/** Events of the parts as log events and metrics. */
 
 export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): void {
   switch (event.kind) {
     case "resolved":
-      // The request's own record tells of it; not of what was charged for want of a figure.
+      // The request's record has it, except for what was charged without a known cost.
       if (event.state === "EXPIRED_CHARGED") metrics.chargedWithoutProof(event.hold);
       else if (event.state === "CORRECTED") metrics.chargeCorrected(event.hold - event.charged);
       return;

@@ -259,7 +259,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       retryBudget: retryBudget(clock, () => current().policy.upstream),
       newId: () => Bun.randomUUIDv7(),
       config: current,
-      // Told before the answer goes out, unless the process is busy: then together with others that end.
+      // Recorded before the answer is sent, unless the process is busy: then in a batch.
       record: (record) => {
         finished.add(record);
         if (http.streams.count <= 1) finished.flush();
@@ -344,7 +344,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   }
 }
 
-/** Log and metrics hear of finished requests in batches of so many, and soon all the same. */
+/** Finished requests are logged and counted in batches of at most `size`, at the latest after `withinMs`. */
 const recordBatching = { size: 32, withinMs: 20 };
 
 const neverForced = new AbortController().signal;

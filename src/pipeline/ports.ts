@@ -12,7 +12,7 @@ import type { RequestRecord } from "#records/record.ts";
 import type { Upstream } from "#upstream/upstream.ts";
 import type { FieldRules } from "./field-rules.ts";
 
-/** All that one chat request may touch outside itself. `wiring.ts` chooses what stands behind each. */
+/** Everything outside itself that a chat request may use. `gateway/start.ts` chooses the implementations. */
 export interface Ports {
   readonly clock: Clock;
   readonly random: Random;

@@ -1,7 +1,7 @@
 import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { GoalId, Ledger, Spend } from "#ledger/ledger.ts";
 
-/** Whether, and until when, waiting can mend a refusal for want of budget. */
+/** Whether and when a request refused for lack of budget may be retried. */
 export interface RetryAdvice {
   readonly shouldRetry: boolean;
   /** When running calls are likely to have given back enough; or when the unresolved holds that block have ended. */
@@ -10,7 +10,7 @@ export interface RetryAdvice {
   readonly unresolved?: NanoUsd;
 }
 
-/** By then the aggregator has mostly told what a call has cost that it is being asked about. */
+/** By then the aggregator has mostly reported the cost of a call that is looked up. */
 const askedWaitS = 15;
 /** Where the store cannot say what is held: soon, as most holds are those of running calls. */
 const unknownWait: RetryAdvice = { shouldRetry: true, retryAfterS: 2 };
@@ -18,7 +18,7 @@ const unknownWait: RetryAdvice = { shouldRetry: true, retryAfterS: 2 };
 /**
  * Money that is held by running calls is given back where they do not use it, so waiting for them can help. Holds of calls
  * with an unknown outcome are charged in full when they end: waiting for them helps only if their cost becomes known before,
- * so callers are not told to repeat, but when the last of those that block will have ended.
+ * so callers get `shouldRetry: false`, and the time when the last blocking hold will have ended.
  */
 export async function retryAdviceFor(
   goal: GoalId,

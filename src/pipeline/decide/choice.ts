@@ -5,7 +5,7 @@ import type { Snapshot } from "./snapshot.ts";
 
 /**
  * What a rule wants done with a task, before money and health have their say.
- * `firm` choices stand at the soft cap; the others step down from the senior to the worker model.
+ * `firm` choices are kept at the soft cap; the others step down from the senior to the worker model.
  */
 export type Choice =
   | { readonly kind: "execute"; readonly role: Role; readonly cause: Cause; readonly firm: boolean }

@@ -105,7 +105,7 @@ class CallerFaultFilter implements Permit {
   }
 }
 
-/** Whether a 4xx says that the model itself is unknown: only then is it the model that is gone, and not the request's fault. */
+/** Whether a 4xx says that the model itself is unknown: only then the model is missing, and it is not the request's fault. */
 export function namesUnknownModel({ status, message }: UpstreamFailure, upstreamId: string): boolean {
   if (status !== 404 && status !== 400) return false;
   const id = upstreamId.toLowerCase();

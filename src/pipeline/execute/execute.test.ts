@@ -107,7 +107,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
   const asked = () => calls.map((call) => call.model.key);
   const spend = async () => {
     const seen = await ledger.read("s/g");
-    if (seen === undefined) throw new Error("the books do not answer");
+    if (seen === undefined) throw new Error("the ledger does not answer");
     return seen.goalAccount;
   };
   return { run, asked, waits, spend, caller, commitment, health, ledger, plan };
@@ -128,7 +128,7 @@ describe("attempts", () => {
     expect(waits).toEqual([50]);
   });
 
-  test("no request makes more than upstream.max_attempts calls, and the last failure is the one told", async () => {
+  test("no request makes more than upstream.max_attempts calls, and the last failure is the one reported", async () => {
     const { run, asked } = await scene([
       fails("upstream_error", { status: 500 }),
       fails("upstream_error", { status: 502 }),
@@ -176,7 +176,7 @@ describe("attempts", () => {
     expect(health.view()["vendor_v4_flash"]?.state).toBe("HEALTHY");
   });
 
-  test("once bytes have gone to the caller nothing is tried again", async () => {
+  test("once bytes were sent to the caller nothing is tried again", async () => {
     const { run, asked, commitment } = await scene([
       () => {
         commitment.committed = true;
@@ -187,7 +187,7 @@ describe("attempts", () => {
     expect(asked()).toHaveLength(1);
   });
 
-  test("an upstream's words pass the privacy gate before anybody reads them", async () => {
+  test("the message of an upstream failure is redacted before anybody reads it", async () => {
     const token = ["ghp", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join("");
     const { run } = await scene([fails("rejected", { status: 400, message: `no such thing: ${token}` })]);
     const execution = await run();

@@ -1,6 +1,6 @@
 import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
 
-/** What the caller is told of an upstream failure: a status before the first byte, an error chunk after it. */
+/** An upstream failure as the caller reads it: a status before the first byte, an error chunk after it. */
 
 /** The status each failure ends in once nothing more can be tried. An answer with an upstream status is always a 500. */
 const statuses = {
@@ -29,7 +29,7 @@ export function codeOf({ kind }: UpstreamFailure): string {
 /** One sentence for `detail`: what failed, and the upstream's own words, redacted already, where it had any. */
 export function detailOf(failure: UpstreamFailure): string {
   const message = failure.message.replace(/[.\s]+$/, "");
-  // Without words of its own an answer is described by its status, which is told anyway.
+  // A message of our own for a bare status would only repeat the status.
   const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
   switch (failure.kind) {
     case "unreachable":
@@ -57,7 +57,7 @@ export function detailOf(failure: UpstreamFailure): string {
   }
 }
 
-/** Failures that we describe ourselves, in words that stand alone. */
+/** Failures whose message is ours and needs no introduction. */
 function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

@@ -37,7 +37,7 @@ export function refusalOf(head: Head, advice: RetryAdvice = { shouldRetry: false
   };
 }
 
-/** The decision as it stands after the books refused the reservation that it had counted on. */
+/** The decision after the ledger has refused its reservation. */
 export function deniedByLedger(
   decision: RoutingDecision,
   reply: ReserveReply & { kind: "refused" },
@@ -99,7 +99,7 @@ export function failedUpstream(head: Head, failure: UpstreamFailure, retryAfterS
     : { ...common, retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS };
 }
 
-/** SDKs that are told to wait this long or longer use a short wait of their own instead; so they must not repeat at all. */
+/** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
 const sdkMaxRetryAfterS = 60;
 
 /** Nobody is left to read it; the status is for the record. */

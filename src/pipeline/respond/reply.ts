@@ -2,14 +2,14 @@ import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
-/** What a chat request gets: the edge turns it into a response, and nothing else decides a status. */
+/** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
 export type Reply =
   /** `body` is JSON text. */
   | ({ readonly kind: "answer"; readonly body: string } & Head)
   | ({ readonly kind: "stream"; readonly stream: CallerStream } & Head)
   | Refusal;
 
-/** What the answer's headers tell about how it came about. */
+/** What the answer's headers say about its decision. */
 export interface Head {
   readonly decisionId: string;
   readonly decision: RoutingDecision;
@@ -43,7 +43,7 @@ export const keepAlive = ": keep-alive\n\n";
 export interface CallerStream {
   /** The next text, undefined after the last. Not to be called again before it has answered. */
   next(): Promise<string | undefined>;
-  /** The caller has gone: everything behind stops. */
+  /** The caller has disconnected: every call made for the request stops. */
   cancel(): void;
   /** Ends the stream from our side; the text tells the caller why. */
   breakOff(failure: UpstreamFailure): string;

@@ -120,7 +120,7 @@ function credibleSettlement(
   return { distrusted: settlement.actual };
 }
 
-/** Tokens of another model that the registry knows are counted at the dearer of the two prices. */
+/** Tokens of another model that the registry knows are settled at the higher of the two prices. */
 function settlementByModel(
   attempt: OpenAttempt,
   report: UsageReport,

@@ -6,7 +6,7 @@ import type { Clock } from "#platform/time.ts";
 import type { Finding } from "#privacy/redaction.ts";
 import type { AttemptRecord, RequestOutcome, RequestRecord } from "#records/record.ts";
 
-/** Collects what happens to one request, and makes its record when it ends: once, whichever end comes first. */
+/** Collects the events of one request and appends its record when it ends: once, at the first end. */
 export class RequestRecorder {
   readonly decisionId: string;
   readonly attempts: AttemptRecord[] = [];

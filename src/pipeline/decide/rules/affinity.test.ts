@@ -86,7 +86,7 @@ describe("a new ask", () => {
     expect(evidence).toContain("horizon_turns=12");
   });
 
-  test("stays on the dearer model that has a long context cached", () => {
+  test("stays on the more expensive model that has a long context cached", () => {
     const { cause, model, evidence } = decide(easy, aRuntime(), after(pro, false, context(200_000)));
     expect({ cause, model }).toEqual({ cause: "affinity", model: pro });
     expect(evidence).toContain("switch_cost_usd=0.027440");

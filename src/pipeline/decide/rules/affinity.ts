@@ -12,7 +12,7 @@ export interface Affinity {
   readonly continuation: boolean;
 }
 
-/** Choices that affinity may change: those that the score alone has made. All others were asked for, or have to be. */
+/** Choices that affinity may change: those made by the score alone. All others were asked for, or are required. */
 const byScore: ReadonlySet<Cause> = new Set([
   "score_flash",
   "score_pro",

@@ -76,7 +76,7 @@ test("all hard rules that fire are shown", () => {
   expect(evidence).toContain("same_error_count=3");
 });
 
-test("a hard rule sends the easiest task to the senior model, and stands at the soft cap", () => {
+test("a hard rule sends the easiest task to the senior model, and is kept at the soft cap", () => {
   const broke = aSnapshot({ policy: aPolicy({ budget: { per_goal_soft_usd: 0, per_day_soft_usd: 0 } }) });
   expect(decided([{}, { same_error_count: 2 }], broke)).toMatchObject({
     cause: "hard_pro_rule",

@@ -65,7 +65,7 @@ function explicitFree({ task, evidence }: DecisionInput): Choice | undefined {
   return soft("scout", "explicit_free");
 }
 
-/** Stands with the explicit routes: who asks for a scout lets it choose between flash and pro, so it beats explicit flash. */
+/** One of the explicit routes: who asks for a scout lets it choose between flash and pro, so it beats explicit flash. */
 function scoutRequested(input: DecisionInput): Choice | undefined {
   if (!wantsScout(input.task)) return undefined;
   input.evidence.push("scout=true");

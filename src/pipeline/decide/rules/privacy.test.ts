@@ -78,7 +78,7 @@ describe("a registry that marks the worker model free", () => {
   const freeWorker = aModel({ key: "local_flash", role: "worker", free: true });
   const registry = aRegistry([freeWorker, seniorModel, emergencyModel]);
 
-  test("never serves a sensitive task with it: a stand-in answers, and the gate says so", () => {
+  test("never serves a sensitive task with it: a fallback answers, and the decision says why", () => {
     const decision = decided({}, aSnapshot({ registry }));
     expect(decision).toMatchObject({ model: "vendor_v4_pro", cause: "score_flash", sensitive_block_applied: true });
     expect(decision.evidence).toContain("replaced=local_flash");

@@ -189,7 +189,7 @@ describe.each([
 describe("between the caps", () => {
   const caps = { goalSoft: dollars(0.02), goalHard: dollars(0.02), daySoft: dollars(9), dayHard: dollars(9) };
 
-  test("pro is too dear and flash is not: what can step down does, what cannot is denied", () => {
+  test("pro is over budget and flash is not: what can step down does, what cannot is denied", () => {
     const snapshot = aSnapshot({ caps });
     expect(decided({ reasoning: "HIGH" }, snapshot)).toMatchObject({
       model: "vendor_v4_flash",

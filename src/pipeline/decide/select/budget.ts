@@ -93,7 +93,7 @@ export function priceOf(model: Model, size: RequestSize): Price {
   return size.writesCache === true ? priceWithCacheWrites(model.price) : model.price;
 }
 
-/** `holdFor` with the surcharge, except that a request of absurd size (`max_tokens: 1e15`) is too dear instead of an error. */
+/** `holdFor` with the surcharge, except that a request of absurd size (`max_tokens: 1e15`) is over any cap instead of an error. */
 function upperBoundOf(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
   const outputTokens = outputBoundOf(model, size) + (size.predictedTokens ?? 0);
   const price = priceOf(model, size);

@@ -60,7 +60,7 @@ describe("an unroutable model", () => {
     expect(evidence).toContain("replaced_because=UNHEALTHY");
   });
 
-  test("with none to stand in, the evidence names the state of each that could have", () => {
+  test("without a fallback, the evidence names the state of each that could have", () => {
     const { evidence } = decided({}, aSnapshot({ health: aHealth({ [flash]: "STALE", [pro]: "QUARANTINE" }) }));
     expect(evidence.join()).not.toContain("health_");
     const stopped = decided(
@@ -71,7 +71,7 @@ describe("an unroutable model", () => {
     expect(stopped.evidence).toContain(`health_${emergency}=DISABLED`);
   });
 
-  test.each(healthStates.map((state) => [state]))("is told by `routable` alone, in state %s", (state) => {
+  test.each(healthStates.map((state) => [state]))("is decided by `routable` alone, in state %s", (state) => {
     const health = (routable: boolean) => ({ [flash]: { state, routable, sinceMs: 0, reason: "" } });
     expect(decided({}, aSnapshot({ health: health(true) })).model).toBe(flash);
     expect(decided({}, aSnapshot({ health: health(false) })).model).toBe(pro);
@@ -108,7 +108,7 @@ describe("the chain", () => {
     );
   });
 
-  test("passes over a stand-in that the hard cap does not allow, and denies when it allows none", () => {
+  test("passes over a fallback that the hard cap does not allow, and denies when it allows none", () => {
     const policy = chained(pro, emergency);
     const health = down(flash);
     const room = (usd: number) =>
@@ -143,7 +143,7 @@ describe("a scout", () => {
     });
   });
 
-  test("is asked though flash is down, as long as a stand-in could answer", () => {
+  test("is asked though flash is down, as long as a fallback could answer", () => {
     const decision = decided({ sensitive: false, ...dimensions(0.5) }, aSnapshot({ health: down(flash) }));
     expect(decision).toMatchObject({ action: "SCOUT", model: scout });
     expect(decision.evidence.join()).not.toContain("replaced");

@@ -14,9 +14,9 @@ function fitsContext(model: Model, { size }: Snapshot): boolean {
 }
 
 /**
- * Who may stand in for a model, in the order of the senior fallback chain: in the registry, routable, never free, and for
+ * The fallbacks of a model, in the order of the senior fallback chain: in the registry, routable, never free, and for
  * a hard-rule request only senior or emergency models. Models whose context window is too small come in only when
- * it is too small in all of them. Whether the budget allows them is asked apart, because "too dear" is another refusal than "none".
+ * it is too small in all of them. Whether the budget allows them is checked apart, because "over budget" is another refusal than "none".
  */
 function fallbackModels(instead: ModelKey | undefined, hardRule: boolean, snapshot: Snapshot): readonly Model[] {
   const able: Model[] = [];
@@ -30,7 +30,7 @@ function fallbackModels(instead: ModelKey | undefined, hardRule: boolean, snapsh
   return fitting.length > 0 ? fitting : able;
 }
 
-/** Where an execution goes when its model fails before the first byte: the stand-ins that the hard caps allow, in order. */
+/** The models that an execution tries when its model fails before the first byte: the fallbacks that the hard caps allow, in order. */
 export function fallbacksFor(model: ModelKey, hardRule: boolean, snapshot: Snapshot): readonly ModelKey[] {
   return fallbackModels(model, hardRule, snapshot)
     .filter((candidate) => withinHardCaps(candidate, snapshot))
@@ -39,7 +39,7 @@ export function fallbacksFor(model: ModelKey, hardRule: boolean, snapshot: Snaps
 
 /**
  * Stage 5, with the hard caps: the model that answers for a role. The role's own model if the budget allows it and it can
- * serve, else the first stand-in for which both hold.
+ * serve, else the first fallback for which both hold.
  */
 export function selectModel(
   role: Role,
@@ -70,7 +70,7 @@ export function selectModel(
   return { kind: "refuse", action: "STOP_FOR_HUMAN", cause: "all_models_unhealthy" };
 }
 
-/** A stand-in with room for the request; where there is none, the model itself, and the upstream may judge. */
+/** A fallback whose context window fits the request; where there is none, the model itself, and the upstream decides. */
 function withLargerContext(first: Model, hardRule: boolean, snapshot: Snapshot, evidence: Evidence): Model {
   const model = fallbackModels(first.key, hardRule, snapshot).find(
     (it) => fitsContext(it, snapshot) && withinHardCaps(it, snapshot),

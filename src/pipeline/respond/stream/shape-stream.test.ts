@@ -183,7 +183,7 @@ describe("what a caller of a stream may rely on", () => {
     ]);
   });
 
-  test("with the policy `content`, reasoning stands in front of the text, a blank line between", () => {
+  test("with the policy `content`, reasoning is put in front of the text, a blank line between", () => {
     const content = { reasoning: "content" } as const;
     const answered = [think("Let me "), think("think."), delta({ content: "4", reasoning: " So" }), stop(), end];
     expect(deltasOf(answered, content)).toEqual([{ role: "assistant", content: "Let me think. So\n\n4" }, {}]);
@@ -305,7 +305,7 @@ describe("what a caller of a stream may rely on", () => {
     expect(done).toBe(true);
   });
 
-  test("choices are told apart", () => {
+  test("choices are kept apart", () => {
     const at = (index: number, fields: JsonObject, finish: string | null = null) =>
       chunkOf({ index, delta: fields, finish_reason: finish });
     const events = [

@@ -70,7 +70,7 @@ interface ChunkTemplate {
   readonly after: string;
 }
 
-/** Stands for the content while a frame is made. JSON leaves it alone; should it stand elsewhere too, there is no frame. */
+/** Placeholder of the content while a template is made. JSON does not escape it; where it occurs twice, there is no template. */
 const contentPlaceholder = "content-of-the-chunk";
 
 const chunkObject = "chat.completion.chunk";
@@ -122,21 +122,22 @@ export class StreamShaper {
 
   /** Shapes a chunk as the last one of its pattern was, without reading it, as long as that comes to the same. */
   #shapeLike(event: ChunkEvent, likeness: TemplateMatch): string {
-    const frame = this.#template;
-    if (frame === undefined || frame.pattern !== likeness.template) {
+    const template = this.#template;
+    if (template === undefined || template.pattern !== likeness.template) {
       const text = this.#shapeChunk(event.raw, event.chunk);
       this.#template = this.#templateOf(likeness);
       return text;
     }
-    const { restorer, finished, held } = frame.choice;
+    const { restorer, finished, held } = template.choice;
     if (finished || held !== undefined) return this.#shapeChunk(event.raw, event.chunk);
-    if (frame.guarded?.passesUnchanged(likeness.contentJson) === false) return this.#shapeChunk(event.raw, event.chunk);
+    if (template.guarded?.passesUnchanged(likeness.contentJson) === false)
+      return this.#shapeChunk(event.raw, event.chunk);
     if (restorer !== undefined) {
       const content: string = JSON.parse(`"${likeness.contentJson}"`);
-      return frame.before + JSON.stringify(restorer.push(content)).slice(1, -1) + frame.after;
+      return template.before + JSON.stringify(restorer.push(content)).slice(1, -1) + template.after;
     }
     // One template, not two sums: each would be a string of its own to collect.
-    return frame.unchanged ? likeness.event : `${frame.before}${likeness.contentJson}${frame.after}`;
+    return template.unchanged ? likeness.event : `${template.before}${likeness.contentJson}${template.after}`;
   }
 
   /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
