@@ -6,7 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assessedPrompt, benchPolicy } from "../bench/routing/assessed.ts";
-import { routingDev } from "../bench/routing-dev.ts";
+import { routingDev } from "../bench/routing/prompt-data.ts";
 import { scaleFor } from "../src/pipeline/assess/score-scale.ts";
 import { pointsOf } from "../src/pipeline/decide/rules/score.ts";
 

@@ -27,7 +27,7 @@ export interface AskFeatures {
 const wordsHead = 1_200;
 const wordsTail = 400;
 /** Characters whose shape is measured. */
-const shapeHead = 3_000;
+const shapeHead = 2_000;
 const shapeTail = 500;
 
 export function featuresOf(ask: string): AskFeatures {
@@ -37,12 +37,8 @@ export function featuresOf(ask: string): AskFeatures {
     characters: ask.length,
     topics: topicCountsOf(windowOf(withoutFences(shown), wordsHead, wordsTail)),
     ...shape,
-    verbLast: verbLastScript.test(shown),
   };
 }
-
-/** Kana, Hangul and Devanagari. */
-const verbLastScript = /[\u3040-\u30ff\uac00-\ud7af\u0900-\u097f]/;
 
 /** The text outside fenced code; all of it when nothing stands outside. */
 function withoutFences(text: string): string {
@@ -67,6 +63,7 @@ function shapeOf(text: string) {
   let commas = 0;
   let denseCharacters = 0;
   let identifiers = 0;
+  let verbLast = false;
   let brackets = 0; // brackets, semicolons, equals signs of the line so far
   let atLineStart = true;
   let indent = 0;
@@ -113,6 +110,9 @@ function shapeOf(text: string) {
       if (code < 97 && last >= 97 && last <= 122) identifiers++;
     } else if (isDigit(code)) {
       if (!isDigit(last) && last !== 46) numbers++;
+    } else if (code > 0x8ff && isVerbLast(code)) {
+      verbLast = true;
+      if (isDense(code)) denseCharacters++;
     } else if (code > 0xdff && isDense(code)) denseCharacters++;
     else {
       switch (code) {
@@ -165,7 +165,13 @@ function shapeOf(text: string) {
     commas,
     denseCharacters,
     identifiers,
+    verbLast,
   };
+}
+
+/** Devanagari, kana and Hangul. */
+function isVerbLast(code: number): boolean {
+  return (code <= 0x97f && code >= 0x900) || (code >= 0x3040 && code <= 0x30ff) || (code >= 0xac00 && code <= 0xd7af);
 }
 
 function isDigit(code: number): boolean {

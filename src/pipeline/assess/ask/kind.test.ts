@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { levels, type TaskKind } from "#domain/routing.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
-import { type Row, routingDev } from "../../../../bench/routing-dev.ts";
+import { type Row, routingDev } from "../../../../bench/routing/prompt-data.ts";
 
 const task = (ask: string) => assessed({ ask }).task;
 const guarded: readonly TaskKind[] = ["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"];

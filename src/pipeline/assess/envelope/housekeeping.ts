@@ -77,8 +77,7 @@ export function housekeepingOf(
   }
   // Without a system prompt that says so, the message itself must, and be the whole conversation.
   if (turns > 1) return undefined;
-  const byMessage = kindSaidIn(newest);
-  return byMessage !== undefined && (smallAnswer || bareResult.test(newest)) ? byMessage : undefined;
+  return smallAnswer || bareResult.test(newest) ? kindSaidIn(newest) : undefined;
 }
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {

@@ -26,6 +26,9 @@ const templateSign =
 
 /** The question of a ReAct or retrieval template; undefined where the text is none. */
 export function questionIn(text: string): string | undefined {
+  // Most texts have no such label, and then nothing dearer is looked for.
+  questionLabel.lastIndex = 0;
+  if (!questionLabel.test(text)) return undefined;
   // In ReAct's template the question's label stands in the description of the format as well.
   const sign = text.indexOf("Begin!") >= 0 ? /Begin!/.exec(text) : templateSign.exec(text);
   questionLabel.lastIndex = sign === null ? 0 : sign.index;

@@ -20,7 +20,7 @@ export interface Row {
   readonly split: "train" | "valid";
 }
 
-const folder = join(import.meta.dirname, "../../shared/routing-dev");
+const folder = join(import.meta.dirname, "../../../shared/routing-dev");
 
 /** All rows by source; undefined where the data is not at hand. */
 export function routingDev(): ReadonlyMap<string, readonly Row[]> | undefined {

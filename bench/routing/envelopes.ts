@@ -1,16 +1,6 @@
-/**
- * Whether the envelope that an agent puts around an ask changes what is made of it: `bun bench/envelopes.ts`. Each prompt of the
- * routing development data is assessed bare and inside each envelope. Needs the data at ../shared/routing-dev.
- */
-import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
-import { assess } from "#pipeline/assess/assess.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import { scoreOf } from "#pipeline/decide/rules/score.ts";
-import { Policy } from "#policy/schema.ts";
-import { routingDev } from "./routing-dev.ts";
-
-const sections = "routing hard_rules limits scout privacy budget health upstream stream tasks records".split(" ");
-const policy = Policy.parse(Object.fromEntries(sections.map((name) => [name, {}])));
+import type { ChatMessage, JsonObject } from "#domain/chat.ts";
+import { assessedBody, benchPolicy, scoreOfAssessed } from "./assessed.ts";
+import { routingDev } from "./prompt-data.ts";
 
 const code = "def add(a, b):\n    return a + b\n\n\nclass Token:\n    password = None\n";
 const user = (content: string): JsonObject => ({ role: "user", content });
@@ -108,37 +98,68 @@ const envelopes: Readonly<Record<string, (ask: string) => JsonObject[]>> = {
   ],
 };
 
-const data = routingDev();
-if (data === undefined) {
-  console.log("No routing development data at ../shared/routing-dev: nothing is measured.");
-  process.exit(0);
+/** What an envelope changes. */
+export interface EnvelopeEffect {
+  readonly name: string;
+  /** Of the scores bare and wrapped. */
+  readonly rankCorrelation: number;
+  /** Mean distance of the two scores, points of 100. */
+  readonly shift: number;
+  readonly sameKind: number;
+  readonly sameAsk: number;
+  /** Asks of a guarded kind at high risk, and how many of them stay that. */
+  readonly guarded: number;
+  readonly guardedKept: number;
 }
-const perSource = process.argv.includes("--all") ? Number.POSITIVE_INFINITY : 60;
-const prompts = [...data].flatMap(([source, rows]) =>
-  rows
-    .filter(({ prompt }) => prompt.length < 6_000)
-    .filter((_, index, all) => index % Math.max(1, Math.floor(all.length / perSource)) === 0)
-    .map((row) => ({ ...row, source })),
-);
+
+export interface Envelopes {
+  readonly prompts: number;
+  /** Ordinary prompts that were taken for an agent's own calls. */
+  readonly falseHousekeeping: number;
+  readonly effects: readonly EnvelopeEffect[];
+}
+
+/** Assesses prompts of every source bare and in each envelope. Undefined where the prompts are not at hand. */
+export function measureEnvelopes(perSource = 60): Envelopes | undefined {
+  const data = routingDev();
+  if (data === undefined) return undefined;
+  const prompts = [...data.values()].flatMap((rows) =>
+    rows
+      .filter(({ prompt }) => prompt.length < 6_000)
+      .filter((_, index, all) => index % Math.max(1, Math.floor(all.length / perSource)) === 0)
+      .map(({ prompt }) => prompt),
+  );
+  const bare = prompts.map((prompt) => judged([user(prompt)]));
+  const effects = Object.entries(envelopes).map(([name, wrap]): EnvelopeEffect => {
+    const wrapped = prompts.map((prompt) => judged(wrap(prompt)));
+    const share = (same: (at: number) => boolean) => wrapped.filter((_, at) => same(at)).length / wrapped.length;
+    const guarded = bare.flatMap((each, at) => (each.guarded ? [wrapped[at]?.guarded === true] : []));
+    return {
+      name,
+      rankCorrelation: rankCorrelation(
+        wrapped.map(({ score }) => score),
+        bare.map(({ score }) => score),
+      ),
+      shift: wrapped.reduce((sum, { score }, at) => sum + Math.abs(score - (bare[at]?.score ?? 0)), 0) / wrapped.length,
+      sameKind: share((at) => wrapped[at]?.kind === bare[at]?.kind),
+      sameAsk: share((at) => wrapped[at]?.ask === bare[at]?.ask),
+      guarded: guarded.length,
+      guardedKept: guarded.filter(Boolean).length,
+    };
+  });
+  return {
+    prompts: prompts.length,
+    falseHousekeeping: bare.filter(({ housekeeping }) => housekeeping !== undefined).length,
+    effects,
+  };
+}
 
 function judged(messages: JsonObject[]) {
-  const body = { messages: messages as ChatMessage[] };
-  const request: ChatRequest = {
-    requestId: "bench",
-    alias: "smart-router",
-    stream: false,
-    body,
-    bodyBytes: 1_000,
-    requestedOutputTokens: null,
-    choices: 1,
-    wantsUsage: false,
-    routing: { forcePro: false, scoutFirst: false, taskFields: {} },
-    receivedAtMs: 0,
-  };
-  const memory = inMemoryTaskMemory(() => policy.tasks);
-  const { task, runtime, housekeeping } = assess(request, body, memory, { now: 0, policy, redactions: 0 });
-  const guarded = policy.hard_rules.guarded_kinds.includes(task.kind) && ["HIGH", "CRITICAL"].includes(task.risk_level);
-  return { score: scoreOf(task, runtime, policy, []), kind: task.kind, guarded, housekeeping, ask: task.instruction };
+  const assessment = assessedBody({ messages: messages as ChatMessage[] }); // made above
+  const { task, housekeeping } = assessment;
+  const guarded =
+    benchPolicy.hard_rules.guarded_kinds.includes(task.kind) && ["HIGH", "CRITICAL"].includes(task.risk_level);
+  return { score: scoreOfAssessed(assessment), kind: task.kind, guarded, housekeeping, ask: task.instruction };
 }
 
 /** Spearman's rank correlation; equal values share their mean rank. */
@@ -168,45 +189,3 @@ function rankCorrelation(a: readonly number[], b: readonly number[]): number {
   }
   return xy / Math.sqrt(xx * yy);
 }
-
-const bare = prompts.map(({ prompt }) => judged([user(prompt)]));
-console.log(
-  `${prompts.length} prompts\n${"envelope".padEnd(24)} rank corr.  shift  largest  same kind  guarded kept  same ask`,
-);
-const show = process.argv.indexOf("--show");
-for (const [name, wrap] of Object.entries(envelopes)) {
-  const wrapped = prompts.map(({ prompt }) => judged(wrap(prompt)));
-  const shifts = wrapped.map(({ score }, at) => Math.abs(score - (bare[at]?.score ?? 0)));
-  const kinds = wrapped.filter(({ kind }, at) => kind === bare[at]?.kind).length / wrapped.length;
-  const guarded = bare.flatMap((each, at) => (each.guarded ? [wrapped[at]?.guarded === true] : []));
-  const asks = wrapped.filter(({ ask }, at) => ask === bare[at]?.ask).length / wrapped.length;
-  console.log(
-    [
-      name.padEnd(24),
-      rankCorrelation(
-        wrapped.map(({ score }) => score),
-        bare.map(({ score }) => score),
-      )
-        .toFixed(4)
-        .padStart(10),
-      (shifts.reduce((sum, each) => sum + each, 0) / shifts.length).toFixed(2).padStart(7),
-      Math.max(...shifts)
-        .toFixed(1)
-        .padStart(8),
-      `${(100 * kinds).toFixed(1)} %`.padStart(10),
-      `${guarded.filter(Boolean).length}/${guarded.length}`.padStart(13),
-      `${(100 * asks).toFixed(1)} %`.padStart(9),
-    ].join(" "),
-  );
-  if (show >= 0 && name.includes(process.argv[show + 1] ?? "")) {
-    for (const [at, each] of wrapped.entries()) {
-      if (each.ask !== bare[at]?.ask)
-        console.log(
-          `   ${JSON.stringify(bare[at]?.ask.slice(0, 300))}\n   ${JSON.stringify(each.ask.slice(0, 300))}\n`,
-        );
-    }
-  }
-}
-
-const alarms = prompts.filter(({ prompt }) => judged([user(prompt)]).housekeeping !== undefined);
-console.log(`\ntaken for housekeeping: ${alarms.length} of ${prompts.length} ordinary prompts`);

@@ -1,0 +1,126 @@
+/**
+ * What routing is worth and what it costs: prompts with recorded outcomes, envelopes, captured requests and recorded runs of
+ * agents, and the time of `assess`. `bun bench/routing.ts [prompts] [envelopes] [captured] [runs] [times] [--write]`; without a name
+ * all of them. `--write` puts the table into docs/routing.md. Needs the development data in ../shared; what is absent is left out.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Form, replayRuns } from "./routing/agent-runs.ts";
+import { judgeCaptured } from "./routing/captured.ts";
+import { measureEnvelopes } from "./routing/envelopes.ts";
+import { measurePrompts } from "./routing/prompts.ts";
+import { measureTimes } from "./routing/times.ts";
+
+const parts = ["prompts", "envelopes", "captured", "runs", "times"] as const;
+const asked = parts.filter((part) => process.argv.includes(part));
+const wanted = new Set(asked.length === 0 ? parts : asked);
+const lines: string[] = [];
+const say = (...text: string[]) => {
+  lines.push(...text);
+  for (const line of text) console.log(line);
+};
+const percent = (share: number, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+const three = (value: number) => value.toFixed(3);
+
+const prompts = wanted.has("prompts") ? measurePrompts() : undefined;
+if (prompts !== undefined) {
+  say(
+    "| prompts: APGR (0.5 is chance) | rows | gap | score [95 %] | random | length | keywords |",
+    "|---|---|---|---|---|---|---|",
+  );
+  for (const { source, rows, gap, score, random, length, keywords, counts } of prompts.sources) {
+    say(
+      `| ${source}${counts ? "" : " (not in the means)"} | ${rows} | ${gap.toFixed(2)} | ${three(score.apgr)} [${score.low.toFixed(2)}, ${score.high.toFixed(2)}] | ${three(random)} | ${three(length)} | ${three(keywords)} |`,
+    );
+  }
+  const { score, random, length, keywords } = prompts.means;
+  for (const [name, key] of [
+    ["mean", "plain"],
+    ["mean by inverse variance", "weighted"],
+  ] as const) {
+    say(
+      `| **${name}** | | | **${three(score[key])}** | ${three(random[key])} | ${three(length[key])} | ${three(keywords[key])} |`,
+    );
+  }
+  const { kinds, guarded, languages, zones } = prompts;
+  say(
+    "",
+    "| words | |",
+    "|---|---|",
+    `| kind right | ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts |`,
+    `| guarded asks | recall ${percent(guarded.recall)}, precision ${percent(guarded.precision)}; ${guarded.of} asks |`,
+    `| guarded kinds in twelve languages | ${languages.right} of ${languages.of} |`,
+    `| zones, every source counting the same | flash ${percent(zones.flash)}, gray ${percent(zones.gray)}, pro ${percent(zones.pro)} |`,
+    "",
+  );
+}
+
+const envelopes = wanted.has("envelopes") ? measureEnvelopes() : undefined;
+if (envelopes !== undefined) {
+  say(
+    `| envelopes, ${envelopes.prompts} prompts in each | rank correlation | mean shift | same kind | guarded kept | same ask |`,
+    "|---|---|---|---|---|---|",
+    ...envelopes.effects.map(
+      ({ name, rankCorrelation, shift, sameKind, guarded, guardedKept, sameAsk }) =>
+        `| ${name} | ${rankCorrelation.toFixed(4)} | ${shift.toFixed(2)} | ${percent(sameKind)} | ${guardedKept} of ${guarded} | ${percent(sameAsk)} |`,
+    ),
+    `| taken for housekeeping | ${envelopes.falseHousekeeping} of ${envelopes.prompts} | | | | |`,
+    "",
+  );
+}
+
+const captured = wanted.has("captured") ? judgeCaptured() : undefined;
+if (captured !== undefined) {
+  const { right, wrong } = captured;
+  say("| captured requests of agents | |", "|---|---|", `| right tier | ${right} of ${right + wrong.length} |`, "");
+  for (const file of wrong) console.log(`wrong: ${file}`);
+}
+
+if (wanted.has("runs")) {
+  const replays = (
+    [
+      ["tool", 1],
+      ["raw", 1],
+      ["tool", 5],
+    ] as [Form, number][]
+  ).flatMap(([form, asks]) => {
+    const replay = replayRuns(form, asks);
+    return replay === undefined ? [] : [{ form, asks, replay }];
+  });
+  if (replays.length > 0) {
+    say(
+      "| recorded runs | calls | calls on pro | met pro: resolved | failed | lift | × all-flash | × all-pro | switches |",
+      "|---|---|---|---|---|---|---|---|---|",
+      ...replays.map(({ form, asks, replay }) => {
+        const lift = replay.failedMeetingPro / replay.resolvedMeetingPro;
+        return `| ${form} calls, ${asks === 1 ? "one ask" : `${asks} asks`} a session | ${replay.calls} | ${percent(replay.proCalls)} | ${percent(replay.resolvedMeetingPro)} | ${percent(replay.failedMeetingPro)} | ${lift.toFixed(2)} | ${replay.timesFlash.toFixed(2)} | ${replay.timesPro.toFixed(2)} | ${replay.switchesPerSession.toFixed(2)} |`;
+      }),
+      "",
+    );
+    for (const { form, asks, replay } of replays) {
+      const causes = [...replay.causes].map(([cause, count]) => `${cause} ${count}`).join(", ");
+      console.log(`${form}, ${asks}: ${replay.readingUs.toFixed(0)} µs a call; ${causes}`);
+    }
+  }
+}
+
+if (wanted.has("times")) {
+  say(
+    "| time of `assess`, µs | bytes | fastest tenth | median | p99 |",
+    "|---|---|---|---|---|",
+    ...measureTimes().map(
+      ({ name, bytes, p10, p50, p99 }) =>
+        `| ${name} | ${bytes} | ${p10.toFixed(0)} | ${p50.toFixed(0)} | ${p99.toFixed(0)} |`,
+    ),
+    "",
+  );
+}
+
+if (process.argv.includes("--write")) {
+  const file = join(import.meta.dir, "../docs/routing.md");
+  const [begin, end] = ["<!-- bench/routing.ts: begin -->", "<!-- bench/routing.ts: end -->"];
+  const text = readFileSync(file, "utf8");
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error("docs/routing.md has no place for the table");
+  writeFileSync(file, `${text.slice(0, from + begin.length)}\n${lines.join("\n").trim()}\n${text.slice(to)}`);
+}

@@ -1,0 +1,167 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { ChatMessage, JsonObject } from "#domain/chat.ts";
+import { loadRegistry } from "#models/load-registry.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import { capsOf } from "#policy/caps.ts";
+import { assessedBody, benchPolicy } from "./assessed.ts";
+
+const file = join(import.meta.dir, "../../../shared/agent-runs/dev.jsonl.gz");
+const tools = [{ type: "function", function: { name: "bash", description: "Run a shell command.", parameters: {} } }];
+/** List prices in USD per million tokens: input, cached input, output. */
+const usdPerMTok = { flash: [0.14, 0.0028, 0.28], pro: [0.435, 0.003625, 0.87] } as const;
+type Tier = keyof typeof usdPerMTok;
+export type Form = "tool" | "raw";
+
+interface Run {
+  readonly id: string;
+  readonly resolved: boolean;
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+}
+
+interface Session {
+  readonly id: string;
+  readonly resolved: boolean;
+  readonly messages: JsonObject[];
+}
+
+/** What routing made of recorded runs. Shares and factors, not percent. */
+export interface Replay {
+  readonly sessions: number;
+  readonly calls: number;
+  readonly proCalls: number;
+  readonly resolvedMeetingPro: number;
+  readonly failedMeetingPro: number;
+  /** Times the cost of the worker model alone, and of the senior model alone. */
+  readonly timesFlash: number;
+  readonly timesPro: number;
+  readonly switchesPerSession: number;
+  /** Mean time to assess one call, microseconds. */
+  readonly readingUs: number;
+  /** Calls by the cause, or the hard rule, that decided. */
+  readonly causes: ReadonlyMap<string, number>;
+}
+
+/**
+ * Where routing sends the calls of recorded agents' runs, which runs meet the senior model, and what that costs beside the
+ * worker model alone; in this process, without a gateway. Undefined where the runs are not at hand. `asks` runs make a session.
+ */
+export function replayRuns(form: Form, asks = 1): Replay | undefined {
+  if (!existsSync(file)) return undefined;
+  const runs = gunzipSync(readFileSync(file))
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Run); // recorded by ourselves
+  const loaded = loadRegistry(undefined);
+  if (loaded.kind !== "ok") throw new Error("the shipped registry is invalid");
+  const configuration = { policy: benchPolicy, registry: loaded.registry, caps: capsOf(benchPolicy) };
+  const causes = new Map<string, number>();
+  let readingMs = 0;
+  const judged = sessionsOf(runs, form, asks).map(({ resolved, messages: all }) => {
+    const calls: { tier: Tier; tokens: number }[] = [];
+    let routedTo: string | undefined;
+    for (let index = 1; index < all.length; index++) {
+      if (all[index]?.["role"] !== "assistant") continue;
+      const messages = all.slice(0, index) as ChatMessage[]; // made by messagesOf
+      const tokens = Math.ceil(JSON.stringify(messages).length / 4);
+      const begun = performance.now();
+      const assessment = assessedBody({ messages, ...(form === "tool" ? { tools } : {}) }, 4 * tokens);
+      readingMs += performance.now() - begun;
+      const { task, runtime, size, continuation, scale } = assessment;
+      const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // only what a snapshot reads
+      const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
+      const { model, cause, evidence } = decide(task, runtime, snapshot);
+      routedTo = model ?? undefined;
+      const rule = evidence.find((entry) => entry.startsWith("hard_rule="))?.slice("hard_rule=".length);
+      causes.set(rule ?? cause, (causes.get(rule ?? cause) ?? 0) + 1);
+      calls.push({ tier: loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro", tokens });
+    }
+    return { resolved, calls };
+  });
+  const met = (resolved: boolean) => {
+    const of = judged.filter((session) => session.resolved === resolved);
+    return of.filter(({ calls }) => calls.some(({ tier }) => tier === "pro")).length / of.length;
+  };
+  const all = judged.flatMap(({ calls }) => calls);
+  const costWith = (tierOf: (call: { tier: Tier }) => Tier) => sum(judged.map(({ calls }) => costOf(calls, tierOf)));
+  const routed = costWith(({ tier }) => tier);
+  return {
+    sessions: judged.length,
+    calls: all.length,
+    proCalls: all.filter(({ tier }) => tier === "pro").length / all.length,
+    resolvedMeetingPro: met(true),
+    failedMeetingPro: met(false),
+    timesFlash: routed / costWith(() => "flash"),
+    timesPro: routed / costWith(() => "pro"),
+    switchesPerSession:
+      sum(judged.map(({ calls }) => calls.filter(({ tier }, at) => at > 0 && tier !== calls[at - 1]?.tier).length)) /
+      judged.length,
+    readingUs: (1_000 * readingMs) / all.length,
+    causes,
+  };
+}
+
+function sessionsOf(runs: readonly Run[], form: Form, asks: number): Session[] {
+  return [true, false].flatMap((resolved) => {
+    const of = runs.filter((run) => run.resolved === resolved);
+    const made: Session[] = [];
+    for (let start = 0; start + asks <= of.length; start += asks) {
+      const messages: JsonObject[] = [];
+      for (const [place, run] of of.slice(start, start + asks).entries()) {
+        messages.push(...messagesOf(run, form, place === 0));
+        if (place + 1 < asks && messages.at(-1)?.["role"] !== "assistant") {
+          messages.push({ role: "assistant", content: "Done." });
+        }
+      }
+      made.push({ id: of[start]?.id ?? "", resolved, messages });
+    }
+    return made;
+  });
+}
+
+function messagesOf(run: Run, form: Form, first: boolean): JsonObject[] {
+  const out: JsonObject[] = [];
+  let calls = 0;
+  for (let index = 0; index < run.messages.length; index++) {
+    const message = run.messages[index];
+    if (message === undefined || (message.role === "system" && !first)) continue;
+    if (form === "raw" || message.role !== "assistant") {
+      out.push({ ...message });
+      continue;
+    }
+    const command = /```bash\n([\s\S]*?)\n```/.exec(message.content)?.[1] ?? "";
+    const id = `call_${run.id}_${calls++}`;
+    out.push({
+      role: "assistant",
+      content: message.content.split("```")[0] ?? "",
+      tool_calls: [{ id, type: "function", function: { name: "bash", arguments: JSON.stringify({ command }) } }],
+    });
+    const next = run.messages[index + 1];
+    if (next?.role === "user") {
+      out.push({ role: "tool", tool_call_id: id, content: next.content });
+      index++;
+    }
+  }
+  return out;
+}
+
+/** With the prompt cache of each model: what it has seen of the conversation costs the cached price. */
+function costOf<C extends { readonly tokens: number }>(calls: readonly C[], tierOf: (call: C) => Tier): number {
+  const cached = { flash: 0, pro: 0 };
+  let usd = 0;
+  for (const call of calls) {
+    const tier = tierOf(call);
+    const [input, hit, output] = usdPerMTok[tier];
+    const known = Math.min(cached[tier], call.tokens);
+    usd += (known * hit + (call.tokens - known) * input + 250 * output) / 1e6;
+    cached[tier] = call.tokens;
+  }
+  return usd;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,142 @@
+import { zoneOf } from "#pipeline/decide/rules/score.ts";
+import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
+import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "./guarded-asks.ts";
+import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
+
+/** How well a score chooses, with the bounds of its 95 % interval (bootstrap over the rows). */
+export interface Estimate {
+  readonly apgr: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface SourceQuality {
+  readonly source: string;
+  readonly rows: number;
+  /** Mean advantage of the strong model. */
+  readonly gap: number;
+  readonly score: Estimate;
+  readonly random: number;
+  readonly length: number;
+  readonly keywords: number;
+  /** Whether it counts in the means: rows and gap large enough, a strong model that is not small. */
+  readonly counts: boolean;
+}
+
+export interface PromptQuality {
+  readonly sources: readonly SourceQuality[];
+  /** Over the sources that count: plain, and weighted by the inverse of each source's variance. */
+  readonly means: Readonly<Record<"score" | "random" | "length" | "keywords", { plain: number; weighted: number }>>;
+  /** Share of the rows of each kind of source above the shipped midpoint. */
+  readonly kinds: { readonly right: number; readonly of: number };
+  readonly guarded: { readonly recall: number; readonly precision: number; readonly of: number };
+  readonly languages: { readonly right: number; readonly of: number };
+  /** Share of all prompts, every source counting the same, in each zone. */
+  readonly zones: Readonly<Record<"flash" | "gray" | "pro", number>>;
+}
+
+/** Sources whose strong model is small and fails the hardest questions too: no measure of who should answer them. */
+const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
+const hardWords =
+  /\b(prove|design|architect\w*|optimi[sz]e|distributed|concurren\w*|algorithm|complex\w*|refactor|debug|analy[sz]e|implement|explain why|step by step|integral|derive|theorem|security|performance|trade-?offs?)\b/gi;
+
+/** Undefined where the prompts are not at hand. */
+export function measurePrompts(resamples = 200): PromptQuality | undefined {
+  const data = routingDev();
+  if (data === undefined) return undefined;
+  const random = seeded(7);
+  const sources: SourceQuality[] = [];
+  const zones = { flash: 0, gray: 0, pro: 0 };
+  const guesses: { row: Row; kind: string; high: boolean }[] = [];
+  for (const [source, rows] of data) {
+    const judged = rows.map((row) => {
+      const assessment = assessedPrompt(row);
+      return { row, assessment, score: scoreOfAssessed(assessment) };
+    });
+    for (const { score } of judged) zones[zoneOf(score, benchPolicy)] += 1 / rows.length / data.size;
+    for (const { row, assessment } of judged) {
+      const { kind, risk_level } = assessment.task;
+      if (row.kind !== undefined) guesses.push({ row, kind, high: ["HIGH", "CRITICAL"].includes(risk_level) });
+    }
+    const paired = judged.flatMap(({ row, score }) =>
+      row.weak_score === undefined || row.strong_score === undefined
+        ? []
+        : [{ score, prompt: row.prompt, weak: row.weak_score, strong: row.strong_score }],
+    );
+    if (paired.length === 0) continue;
+    const gap = paired.reduce((sum, { weak, strong }) => sum + strong - weak, 0) / paired.length;
+    const by = (value: (prompt: string) => number) =>
+      qualityOf(paired.map((each) => ({ ...each, score: value(each.prompt) }))).apgr;
+    sources.push({
+      source,
+      rows: rows.length,
+      gap,
+      score: estimated(paired, resamples, random),
+      random: by(() => random()),
+      length: by((prompt) => prompt.length),
+      keywords: by((prompt) => prompt.match(hardWords)?.length ?? 0),
+      counts: gap >= 0.08 && rows.length >= 300 && !smallStrongModel.has(source),
+    });
+  }
+  return {
+    sources,
+    means: {
+      score: meansOf(sources, ({ score }) => score.apgr),
+      random: meansOf(sources, (each) => each.random),
+      length: meansOf(sources, (each) => each.length),
+      keywords: meansOf(sources, (each) => each.keywords),
+    },
+    kinds: { right: guesses.filter(({ row, kind }) => row.kind === kind).length, of: guesses.length },
+    guarded: guardedOf(guesses),
+    languages: languagesRight(),
+    zones,
+  };
+}
+
+function estimated(rows: readonly Scored[], resamples: number, random: () => number): Estimate {
+  const drawn = Array.from({ length: resamples }, () => {
+    const sample = rows.map(() => rows[Math.floor(random() * rows.length)] ?? { score: 0, weak: 0, strong: 0 });
+    return qualityOf(sample).apgr;
+  })
+    .filter(Number.isFinite)
+    .sort((a, b) => a - b);
+  const at = (share: number) => drawn[Math.floor(share * (drawn.length - 1))] ?? 0;
+  return { apgr: qualityOf(rows).apgr, low: at(0.025), high: at(0.975) };
+}
+
+function meansOf(sources: readonly SourceQuality[], value: (source: SourceQuality) => number) {
+  const counted = sources.filter(({ counts }) => counts);
+  const weightOf = ({ score }: SourceQuality) => 1 / (score.high - score.low) ** 2;
+  const weights = counted.reduce((sum, each) => sum + weightOf(each), 0);
+  return {
+    plain: counted.reduce((sum, each) => sum + value(each), 0) / counted.length,
+    weighted: counted.reduce((sum, each) => sum + value(each) * weightOf(each), 0) / weights,
+  };
+}
+
+function guardedOf(guesses: readonly { row: Row; kind: string; high: boolean }[]) {
+  const isGuarded = (kind: string | undefined) => guardedKinds.some((each) => each === kind);
+  const wanted = guesses.filter(
+    ({ row }) => isGuarded(row.kind) && (row.risk === undefined || ["high", "critical"].includes(row.risk)),
+  );
+  const found = guesses.filter(({ kind, high }) => high && isGuarded(kind));
+  const both = wanted.filter((each) => found.includes(each)).length;
+  return { recall: both / wanted.length, precision: both / found.length, of: wanted.length };
+}
+
+function languagesRight() {
+  const cases = [guardedAsks, heldBackGuardedAsks].flatMap((set) =>
+    Object.values(set).flatMap((asks) => guardedKinds.map((kind, at) => ({ kind, prompt: asks[at] ?? "" }))),
+  );
+  const right = cases.filter(({ kind, prompt }) => assessedPrompt({ prompt }).task.kind === kind).length;
+  return { right, of: cases.length };
+}
+
+/** Numbers of a linear congruential generator: the same table from every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

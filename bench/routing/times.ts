@@ -1,0 +1,65 @@
+import type { ChatMessage } from "#domain/chat.ts";
+import { assess } from "#pipeline/assess/assess.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { benchPolicy, requestWith } from "./assessed.ts";
+
+const prose = "Please look at the service that handles retries, and explain why the second attempt is lost.\n";
+const code = "  const held = await ledger.reserve({ id, amount }); // src/ledger/hold.ts\n";
+const toolLoop = (turns: number, size: number): ChatMessage[] => [
+  { role: "system", content: "You are a coding agent. Working directory: /srv/app\n".repeat(40) },
+  {
+    role: "user",
+    content: `Fix the failing retry test in src/ledger/hold.ts.\n<environment_details>${code.repeat(20)}</environment_details>`,
+  },
+  ...Array.from({ length: turns }, (_, turn): ChatMessage[] => [
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        {
+          id: `c${turn}`,
+          type: "function",
+          function: { name: turn % 2 ? "bash" : "edit_file", arguments: `{"path":"src/f${turn}.ts"}` },
+        },
+      ],
+    },
+    {
+      role: "tool",
+      tool_call_id: `c${turn}`,
+      content: `${code.repeat(size)}\n3 failed\nTypeError: x is not a function`,
+    },
+  ]).flat(),
+];
+const conversations: Record<string, ChatMessage[]> = {
+  "one short question": [{ role: "user", content: "What is the capital of France?" }],
+  "one ask of 2 kB": [{ role: "user", content: prose.repeat(22) }],
+  "one ask of 8 kB": [{ role: "user", content: prose.repeat(40) + code.repeat(55) }],
+  "one ask of 20 kB": [{ role: "user", content: prose.repeat(100) + code.repeat(140) }],
+  "agent loop of 20 kB": toolLoop(10, 24),
+  "agent loop of 400 kB": toolLoop(40, 135),
+  "agent loop of 1 MB": toolLoop(100, 135),
+};
+/** Time of one `assess`, microseconds. */
+export interface AssessTime {
+  readonly name: string;
+  readonly bytes: number;
+  readonly p10: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export function measureTimes(rounds = 3_000): AssessTime[] {
+  const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
+  return Object.entries(conversations).map(([name, messages]) => {
+    const request = requestWith({ messages });
+    const times: number[] = [];
+    for (let run = 0; run < rounds; run++) {
+      const start = Bun.nanoseconds();
+      assess(request, request.body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
+      times.push((Bun.nanoseconds() - start) / 1_000);
+    }
+    const settled = times.slice(rounds / 6).sort((a, b) => a - b);
+    const at = (share: number) => settled[Math.floor(share * settled.length)] ?? 0;
+    return { name, bytes: JSON.stringify(messages).length, p10: at(0.1), p50: at(0.5), p99: at(0.99) };
+  });
+}
