@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { PostgresConnection } from "#db/postgres.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
-import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger, processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";

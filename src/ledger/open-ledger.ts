@@ -1,12 +1,13 @@
 import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { BatchedLedger, type LedgerEvent } from "./batching/batched-ledger.ts";
+import { BatchedLedger } from "./batching/batched-ledger.ts";
+import type { LedgerEvent } from "./batching/ledger-event.ts";
 import type { BillingLookups, Ledger } from "./ledger.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { LedgerStore } from "./store.ts";
 
-export type { LedgerEvent } from "./batching/batched-ledger.ts";
+export type { LedgerEvent } from "./batching/ledger-event.ts";
 
 export interface OpenLedgerOptions {
   /** Names this process in the books; its earlier life with the same name is taken for dead. */

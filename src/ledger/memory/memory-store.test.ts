@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
-import { BatchedLedger, type LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { ledgerContract, ManualClock, reservationOf } from "#ledger/testing/ledger.contract.ts";

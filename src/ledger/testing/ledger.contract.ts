@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { mostUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { BatchedLedger, LedgerEvent } from "#ledger/batching/batched-ledger.ts";
+import type { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
 import { type Clock, utcDayOf } from "#platform/time.ts";
 

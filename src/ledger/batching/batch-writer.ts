@@ -1,0 +1,400 @@
+import type { LedgerStatus, ReservationId } from "#ledger/ledger.ts";
+import type { BatchReply, Operation } from "#ledger/rules/operations.ts";
+import type { NodeIdentity } from "#ledger/rules/rows.ts";
+import { asStoreFailure, type LedgerStore, type StoreFailure } from "#ledger/store.ts";
+import type { Clock, Timers } from "#platform/time.ts";
+import type { LedgerEvent } from "./ledger-event.ts";
+import {
+  type InFlightBatch,
+  isolate,
+  lastReplies,
+  maxBatch,
+  nextBatchLength,
+  operationsOf,
+  type QueueItem,
+  type ReturnedBatch,
+  withoutReserve,
+} from "./queue-item.ts";
+import { isClosing, ResolutionTracker } from "./resolution-tracker.ts";
+import type { StoreAvailability } from "./store-availability.ts";
+
+/** A caller waits no longer than this. */
+export const answerLimitMs = 1_000;
+/** A batch begins after an idle turn of the event loop, and no later than this. */
+const maxCoalesceMs = 6;
+/** A turn that takes longer had work to do, from which more operations may come. */
+const idleTurnMs = 0.03;
+/** Times that an operation is tried alone before it is dropped as one that cannot be written. */
+const writeAttempts = 3;
+
+/**
+ * The writer is always in one of these modes; only `fail` and `close` change it.
+ *
+ * - `open`: operations are queued and written.
+ * - `failed`: the store cannot be trusted any more. Nothing is written, nobody is answered `held`. Ends with `closed` only.
+ * - `closing`: what is queued is still written, for as long as `close` allows. The ledger admits nothing more.
+ * - `closed`: nothing is written. Replies that still come are ignored.
+ *
+ * Beside it, what it does about the next batch, in the modes `open` and `closing`:
+ *
+ * - `idle`: nothing is planned. A batch may be in flight, whose reply plans the next one.
+ * - `scheduled`: a flush comes after what runs now, or after an idle turn of the event loop.
+ * - `backing_off`: the store has failed for a moment; a timer plans the next flush.
+ */
+export type WriterMode = "open" | "failed" | "closing" | "closed";
+type FlushState = "idle" | "scheduled" | "backing_off";
+
+export interface BatchWriterOptions {
+  readonly store: LedgerStore;
+  readonly node: NodeIdentity;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: (event: LedgerEvent) => void;
+  readonly availability: StoreAvailability;
+  /** As `BatchedLedgerOptions.coalesce`. */
+  readonly coalesce: ((begin: () => void) => void) | undefined;
+  /** Called with the reply to each written batch, before its callers are answered. */
+  readonly onWritten: (reply: BatchReply) => void;
+  /** Whether a reserve whose caller was answered `unavailable` may be cancelled. */
+  readonly mayCancel: (id: ReservationId) => boolean;
+}
+
+/**
+ * Writes operations in batches, in the order of their arrival. One batch is in flight, and what arrives meanwhile forms the
+ * next; a store with `pipelineFrom` receives the next one early once that is full. A batch that fails is requeued.
+ */
+export class BatchWriter {
+  readonly resolutions = new ResolutionTracker();
+  readonly #options: BatchWriterOptions;
+  #mode: WriterMode = "open";
+  #flush: FlushState = "idle";
+  /** Why nothing is written any more; set when the mode becomes `failed`. */
+  #failure: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  #queue: QueueItem[] = [];
+  /** In the order of their batches: one, or two where the store takes the next one early. */
+  #inFlight: readonly InFlightBatch[] = [];
+  /** What came back unwritten, until all that was sent behind it has come back too. */
+  #returned: ReturnedBatch[] = [];
+  #queuedReserves = 0;
+  #waitingResolutions = 0;
+  #onIdle: (() => void) | undefined;
+  #cancelDeadlineTimer: (() => void) | undefined;
+
+  constructor(options: BatchWriterOptions) {
+    this.#options = options;
+  }
+
+  get mode(): WriterMode {
+    return this.#mode;
+  }
+
+  get failure(): { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined {
+    return this.#failure;
+  }
+
+  /** Items that wait for the store, in flight or not. */
+  get queued(): number {
+    return this.#queue.length + this.#underway().length;
+  }
+
+  get queuedReserves(): number {
+    return this.#queuedReserves;
+  }
+
+  get waitingResolutions(): number {
+    return this.#waitingResolutions;
+  }
+
+  get batchInFlight(): boolean {
+    return this.#inFlight.length > 0;
+  }
+
+  get isIdle(): boolean {
+    return this.#queue.length === 0 && !this.#isUnderway();
+  }
+
+  /** Age of the oldest item, in milliseconds; 0 when nothing waits. */
+  oldestMs(): number {
+    const nowMs = this.#options.clock.monotonic();
+    const oldest = Math.min(this.#underway()[0]?.sinceMs ?? nowMs, this.#queue[0]?.sinceMs ?? nowMs);
+    return Math.max(0, nowMs - oldest);
+  }
+
+  /** Operations that are written in one batch; `answer` is called once, with the reply to the last of them or undefined. */
+  enqueue(operations: readonly Operation[], hasDeadline: boolean, answer: QueueItem["answer"]): void {
+    const generation = this.resolutions.current;
+    for (const { kind } of operations) {
+      if (isClosing(kind)) generation.outstanding += 1;
+      if (kind === "resolve") this.#waitingResolutions += 1;
+    }
+    this.#queue.push({
+      operations,
+      answer,
+      sinceMs: this.#options.clock.monotonic(),
+      hasDeadline,
+      generation,
+      sent: false,
+      timedOut: false,
+      isolated: false,
+      failures: 0,
+    });
+    if (hasDeadline) {
+      this.#queuedReserves += 1;
+      this.#watchDeadlines();
+    }
+    this.#scheduleFlush();
+  }
+
+  /** Gives back a hold whose caller was answered `unavailable`. */
+  cancelReserve(id: ReservationId): void {
+    this.enqueue([{ kind: "cancel", id }], false, () => {});
+  }
+
+  /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; whoever waits is answered undefined. */
+  async close(withinMs: number): Promise<void> {
+    const drains = !this.isIdle && this.#mode === "open";
+    this.#mode = "closing";
+    if (drains) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.#options.timers.after(withinMs, resolve);
+        this.#onIdle = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    this.#mode = "closed";
+    this.#cancelDeadlineTimer?.();
+    const left = [...this.#underway(), ...this.#queue];
+    this.#queue = [];
+    const lost = left.reduce((sum, item) => sum + item.operations.filter(({ kind }) => kind === "resolve").length, 0);
+    if (lost > 0) this.#reportDropped(lost, "the budget store did not answer before the process ended");
+    for (const item of left) if (!item.timedOut) item.answer(undefined);
+  }
+
+  /** Handles a failure of the store: a final one ends admission. */
+  storeFailed(failure: StoreFailure): void {
+    if (isFinal(failure)) this.#fail(failure);
+    else this.#options.availability.failed(failure.message);
+  }
+
+  #scheduleFlush(): void {
+    if (this.#flush !== "idle" || !this.#canFlush()) return;
+    this.#flush = "scheduled";
+    const { clock, coalesce } = this.#options;
+    const begin = () => {
+      if (this.#flush === "scheduled") this.#flush = "idle";
+      this.#flushNow();
+    };
+    if (coalesce === undefined || this.#inFlight.length > 0) {
+      queueMicrotask(begin);
+      return;
+    }
+    const untilMs = clock.monotonic() + maxCoalesceMs;
+    let queued = -1;
+    let lookedMs = 0;
+    const look = () => {
+      const nowMs = clock.monotonic();
+      const idle = this.#queue.length === queued && nowMs - lookedMs < idleTurnMs;
+      if (!idle && this.#queue.length < maxBatch && nowMs < untilMs) {
+        queued = this.#queue.length;
+        lookedMs = nowMs;
+        coalesce(look);
+      } else {
+        begin();
+      }
+    };
+    coalesce(look);
+  }
+
+  /** Whether the next batch may be sent now. */
+  #canFlush(): boolean {
+    if (this.#flush === "backing_off" || this.#mode === "failed" || this.#mode === "closed") return false;
+    if (this.#returned.length > 0) return false;
+    const [ahead] = this.#inFlight;
+    if (ahead === undefined) return true;
+    const { pipelineFrom } = this.#options.store;
+    if (pipelineFrom === undefined || this.#inFlight.length > 1 || this.#queue.length < pipelineFrom) return false;
+    return ahead.items[0]?.isolated !== true && this.#queue[0]?.isolated !== true;
+  }
+
+  #flushNow(): void {
+    if (!this.#canFlush()) return;
+    const items = this.#queue.splice(0, nextBatchLength(this.#queue));
+    if (items.length === 0) {
+      this.#onIdle?.();
+      return;
+    }
+    const batch: InFlightBatch = { items };
+    this.#inFlight = [...this.#inFlight, batch];
+    for (const item of items) item.sent = true;
+    const { store, node } = this.#options;
+    store.commit({ node, operations: operationsOf(items) }).then(
+      (reply) => this.#written(batch, reply),
+      (error: unknown) => this.#notWritten(batch, asStoreFailure(error)),
+    );
+  }
+
+  #written(batch: InFlightBatch, reply: BatchReply): void {
+    const { items } = batch;
+    this.#inFlight = this.#inFlight.filter((one) => one !== batch);
+    if (this.#mode === "closed") return;
+    if (this.#mode === "failed") {
+      // Written to a store that cannot be trusted any more: nobody may spend because of its reply.
+      for (const item of items) {
+        this.#release(item);
+        if (!item.timedOut) item.answer(undefined);
+      }
+      return;
+    }
+    this.#options.onWritten(reply);
+    // A batch that is full already goes out before the callers of this one are answered: the store need not wait for that.
+    if (this.#queue.length >= maxBatch) this.#flushNow();
+    const aheadFailed = this.#returned.length > 0;
+    const replies = lastReplies(items, reply.replies);
+    for (const [index, item] of items.entries()) {
+      const last = replies[index];
+      if (last?.kind === "refused" && aheadFailed && !item.timedOut) {
+        // What the batch ahead would have given back is not given back yet: decided again behind it.
+        this.#returned.push({ items: [item] });
+        continue;
+      }
+      this.#release(item);
+      if (!item.timedOut) item.answer(last);
+      else if (last?.kind !== "refused") this.#cancelUnused(item);
+    }
+    this.#requeue();
+    this.#scheduleFlush();
+    if (this.isIdle) this.#onIdle?.();
+  }
+
+  #notWritten(batch: InFlightBatch, failure: StoreFailure): void {
+    this.#inFlight = this.#inFlight.filter((one) => one !== batch);
+    if (this.#mode === "closed") return;
+    this.#returned.push({ ...batch, failure });
+    this.#requeue();
+  }
+
+  /** Puts what came back at the head of the queue, in its order: so not before the last of it has come back. */
+  #requeue(): void {
+    if (this.#returned.length === 0 || this.#inFlight.length > 0) return;
+    const returned = this.#returned;
+    this.#returned = [];
+    const failures = returned.flatMap(({ failure }) => failure ?? []);
+    const final = failures.find(isFinal);
+    if (final !== undefined) {
+      this.#queue.unshift(...returned.flatMap(({ items }) => items));
+      this.#fail(final);
+      return;
+    }
+    const items = returned.flatMap(({ items: own, failure }) =>
+      own.flatMap((item) => {
+        if (failure?.kind === "conflict") return this.#afterConflict(item, own.length === 1, failure);
+        return item.timedOut ? withoutReserve(item, this.#options.mayCancel) : item;
+      }),
+    );
+    this.#queue.unshift(...items);
+    const transient = failures.find(({ kind }) => kind === "transient");
+    if (transient === undefined) this.#scheduleFlush();
+    else this.#backOff(transient.message);
+  }
+
+  #backOff(message: string): void {
+    const { availability, timers } = this.#options;
+    availability.failed(message);
+    this.#flush = "backing_off";
+    timers.after(availability.nextBackoffMs(), () => {
+      this.#flush = "idle";
+      this.#scheduleFlush();
+    });
+  }
+
+  /** Isolates the operation that cannot be written, and drops it when it has failed alone several times. */
+  #afterConflict(item: QueueItem, wasAlone: boolean, failure: StoreFailure): QueueItem[] {
+    if (!wasAlone || item.operations.length > 1) return isolate(item, wasAlone);
+    const failures = item.failures + 1;
+    if (failures < writeAttempts) return [{ ...item, failures }];
+    this.#release(item);
+    if (item.operations[0]?.kind === "resolve") this.#reportDropped(1, failure.message);
+    if (!item.timedOut) item.answer({ kind: "unavailable", reason: "the reservation cannot be written" });
+    return [];
+  }
+
+  /** The caller of an item in flight was answered `unavailable` before the batch was written. */
+  #cancelUnused(item: QueueItem): void {
+    const last = item.operations.at(-1);
+    if (last?.kind === "reserve" && this.#options.mayCancel(last.reservation.id)) {
+      this.cancelReserve(last.reservation.id);
+    }
+  }
+
+  /** Takes an item that has left the queue for good out of the counts. */
+  #release(item: QueueItem): void {
+    for (const { kind } of item.operations) {
+      if (kind === "resolve") this.#waitingResolutions -= 1;
+      if (isClosing(kind)) item.generation.outstanding -= 1;
+    }
+    this.resolutions.resolveWritten();
+    if (item.hasDeadline && !item.timedOut) this.#queuedReserves -= 1;
+  }
+
+  /** One timer for all items with a deadline, for as long as there are any. */
+  #watchDeadlines(): void {
+    if (this.#cancelDeadlineTimer !== undefined) return;
+    this.#cancelDeadlineTimer = this.#options.timers.after(answerLimitMs / 20, () => {
+      this.#cancelDeadlineTimer = undefined;
+      if (this.#mode === "closed") return;
+      const limitMs = this.#options.clock.monotonic() - answerLimitMs;
+      const isLate = (item: QueueItem) => item.hasDeadline && !item.timedOut && item.sinceMs <= limitMs;
+      for (const item of this.#underway()) if (isLate(item)) this.#timeOut(item);
+      if (this.#queue.some(isLate)) {
+        this.#queue = this.#queue.flatMap((item) => {
+          if (!isLate(item)) return item;
+          this.#timeOut(item);
+          return withoutReserve(item, this.#options.mayCancel);
+        });
+      }
+      if (this.#queuedReserves > 0) this.#watchDeadlines();
+    });
+  }
+
+  #timeOut(item: QueueItem): void {
+    this.#answerUnwritten(item);
+    this.#options.availability.failed("the budget store does not answer", item.sinceMs);
+  }
+
+  #answerUnwritten(item: QueueItem): void {
+    item.timedOut = true;
+    this.#queuedReserves -= 1;
+    item.answer(undefined);
+  }
+
+  #fail({ kind, message }: StoreFailure): void {
+    if (this.#failure !== undefined) return;
+    const failed = kind === "lost" ? "store_lost" : "restart_needed";
+    this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
+    this.#mode = "failed";
+    this.#options.log({ kind: "store_failed", message, failed });
+    for (const item of this.#queue) if (item.hasDeadline && !item.timedOut) this.#answerUnwritten(item);
+    this.#onIdle?.();
+  }
+
+  /** Says that resolutions are lost: their holds expire and are charged. */
+  #reportDropped(count: number, message: string): void {
+    this.#options.log({ kind: "resolutions_dropped", count, message });
+  }
+
+  #isUnderway(): boolean {
+    return this.#inFlight.length + this.#returned.length > 0;
+  }
+
+  /** The items that the store has received, or has just returned. */
+  #underway(): QueueItem[] {
+    return [...this.#returned, ...this.#inFlight].flatMap(({ items }) => items);
+  }
+}
+
+/** After such a failure no reply of the store can be trusted. */
+function isFinal({ kind }: StoreFailure): boolean {
+  return kind === "fatal" || kind === "lost";
+}

@@ -1,0 +1,111 @@
+import type { ReservationId } from "#ledger/ledger.ts";
+import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
+import type { StoreFailure } from "#ledger/store.ts";
+import type { Generation } from "./resolution-tracker.ts";
+
+/** Operations in one transaction. */
+export const maxBatch = 256;
+
+/** One entry of the queue: operations that must be written together, and the callback for their reply. */
+export interface QueueItem {
+  readonly operations: readonly Operation[];
+  /** Called with the reply to the last of the operations; with undefined when there is none. */
+  readonly answer: (reply: OperationReply | undefined) => void;
+  readonly sinceMs: number;
+  /** Reserves are answered within the answer limit; all else waits as long as it takes. */
+  readonly hasDeadline: boolean;
+  /** The generation that its resolutions are counted in. */
+  readonly generation: Generation;
+  /** Whether the store may have received it. */
+  sent: boolean;
+  /** Its caller was answered `unavailable` because the deadline had passed. */
+  timedOut: boolean;
+  /** Written in a batch of its own, because a batch with it could not be written. */
+  isolated: boolean;
+  failures: number;
+}
+
+/** A batch that the store has received and not answered. */
+export interface InFlightBatch {
+  readonly items: readonly QueueItem[];
+}
+
+/** How many items at the head of the queue make the next batch. */
+export function nextBatchLength(queue: readonly QueueItem[]): number {
+  let count = 0;
+  let size = 0;
+  for (const item of queue) {
+    if (item.isolated && count > 0) break;
+    if (count > 0 && size + item.operations.length > maxBatch) break;
+    size += item.operations.length;
+    count += 1;
+    if (item.isolated) break;
+  }
+  return count;
+}
+
+/** The operations of a batch: all others before the reserves, so that money is given back before it is taken; else in order. */
+export function operationsOf(items: readonly QueueItem[]): Operation[] {
+  const operations: Operation[] = [];
+  for (const { operations: own } of items) {
+    for (const operation of own) if (operation.kind !== "reserve") operations.push(operation);
+  }
+  for (const { operations: own } of items) {
+    for (const operation of own) if (operation.kind === "reserve") operations.push(operation);
+  }
+  return operations;
+}
+
+/** The reply to the last operation of each item, given the replies to `operationsOf(items)`. */
+export function lastReplies(
+  items: readonly QueueItem[],
+  replies: readonly OperationReply[],
+): (OperationReply | undefined)[] {
+  let other = 0;
+  let reserve = 0;
+  for (const item of items) for (const { kind } of item.operations) if (kind !== "reserve") reserve += 1;
+  return items.map((item) => {
+    let last: OperationReply | undefined;
+    for (const { kind } of item.operations) last = kind === "reserve" ? replies[reserve++] : replies[other++];
+    return last;
+  });
+}
+
+/** After a conflict: items that are written in batches of their own, until the operation that is wrong is alone in its batch. */
+export function isolate(item: QueueItem, wasAlone: boolean): QueueItem[] {
+  if (!wasAlone) return [{ ...item, isolated: true }];
+  // A reserve keeps its place in the queue and its answer; the resolutions before it are written on their own.
+  const last = item.operations.at(-1);
+  const answered = last?.kind === "reserve" ? last : undefined;
+  const parts = item.operations.filter((operation) => operation !== answered);
+  let waiting = parts.length;
+  const partDone = () => {
+    waiting -= 1;
+    if (waiting === 0 && answered === undefined && !item.timedOut) item.answer({ kind: "done" });
+  };
+  const single = { ...item, isolated: true, hasDeadline: false, timedOut: false, failures: 0 };
+  const items: QueueItem[] = parts.map((operation) => ({ ...single, operations: [operation], answer: partDone }));
+  if (answered !== undefined) items.push({ ...item, operations: [answered], isolated: true });
+  return items;
+}
+
+/**
+ * An item whose caller was answered `unavailable`: its resolutions still count, and its reserve must not. A reserve that may
+ * have reached the store becomes a cancel.
+ */
+export function withoutReserve(item: QueueItem, mayCancel: (id: ReservationId) => boolean): QueueItem[] {
+  const operations = item.operations.flatMap((operation): Operation[] => {
+    if (operation.kind !== "reserve") return [operation];
+    if (!item.sent || !mayCancel(operation.reservation.id)) return [];
+    item.generation.outstanding += 1;
+    return [{ kind: "cancel", id: operation.reservation.id }];
+  });
+  return operations.length === 0
+    ? []
+    : [{ ...item, operations, hasDeadline: false, timedOut: false, answer: () => {} }];
+}
+
+/** A batch that came back unwritten, or an item of a written batch that has to be decided again. */
+export interface ReturnedBatch extends InFlightBatch {
+  readonly failure?: StoreFailure;
+}

@@ -1,0 +1,152 @@
+import { dayAccountOf, emptyAccount } from "#ledger/rules/accounts.ts";
+import type { LedgerNotice, Operation } from "#ledger/rules/operations.ts";
+import type { NodeIdentity } from "#ledger/rules/rows.ts";
+import type { LedgerStore } from "#ledger/store.ts";
+import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
+import type { LedgerEvent } from "./ledger-event.ts";
+import type { SpendCache } from "./spend-cache.ts";
+
+const heartbeatEveryMs = 5_000;
+const sweepEveryMs = 5_000;
+const pruneEveryMs = 600_000;
+const holdsEveryMs = 10_000;
+/** Clocks of a gateway and its database may differ by this much around midnight. */
+const clockToleranceMs = 300_000;
+/** Names of dead nodes that one event gives. */
+const maxNamedNodes = 10;
+/** Reservations that one prune of the store removes. */
+const pruneChunk = 500;
+/** Reservations that one sweep batch resolves. */
+const dueChunk = 128;
+/** Between two chunks of a prune, so that batches of live traffic run in between. */
+const prunePauseMs = 50;
+
+export interface UpkeepOptions {
+  readonly store: LedgerStore;
+  readonly node: NodeIdentity;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: (event: LedgerEvent) => void;
+  readonly retentionMs: () => number;
+  readonly cache: SpendCache;
+  readonly batchInFlight: () => boolean;
+  /** Queues operations; resolves when they are written. */
+  readonly write: (operations: readonly Operation[]) => Promise<void>;
+  readonly refreshHolds: () => Promise<unknown>;
+  readonly onHeartbeat: () => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** What a node does beside requests: heartbeat, sweep of due reservations, removal of old rows. */
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  readonly #timers = new Map<string, () => void>();
+  #stopped = false;
+  #warnedDay: UtcDay | undefined;
+  /** What the sweep that runs now has taken over from dead nodes. */
+  #takenOver = noTakeovers();
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#every("heartbeat", heartbeatEveryMs, () => this.#heartbeat());
+    this.#every("sweep", sweepEveryMs, () => this.sweep());
+    this.#every("prune", pruneEveryMs, () => this.prune());
+    this.#every("holds", holdsEveryMs, async () => void (await this.#options.refreshHolds()));
+    // Not awaited: what an earlier process of this node left behind is safe as it is, and admission need not wait for it.
+    this.sweep().catch((error: unknown) => this.#options.onFailure(error));
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const cancel of this.#timers.values()) cancel();
+  }
+
+  /** Resolves what is due: passed deadlines, and holds of dead nodes. */
+  async sweep(): Promise<void> {
+    await this.#sweepDue();
+    const { nodes, ...taken } = this.#takenOver;
+    if (nodes.size === 0) return;
+    this.#takenOver = noTakeovers();
+    this.#options.log({ kind: "taken_over", nodes: [...nodes].slice(0, maxNamedNodes), ...taken });
+  }
+
+  /** Removes what has been closed for longer than the retention, chunk by chunk. */
+  async prune(): Promise<void> {
+    const { store, retentionMs, timers, log } = this.#options;
+    let total = 0;
+    for (;;) {
+      const removed = await store.prune(retentionMs(), pruneChunk);
+      total += removed;
+      if (removed < pruneChunk || this.#stopped) break;
+      await new Promise<void>((resolve) => timers.after(prunePauseMs, resolve));
+    }
+    if (total > 0) log({ kind: "pruned", reservations: total });
+  }
+
+  /** So that today's spend is known before the first request, and right after midnight. */
+  async refreshDay(): Promise<void> {
+    const { store, cache, clock, log, batchInFlight } = this.#options;
+    const { day, accounts } = await store.read((today) => [dayAccountOf(today)]);
+    cache.storeRead(day, [accounts[0] ?? emptyAccount(dayAccountOf(day))], batchInFlight());
+    const nowMs = clock.now();
+    if (day > utcDayOf(nowMs + clockToleranceMs) && this.#warnedDay !== day) {
+      this.#warnedDay = day;
+      log({ kind: "day_ahead", day, today: utcDayOf(nowMs) });
+    }
+  }
+
+  /** Counts a hold that a sweep has taken over from a dead node, for the event at its end. */
+  noteTakeover(node: string, { state, hold }: Extract<LedgerNotice, { kind: "resolved" }>): void {
+    this.#takenOver.nodes.add(node);
+    if (state === "UNRESOLVED") {
+      this.#takenOver.unresolved += 1;
+      this.#takenOver.unresolvedNanoUsd += hold;
+    } else {
+      this.#takenOver.released += 1;
+    }
+  }
+
+  async #heartbeat(): Promise<void> {
+    await this.#options.store.heartbeat(this.#options.node);
+    await this.refreshDay();
+    this.#options.onHeartbeat();
+  }
+
+  async #sweepDue(): Promise<void> {
+    const { store, node, write } = this.#options;
+    for (;;) {
+      const due = await store.findDue(node, dueChunk);
+      if (due.length === 0 || this.#stopped) return;
+      await write(due.map(({ id, why }): Operation => ({ kind: why === "expired" ? "expire" : "orphan", id })));
+      if (due.length < dueChunk || this.#stopped) return;
+    }
+  }
+
+  /** Repeats a task until `stop`; the pause varies so that nodes do not run their tasks at the same moments. */
+  #every(name: string, pauseMs: number, task: () => Promise<void>): void {
+    const schedule = () => {
+      const delayMs = pauseMs * (0.8 + 0.4 * this.#options.random());
+      const cancel = this.#options.timers.after(delayMs, () => {
+        task()
+          .catch((error: unknown) => this.#options.onFailure(error))
+          .finally(() => {
+            if (!this.#stopped) schedule();
+          });
+      });
+      this.#timers.set(name, cancel);
+    };
+    schedule();
+  }
+}
+
+function noTakeovers(): { nodes: Set<string>; unresolved: number; unresolvedNanoUsd: number; released: number } {
+  return { nodes: new Set(), unresolved: 0, unresolvedNanoUsd: 0, released: 0 };
+}
