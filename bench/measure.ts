@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 
 /** What benchmarks look at from outside of the gateway's process. */
 

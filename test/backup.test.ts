@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { authorization, call } from "./harness/gateway.ts";
 import { root, serve } from "./harness/process.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import type { JsonObject } from "#domain/chat.ts";
-import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { after, chunk, hangsUp, replies, says, streams } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
-import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";

@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "commander";
+import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
-import { type LedgerAdmin, openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { exitCodes, exitWith } from "./exit.ts";
 
 /** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */
@@ -8,9 +10,9 @@ export async function withLedgerAdmin(
   env: NodeJS.ProcessEnv,
   work: (admin: LedgerAdmin) => Promise<void>,
 ): Promise<void> {
-  const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
-  if (!/^(sqlite:|postgres(ql)?:\/\/)/.test(url)) {
-    console.error("DATABASE_URL must begin with sqlite: or postgres://");
+  const url = env["DATABASE_URL"] || defaultDatabaseUrl;
+  if (parseDatabaseUrl(url) === undefined) {
+    console.error(`DATABASE_URL ${databaseUrlForms}`);
     return exitWith(exitCodes.badUsage);
   }
   let admin: LedgerAdmin | undefined;

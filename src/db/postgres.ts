@@ -14,27 +14,27 @@ class PostgresTimeout extends Error {
  * A message is sent once: whether it has happened when its answer is lost is for the caller to find out.
  */
 export class PostgresConnection {
-  private readonly url: string;
-  private readonly answerLimitMs: number;
-  private client: SQL | undefined;
-  private closed = false;
+  readonly #url: string;
+  readonly #answerLimitMs: number;
+  #client: SQL | undefined;
+  #closed = false;
 
   constructor(url: string, answerLimitMs: number) {
-    this.url = url;
-    this.answerLimitMs = answerLimitMs;
+    this.#url = url;
+    this.#answerLimitMs = answerLimitMs;
   }
 
   /** Runs the statements of one message; one array of rows each, in their order. Rejects after the answer limit. */
-  async run(statements: string, limitMs = this.answerLimitMs): Promise<readonly PostgresRow[][]> {
-    if (this.closed) throw new Error("the connection is closed");
-    this.client ??= new SQL(this.url, {
+  async run(statements: string, limitMs = this.#answerLimitMs): Promise<readonly PostgresRow[][]> {
+    if (this.#closed) throw new Error("the connection is closed");
+    this.#client ??= new SQL(this.#url, {
       max: 1,
       prepare: false,
       // In seconds. A server that is gone must be noticed before the caller's patience ends.
       connectionTimeout: Math.max(1, Math.ceil(limitMs / 1_000)),
       idleTimeout: 0,
     });
-    const { client } = this;
+    const client = this.#client;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const overdue = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`)), limitMs);
@@ -47,7 +47,7 @@ export class PostgresConnection {
       return isManyAnswers(answer) ? answer : [answer as PostgresRow[]];
     } catch (error) {
       running.catch(() => {}); // Lost with its connection; the caller hears of the time-out instead.
-      if (this.client === client && endsConnection(error)) this.drop();
+      if (this.#client === client && endsConnection(error)) this.drop();
       throw error;
     } finally {
       clearTimeout(timer);
@@ -56,13 +56,13 @@ export class PostgresConnection {
 
   /** Gives the connection up; the server rolls back what was open. */
   drop(): void {
-    const { client } = this;
-    this.client = undefined;
+    const client = this.#client;
+    this.#client = undefined;
     client?.close({ timeout: 0 }).catch(() => {}); // It is broken already: that is why it goes.
   }
 
   async close(): Promise<void> {
-    this.closed = true;
+    this.#closed = true;
     this.drop();
   }
 }
@@ -139,6 +139,15 @@ export function integerLiteral(value: number | null): string {
   if (value === null) return "NULL";
   if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number: ${value}`);
   return String(value);
+}
+
+/** A statement with the values of its `$1`, `$2` … as literals: the simple protocol has no parameters. */
+export function bindLiterals(sql: string, parameters: readonly (string | number | null)[]): string {
+  return sql.replace(/\$(\d+)/g, (placeholder, number: string) => {
+    const value = parameters[Number(number) - 1];
+    if (value === undefined) throw new RangeError(`no value for ${placeholder}`);
+    return typeof value === "string" ? textLiteral(value) : integerLiteral(value);
+  });
 }
 
 /**

@@ -5,6 +5,7 @@ import { type Migration, pendingMigrations, sqliteMigrations } from "./migration
 
 /** Below this, SQLite's WAL reset could lose committed pages under concurrent checkpoints. */
 const oldestSqlite = [3, 51, 3] as const;
+export const oldestSqliteVersion = oldestSqlite.join(".");
 /** How long one statement waits for another process that writes. */
 const busyTimeoutMs = 1_000;
 /** The same while opening, where another process may be changing the schema. */
@@ -102,11 +103,14 @@ function requirePragma(db: Database, name: string, value: string, expected: stri
 }
 
 function refuseOldSqlite(db: Database): void {
+  const { version, supported } = sqliteVersionOf(db);
+  if (!supported) throw new Error(`SQLite ${version} is too old: ${oldestSqliteVersion} or newer is needed`);
+}
+
+/** The version of the SQLite library, and whether it is safe to use. */
+export function sqliteVersionOf(db: Database): { readonly version: string; readonly supported: boolean } {
   const version = db.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
   const numbers = version.split(".").map(Number);
-  for (const [index, oldest] of oldestSqlite.entries()) {
-    const own = numbers[index] ?? 0;
-    if (own > oldest) return;
-    if (own < oldest) throw new Error(`SQLite ${version} is too old: ${oldestSqlite.join(".")} or newer is needed`);
-  }
+  const first = oldestSqlite.findIndex((oldest, index) => (numbers[index] ?? 0) !== oldest);
+  return { version, supported: first === -1 || (numbers[first] ?? 0) > (oldestSqlite[first] ?? 0) };
 }

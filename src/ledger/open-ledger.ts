@@ -1,3 +1,4 @@
+import { databaseLocationOf } from "#db/database-url.ts";
 import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batching/batched-ledger.ts";
@@ -10,7 +11,7 @@ import type { LedgerStore } from "./store.ts";
 export type { LedgerEvent } from "./batching/ledger-event.ts";
 
 export interface OpenLedgerOptions {
-  /** Names this process in the books; its earlier life with the same name is taken for dead. */
+  /** Names this process in the ledger; an earlier process with the same name counts as dead. */
   readonly nodeId: string;
   readonly clock: Clock;
   readonly timers?: Timers;
@@ -24,8 +25,8 @@ export interface OpenLedgerOptions {
   readonly waitMs?: number;
 }
 
-/** How often a database that is away is asked anew while the gateway starts. */
-const askAgainMs = 500;
+/** Pause between two tries to reach the database while the gateway starts. */
+const retryPauseMs = 500;
 
 /**
  * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to date.
@@ -41,7 +42,7 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
       log: options.log ?? (() => {}),
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
       expectUsed: options.expectUsed ?? (() => false),
-      // A sync to disk or a round trip costs more than a turn of the event loop, and a busy turn brings many requests.
+      // A sync to disk or a round trip costs more than a turn of the event loop, and in a busy turn many requests arrive.
       coalesce: setImmediate,
     });
   } catch (error) {
@@ -50,7 +51,7 @@ export async function openLedger(databaseUrl: string, options: OpenLedgerOptions
   }
 }
 
-/** A database that starts together with its gateways is waited for; one that says no is not asked again. */
+/** Waits for a database that starts together with its gateways; one that refuses the connection is not tried again. */
 async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions): Promise<LedgerStore> {
   const { clock, log = () => {}, waitMs = 0 } = options;
   const beganMs = clock.monotonic();
@@ -65,7 +66,7 @@ async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions):
       if (leftMs <= 0 || !mayComeUp(cause)) throw error;
       if (attempt === 1) log({ kind: "store_awaited", message: messageOf(cause), withinMs: waitMs });
       // The process's own timer: it keeps the process alive, and nothing else does yet.
-      await new Promise((resolve) => setTimeout(resolve, Math.min(askAgainMs, leftMs)));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(retryPauseMs, leftMs)));
     }
   }
 }
@@ -75,15 +76,13 @@ function messageOf(error: unknown): string {
 }
 
 async function openStore(databaseUrl: string, clock: Clock): Promise<LedgerStore> {
-  if (databaseUrl.startsWith("sqlite:")) return SqliteStore.open(databaseUrl.slice("sqlite:".length), clock);
-  if (/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    try {
-      return await PostgresStore.open(databaseUrl);
-    } catch (error) {
-      throw new Error(`cannot open the budget store at DATABASE_URL: ${messageOf(error)}`, { cause: error });
-    }
+  const location = databaseLocationOf(databaseUrl);
+  if (location.kind === "sqlite") return SqliteStore.open(location.path, clock);
+  try {
+    return await PostgresStore.open(location.url);
+  } catch (error) {
+    throw new Error(`cannot open the budget store at DATABASE_URL: ${messageOf(error)}`, { cause: error });
   }
-  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
 }
 
 export const processTimers: Timers = {

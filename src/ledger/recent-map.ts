@@ -4,32 +4,32 @@
  * entry it walks over all that were deleted before it.
  */
 export class RecentMap<Key, Value> {
-  private young = new Map<Key, Value>();
-  private old = new Map<Key, Value>();
-  private readonly size: number;
+  #young = new Map<Key, Value>();
+  #old = new Map<Key, Value>();
+  readonly #size: number;
 
   constructor(size: number) {
-    this.size = size;
+    this.#size = size;
   }
 
   get(key: Key): Value | undefined {
-    return this.young.get(key) ?? this.old.get(key);
+    return this.#young.get(key) ?? this.#old.get(key);
   }
 
   has(key: Key): boolean {
-    return this.young.has(key) || this.old.has(key);
+    return this.#young.has(key) || this.#old.has(key);
   }
 
   set(key: Key, value: Value): void {
-    if (this.young.size >= this.size && !this.young.has(key)) {
-      this.old = this.young;
-      this.young = new Map();
+    if (this.#young.size >= this.#size && !this.#young.has(key)) {
+      this.#old = this.#young;
+      this.#young = new Map();
     }
-    this.young.set(key, value);
+    this.#young.set(key, value);
   }
 
   delete(key: Key): void {
-    this.young.delete(key);
-    this.old.delete(key);
+    this.#young.delete(key);
+    this.#old.delete(key);
   }
 }

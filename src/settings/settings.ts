@@ -1,5 +1,6 @@
 import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
+import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { extraCaCertsProblems } from "./extra-ca-certs.ts";
 import { canonicalHost, isLoopback } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
@@ -88,12 +89,7 @@ const hostNames = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const databaseUrl = z
-  .string()
-  .refine(
-    (text) => /^sqlite:(?!\/\/)./.test(text) || (/^postgres(ql)?:\/\//.test(text) && URL.parse(text) !== null),
-    "must be sqlite:<path>, sqlite::memory: or postgres://user:password@host/database",
-  );
+const databaseUrl = z.string().refine((text) => parseDatabaseUrl(text) !== undefined, databaseUrlForms);
 
 /** Every setting: the validator, its default and its line in the reference. */
 export const settingsTable = {
@@ -128,7 +124,7 @@ export const settingsTable = {
   },
   DATABASE_URL: {
     schema: databaseUrl,
-    fallback: "sqlite:./data/gateway.db",
+    fallback: defaultDatabaseUrl,
     about:
       "The budget store: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (forgets everything at exit).",
     secret: true,

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { backupSqlite } from "#db/backup.ts";
+import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
 
 /** `smart-gateway backup FILE`: a copy of the SQLite database, also while gateways write to it. */
 export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
@@ -10,14 +11,13 @@ export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .argument("<file>", "the copy; must not exist")
     .option("--json", "print {file, bytes}")
     .action((file: string, options: { readonly json?: true }) => {
-      const url = env["DATABASE_URL"] || "sqlite:./data/gateway.db";
-      const problem = problemOf(url);
-      if (problem !== undefined) {
-        console.error(problem);
+      const path = databasePathOf(env["DATABASE_URL"] || defaultDatabaseUrl);
+      if (typeof path !== "string") {
+        console.error(path.problem);
         return exitWith(exitCodes.badUsage);
       }
       try {
-        const { bytes } = backupSqlite(url.slice("sqlite:".length), file);
+        const { bytes } = backupSqlite(path, file);
         if (options.json) printJson({ file: resolve(file), bytes });
         else console.log(`${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`);
       } catch (error) {
@@ -27,12 +27,18 @@ export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
     });
 }
 
-function problemOf(url: string): string | undefined {
-  if (/^postgres(ql)?:\/\//.test(url)) {
-    return "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.";
+/** The file to copy, or why there is none. */
+function databasePathOf(url: string): string | { readonly problem: string } {
+  const location = parseDatabaseUrl(url);
+  if (location === undefined) return { problem: `DATABASE_URL ${databaseUrlForms}` };
+  if (location.kind === "postgres") {
+    return {
+      problem:
+        "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
+    };
   }
-  if (url === "sqlite::memory:")
-    return "DATABASE_URL is an in-memory database: it ends with its gateway, there is nothing to copy.";
-  if (!url.startsWith("sqlite:")) return "DATABASE_URL must begin with sqlite: or postgres://";
-  return undefined;
+  if (location.path === inMemoryPath) {
+    return { problem: "DATABASE_URL is an in-memory database: it ends with its gateway, there is nothing to copy." };
+  }
+  return location.path;
 }

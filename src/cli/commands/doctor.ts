@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { PostgresConnection } from "#db/postgres.ts";
+import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/resource-limits.ts";
 import { readText } from "#http/limits/shedding.ts";
 import { loadConfig } from "#policy/load-config.ts";
@@ -110,22 +111,16 @@ function bunVersion(): Check {
   return { name: "bun", status: "warn", detail: `${detail}, tested with ${dependencies.bun}`, advice };
 }
 
-const oldestSqlite = [3, 51, 3];
-
 function sqliteVersion(): Check {
   const db = new Database(":memory:");
-  const version = db.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
+  const { version, supported } = sqliteVersionOf(db);
   db.close();
-  const numbers = version.split(".").map(Number);
-  const first = oldestSqlite.findIndex((oldest, index) => (numbers[index] ?? 0) !== oldest);
-  if (first === -1 || (numbers[first] ?? 0) > (oldestSqlite[first] ?? 0)) {
-    return { name: "sqlite", status: "ok", detail: `SQLite ${version}` };
-  }
+  if (supported) return { name: "sqlite", status: "ok", detail: `SQLite ${version}` };
   const advice = "use the pinned Bun, which brings a newer one";
   return {
     name: "sqlite",
     status: "fail",
-    detail: `SQLite ${version} can lose committed pages: ${oldestSqlite.join(".")} or newer is needed`,
+    detail: `SQLite ${version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`,
     advice,
   };
 }

@@ -1,3 +1,4 @@
+import { databaseLocationOf } from "#db/database-url.ts";
 import type { HealthStore } from "./health-store.ts";
 import { openPostgresHealthStore } from "./postgres-store.ts";
 import { openSqliteHealthStore } from "./sqlite-store.ts";
@@ -7,7 +8,6 @@ import { openSqliteHealthStore } from "./sqlite-store.ts";
  * date. Rejects when the URL is none of these, the store cannot be reached, or its schema is newer than this program.
  */
 export async function openHealthStore(databaseUrl: string): Promise<HealthStore> {
-  if (databaseUrl.startsWith("sqlite:")) return openSqliteHealthStore(databaseUrl.slice("sqlite:".length));
-  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return openPostgresHealthStore(databaseUrl);
-  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
+  const location = databaseLocationOf(databaseUrl);
+  return location.kind === "sqlite" ? openSqliteHealthStore(location.path) : openPostgresHealthStore(location.url);
 }

@@ -1,16 +1,19 @@
 import { mostUsd } from "#domain/money/money.ts";
 
-/** Proof that the books balance: every counter is recomputed from the rows it sums up. Reads only. */
+/** Proof that the ledger balances: every counter is recomputed from the rows it sums up. Reads only. */
 
-/** Runs one statement and answers its rows; numbers may come as text (a Postgres bigint does). */
-export type Query = (sql: string) => Promise<readonly Record<string, unknown>[]>;
+/** Runs one statement with the values of its `$1`, `$2` … and answers its rows; numbers may come as text (a PostgreSQL bigint does). */
+export type Query = (
+  sql: string,
+  parameters?: readonly (string | number | null)[],
+) => Promise<readonly Record<string, unknown>[]>;
 
 export interface AuditReport {
   readonly accounts: number;
   readonly reservations: number;
   readonly open: number;
   readonly entries: number;
-  /** What is wrong, one finding a line; empty when the books balance. */
+  /** What is wrong, one finding a line; empty when the ledger balances. */
   readonly findings: readonly AuditFinding[];
   /** Not wrong, but worth knowing. */
   readonly remarks: readonly AuditFinding[];
@@ -78,7 +81,7 @@ const auditChecks = [
   },
   {
     check: "entry_repeated",
-    sql: `SELECT e.reservation_id AS id, e.event || ' stands ' || count(*) || ' times' AS detail
+    sql: `SELECT e.reservation_id AS id, e.event || ' is there ' || count(*) || ' times' AS detail
       FROM ledger_entry e GROUP BY e.reservation_id, e.event HAVING count(*) > 1`,
   },
   {

@@ -1,6 +1,5 @@
 import type { ReservationId } from "#ledger/ledger.ts";
 import { holdStateSql } from "#ledger/open-holds.ts";
-import type { ReservationState } from "#ledger/rules/rows.ts";
 import type { Query } from "./audit.ts";
 
 /**
@@ -43,19 +42,19 @@ export interface HoldFilter {
   readonly ids?: readonly ReservationId[];
 }
 
-/** What the two stores spell differently. */
+/** What differs between the SQL of the two stores. */
 export interface HoldDialect {
   /** An expression for the reason of the newest entry of reservation `r`. */
   readonly newestReason: string;
-  readonly text: (value: string) => string;
 }
 
-function conditionOf({ charged, ids }: HoldFilter, { text }: HoldDialect): string {
-  const states: ReservationState[] =
-    charged === true ? ["HELD", "UNRESOLVED", "EXPIRED_CHARGED"] : ["HELD", "UNRESOLVED"];
+/** The rows that a filter lets through, as a condition and its parameters. */
+function conditionOf({ charged, ids }: HoldFilter): { readonly sql: string; readonly parameters: readonly string[] } {
+  const states = charged === true ? "'HELD', 'UNRESOLVED', 'EXPIRED_CHARGED'" : "'HELD', 'UNRESOLVED'";
   const open = charged === true ? "" : "r.closed_ms IS NULL AND ";
-  const named = ids === undefined ? "" : ` AND r.id IN (${ids.length === 0 ? "NULL" : ids.map(text).join(", ")})`;
-  return `${open}r.state IN (${states.map(text).join(", ")})${named}`;
+  const among = ids?.map((_, index) => `$${index + 1}`).join(", ") || "NULL";
+  const named = ids === undefined ? "" : ` AND r.id IN (${among})`;
+  return { sql: `${open}r.state IN (${states})${named}`, parameters: ids ?? [] };
 }
 
 /** The holds and their totals; `nowMs` is the store's clock. */
@@ -65,16 +64,19 @@ export async function readHolds(
   filter: HoldFilter,
   nowMs: number,
 ): Promise<{ readonly holds: readonly LedgerHold[]; readonly totals: readonly HoldTotal[] }> {
-  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${conditionOf(filter, dialect)}`;
+  const { sql, parameters } = conditionOf(filter);
+  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${sql}`;
   const now = String(Math.floor(nowMs));
   const rows = await query(
     `SELECT r.id, ${holdStateSql(now)} AS hold_state, r.model, r.goal_account, r.day_account, r.hold, r.node_id,
        n.heartbeat_ms, r.created_ms, coalesce(r.closed_ms, r.expires_ms) AS until_ms, ${dialect.newestReason} AS why
      ${from} ORDER BY until_ms, r.id LIMIT ${Math.floor(filter.limit)}`,
+    parameters,
   );
   const sums = await query(
     `SELECT hold_state, count(*) AS count, sum(hold) AS amount
      FROM (SELECT ${holdStateSql(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
+    parameters,
   );
   return {
     holds: rows.map((row) => ({

@@ -27,16 +27,16 @@ export class MemoryStore implements LedgerStore {
   readonly carried = new Map<AccountId, number>();
   readonly nodes = new Map<string, { epoch: number; heartbeatMs: number }>();
   readonly lookups = new Map<ReservationId, { readonly generationId: string; nextMs: number; tries: number }>();
-  private day: UtcDay = "";
-  private readonly clock: Clock;
+  #day: UtcDay = "";
+  readonly #clock: Clock;
 
   constructor(clock: Clock) {
-    this.clock = clock;
+    this.#clock = clock;
   }
 
   async join(nodeId: string): Promise<NodeIdentity> {
     const epoch = (this.nodes.get(nodeId)?.epoch ?? 0) + 1;
-    this.nodes.set(nodeId, { epoch, heartbeatMs: this.clock.now() });
+    this.nodes.set(nodeId, { epoch, heartbeatMs: this.#clock.now() });
     return { id: nodeId, epoch };
   }
 
@@ -50,7 +50,7 @@ export class MemoryStore implements LedgerStore {
       account: (id: AccountId) => this.accounts.get(id) ?? emptyAccount(id),
       reservation: (id: ReservationId) => this.reservations.get(id),
     };
-    const { reply, changes } = decideBatch(batch, view, { nowMs: this.clock.now(), day: this.today() });
+    const { reply, changes } = decideBatch(batch, view, { nowMs: this.#clock.now(), day: this.#today() });
     for (const row of changes.inserted) this.reservations.set(row.id, row);
     for (const { after } of changes.updated) this.reservations.set(after.id, after);
     for (const { after } of changes.accounts) this.accounts.set(after.id, after);
@@ -68,29 +68,29 @@ export class MemoryStore implements LedgerStore {
 
   async heartbeat(node: NodeIdentity): Promise<void> {
     if (this.nodes.get(node.id)?.epoch === node.epoch) {
-      this.nodes.set(node.id, { epoch: node.epoch, heartbeatMs: this.clock.now() });
+      this.nodes.set(node.id, { epoch: node.epoch, heartbeatMs: this.#clock.now() });
     }
   }
 
   async findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
-    const now = this.clock.now();
+    const now = this.#clock.now();
     const found: DueReservation[] = [];
     for (const row of this.reservations.values()) {
       if (found.length >= limit) break;
       if (!isOpen(row.state)) continue;
       if (row.expiresMs <= now) found.push({ id: row.id, why: "expired" });
-      else if (row.state === "HELD" && this.isDead(row, node, now)) found.push({ id: row.id, why: "owner_dead" });
+      else if (row.state === "HELD" && this.#isDead(row, node, now)) found.push({ id: row.id, why: "owner_dead" });
     }
     return found;
   }
 
   async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
-    const day = this.today();
+    const day = this.#today();
     return { day, accounts: accountsOf(day).flatMap((id) => this.accounts.get(id) ?? []) };
   }
 
   async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
-    const now = this.clock.now();
+    const now = this.#clock.now();
     const taken: BillingLookup[] = [];
     for (const [id, lookup] of this.lookups) {
       if (taken.length === limit || lookup.nextMs > now) continue;
@@ -112,7 +112,7 @@ export class MemoryStore implements LedgerStore {
   }
 
   async openHolds(): Promise<OpenHolds> {
-    const now = this.clock.now();
+    const now = this.#clock.now();
     const running = { count: 0, amount: 0 };
     const unresolved = { count: 0, amount: 0 };
     const rows: OpenHolds["rows"][number][] = [];
@@ -137,7 +137,7 @@ export class MemoryStore implements LedgerStore {
   }
 
   async prune(retentionMs: number, limit: number): Promise<number> {
-    const before = this.clock.now() - retentionMs;
+    const before = this.#clock.now() - retentionMs;
     let removed = 0;
     for (const row of this.reservations.values()) {
       if (removed >= limit) break;
@@ -156,13 +156,13 @@ export class MemoryStore implements LedgerStore {
 
   async close(): Promise<void> {}
 
-  private today(): UtcDay {
-    const today = utcDayOf(this.clock.now());
-    if (today > this.day) this.day = today;
-    return this.day;
+  #today(): UtcDay {
+    const today = utcDayOf(this.#clock.now());
+    if (today > this.#day) this.#day = today;
+    return this.#day;
   }
 
-  private isDead(row: ReservationRow, self: NodeIdentity, now: number): boolean {
+  #isDead(row: ReservationRow, self: NodeIdentity, now: number): boolean {
     const owner = this.nodes.get(row.nodeId);
     if (row.nodeId === self.id) return row.nodeEpoch < self.epoch;
     return owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeTimeoutMs;

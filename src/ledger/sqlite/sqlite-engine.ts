@@ -49,37 +49,37 @@ interface Known {
  * (`PRAGMA data_version`, looked at under the write lock), so a batch mostly only writes.
  */
 export class SqliteEngine {
-  private readonly db: Database;
-  private readonly statements: ReturnType<typeof prepare>;
+  readonly #db: Database;
+  readonly #statements: ReturnType<typeof prepare>;
   /** The file as this connection knows it; undefined: not at all. */
-  private version: number | undefined;
-  private day: UtcDay | undefined;
-  private readonly accounts = new Map<AccountId, AccountRow>();
-  private readonly reservations = new Map<ReservationId, Known>();
-  private lastReservation = 0;
-  private lastEntry = 0;
+  #version: number | undefined;
+  #day: UtcDay | undefined;
+  readonly #accounts = new Map<AccountId, AccountRow>();
+  readonly #reservations = new Map<ReservationId, Known>();
+  #lastReservation = 0;
+  #lastEntry = 0;
 
   /** As `Store.empty`. */
   empty: { readonly expected: boolean } | undefined;
   /** Whether files of a database stand there without it: it was used, and is gone. */
-  private readonly orphaned: boolean;
-  private readonly files: readonly FileIdentity[];
-  private nodeId = "";
+  readonly #orphaned: boolean;
+  readonly #files: readonly FileIdentity[];
+  #nodeId = "";
 
   constructor(path: string) {
-    this.orphaned = path !== ":memory:" && !existsSync(path) && existsSync(`${path}-wal`);
-    this.db = openSqlite(path);
-    this.statements = prepare(this.db);
+    this.#orphaned = path !== ":memory:" && !existsSync(path) && existsSync(`${path}-wal`);
+    this.#db = openSqlite(path);
+    this.#statements = prepare(this.#db);
     // Opening has written: the files of the log stand beside the database now, for as long as any connection is open.
-    this.files = path === ":memory:" ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
+    this.#files = path === ":memory:" ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
   }
 
   join(nodeId: string, nowMs: number): NodeIdentity {
-    return this.transaction(() => {
-      this.nodeId = nodeId;
-      const unused = this.files.length > 0 && this.statements.used.get() === null;
-      this.empty = unused ? { expected: this.orphaned } : undefined;
-      const epoch = this.statements.join.get(nodeId, nowMs)?.epoch;
+    return this.#transaction(() => {
+      this.#nodeId = nodeId;
+      const unused = this.#files.length > 0 && this.#statements.used.get() === null;
+      this.empty = unused ? { expected: this.#orphaned } : undefined;
+      const epoch = this.#statements.join.get(nodeId, nowMs)?.epoch;
       if (epoch === undefined) throw new StoreFailure("fatal", "the node row could not be written");
       return { id: nodeId, epoch };
     });
@@ -93,56 +93,56 @@ export class SqliteEngine {
     for (const operation of batch.operations)
       if (operation.kind !== "reserve") fresh.delete(reservationIdOfOperation(operation));
     try {
-      const reply = this.transaction(() => this.write(batch, nowMs, fresh));
+      const reply = this.#transaction(() => this.#write(batch, nowMs, fresh));
       if (reply !== undefined) return reply;
     } catch (error) {
       if (!(error instanceof StoreFailure) || error.kind !== "conflict" || fresh.size === 0) throw error;
     }
-    const reply = this.transaction(() => this.write(batch, nowMs, new Set()));
+    const reply = this.#transaction(() => this.#write(batch, nowMs, new Set()));
     if (reply === undefined) throw new Error("nothing was taken for granted");
     return reply;
   }
 
   /** Undefined, with nothing written, when an id in `fresh` is in the books after all. */
-  private write(batch: LedgerBatch, nowMs: number, fresh: ReadonlySet<ReservationId>): BatchReply | undefined {
-    this.refresh();
+  #write(batch: LedgerBatch, nowMs: number, fresh: ReadonlySet<ReservationId>): BatchReply | undefined {
+    this.#refresh();
     const view = {
-      account: (id: AccountId) => this.account(id),
+      account: (id: AccountId) => this.#account(id),
       reservation: (id: ReservationId) =>
-        (this.reservations.get(id) ?? (fresh.has(id) ? undefined : this.lookUp(id)))?.row,
+        (this.#reservations.get(id) ?? (fresh.has(id) ? undefined : this.#lookUp(id)))?.row,
     };
-    const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.today(nowMs) });
+    const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.#today(nowMs) });
     for (const [index, operation] of batch.operations.entries()) {
       if (reply.replies[index]?.kind !== "refused" || operation.kind !== "reserve") continue;
       const { id } = operation.reservation;
-      if (fresh.has(id) && this.lookUp(id) !== undefined) return undefined;
+      if (fresh.has(id) && this.#lookUp(id) !== undefined) return undefined;
     }
-    this.apply(changes);
+    this.#apply(changes);
     return reply;
   }
 
-  private apply({ inserted, updated, entries, accounts, lookups }: LedgerChanges): void {
-    const { statements } = this;
+  #apply({ inserted, updated, entries, accounts, lookups }: LedgerChanges): void {
+    const statements = this.#statements;
     for (const row of inserted) {
-      this.lastReservation += 1;
-      this.reservations.set(row.id, { row, seq: this.lastReservation, lastEntry: 0 });
+      this.#lastReservation += 1;
+      this.#reservations.set(row.id, { row, seq: this.#lastReservation, lastEntry: 0 });
     }
     const entryValues: Value[] = [];
     for (const entry of entries) {
-      const known = this.known(entry.reservationId);
-      this.lastEntry += 1;
-      pushEntry(entryValues, entry, this.lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
-      known.lastEntry = this.lastEntry;
+      const known = this.#known(entry.reservationId);
+      this.#lastEntry += 1;
+      pushEntry(entryValues, entry, this.#lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
+      known.lastEntry = this.#lastEntry;
     }
     const reservationValues: Value[] = [];
-    for (const row of inserted) pushReservation(reservationValues, row, this.known(row.id));
+    for (const row of inserted) pushReservation(reservationValues, row, this.#known(row.id));
     statements.insertReservations(reservationValues);
     statements.insertEntries(entryValues);
     for (const { reservationId, generationId, nextMs } of lookups) {
       statements.addLookup.run(reservationId, generationId, nextMs);
     }
     for (const { before, after } of updated) {
-      const known = this.known(after.id);
+      const known = this.#known(after.id);
       const { changes: count } = statements.updateReservation.run(
         after.state,
         after.actual,
@@ -155,68 +155,68 @@ export class SqliteEngine {
       );
       if (count !== 1) throw new StoreFailure("conflict", `reservation ${after.id} is not ${before.state}`);
       if (isOpen(after.state)) known.row = after;
-      else this.reservations.delete(after.id);
+      else this.#reservations.delete(after.id);
     }
     for (const { after } of accounts) {
       statements.writeAccount.run(after.id, after.held, after.spent, after.overrun, after.hard);
-      this.accounts.set(after.id, after);
+      this.#accounts.set(after.id, after);
     }
   }
 
   /** Forgets what another connection may have changed. Under the write lock, so nothing changes from here on. */
-  private refresh(): void {
-    const version = this.statements.version.get()?.data_version;
-    const full = this.accounts.size > maxKnown || this.reservations.size > maxKnown;
-    if (version !== undefined && version === this.version && !full) return;
-    this.forget();
-    this.version = version;
-    this.lastReservation = this.statements.lastReservation.get()?.seq ?? 0;
-    this.lastEntry = this.statements.lastEntry.get()?.seq ?? 0;
+  #refresh(): void {
+    const version = this.#statements.version.get()?.data_version;
+    const full = this.#accounts.size > maxKnown || this.#reservations.size > maxKnown;
+    if (version !== undefined && version === this.#version && !full) return;
+    this.#forget();
+    this.#version = version;
+    this.#lastReservation = this.#statements.lastReservation.get()?.seq ?? 0;
+    this.#lastEntry = this.#statements.lastEntry.get()?.seq ?? 0;
   }
 
-  private forget(): void {
-    this.version = undefined;
-    this.day = undefined;
-    this.accounts.clear();
-    this.reservations.clear();
+  #forget(): void {
+    this.#version = undefined;
+    this.#day = undefined;
+    this.#accounts.clear();
+    this.#reservations.clear();
   }
 
-  private account(id: AccountId): AccountRow {
-    const known = this.accounts.get(id);
+  #account(id: AccountId): AccountRow {
+    const known = this.#accounts.get(id);
     if (known !== undefined) return known;
-    const row = saturatedAccount(this.statements.account.get(id) ?? emptyAccount(id));
-    this.accounts.set(id, row);
+    const row = saturatedAccount(this.#statements.account.get(id) ?? emptyAccount(id));
+    this.#accounts.set(id, row);
     return row;
   }
 
-  private lookUp(id: ReservationId): Known | undefined {
-    const stored = this.statements.reservation.get(id);
+  #lookUp(id: ReservationId): Known | undefined {
+    const stored = this.#statements.reservation.get(id);
     if (stored === null) return undefined;
     const { seq, lastEntry, dispatched, ...rest } = stored;
     const known = { row: { ...rest, dispatched: dispatched === 1 }, seq, lastEntry };
-    this.reservations.set(id, known);
+    this.#reservations.set(id, known);
     return known;
   }
 
-  private known(id: ReservationId): Known {
-    const known = this.reservations.get(id);
+  #known(id: ReservationId): Known {
+    const known = this.#reservations.get(id);
     if (known === undefined) throw new Error(`reservation ${id} written before it was read`);
     return known;
   }
 
   heartbeat(node: NodeIdentity, nowMs: number): void {
-    this.guarded(() => {
-      this.refuseOtherFiles();
-      if (this.statements.beat.run(nowMs, node.id, node.epoch).changes > 0) return;
-      const known = this.statements.nodeEpoch.get(node.id)?.epoch ?? 0;
+    this.#guarded(() => {
+      this.#refuseOtherFiles();
+      if (this.#statements.beat.run(nowMs, node.id, node.epoch).changes > 0) return;
+      const known = this.#statements.nodeEpoch.get(node.id)?.epoch ?? 0;
       if (known < node.epoch)
         throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
     });
   }
 
   /** A deleted or replaced file is no error to a connection that has it open, but the next process would count anew. */
-  private refuseOtherFiles(): void {
-    for (const { path, device, inode } of this.files) {
+  #refuseOtherFiles(): void {
+    for (const { path, device, inode } of this.#files) {
       const now = identityOf(path);
       if (now?.device === device && now.inode === inode) continue;
       throw new StoreFailure("lost", `${path} was ${now === undefined ? "deleted" : "replaced"} while the gateway ran`);
@@ -224,24 +224,24 @@ export class SqliteEngine {
   }
 
   findDue(node: NodeIdentity, limit: number, nowMs: number): DueReservation[] {
-    return this.guarded(() =>
-      this.statements.due.all({ now: nowMs, silent: nowMs - nodeTimeoutMs, node: node.id, epoch: node.epoch, limit }),
+    return this.#guarded(() =>
+      this.#statements.due.all({ now: nowMs, silent: nowMs - nodeTimeoutMs, node: node.id, epoch: node.epoch, limit }),
     );
   }
 
   read(accounts: Record<UtcDay, readonly AccountId[]>, nowMs: number): { day: UtcDay; accounts: AccountRow[] } {
-    return this.guarded(() => {
+    return this.#guarded(() => {
       const day = this.latestDay(nowMs);
-      const stored = (accounts[day] ?? []).flatMap((id) => this.statements.account.get(id) ?? []);
+      const stored = (accounts[day] ?? []).flatMap((id) => this.#statements.account.get(id) ?? []);
       return { day, accounts: stored.map(saturatedAccount) };
     });
   }
 
   takeLookups(limit: number, nowMs: number): BillingLookup[] {
-    const { dueLookups, spentLookups, excessLookups, claimLookup } = this.statements;
+    const { dueLookups, spentLookups, excessLookups, claimLookup } = this.#statements;
     // Nearly always there are none, and then the write lock is not worth taking.
-    if (this.guarded(() => dueLookups.all(nowMs, 1)).length === 0) return [];
-    return this.transaction(() => {
+    if (this.#guarded(() => dueLookups.all(nowMs, 1)).length === 0) return [];
+    return this.#transaction(() => {
       spentLookups.run(maxLookups, nowMs);
       excessLookups.run(maxKeptLookups);
       return dueLookups.all(nowMs, limit).map(({ id, generationId, hold, tries }) => {
@@ -252,40 +252,40 @@ export class SqliteEngine {
   }
 
   dropLookups(ids: readonly ReservationId[]): void {
-    this.guarded(() => this.statements.dropLookups.run(JSON.stringify(ids)));
+    this.#guarded(() => this.#statements.dropLookups.run(JSON.stringify(ids)));
   }
 
   openHolds(nowMs: number): OpenHolds {
-    const { heldSums, unresolvedRows } = this.statements;
-    return this.guarded(() => openHoldsOf(heldSums.all({ now: nowMs }), unresolvedRows.all({ now: nowMs })));
+    const { heldSums, unresolvedRows } = this.#statements;
+    return this.#guarded(() => openHoldsOf(heldSums.all({ now: nowMs }), unresolvedRows.all({ now: nowMs })));
   }
 
   latestDay(nowMs: number): UtcDay {
     const today = utcDayOf(nowMs);
-    const latest = this.statements.day.get()?.day ?? "";
+    const latest = this.#statements.day.get()?.day ?? "";
     return latest > today ? latest : today;
   }
 
   prune(retentionMs: number, limit: number, nowMs: number): number {
-    return this.transaction(() => {
-      const { statements } = this;
+    return this.#transaction(() => {
+      const statements = this.#statements;
       const before = nowMs - Math.max(retentionMs, expiryGraceMs);
-      const old = JSON.stringify(this.prunable(before, limit, nowMs));
+      const old = JSON.stringify(this.#prunable(before, limit, nowMs));
       statements.carry.run(old);
       statements.pruneEntries.run(old);
       const { changes } = statements.pruneReservations.run(old);
       statements.pruneAccounts.run({ day: utcDayOf(before) });
-      statements.pruneNodes.run({ before, self: this.nodeId });
-      this.forget();
+      statements.pruneNodes.run({ before, self: this.#nodeId });
+      this.#forget();
       return changes;
     });
   }
 
   /** Reservations lie in the order of their making: the old ones come first, and the search ends at the first young one. */
-  private prunable(before: number, limit: number, nowMs: number): number[] {
+  #prunable(before: number, limit: number, nowMs: number): number[] {
     const found: number[] = [];
     for (let after = 0; ; ) {
-      const rows = this.statements.oldest.all(after, pruneLook);
+      const rows = this.#statements.oldest.all(after, pruneLook);
       for (const { seq, createdMs, closedMs } of rows) {
         after = seq;
         if (closedMs !== null && closedMs < before) found.push(seq);
@@ -298,37 +298,37 @@ export class SqliteEngine {
   }
 
   close(): void {
-    this.db.close();
+    this.#db.close();
   }
 
   /** Today, or the newest day seen where the clock was set back; a new day is written down. */
-  private today(nowMs: number): UtcDay {
-    this.day ??= this.statements.day.get()?.day ?? "";
+  #today(nowMs: number): UtcDay {
+    this.#day ??= this.#statements.day.get()?.day ?? "";
     const today = utcDayOf(nowMs);
-    if (this.day < today) {
-      this.statements.setDay.run(today);
-      this.day = today;
+    if (this.#day < today) {
+      this.#statements.setDay.run(today);
+      this.#day = today;
     }
-    return this.day;
+    return this.#day;
   }
 
-  private transaction<T>(work: () => T): T {
-    return this.guarded(() => {
-      const { begin, commit } = this.statements;
+  #transaction<T>(work: () => T): T {
+    return this.#guarded(() => {
+      const { begin, commit } = this.#statements;
       begin.run();
       try {
         const result = work();
         commit.run();
         return result;
       } catch (error) {
-        this.forget();
-        if (this.db.inTransaction) this.db.run("ROLLBACK");
+        this.#forget();
+        if (this.#db.inTransaction) this.#db.run("ROLLBACK");
         throw error;
       }
     });
   }
 
-  private guarded<T>(work: () => T): T {
+  #guarded<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {

@@ -33,23 +33,20 @@ export type WorkerReply =
 export class SqliteStore implements LedgerStore {
   readonly kind = "sqlite";
   empty: { readonly expected: boolean } | undefined;
-  private readonly clock: Clock;
-  private readonly worker: Worker;
-  private readonly waiting = new Map<
-    number,
-    { resolve: (value: unknown) => void; reject: (failure: StoreFailure) => void }
-  >();
-  private nextId = 0;
-  private dead: string | undefined;
+  readonly #clock: Clock;
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (failure: StoreFailure) => void }>();
+  #nextId = 0;
+  #dead: string | undefined;
 
   /** `path` as SQLite takes it; `:memory:` for books that end with the process. Rejects when it cannot be opened. */
   static async open(path: string, clock: Clock): Promise<SqliteStore> {
     const store = new SqliteStore(clock);
     try {
-      await store.call({ call: "open", path });
+      await store.#call({ call: "open", path });
       return store;
     } catch (error) {
-      store.worker.terminate();
+      store.#worker.terminate();
       throw new Error(`cannot open the budget store ${path}: ${error instanceof Error ? error.message : error}`, {
         cause: error,
       });
@@ -57,87 +54,87 @@ export class SqliteStore implements LedgerStore {
   }
 
   private constructor(clock: Clock) {
-    this.clock = clock;
-    this.worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
+    this.#clock = clock;
+    this.#worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
     // Only this program's own worker writes here.
-    this.worker.onmessage = ({ data }: MessageEvent<string>) => this.answered(JSON.parse(data) as WorkerReply);
-    this.worker.onerror = (event) => this.died(event.message);
-    this.worker.addEventListener("close", () => this.died("the thread ended"));
+    this.#worker.onmessage = ({ data }: MessageEvent<string>) => this.#answered(JSON.parse(data) as WorkerReply);
+    this.#worker.onerror = (event) => this.#died(event.message);
+    this.#worker.addEventListener("close", () => this.#died("the thread ended"));
   }
 
   async join(nodeId: string): Promise<NodeIdentity> {
-    const { node, empty } = await this.call<JoinReply>({ call: "join", nodeId, nowMs: this.clock.now() });
+    const { node, empty } = await this.#call<JoinReply>({ call: "join", nodeId, nowMs: this.#clock.now() });
     this.empty = empty;
     return node;
   }
 
   commit(batch: LedgerBatch): Promise<BatchReply> {
-    return this.call({ call: "commit", batch, nowMs: this.clock.now() });
+    return this.#call({ call: "commit", batch, nowMs: this.#clock.now() });
   }
 
   heartbeat(node: NodeIdentity): Promise<void> {
-    return this.call({ call: "heartbeat", node, nowMs: this.clock.now() });
+    return this.#call({ call: "heartbeat", node, nowMs: this.#clock.now() });
   }
 
   findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
-    return this.call({ call: "findDue", node, limit, nowMs: this.clock.now() });
+    return this.#call({ call: "findDue", node, limit, nowMs: this.#clock.now() });
   }
 
   async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
-    const nowMs = this.clock.now();
-    const day = await this.call<UtcDay>({ call: "day", nowMs });
+    const nowMs = this.#clock.now();
+    const day = await this.#call<UtcDay>({ call: "day", nowMs });
     const accounts = accountsOf(day);
     if (accounts.length === 0) return { day, accounts: [] };
-    return this.call({ call: "read", day, accounts, nowMs });
+    return this.#call({ call: "read", day, accounts, nowMs });
   }
 
   takeLookups(limit: number): Promise<readonly BillingLookup[]> {
-    return this.call({ call: "takeLookups", limit, nowMs: this.clock.now() });
+    return this.#call({ call: "takeLookups", limit, nowMs: this.#clock.now() });
   }
 
   dropLookups(ids: readonly ReservationId[]): Promise<void> {
-    return this.call({ call: "dropLookups", ids });
+    return this.#call({ call: "dropLookups", ids });
   }
 
   openHolds(): Promise<OpenHolds> {
-    return this.call({ call: "openHolds", nowMs: this.clock.now() });
+    return this.#call({ call: "openHolds", nowMs: this.#clock.now() });
   }
 
   prune(retentionMs: number, limit: number): Promise<number> {
-    return this.call({ call: "prune", retentionMs, limit, nowMs: this.clock.now() });
+    return this.#call({ call: "prune", retentionMs, limit, nowMs: this.#clock.now() });
   }
 
   async close(): Promise<void> {
-    if (this.dead === undefined) {
+    if (this.#dead === undefined) {
       // A thread that hangs on a dead disk must not keep the process.
       const patience = new Promise((resolve) => setTimeout(resolve, 1_000).unref());
-      await Promise.race([this.call({ call: "close" }).catch(() => {}), patience]);
+      await Promise.race([this.#call({ call: "close" }).catch(() => {}), patience]);
     }
-    this.dead = "the ledger is closed";
-    this.worker.terminate();
+    this.#dead = "the ledger is closed";
+    this.#worker.terminate();
   }
 
-  private call<T>(request: WorkerRequest): Promise<T> {
-    if (this.dead !== undefined) return Promise.reject(new StoreFailure("fatal", this.dead));
-    const id = this.nextId++;
+  #call<T>(request: WorkerRequest): Promise<T> {
+    if (this.#dead !== undefined) return Promise.reject(new StoreFailure("fatal", this.#dead));
+    const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       // The worker answers each call with what its name promises; both sides are compiled from the same types.
-      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
-      this.worker.postMessage(JSON.stringify({ id, request }));
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.#worker.postMessage(JSON.stringify({ id, request }));
     });
   }
 
-  private answered(reply: WorkerReply): void {
-    const waiter = this.waiting.get(reply.id);
-    this.waiting.delete(reply.id);
+  #answered(reply: WorkerReply): void {
+    const waiter = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
     if (reply.ok) waiter?.resolve(reply.value);
     else waiter?.reject(new StoreFailure(reply.kind, reply.message));
   }
 
-  private died(message: string): void {
-    if (this.dead !== undefined) return;
-    this.dead = `the ledger's thread died: ${message}`;
-    for (const { reject } of this.waiting.values()) reject(new StoreFailure("fatal", this.dead));
-    this.waiting.clear();
+  #died(message: string): void {
+    if (this.#dead !== undefined) return;
+    this.#dead = `the ledger's thread died: ${message}`;
+    for (const { reject } of this.#waiting.values()) reject(new StoreFailure("fatal", this.#dead));
+    this.#waiting.clear();
   }
 }

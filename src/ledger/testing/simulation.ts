@@ -59,11 +59,17 @@ function randomFrom(seed: number): Random {
   };
 }
 
+interface TimedEvent {
+  readonly atMs: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
 /** Time that passes only when everything that could happen now has happened. */
 class VirtualTime implements Clock, Timers {
-  private elapsedMs = 0;
-  private events: { atMs: number; order: number; callback: () => void }[] = [];
-  private order = 0;
+  #elapsedMs = 0;
+  #events: TimedEvent[] = [];
+  #order = 0;
   jumpedMs: number;
   /** Called after each event; throws when the run has failed. */
   check: () => void = () => {};
@@ -73,18 +79,18 @@ class VirtualTime implements Clock, Timers {
   }
 
   now(): number {
-    return this.jumpedMs + this.elapsedMs;
+    return this.jumpedMs + this.#elapsedMs;
   }
 
   monotonic(): number {
-    return this.elapsedMs;
+    return this.#elapsedMs;
   }
 
   after(delayMs: number, callback: () => void): () => void {
-    const event = { atMs: this.elapsedMs + Math.max(0, delayMs), order: this.order++, callback };
-    this.events.push(event);
+    const event = { atMs: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback };
+    this.#events.push(event);
     return () => {
-      this.events = this.events.filter((one) => one !== event);
+      this.#events = this.#events.filter((one) => one !== event);
     };
   }
 
@@ -96,163 +102,164 @@ class VirtualTime implements Clock, Timers {
     for (;;) {
       // Lets every promise that can go on go on before time does: no chain here is half as long as this.
       for (let i = 0; i < 50; i++) await undefined;
-      let next: (typeof this.events)[number] | undefined;
-      for (const event of this.events) {
+      let next: TimedEvent | undefined;
+      for (const event of this.#events) {
         if (next === undefined || event.atMs < next.atMs || (event.atMs === next.atMs && event.order < next.order)) {
           next = event;
         }
       }
       if (next === undefined || next.atMs > untilMs) break;
       const { callback } = next;
-      this.events = this.events.filter((one) => one !== next);
-      this.elapsedMs = Math.max(this.elapsedMs, next.atMs);
+      this.#events = this.#events.filter((one) => one !== next);
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.atMs);
       callback();
       this.check();
     }
-    this.elapsedMs = Math.max(this.elapsedMs, untilMs);
+    this.#elapsedMs = Math.max(this.#elapsedMs, untilMs);
   }
 }
 
 class World {
   readonly history: string[] = [];
-  private readonly random: Random;
-  private readonly time: VirtualTime;
-  private readonly disk: MemoryStore;
-  private readonly auditor = new Auditor();
-  private readonly nodes: SimulatedNode[] = [];
+  readonly #random: Random;
+  readonly #time: VirtualTime;
+  readonly #disk: MemoryStore;
+  readonly #auditor = new Auditor();
+  readonly #nodes: SimulatedNode[] = [];
   /** What the upstream bills for each attempt. */
-  private readonly bill = new Map<ReservationId, number>();
-  private readonly terminal = new Map<ReservationId, string>();
+  readonly #bill = new Map<ReservationId, number>();
+  readonly #terminal = new Map<ReservationId, string>();
   /** Commits go one after the other, as the account locks make them. */
-  private lock: Promise<void> = Promise.resolve();
-  private down = false;
-  private faulty = true;
-  private overruns = false;
+  #lock: Promise<void> = Promise.resolve();
+  #down = false;
+  #faulty = true;
+  #overruns = false;
   /** From how many waiting operations on the store takes the next batch early. */
-  private pipelineFrom: number | undefined;
+  #pipelineFrom: number | undefined;
   /** The auditor as it stood when a reserve was refused last, by reservation. */
-  private readonly atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
+  readonly #atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
   /** Reservations whose callers were told `unavailable`. */
-  private readonly unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
-  private made = 0;
-  private failure: Error | undefined;
-  private readonly counts = { held: 0, refused: 0, refusedByRead: 0, unavailable: 0, crashes: 0, lostReplies: 0 };
-  private readonly seed: number;
+  readonly #unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
+  #made = 0;
+  #failure: Error | undefined;
+  readonly #counts = { held: 0, refused: 0, refusedByRead: 0, unavailable: 0, crashes: 0, lostReplies: 0 };
+  readonly #seed: number;
 
   constructor(seed: number) {
-    this.seed = seed;
-    this.random = randomFrom(seed);
+    this.#seed = seed;
+    this.#random = randomFrom(seed);
     // Somewhere in the last hour of a day in a third of the runs, so that midnight comes by.
     const midnight = Date.UTC(2026, 0, 15);
-    this.time = new VirtualTime(this.chance(0.33) ? midnight - this.between(1_000, 90_000) : midnight + 40_000_000);
-    this.disk = new MemoryStore(this.time);
+    this.#time = new VirtualTime(this.#chance(0.33) ? midnight - this.#between(1_000, 90_000) : midnight + 40_000_000);
+    this.#disk = new MemoryStore(this.#time);
   }
 
   async run(): Promise<SimulationReport> {
-    this.time.check = () => {
-      if (this.failure !== undefined) throw this.failure;
+    this.#time.check = () => {
+      if (this.#failure !== undefined) throw this.#failure;
     };
-    this.overruns = this.chance(0.15);
-    this.pipelineFrom = this.chance(0.5) ? this.between(1, 3) : undefined;
-    const nodeCount = this.between(1, 3);
+    this.#overruns = this.#chance(0.15);
+    this.#pipelineFrom = this.#chance(0.5) ? this.#between(1, 3) : undefined;
+    const nodeCount = this.#between(1, 3);
     for (let i = 0; i < nodeCount; i++) {
       const node = new SimulatedNode(`node-${i}`);
-      this.nodes.push(node);
-      void this.start(node);
+      this.#nodes.push(node);
+      void this.#start(node);
     }
-    const endMs = this.between(20_000, 100_000);
-    for (let i = this.between(10, 60); i > 0; i--) this.time.after(this.random() * endMs, () => void this.request());
-    for (let i = this.between(0, 3); i > 0; i--) this.time.after(this.random() * endMs, () => this.crash());
-    for (let i = this.between(0, 2); i > 0; i--) this.time.after(this.random() * endMs, () => this.outage());
-    for (let i = this.between(0, 2); i > 0; i--) this.time.after(this.random() * endMs, () => this.jump());
-    await this.time.runUntil(endMs);
+    const endMs = this.#between(20_000, 100_000);
+    for (let i = this.#between(10, 60); i > 0; i--)
+      this.#time.after(this.#random() * endMs, () => void this.#request());
+    for (let i = this.#between(0, 3); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#crash());
+    for (let i = this.#between(0, 2); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#outage());
+    for (let i = this.#between(0, 2); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#jump());
+    await this.#time.runUntil(endMs);
 
     // All faults end; what is open runs out, and every living node and the sweep have had their time.
-    this.note("calm");
-    this.faulty = false;
-    this.down = false;
-    for (const node of this.nodes) if (node.ledger === undefined) void this.start(node);
-    await this.time.runUntil(endMs + 90_000);
+    this.#note("calm");
+    this.#faulty = false;
+    this.#down = false;
+    for (const node of this.#nodes) if (node.ledger === undefined) void this.#start(node);
+    await this.#time.runUntil(endMs + 90_000);
     // Further than any jump backwards has put it off.
-    this.time.jumpedMs += 6 * 3_600_000;
-    await this.time.runUntil(endMs + 110_000);
-    this.judgeEnd();
-    for (const { ledger } of this.nodes) void ledger?.close(100);
-    await this.time.runUntil(endMs + 111_000);
+    this.#time.jumpedMs += 6 * 3_600_000;
+    await this.#time.runUntil(endMs + 110_000);
+    this.#judgeEnd();
+    for (const { ledger } of this.#nodes) void ledger?.close(100);
+    await this.#time.runUntil(endMs + 111_000);
 
-    const dayAccounts = [...this.disk.accounts.values()].filter(({ id }) => id.startsWith("day/"));
+    const dayAccounts = [...this.#disk.accounts.values()].filter(({ id }) => id.startsWith("day/"));
     return {
-      seed: this.seed,
-      ...this.counts,
-      billed: [...this.bill.values()].reduce((sum, amount) => sum + amount, 0),
+      seed: this.#seed,
+      ...this.#counts,
+      billed: [...this.#bill.values()].reduce((sum, amount) => sum + amount, 0),
       spent: dayAccounts.reduce((sum, { spent }) => sum + spent, 0),
     };
   }
 
-  private async start(node: SimulatedNode): Promise<void> {
+  async #start(node: SimulatedNode): Promise<void> {
     if (node.ledger !== undefined || node.starting) return;
     node.starting = true;
     const life = ++node.life;
     while (node.life === life && node.ledger === undefined) {
       try {
-        const store = this.storeOf(node, life);
+        const store = this.#storeOf(node, life);
         const ledger = await BatchedLedger.open(store, node.id, {
-          clock: this.time,
-          timers: { after: (ms, callback) => this.time.after(ms, () => node.life === life && callback()) },
-          random: this.random,
+          clock: this.#time,
+          timers: { after: (ms, callback) => this.#time.after(ms, () => node.life === life && callback()) },
+          random: this.#random,
           log: () => {},
           retentionMs: () => 30 * 86_400_000,
         });
         if (node.life === life) node.ledger = ledger;
       } catch {
-        await this.time.sleep(500); // The store is away: as a supervisor would, start it again.
+        await this.#time.sleep(500); // The store is away: as a supervisor would, start it again.
       }
     }
     node.starting = false;
   }
 
-  private crash(): void {
-    const node = this.nodes[this.between(0, this.nodes.length - 1)];
+  #crash(): void {
+    const node = this.#nodes[this.#between(0, this.#nodes.length - 1)];
     if (node === undefined) return;
-    this.note(`${node.id} crashes`);
-    this.counts.crashes += 1;
+    this.#note(`${node.id} crashes`);
+    this.#counts.crashes += 1;
     node.life += 1;
     node.handed = [];
     node.ledger = undefined;
     node.starting = false;
-    this.time.after(this.between(10, 70_000), () => void this.start(node));
+    this.#time.after(this.#between(10, 70_000), () => void this.#start(node));
   }
 
-  private outage(): void {
-    this.note("store away");
-    this.down = true;
-    this.time.after(this.between(100, 20_000), () => {
-      this.note("store back");
-      this.down = false;
+  #outage(): void {
+    this.#note("store away");
+    this.#down = true;
+    this.#time.after(this.#between(100, 20_000), () => {
+      this.#note("store back");
+      this.#down = false;
     });
   }
 
-  private jump(): void {
-    const ms = this.between(-7_200_000, 7_200_000);
-    this.note(`clock jumps by ${ms} ms`);
-    this.time.jumpedMs += ms;
+  #jump(): void {
+    const ms = this.#between(-7_200_000, 7_200_000);
+    this.#note(`clock jumps by ${ms} ms`);
+    this.#time.jumpedMs += ms;
   }
 
   /** A caller: one request, and sometimes the next as soon as it has its answer. */
-  private async request(): Promise<void> {
-    const node = this.nodes[this.between(0, this.nodes.length - 1)];
-    const goal = goals[this.between(0, goals.length - 1)] ?? "alpha";
+  async #request(): Promise<void> {
+    const node = this.#nodes[this.#between(0, this.#nodes.length - 1)];
+    const goal = goals[this.#between(0, goals.length - 1)] ?? "alpha";
     do {
-      if (node === undefined || !(await this.oneRequest(node, goal))) return;
-    } while (this.faulty && this.chance(0.6));
+      if (node === undefined || !(await this.#oneRequest(node, goal))) return;
+    } while (this.#faulty && this.#chance(0.6));
   }
 
   /** One request with its retries, as the pipeline makes them. False when its caller gives up. */
-  private async oneRequest(node: SimulatedNode, goal: string): Promise<boolean> {
+  async #oneRequest(node: SimulatedNode, goal: string): Promise<boolean> {
     const { ledger, life } = node;
     if (ledger === undefined) return false;
     const alive = () => node.life === life;
-    const requestId = `request-${++this.made}`;
+    const requestId = `request-${++this.#made}`;
     let closing: Resolution[] = [];
     for (let attempt = 1; attempt <= 3; attempt++) {
       const reservation: Reservation = {
@@ -261,43 +268,44 @@ class World {
         attempt,
         goal,
         modelKey: "model",
-        amount: nanoUsd(this.between(0, 400)),
+        amount: nanoUsd(this.#between(0, 400)),
         perGoalHard: goalCap,
         perDayHard: dayCap,
-        deadlineMs: this.between(0, 60_000),
+        deadlineMs: this.#between(0, 60_000),
       };
-      if (attempt === 1 && (await this.refusedByRead(node, ledger, reservation))) return false;
+      if (attempt === 1 && (await this.#refusedByRead(node, ledger, reservation))) return false;
       if (!alive()) return false;
-      const asked = this.time.monotonic();
+      const asked = this.#time.monotonic();
       node.handed.push(...closing);
       const handed = [...node.handed];
       const reply = await ledger.reserve(reservation, closing);
       if (!alive()) return false;
-      if (reply.kind === "refused") this.judgeRefusal(reservation, handed, this.atRefusal.get(reservation.id));
-      if (this.time.monotonic() - asked > 1_100) this.fail(`${reservation.id} waited too long`);
-      this.note(`${node.id} ${reservation.id} ${goal} ${reservation.amount}: ${reply.kind}`);
-      this.counts[reply.kind] += 1;
+      if (reply.kind === "refused") this.#judgeRefusal(reservation, handed, this.#atRefusal.get(reservation.id));
+      if (this.#time.monotonic() - asked > 1_100) this.#fail(`${reservation.id} waited too long`);
+      this.#note(`${node.id} ${reservation.id} ${goal} ${reservation.amount}: ${reply.kind}`);
+      this.#counts[reply.kind] += 1;
       closing = [];
-      if (reply.kind === "unavailable") this.unused.push({ id: reservation.id, node, life });
+      if (reply.kind === "unavailable") this.#unused.push({ id: reservation.id, node, life });
       if (reply.kind !== "held") return true;
       // Acknowledged, so it is in the books, and no crash from here on may lose it.
-      if (!this.disk.reservations.has(reservation.id)) this.fail(`${reservation.id} was acknowledged and is not there`);
+      if (!this.#disk.reservations.has(reservation.id))
+        this.#fail(`${reservation.id} was acknowledged and is not there`);
       // The same call again, now or when it may be closed: it must never be taken for leave to send once more.
-      if (this.chance(0.1)) {
-        this.time.after(this.chance(0.5) ? 0 : this.between(0, 90_000), () => {
+      if (this.#chance(0.1)) {
+        this.#time.after(this.#chance(0.5) ? 0 : this.#between(0, 90_000), () => {
           if (alive()) void ledger.reserve(reservation);
         });
       }
-      const last = await this.callUpstream(node, ledger, alive, reservation);
+      const last = await this.#callUpstream(node, ledger, alive, reservation);
       if (last === undefined || !alive()) return alive();
       closing = [last];
     }
-    if (closing.length > 0) this.resolveFrom(node, ledger, closing);
+    if (closing.length > 0) this.#resolveFrom(node, ledger, closing);
     return true;
   }
 
   /** As the pipeline decides: what this node saw last may admit; a refusal is believed only after a read of the store. */
-  private async refusedByRead(node: SimulatedNode, ledger: Ledger, reservation: Reservation): Promise<boolean> {
+  async #refusedByRead(node: SimulatedNode, ledger: Ledger, reservation: Reservation): Promise<boolean> {
     const exceeds = (spend: Spend) =>
       spend.goalAccount.spent + spend.goalAccount.held + reservation.amount > reservation.perGoalHard ||
       spend.dayAccount.spent + spend.dayAccount.held + reservation.amount > reservation.perDayHard;
@@ -307,9 +315,9 @@ class World {
     const handed = [...node.handed];
     const spend = await ledger.read(reservation.goal);
     if (node.life !== life || spend === undefined || !exceeds(spend)) return false;
-    this.note(`${node.id} ${reservation.id} ${reservation.goal} ${reservation.amount}: refused by a read`);
-    this.counts.refusedByRead += 1;
-    this.judgeRefusal(reservation, handed, node.atRead);
+    this.#note(`${node.id} ${reservation.id} ${reservation.goal} ${reservation.amount}: refused by a read`);
+    this.#counts.refusedByRead += 1;
+    this.#judgeRefusal(reservation, handed, node.atRead);
     return true;
   }
 
@@ -317,87 +325,88 @@ class World {
    * Whoever is refused lacks the money, also once everything is counted that the node had been told before: `handed`. The
    * upstream's answers are out by then, so their callers may rely on it.
    */
-  private judgeRefusal(
+  #judgeRefusal(
     reservation: Reservation,
     handed: readonly Resolution[],
     then: { readonly auditor: Auditor; readonly at: AuditMoment } | undefined,
   ): void {
-    if (then === undefined) this.fail(`${reservation.id} was refused without a look at the store`);
+    if (then === undefined) this.#fail(`${reservation.id} was refused without a look at the store`);
     const auditor = then.auditor.copy();
     for (const resolution of handed) auditor.predict({ kind: "resolve", resolution }, then.at);
     const expected = auditor.predict({ kind: "reserve", reservation }, then.at);
     if (!expected.startsWith("refused")) {
-      this.fail(`${reservation.id} was refused though what its node had been told leaves room: ${expected}`);
+      this.#fail(`${reservation.id} was refused though what its node had been told leaves room: ${expected}`);
     }
   }
 
   /** Answers how to close the attempt when another one should follow; undefined when the request is over. */
-  private async callUpstream(
+  async #callUpstream(
     node: SimulatedNode,
     ledger: Ledger,
     alive: () => boolean,
     { id, amount }: Reservation,
   ): Promise<Resolution | undefined> {
-    const rejected = this.chance(0.15);
-    const most = this.overruns && this.chance(0.3) ? amount * 2 + 10 : amount;
-    const actual = nanoUsd(rejected ? 0 : this.chance(0.3) ? most : this.between(0, most));
+    const rejected = this.#chance(0.15);
+    const most = this.#overruns && this.#chance(0.3) ? amount * 2 + 10 : amount;
+    const actual = nanoUsd(rejected ? 0 : this.#chance(0.3) ? most : this.#between(0, most));
     // Billed at some moment while it runs; whether or not anybody still listens.
-    this.time.after(this.between(0, 2_000), () => this.billed(id, actual));
-    await this.time.sleep(this.between(1, 30_000));
+    this.#time.after(this.#between(0, 2_000), () => this.#billed(id, actual));
+    await this.#time.sleep(this.#between(1, 30_000));
     if (!alive()) return undefined;
     if (rejected) return { id, kind: "released", reason: "rejected" };
-    const roll = this.random();
+    const roll = this.#random();
     if (roll < 0.15) return { id, kind: "unknown", reason: "timed out" };
     if (roll < 0.25) {
       // Reset after billing: sometimes the true cost is learnt later, even after the hold was charged.
-      this.resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "reset" }]);
-      await this.time.sleep(this.between(0, 80_000));
-      if (alive() && actual <= amount && this.chance(0.4)) {
+      this.#resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "reset" }]);
+      await this.#time.sleep(this.#between(0, 80_000));
+      if (alive() && actual <= amount && this.#chance(0.4)) {
         // An operator ends the hold by an estimate that is not below the bill; the fact may still come.
-        this.resolveFrom(node, ledger, [
-          actual === 0 && this.chance(0.5)
+        this.#resolveFrom(node, ledger, [
+          actual === 0 && this.#chance(0.5)
             ? { id, kind: "released", reason: "operator", source: "operator" }
-            : { id, kind: "settled", actual: nanoUsd(this.between(actual, amount)), source: "operator" },
+            : { id, kind: "settled", actual: nanoUsd(this.#between(actual, amount)), source: "operator" },
         ]);
-        await this.time.sleep(this.between(0, 40_000));
+        await this.#time.sleep(this.#between(0, 40_000));
       }
-      if (alive() && this.chance(0.6))
-        this.resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "usage" }]);
+      if (alive() && this.#chance(0.6))
+        this.#resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "usage" }]);
       return undefined;
     }
     if (roll < 0.35) {
       // The caller left, and the books must not give the hold back for it.
-      if (actual <= amount) this.resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller gone" }]);
-      else this.resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
+      if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller gone" }]);
+      else this.#resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
       return undefined;
     }
     if (roll < 0.4) return undefined; // A defect of ours: nobody ever says how it ended.
     const settled: Resolution = { id, kind: "settled", actual, source: "upstream_cost" };
-    this.resolveFrom(node, ledger, [settled]);
-    if (this.chance(0.1)) this.resolveFrom(node, ledger, [settled, settled]);
-    if (this.chance(0.05)) this.resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "late news" }]);
+    this.#resolveFrom(node, ledger, [settled]);
+    if (this.#chance(0.1)) this.#resolveFrom(node, ledger, [settled, settled]);
+    if (this.#chance(0.05)) this.#resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "late news" }]);
     return undefined;
   }
 
-  private resolveFrom(node: SimulatedNode, ledger: Ledger, resolutions: readonly Resolution[]): void {
+  #resolveFrom(node: SimulatedNode, ledger: Ledger, resolutions: readonly Resolution[]): void {
     node.handed.push(...resolutions);
-    for (const { id, kind } of resolutions) this.note(`${id} ${kind}`);
+    for (const { id, kind } of resolutions) this.#note(`${id} ${kind}`);
     void ledger.resolve(resolutions);
   }
 
-  private billed(id: ReservationId, amount: number): void {
-    this.bill.set(id, amount);
-    this.judgeBill(id);
+  #billed(id: ReservationId, amount: number): void {
+    this.#bill.set(id, amount);
+    this.#judgeBill(id);
   }
 
-  private storeOf(node: SimulatedNode, life: number): LedgerStore {
-    const { disk, pipelineFrom } = this;
+  #storeOf(node: SimulatedNode, life: number): LedgerStore {
+    const disk = this.#disk;
+    const pipelineFrom = this.#pipelineFrom;
     let last: Promise<unknown> = Promise.resolve();
     /** Any call: takes its time, fails as stores fail, and never answers a process that is dead. */
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
-      await this.time.sleep(this.latency());
+      await this.#time.sleep(this.#latency());
       if (node.life !== life) return new Promise(() => {});
-      if (this.down || (this.faulty && this.chance(0.02))) throw new StoreFailure("transient", "simulated");
+      if (this.#down || (this.#faulty && this.#chance(0.02))) throw new StoreFailure("transient", "simulated");
       return work();
     };
     return {
@@ -410,8 +419,8 @@ class World {
           const answer = await disk.read(accountsOf);
           const identity = { id: node.id, epoch: disk.nodes.get(node.id)?.epoch ?? 0 };
           node.atRead = {
-            auditor: this.auditor.copy(),
-            at: { nowMs: this.time.now(), day: answer.day, node: identity },
+            auditor: this.#auditor.copy(),
+            at: { nowMs: this.#time.now(), day: answer.day, node: identity },
           };
           return answer;
         }),
@@ -426,9 +435,9 @@ class World {
           try {
             await ahead;
           } catch {
-            if (this.chance(0.7)) throw new StoreFailure("transient", "simulated failure of the batch ahead");
+            if (this.#chance(0.7)) throw new StoreFailure("transient", "simulated failure of the batch ahead");
           }
-          return this.commit(node, life, batch);
+          return this.#commit(node, life, batch);
         })();
         last = reply;
         return reply;
@@ -437,136 +446,136 @@ class World {
     };
   }
 
-  private async commit(node: SimulatedNode, life: number, batch: LedgerBatch): Promise<BatchReply> {
-    await this.time.sleep(this.latency());
-    if (this.down) throw new StoreFailure("transient", "simulated outage");
-    const fault = this.faulty ? this.random() : 1;
+  async #commit(node: SimulatedNode, life: number, batch: LedgerBatch): Promise<BatchReply> {
+    await this.#time.sleep(this.#latency());
+    if (this.#down) throw new StoreFailure("transient", "simulated outage");
+    const fault = this.#faulty ? this.#random() : 1;
     if (fault < 0.03) throw new StoreFailure("transient", "simulated failure before the commit");
     // Waits for whoever has the accounts locked, also for a transaction that its own process has given up.
-    const before = this.lock;
+    const before = this.#lock;
     let unlock = () => {};
-    this.lock = new Promise((resolve) => {
+    this.#lock = new Promise((resolve) => {
       unlock = resolve;
     });
     const outcome = (async () => {
       await before;
       try {
-        if (this.down) return undefined;
+        if (this.#down) return undefined;
         // Between the lock and the commit: here a crash leaves it open which of the two happens.
-        await this.time.sleep(this.latency());
-        if (node.life !== life && this.chance(0.5)) return undefined;
-        return this.apply(batch);
+        await this.#time.sleep(this.#latency());
+        if (node.life !== life && this.#chance(0.5)) return undefined;
+        return this.#apply(batch);
       } finally {
         unlock();
       }
     })();
     if (fault < 0.06) {
-      this.counts.lostReplies += 1;
-      await this.time.sleep(this.between(0, 2_500));
+      this.#counts.lostReplies += 1;
+      await this.#time.sleep(this.#between(0, 2_500));
       throw new StoreFailure("transient", "simulated loss of the reply");
     }
     const reply = await outcome;
-    await this.time.sleep(this.latency());
+    await this.#time.sleep(this.#latency());
     if (node.life !== life) return new Promise(() => {});
     if (reply === undefined) throw new StoreFailure("transient", "simulated roll-back");
     return reply;
   }
 
-  private apply(batch: LedgerBatch): BatchReply {
-    const reply = this.disk.commitNow(batch);
-    const context = { nowMs: this.time.now(), day: reply.day, node: batch.node };
+  #apply(batch: LedgerBatch): BatchReply {
+    const reply = this.#disk.commitNow(batch);
+    const context = { nowMs: this.#time.now(), day: reply.day, node: batch.node };
     for (const [index, operation] of batch.operations.entries()) {
-      const expected = this.auditor.predict(operation, context);
+      const expected = this.#auditor.predict(operation, context);
       const actual = summaryOf(reply.replies[index]);
       if (expected !== actual) {
-        this.fail(`${JSON.stringify(operation)} was answered ${actual}, the auditor expected ${expected}`);
+        this.#fail(`${JSON.stringify(operation)} was answered ${actual}, the auditor expected ${expected}`);
       }
       if (operation.kind === "reserve" && actual.startsWith("refused")) {
-        this.atRefusal.set(operation.reservation.id, { auditor: this.auditor.copy(), at: context });
+        this.#atRefusal.set(operation.reservation.id, { auditor: this.#auditor.copy(), at: context });
       }
     }
-    this.judgeBooks();
+    this.#judgeLedger();
     return reply;
   }
 
-  private judgeBooks(): void {
-    for (const problem of imbalances(this.disk)) this.fail(problem);
-    for (const { id, spent, held, overrun } of this.disk.accounts.values()) {
+  #judgeLedger(): void {
+    for (const problem of imbalances(this.#disk)) this.#fail(problem);
+    for (const { id, spent, held, overrun } of this.#disk.accounts.values()) {
       const cap = id.startsWith("day/") ? dayCap : goalCap;
       if (spent + held > cap + overrun)
-        this.fail(`${id}: spent ${spent} + held ${held} > cap ${cap} + overrun ${overrun}`);
-      if (!this.overruns && overrun > 0) this.fail(`${id}: overrun ${overrun} where nothing cost more than its hold`);
+        this.#fail(`${id}: spent ${spent} + held ${held} > cap ${cap} + overrun ${overrun}`);
+      if (!this.#overruns && overrun > 0) this.#fail(`${id}: overrun ${overrun} where nothing cost more than its hold`);
     }
-    for (const row of this.disk.reservations.values()) {
-      const before = this.terminal.get(row.id);
-      if (before !== undefined && before !== row.state) this.fail(`${row.id} went from ${before} to ${row.state}`);
+    for (const row of this.#disk.reservations.values()) {
+      const before = this.#terminal.get(row.id);
+      if (before !== undefined && before !== row.state) this.#fail(`${row.id} went from ${before} to ${row.state}`);
       const estimated = row.state !== "CORRECTED" && (row.source === "operator" || row.source === "at_least");
-      if (["SETTLED", "RELEASED", "CORRECTED"].includes(row.state) && !estimated) this.terminal.set(row.id, row.state);
-      this.judgeBill(row.id);
+      if (["SETTLED", "RELEASED", "CORRECTED"].includes(row.state) && !estimated) this.#terminal.set(row.id, row.state);
+      this.#judgeBill(row.id);
     }
   }
 
   /** What the upstream bills is held while it may come and charged once it is closed. */
-  private judgeBill(id: ReservationId): void {
-    const billed = this.bill.get(id) ?? 0;
-    const row = this.disk.reservations.get(id);
+  #judgeBill(id: ReservationId): void {
+    const billed = this.#bill.get(id) ?? 0;
+    const row = this.#disk.reservations.get(id);
     if (row === undefined) {
-      if (billed > 0) this.fail(`${id} was billed ${billed} without a reservation`);
+      if (billed > 0) this.#fail(`${id} was billed ${billed} without a reservation`);
       return;
     }
     const covered = isOpen(row.state) ? row.hold : chargedOf(row);
     // Above the hold only the settlement can know; until then the hold stands for it.
     const wanted = row.state === "SETTLED" || row.state === "CORRECTED" ? billed : Math.min(billed, row.hold);
-    if (covered < wanted) this.fail(`${id} is ${row.state} with ${covered}, the upstream billed ${billed}`);
+    if (covered < wanted) this.#fail(`${id} is ${row.state} with ${covered}, the upstream billed ${billed}`);
   }
 
-  private judgeEnd(): void {
-    for (const row of this.disk.reservations.values()) {
-      if (isOpen(row.state)) this.fail(`${row.id} is ${row.state} long after its end`);
+  #judgeEnd(): void {
+    for (const row of this.#disk.reservations.values()) {
+      if (isOpen(row.state)) this.#fail(`${row.id} is ${row.state} long after its end`);
     }
-    for (const { id, held } of this.disk.accounts.values()) if (held !== 0) this.fail(`${id} still holds ${held}`);
-    this.judgeBooks();
-    for (const { id, node, life } of this.unused) {
-      const row = this.disk.reservations.get(id);
+    for (const { id, held } of this.#disk.accounts.values()) if (held !== 0) this.#fail(`${id} still holds ${held}`);
+    this.#judgeLedger();
+    for (const { id, node, life } of this.#unused) {
+      const row = this.#disk.reservations.get(id);
       // The process that knows it was not used must have lived to say so.
       if (row === undefined || node.life !== life || chargedOf(row) === 0) continue;
-      this.fail(`${id} is ${row.state} with ${chargedOf(row)}, but its caller was told it is unavailable`);
+      this.#fail(`${id} is ${row.state} with ${chargedOf(row)}, but its caller was told it is unavailable`);
     }
-    if (this.overruns) return;
+    if (this.#overruns) return;
     const billedTo = new Map<AccountId, number>();
-    for (const [id, amount] of this.bill) {
-      const row = this.disk.reservations.get(id);
+    for (const [id, amount] of this.#bill) {
+      const row = this.#disk.reservations.get(id);
       for (const account of row === undefined ? [] : [row.goalAccount, row.dayAccount]) {
         billedTo.set(account, (billedTo.get(account) ?? 0) + amount);
       }
     }
     for (const [account, amount] of billedTo) {
       const cap = account.startsWith("day/") ? dayCap : goalCap;
-      if (amount > cap) this.fail(`${account}: the upstream billed ${amount} of a cap of ${cap}`);
+      if (amount > cap) this.#fail(`${account}: the upstream billed ${amount} of a cap of ${cap}`);
     }
   }
 
-  private latency(): number {
-    return this.chance(0.03) ? this.between(100, 1_800) : this.between(0, 12);
+  #latency(): number {
+    return this.#chance(0.03) ? this.#between(100, 1_800) : this.#between(0, 12);
   }
 
-  private chance(share: number): boolean {
-    return this.random() < share;
+  #chance(share: number): boolean {
+    return this.#random() < share;
   }
 
   /** A whole number from `least` to `most`, both included. */
-  private between(least: number, most: number): number {
-    return least + Math.floor(this.random() * (most - least + 1));
+  #between(least: number, most: number): number {
+    return least + Math.floor(this.#random() * (most - least + 1));
   }
 
-  private note(what: string): void {
-    this.history.push(`${(this.time.monotonic() / 1_000).toFixed(3)} s  ${what}`);
+  #note(what: string): void {
+    this.history.push(`${(this.#time.monotonic() / 1_000).toFixed(3)} s  ${what}`);
   }
 
   /** Thrown where it is found; kept too, because it may be found inside a promise that a dead process holds. */
-  private fail(message: string): never {
-    this.failure ??= new SimulationFailure(message);
-    throw this.failure;
+  #fail(message: string): never {
+    this.#failure ??= new SimulationFailure(message);
+    throw this.#failure;
   }
 }
 
@@ -597,7 +606,7 @@ interface AuditMoment {
  * with the rules it judges.
  */
 class Auditor {
-  private readonly rows = new Map<
+  readonly #rows = new Map<
     ReservationId,
     {
       goal: string;
@@ -615,16 +624,16 @@ class Auditor {
   /** An auditor of its own with the same rows, to ask what would be answered if more had happened. */
   copy(): Auditor {
     const copy = new Auditor();
-    for (const [id, row] of this.rows) copy.rows.set(id, { ...row });
+    for (const [id, row] of this.#rows) copy.#rows.set(id, { ...row });
     return copy;
   }
 
   predict(operation: Operation, at: AuditMoment): string {
     switch (operation.kind) {
       case "reserve":
-        return this.predictReserve(operation.reservation, at);
+        return this.#predictReserve(operation.reservation, at);
       case "expire": {
-        const row = this.rows.get(operation.id);
+        const row = this.#rows.get(operation.id);
         if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
           row.phase = "charged";
           row.charged = row.hold;
@@ -632,16 +641,16 @@ class Auditor {
         return "done";
       }
       case "orphan": {
-        const row = this.rows.get(operation.id);
+        const row = this.#rows.get(operation.id);
         if (row?.phase === "sure") row.phase = "unsure";
         return "done";
       }
       case "cancel":
-        if (this.rows.get(operation.id)?.life === lifeOf(at.node)) this.close(operation.id, 0);
+        if (this.#rows.get(operation.id)?.life === lifeOf(at.node)) this.#close(operation.id, 0);
         return "done";
       case "resolve": {
         const { resolution } = operation;
-        const row = this.rows.get(resolution.id);
+        const row = this.#rows.get(resolution.id);
         if (resolution.kind === "settled") {
           const { actual, source } = resolution;
           const isEstimate = source === "operator" || source === "at_least";
@@ -650,9 +659,9 @@ class Auditor {
             if (row.estimate === "settled" && row.charged === actual) return "done";
             row.charged = actual;
             row.estimate = undefined;
-          } else this.close(resolution.id, actual, isEstimate ? "settled" : undefined);
+          } else this.#close(resolution.id, actual, isEstimate ? "settled" : undefined);
         } else if (resolution.kind === "released") {
-          this.close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
+          this.#close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
         } else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
           row.phase = resolution.kind === "charged" ? "charged" : "unsure";
           if (resolution.kind === "charged") row.charged = row.hold;
@@ -662,8 +671,8 @@ class Auditor {
     }
   }
 
-  private close(id: ReservationId, charged: number, estimate?: "settled" | "released"): void {
-    const row = this.rows.get(id);
+  #close(id: ReservationId, charged: number, estimate?: "settled" | "released"): void {
+    const row = this.#rows.get(id);
     if (row === undefined || row.phase === "closed") return;
     // A charge is corrected once, by whomever.
     row.estimate = row.phase === "charged" ? undefined : estimate;
@@ -671,21 +680,21 @@ class Auditor {
     row.charged = charged;
   }
 
-  private predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
-    const old = this.rows.get(id);
+  #predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
+    const old = this.#rows.get(id);
     if (old !== undefined) {
       if (old.phase !== "sure" || old.life !== lifeOf(node)) return "unavailable";
-      return `held ${this.sums(old.goal, old.day)}`;
+      return `held ${this.#sums(old.goal, old.day)}`;
     }
     const own = goal === "adhoc" ? `adhoc ${day}` : goal;
-    const [goalSpent, goalHeld] = this.sum((row) => row.goal === own);
-    const [daySpent, dayHeld] = this.sum((row) => row.day === day);
+    const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);
+    const [daySpent, dayHeld] = this.#sum((row) => row.day === day);
     if (goalSpent + goalHeld + amount > goalCap || daySpent + dayHeld + amount > dayCap) {
       const waiting = goalSpent + amount <= goalCap && daySpent + amount <= dayCap;
       const binding = goalCap - goalSpent - goalHeld <= dayCap - daySpent - dayHeld ? "goal" : "day";
-      return `refused ${binding}${waiting ? " wait" : ""} ${this.sums(own, day)}`;
+      return `refused ${binding}${waiting ? " wait" : ""} ${this.#sums(own, day)}`;
     }
-    this.rows.set(id, {
+    this.#rows.set(id, {
       goal: own,
       day,
       hold: amount,
@@ -694,17 +703,17 @@ class Auditor {
       life: lifeOf(node),
       expiresMs: nowMs + deadlineMs + expiryGraceMs,
     });
-    return `held ${this.sums(own, day)}`;
+    return `held ${this.#sums(own, day)}`;
   }
 
-  private sums(goal: string, day: UtcDay): string {
-    return [...this.sum((row) => row.goal === goal), ...this.sum((row) => row.day === day)].join(" ");
+  #sums(goal: string, day: UtcDay): string {
+    return [...this.#sum((row) => row.goal === goal), ...this.#sum((row) => row.day === day)].join(" ");
   }
 
-  private sum(belongs: (row: { goal: string; day: UtcDay }) => boolean): [number, number] {
+  #sum(belongs: (row: { goal: string; day: UtcDay }) => boolean): [number, number] {
     let spent = 0;
     let held = 0;
-    for (const row of this.rows.values()) {
+    for (const row of this.#rows.values()) {
       if (!belongs(row)) continue;
       spent += row.charged;
       if (row.phase === "sure" || row.phase === "unsure") held += row.hold;

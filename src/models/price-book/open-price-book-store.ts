@@ -1,3 +1,4 @@
+import { databaseLocationOf } from "#db/database-url.ts";
 import { openPostgresPriceBook } from "./postgres-store.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
 import { openSqlitePriceBook } from "./sqlite-store.ts";
@@ -7,7 +8,6 @@ import { openSqlitePriceBook } from "./sqlite-store.ts";
  * schema up to date. Rejects when the URL is none of these or the database cannot be reached.
  */
 export async function openPriceBookStore(databaseUrl: string): Promise<PriceBookStore> {
-  if (databaseUrl.startsWith("sqlite:")) return openSqlitePriceBook(databaseUrl.slice("sqlite:".length));
-  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return openPostgresPriceBook(databaseUrl);
-  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
+  const location = databaseLocationOf(databaseUrl);
+  return location.kind === "sqlite" ? openSqlitePriceBook(location.path) : openPostgresPriceBook(location.url);
 }

@@ -1,0 +1,25 @@
+import { describe, expect, test } from "bun:test";
+import { databaseLocationOf, parseDatabaseUrl } from "./database-url.ts";
+
+describe("DATABASE_URL", () => {
+  test.each([
+    ["sqlite:./data/gateway.db", { kind: "sqlite", path: "./data/gateway.db" }],
+    ["sqlite:/var/lib/gateway.db", { kind: "sqlite", path: "/var/lib/gateway.db" }],
+    ["sqlite::memory:", { kind: "sqlite", path: ":memory:" }],
+    ["postgres://user@host/db", { kind: "postgres", url: "postgres://user@host/db" }],
+    ["postgresql://host:5432/db", { kind: "postgres", url: "postgresql://host:5432/db" }],
+  ] as const)("names a database: %s", (url, location) => {
+    expect(parseDatabaseUrl(url)).toEqual(location);
+  });
+
+  test.each(["", "sqlite:", "sqlite://data/gateway.db", "postgres://[bad", "mysql://host/db", "./gateway.db"])(
+    "that has none of the forms is refused: %s",
+    (url) => {
+      expect(parseDatabaseUrl(url)).toBeUndefined();
+    },
+  );
+
+  test("is not quoted in the error: it may carry a password", () => {
+    expect(() => databaseLocationOf("mysql://user:secret@host/db")).toThrow(/^DATABASE_URL must be sqlite:<path>/);
+  });
+});
