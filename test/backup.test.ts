@@ -79,7 +79,7 @@ describe("smart-gateway backup", () => {
   test.each([
     ["postgres://user:secret-word@db.example/gateway", "pg_dump"],
     ["sqlite::memory:", "in-memory"],
-    ["mysql://x", "must begin with"],
+    ["mysql://x", "must be sqlite:<path>"],
   ])("%s is no file to copy: exit code 2, and what to do", async (url, said) => {
     const { code, err } = await backup(url, join(tmpdir(), "never.db"));
     expect(code).toBe(2);

@@ -1,0 +1,236 @@
+import type { Database } from "bun:sqlite";
+import { openHoldsSql } from "#ledger/open-holds.ts";
+import { staleLookupMs } from "#ledger/rules/limits.ts";
+import type { AccountRow, EntryRow, ReservationRow } from "#ledger/rules/rows.ts";
+import type { DueReservation } from "#ledger/store.ts";
+
+/** The statements of the engine, prepared once. */
+export type SqliteStatements = ReturnType<typeof prepareStatements>;
+
+export function prepareStatements(db: Database) {
+  return {
+    ...batchStatements(db),
+    ...nodeStatements(db),
+    ...lookupStatements(db),
+    ...pruneStatements(db),
+  };
+}
+
+/** A value of a column. */
+export type Value = string | number | null;
+
+interface StoredReservation extends Omit<ReservationRow, "dispatched"> {
+  readonly seq: number;
+  readonly lastEntry: number;
+  readonly dispatched: number;
+}
+
+const accountColumns = `id, held, spent, overrun, hard, own_hard AS "ownHard"`;
+const isDayAccount = `(id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')`;
+
+/** Every entry of the reservations whose places are given as a JSON array. */
+const oldEntries = `WITH RECURSIVE old (reservation, entry) AS (
+  SELECT r.seq, r.last_entry FROM reservation r WHERE r.seq IN (SELECT value FROM json_each(?1))
+  UNION ALL
+  SELECT old.reservation, e.previous FROM old JOIN ledger_entry e ON e.seq = old.entry WHERE e.previous IS NOT NULL)`;
+
+function batchStatements(db: Database) {
+  return {
+    begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
+    commit: db.query<unknown, []>("COMMIT"),
+    version: db.query<{ data_version: number }, []>("PRAGMA data_version"),
+    lastReservation: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM reservation"),
+    lastEntry: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_entry"),
+    account: db.query<AccountRow, [string]>(`SELECT ${accountColumns} FROM account WHERE id = ?`),
+    writeAccount: db.query<unknown, [string, number, number, number, number | null]>(
+      `INSERT INTO account (id, held, spent, overrun, hard) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET held = excluded.held, spent = excluded.spent, overrun = excluded.overrun, hard = excluded.hard`,
+    ),
+    reservation: db.query<StoredReservation, [string]>(
+      `SELECT seq, last_entry AS lastEntry, id, request_id AS requestId, attempt, goal_account AS goalAccount, day_account AS dayAccount, hold, actual,
+         source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch, dispatched, created_ms AS createdMs,
+         expires_ms AS expiresMs, closed_ms AS closedMs
+       FROM reservation WHERE id = ?`,
+    ),
+    insertReservations: inserter(db, "reservation", [
+      "seq",
+      "last_entry",
+      "id",
+      "request_id",
+      "attempt",
+      "goal_account",
+      "day_account",
+      "hold",
+      "actual",
+      "source",
+      "state",
+      "model",
+      "node_id",
+      "node_epoch",
+      "dispatched",
+      "created_ms",
+      "expires_ms",
+      "closed_ms",
+    ]),
+    updateReservation: db.query<unknown, Value[]>(
+      `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ?, last_entry = ?
+       WHERE seq = ? AND state = ?`,
+    ),
+    insertEntries: inserter(db, "ledger_entry", [
+      "seq",
+      "previous",
+      "reservation_id",
+      "event",
+      "held",
+      "spent",
+      "overrun",
+      "reason",
+      "node_id",
+      "at_ms",
+    ]),
+    day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
+    setDay: db.query<unknown, [string]>(
+      "INSERT INTO ledger_day (only, day) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET day = excluded.day",
+    ),
+  };
+}
+
+function nodeStatements(db: Database) {
+  const [heldSums, unresolvedRows] = openHoldsSql("$now");
+  return {
+    join: db.query<{ epoch: number }, [string, number]>(
+      `INSERT INTO node (id, epoch, heartbeat_ms) VALUES (?, 1, ?)
+       ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch`,
+    ),
+    used: db.query<{ used: number }, []>("SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1"),
+    nodeEpoch: db.query<{ epoch: number }, [string]>("SELECT epoch FROM node WHERE id = ?"),
+    heartbeat: db.query<unknown, [number, string, number]>(
+      "UPDATE node SET heartbeat_ms = ? WHERE id = ? AND epoch = ?",
+    ),
+    due: db.query<DueReservation, { now: number; silent: number; node: string; epoch: number; limit: number }>(
+      `SELECT r.id, CASE WHEN r.expires_ms <= $now THEN 'expired' ELSE 'owner_dead' END AS why
+       FROM reservation r LEFT JOIN node n ON n.id = r.node_id
+       WHERE r.closed_ms IS NULL AND (
+         r.expires_ms <= $now
+         OR (r.state = 'HELD' AND CASE WHEN r.node_id = $node THEN r.node_epoch < $epoch
+               ELSE n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= $silent END))
+       ORDER BY r.expires_ms LIMIT $limit`,
+    ),
+    heldSums: db.query<Record<string, unknown>, { now: number }>(heldSums),
+    unresolvedRows: db.query<Record<string, unknown>, { now: number }>(unresolvedRows),
+  };
+}
+
+function lookupStatements(db: Database) {
+  return {
+    addLookup: db.query<unknown, [string, string, number]>(
+      "INSERT INTO generation_lookup (reservation_id, generation_id, next_ms) VALUES (?, ?, ?) ON CONFLICT (reservation_id) DO NOTHING",
+    ),
+    dueLookups: db.query<{ id: string; generationId: string; hold: number; tries: number }, [number, number]>(
+      `SELECT g.reservation_id AS id, g.generation_id AS "generationId", g.tries, coalesce(r.hold, 0) AS hold
+       FROM generation_lookup g LEFT JOIN reservation r ON r.id = g.reservation_id
+       WHERE g.next_ms <= ? ORDER BY g.next_ms LIMIT ?`,
+    ),
+    spentLookups: db.query<unknown, [number, number]>(
+      `DELETE FROM generation_lookup WHERE (tries >= ?1 AND next_ms <= ?2) OR next_ms <= ?2 - ${staleLookupMs}`,
+    ),
+    excessLookups: db.query<unknown, [number]>(
+      `DELETE FROM generation_lookup
+       WHERE next_ms <= (SELECT next_ms FROM generation_lookup ORDER BY next_ms DESC LIMIT 1 OFFSET ?)`,
+    ),
+    claimLookup: db.query<unknown, [number, string]>(
+      "UPDATE generation_lookup SET tries = tries + 1, next_ms = ? WHERE reservation_id = ?",
+    ),
+    dropLookups: db.query<unknown, [string]>(
+      "DELETE FROM generation_lookup WHERE reservation_id IN (SELECT value FROM json_each(?))",
+    ),
+  };
+}
+
+function pruneStatements(db: Database) {
+  return {
+    oldest: db.query<{ seq: number; createdMs: number; closedMs: number | null }, [number, number]>(
+      `SELECT seq, created_ms AS createdMs, closed_ms AS closedMs FROM reservation WHERE seq > ? ORDER BY seq LIMIT ?`,
+    ),
+    carry: db.query<unknown, [string]>(
+      `${oldEntries} UPDATE account SET carried_spent = carried_spent + pruned.spent, carried_overrun = carried_overrun + pruned.overrun
+       FROM (SELECT account, sum(spent) AS spent, sum(overrun) AS overrun FROM (
+               SELECT r.goal_account AS account, e.spent, e.overrun
+               FROM old JOIN ledger_entry e ON e.seq = old.entry JOIN reservation r ON r.seq = old.reservation
+               UNION ALL
+               SELECT r.day_account, e.spent, e.overrun
+               FROM old JOIN ledger_entry e ON e.seq = old.entry JOIN reservation r ON r.seq = old.reservation)
+             GROUP BY account) AS pruned
+       WHERE account.id = pruned.account`,
+    ),
+    pruneEntries: db.query<unknown, [string]>(
+      `${oldEntries} DELETE FROM ledger_entry WHERE seq IN (SELECT entry FROM old)`,
+    ),
+    pruneReservations: db.query<unknown, [string]>(
+      "DELETE FROM reservation WHERE seq IN (SELECT value FROM json_each(?))",
+    ),
+    pruneAccounts: db.query<unknown, { day: string }>(
+      `DELETE FROM account WHERE ${isDayAccount} AND substr(id, -10) < $day AND held = 0
+         AND spent = carried_spent AND overrun = carried_overrun`,
+    ),
+    pruneNodes: db.query<unknown, { before: number; self: string }>(
+      `DELETE FROM node WHERE heartbeat_ms < $before AND id <> $self
+         AND NOT EXISTS (SELECT 1 FROM reservation r WHERE r.node_id = node.id AND r.closed_ms IS NULL)`,
+    ),
+  };
+}
+
+/** Writes rows, given as their values one after the other: several in one statement cost half as much each. */
+function inserter(db: Database, table: string, columns: readonly string[]): (values: readonly Value[]) => void {
+  const row = `(${columns.map(() => "?").join(", ")})`;
+  const statements = [8, 1].map((rows) => ({
+    values: rows * columns.length,
+    statement: db.query<unknown, Value[]>(
+      `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array(rows).fill(row).join(", ")}`,
+    ),
+  }));
+  return (values) => {
+    let from = 0;
+    for (const { values: count, statement } of statements) {
+      for (; values.length - from >= count; from += count) statement.run(...values.slice(from, from + count));
+    }
+  };
+}
+
+export function pushReservation(values: Value[], row: ReservationRow, seq: number, lastEntry: number): void {
+  values.push(
+    seq,
+    lastEntry,
+    row.id,
+    row.requestId,
+    row.attempt,
+    row.goalAccount,
+    row.dayAccount,
+    row.hold,
+    row.actual,
+    row.source,
+    row.state,
+    row.model,
+    row.nodeId,
+    row.nodeEpoch,
+    row.dispatched ? 1 : 0,
+    row.createdMs,
+    row.expiresMs,
+    row.closedMs,
+  );
+}
+
+export function pushEntry(values: Value[], entry: EntryRow, seq: number, previous: number | null): void {
+  values.push(
+    seq,
+    previous,
+    entry.reservationId,
+    entry.event,
+    entry.held,
+    entry.spent,
+    entry.overrun,
+    entry.reason,
+    entry.nodeId,
+    entry.atMs,
+  );
+}
