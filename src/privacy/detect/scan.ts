@@ -1,22 +1,17 @@
 import { classes, inToken, isDigit } from "#privacy/text/characters.ts";
-import { findHexDumps } from "#privacy/text/hex-dumps.ts";
+import { findHexDumps, type HexDump } from "#privacy/text/hex-dumps.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
 import { AssignmentScanner } from "./assignments/assignments.ts";
 import { scanSaml } from "./encoded-documents.ts";
 import { eachKeyword } from "./keyword-index.ts";
-import {
-  scanCommand,
-  scanCookie,
-  scanDsn,
-  scanPem,
-  scanPgpass,
-  scanPhrase,
-  scanPiped,
-  scanPutty,
-  scanSql,
-  scanUrl,
-} from "./structured.ts";
+import { scanCommand, scanPiped } from "./notations/command-options.ts";
+import { scanDsn, scanPgpass } from "./notations/connection-strings.ts";
+import { scanCookie } from "./notations/cookies.ts";
+import { scanPem, scanPutty } from "./notations/private-keys.ts";
+import { scanPhrase } from "./notations/seed-phrases.ts";
+import { scanSql } from "./notations/sql-statements.ts";
+import { scanUrl } from "./notations/url-credentials.ts";
 import { TokenRunScanner } from "./token-runs.ts";
 import { minRunLength, TokenScanner } from "./tokens.ts";
 
@@ -113,14 +108,7 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
         if (scan(decoded, 1).length > 0) spans.push({ start, end, rule });
       }
     }
-    for (const { text: dumped, lineStarts, lineRanges } of dumps) {
-      for (const { start, end } of scan(dumped, 1)) {
-        const first = lineRanges[lineOf(lineStarts, start)];
-        const last = lineRanges[lineOf(lineStarts, end - 1)];
-        if (first !== undefined && last !== undefined)
-          spans.push({ start: first.start, end: last.end, rule: "hex_secret" });
-      }
-    }
+    for (const dump of dumps) addSpansOfDump(dump, scan(dump.text, 1), spans);
     spans = mergeSpans(spans);
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
   };
@@ -130,6 +118,16 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
 /** `Pw== `, the end of base64. */
 function isPadding({ bytes }: NormalizedText, at: number): boolean {
   return bytes[at] === 0x3d && bytes[at + 1] === 0x3d && (bytes[at + 2] ?? 0) <= 0x20;
+}
+
+/** Places what was found in the bytes of a dump in the lines that show them. */
+function addSpansOfDump({ lineStarts, lineRanges }: HexDump, found: readonly Span[], spans: Span[]): void {
+  for (const { start, end } of found) {
+    const first = lineRanges[lineOf(lineStarts, start)];
+    const last = lineRanges[lineOf(lineStarts, end - 1)];
+    if (first !== undefined && last !== undefined)
+      spans.push({ start: first.start, end: last.end, rule: "hex_secret" });
+  }
 }
 
 /** The index of the last line that begins at or before a place. */

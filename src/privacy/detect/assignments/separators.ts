@@ -1,5 +1,6 @@
 import { classes, inName } from "#privacy/text/characters.ts";
-import { BOUNDARY, COLOUR, type NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import { BOUNDARY, COLOUR } from "#privacy/text/unicode.ts";
 
 /**
  * What may stand between a name and its value. All functions take the place right behind the name, and give the place where the

@@ -1,6 +1,7 @@
 import { isPassword, isSecret } from "#privacy/detect/values/values.ts";
-import { BOUNDARY, type NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
+import { BOUNDARY } from "#privacy/text/unicode.ts";
 import { readKeyName } from "./key-names.ts";
 
 /** Longest line, and most lines of one table that are read. */

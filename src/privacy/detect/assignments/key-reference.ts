@@ -1,0 +1,131 @@
+import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
+import { isDummyValue, shapeOf } from "#privacy/detect/values/randomness.ts";
+import { isPassword, isRandomSecret, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
+import { type CandidateValue, matchEnd } from "./value-reader.ts";
+
+/** Groups of four, as Google, WordPress and authenticators show them. */
+const groupsOfFour =
+  /(?:[a-z]{4}(?:[ -][a-z]{4}){3}|[A-Za-z0-9]{4}(?: [A-Za-z0-9]{4}){5}|[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?: [a-z2-7]{4}){5,15})(?![A-Za-z0-9-])/y;
+const weakContext =
+  /(?:\b(?:my|our|the|your|this|here'?s?|is|his|her|their|use|api|using)\b[ \t]{1,3}(?:[\w-]{1,20}[ \t]){0,2})$/i;
+
+/** A name in a view. What it means is only asked for once there is a value that might be secret: that is rare. */
+export class KeyReference {
+  readonly normalized: NormalizedText;
+  readonly from: number;
+  readonly to: number;
+  #text = "";
+  #key: KeyName | undefined;
+
+  constructor(normalized: NormalizedText, from: number, to: number) {
+    this.normalized = normalized;
+    this.from = from;
+    this.to = to;
+  }
+
+  get text(): string {
+    if (this.#text === "") this.#text = this.normalized.text.slice(this.from, this.to);
+    return this.#text;
+  }
+
+  get key(): KeyName {
+    this.#key ??= this.#readKey();
+    return this.#key;
+  }
+
+  #readKey(): KeyName {
+    const key = readKeyName(this.text);
+    if (key.kind !== "weak" || this.normalized.bytes[this.from] === 0x2d) return key;
+    // `api key`, `access key`, `account key`: the word before says what the key is for.
+    const { text } = this.normalized;
+    const lead = /([A-Za-z]{2,16})[ \t]$/.exec(text.slice(Math.max(0, this.from - 18), this.from))?.[1];
+    if (lead === undefined) return key;
+    const wider = readKeyName(`${lead} ${this.text}`);
+    if (wider.kind !== "none") return wider;
+    return notCredentials.test(lead) ? wider : key;
+  }
+
+  /** Groups of four characters that begin at a place, if they are a secret under this name. */
+  secretInGroups(at: number): CandidateValue | undefined {
+    const { text, bytes } = this.normalized;
+    if (bytes[at + 4] !== bytes[at + 9] || (bytes[at + 4] !== 0x20 && bytes[at + 4] !== 0x2d)) return undefined;
+    const end = matchEnd(groupsOfFour, text, at);
+    if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret" && !isSetupKey(text, this.to)))
+      return undefined;
+    const value = text.slice(at, end);
+    const shape = shapeOf(value.replace(/[ -]/g, ""));
+    if (shape.bigramScore > 0.3 && shape.classChanges < 4) return undefined;
+    return { start: at, end, text: value, notation: "quoted" };
+  }
+
+  /** The value, if it is a secret under this name. */
+  asSecret(value: CandidateValue | undefined): CandidateValue | undefined {
+    return value === undefined ? undefined : (this.#asSingleSecret(value) ?? this.secretInGroups(value.start));
+  }
+
+  #asSingleSecret(value: CandidateValue): CandidateValue | undefined {
+    if (!mayBeSecret(value.text)) return undefined;
+    const { text, notation } = value;
+    const { kind, rule } = this.key;
+    switch (kind) {
+      case "password":
+        return isPassword(text, notation) || (isSetting(this.normalized.bytes, this.from) && isWrittenOut(text))
+          ? value
+          : undefined;
+      case "secret":
+        if (isSecret(text, notation)) return value;
+        return rule === "secret" &&
+          notation !== "prose" &&
+          isChosenSecret(text) &&
+          !(isIdentifier(text) && (notation === "bare" || isKeyName(text))) &&
+          isPassword(text, notation)
+          ? value
+          : undefined;
+      case "weak": {
+        if (rule === "credential" && isUserAndPassword(text)) return value;
+        if (!isSecret(text, notation) || text.length < 20) return undefined;
+        const before = this.normalized.text.slice(Math.max(0, this.from - 60), this.from);
+        return isRandomSecret(text, notation) || weakContext.test(before) ? value : undefined;
+      }
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** `setup key`, of an authenticator. */
+function isSetupKey(text: string, to: number): boolean {
+  return /(?:setup|totp|2fa|otp|authenticator|manual|backup)[ _-]{0,2}key$/i.test(text.slice(Math.max(0, to - 24), to));
+}
+
+/** Behind `;`, `&` or `?`, as in a connection string. */
+function isSetting(bytes: Uint8Array, from: number): boolean {
+  const before = bytes[from - 1] ?? 0;
+  return before === 0x3b || before === 0x26 || before === 0x3f;
+}
+
+/** In a connection string nobody writes a variable without marking it. */
+function isWrittenOut(value: string): boolean {
+  return (
+    value.length >= 6 &&
+    /[A-Z0-9_!#%^-]/.test(value) &&
+    !/^[$%{<[(@]|[()[\]{}<>$]|pass|pwd|secret|user|token|require/i.test(value) &&
+    !/^[A-Z_]+$/.test(value) &&
+    !isDummyValue(value)
+  );
+}
+
+/** `auth` in Docker's and npm's settings: user and password in base64. */
+function isUserAndPassword(value: string): boolean {
+  if (value.length < 12 || value.length > 400 || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
+  return /^[\w.@$-]{1,64}:[\x21-\x7e]{4,256}$/.test(Buffer.from(value, "base64").toString("latin1"));
+}
+
+const notCredentials = /^(?:public|primary|foreign|cache|partition|sort)$/i;
+
+/** Secrets that people made up, under `secret`: they mix at least two kinds of characters. */
+function isChosenSecret(text: string): boolean {
+  return text.length >= 8 && /[!@#$%^&*]|\d.*[A-Z]|[A-Z].*\d|\d.*[a-z].*\d/.test(text);
+}

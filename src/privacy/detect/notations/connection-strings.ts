@@ -1,0 +1,35 @@
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { Span } from "#privacy/text/spans.ts";
+import { matchAt } from "./match-at.ts";
+import { isUrlPassword } from "./url-credentials.ts";
+
+/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it. */
+export function scanDsn(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const { bytes, text } = normalized;
+  const limit = Math.max(0, anchor - 200);
+  let from = anchor;
+  while (from > limit && !endsDsn(bytes[from - 1] ?? 0) && !isHostBracket(bytes, from - 1)) from--;
+  const colon = text.indexOf(":", from);
+  if (colon < 0 || colon >= anchor || !isUrlPassword(text.slice(colon + 1, anchor))) return;
+  found.push({ start: colon + 1, end: anchor, rule: "url_password" });
+}
+
+/** The bracket of another `tcp(` or `unix(`. */
+function isHostBracket(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0x28 && (bytes[at - 1] === 0x70 || bytes[at - 1] === 0x78);
+}
+
+function endsDsn(c: number): boolean {
+  return c <= 0x20 || c === 0x22 || c === 0x27 || c === 0x60 || c === 0x3d;
+}
+
+const pgpass = /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y;
+
+/** A line of PostgreSQL's password file: `host:port:database:user:password`. */
+export function scanPgpass(normalized: NormalizedText, anchor: number, found: Span[]): void {
+  const match = matchAt(pgpass, normalized.text, anchor);
+  const password = match?.[1];
+  if (match === undefined || password === undefined || !isUrlPassword(password)) return;
+  const end = anchor + match[0].length;
+  found.push({ start: end - password.length, end, rule: "password" });
+}

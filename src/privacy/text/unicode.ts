@@ -1,0 +1,94 @@
+import { classes, inToken } from "./characters.ts";
+
+/** Stands for characters that are no part of any token. */
+export const BOUNDARY = 1;
+/** Stands for a placeholder that is in the text already: nothing is read across it. */
+export const REDACTED = 3;
+/** Stands for a change of a terminal's colours. */
+export const COLOUR = 2;
+
+export function isWordCharacter(c: number): boolean {
+  return c < 0x80 && (((classes[c] ?? 0) & inToken) !== 0 || c === 0x2e || c === 0x2b || c === 0x2f);
+}
+
+interface ForeignWord {
+  readonly word: string;
+  readonly replacement: string;
+}
+
+/** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
+const foreignWords = new Map<number, ForeignWord[]>();
+for (const [replacement, words] of [
+  [
+    "pwd is ",
+    "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_ паролем_ पासवर्ड_ रหัสผ่านคือ_ รหัสผ่านคือ",
+  ],
+  [
+    "_pwd",
+    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ пароля парола Парола лозинка Лозинка κωδικός Κωδικός κωδικό_πρόσβασης סיסמה הסיסמה سر كلمة_المرور كلمة_السر رمز_عبور رمز_العبور رمز_ورود گذرواژه पासवर्ड कूटशब्द รหัสผ่าน ật_khẩu ẬT_KHẨU şifre Şifre şifresi Şifresi ŞİFRE",
+  ],
+  ["_secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
+  ["_token", "令牌 トークン 토큰 токен Токен"],
+  ["_key", "キー"],
+  [" is ", "是 为 為 は 는 은 είναι היא הוא هي هو это является คือ là है"],
+] as const) {
+  for (const word of words.split(" ")) {
+    const spelled = word.replaceAll("_", " ");
+    const first = spelled.charCodeAt(0);
+    if (first >= 0x80) foreignWords.set(first, [...(foreignWords.get(first) ?? []), { word: spelled, replacement }]);
+  }
+}
+/** No word's stand-in is longer than this many times the word. */
+export const maxExpansion = 4;
+
+export function foreignWordAt(text: string, at: number, first: number): ForeignWord | undefined {
+  return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
+}
+
+/** Letters that look like Latin ones, by their code. */
+const homoglyphs = new Map<number, number>();
+for (const [letters, latin] of [
+  ["аеорсухѕіјԁһкѵԛԝӏҮАВЕКМНОРСТХУЅІЈԌԚԜ", "aeopcyxsijdhkvqwlYABEKMHOPCTXYSIJGQW"],
+  ["οανικρυτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavikputxABEZHIKMNOPTYX"],
+  ["ɡɑ", "ga"],
+] as const)
+  for (const [i, letter] of [...letters].entries()) homoglyphs.set(letter.charCodeAt(0), latin.charCodeAt(i));
+/** Most of them in a row: more are a word of another language. */
+const maxHomoglyphs = 3;
+
+/** The Latin letter that a letter of another script stands for in a word of Latin ones; 0 for none. */
+export function homoglyphOf(text: string, at: number, c: number): number {
+  if (c < 0x251 || c > 0x51d) return 0;
+  const latin = homoglyphs.get(c);
+  if (latin === undefined) return 0;
+  let from = at;
+  while (from > at - maxHomoglyphs && homoglyphs.has(text.charCodeAt(from - 1))) from--;
+  let to = at + 1;
+  while (to < at + maxHomoglyphs && homoglyphs.has(text.charCodeAt(to))) to++;
+  if (to - from > maxHomoglyphs) return 0;
+  const [before, behind] = [text.charCodeAt(from - 1), text.charCodeAt(to)];
+  // Other letters of its script on either side: it is one of them.
+  if (isNonLatinLetter(before) || isNonLatinLetter(behind)) return 0;
+  return isWordCharacter(before) || isWordCharacter(behind) ? latin : 0;
+}
+
+function isNonLatinLetter(c: number): boolean {
+  return c >= 0x250 && c <= 0x58f;
+}
+
+/** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
+export function latin1Of(code: number): number {
+  if (code === 0xa0 || code === 0x3000 || (code >= 0x2000 && code <= 0x200a) || code === 0x202f || code === 0x2028)
+    return 0x20;
+  if (code === 0xad || (code >= 0x200b && code <= 0x200f) || (code >= 0x2060 && code <= 0x2064) || code === 0xfeff)
+    return -1;
+  if (code >= 0xfe00 && code <= 0xfe0f) return -1;
+  if (code >= 0xff01 && code <= 0xff5e) return code - 0xfee0; // full-width forms
+  if (code === 0x201c || code === 0x201d || code === 0x201e || code === 0xab || code === 0xbb) return 0x22;
+  if (code >= 0x300a && code <= 0x300f) return 0x22; // 《 》 「 」 『 』
+  if (code === 0x2192 || code === 0x21d2 || code === 0x2794 || code === 0x27a1) return 0x3d; // arrows
+  if (code === 0x142 || code === 0x141) return 0xb3; // ł, where ISO-8859-2 has it
+  if (code === 0x2018 || code === 0x2019 || code === 0x201a) return 0x27;
+  if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return 0x2d;
+  return code >= 0xc0 && code <= 0xff ? code : BOUNDARY;
+}
