@@ -58,6 +58,8 @@ export class Servers implements AsyncDisposable {
   async gateway(upstream: Started, tree: string = root): Promise<Started> {
     const directory = join(this.scratch, String(this.#started.length));
     return this.#serve(0, tree, ["src/main.ts", "serve"], {
+      // As the launcher sets it (scripts/toolchain.mjs).
+      MIMALLOC_PURGE_DELAY: process.env["MIMALLOC_PURGE_DELAY"] ?? "2000",
       HOST: "127.0.0.1",
       PORT: "0",
       UPSTREAM_BASE_URL: upstream.url,

@@ -62,11 +62,20 @@ export function bunBinary() {
   process.exit(1);
 }
 
+/**
+ * How long the runtime's allocator (mimalloc) keeps freed memory before it returns it to the system, in milliseconds. Its
+ * default of 10 ms returns pages that are needed again at once. It reads its settings only when a process starts, so the
+ * launcher sets them; an operator's own value stays.
+ */
+export function allocatorSettings() {
+  return { MIMALLOC_PURGE_DELAY: process.env.MIMALLOC_PURGE_DELAY ?? "2000" };
+}
+
 /** Runs a program in this terminal, hands it our signals, and ends with its exit code. */
 export function become(command, args, environment = {}, cwd = root) {
   const child = spawn(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...environment } });
   // Ctrl-C reaches the child by itself (same process group); a signal sent to us alone has to be passed on. The child
-  // takes a second signal as "hurry", so one that came both ways must count once: the terminal's is not repeated.
+  // takes a second signal as the order to end at once, so one that came both ways must count once: the terminal's is not repeated.
   process.on("SIGINT", () => {
     if (!process.stdin.isTTY) child.kill("SIGINT");
   });

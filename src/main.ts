@@ -1,6 +1,5 @@
 import { Command, CommanderError } from "commander";
 import { exitCodes } from "#cli/exit.ts";
-import { keepFreedMemory } from "#cli/keep-freed-memory.ts";
 import { version } from "../package.json";
 
 /** The process: picks a command and runs it. Only the command that was asked for is loaded, so that each starts fast. */
@@ -14,11 +13,7 @@ const commands: readonly CommandEntry[] = [
   {
     name: "serve",
     summary: "run the gateway (settings come from the environment; none: demo mode)",
-    load: async () => {
-      // Before anything else is loaded, because what is loaded now is loaded again.
-      keepFreedMemory(process.env);
-      return (await import("#cli/commands/serve.ts")).serveCommand();
-    },
+    load: async () => (await import("#cli/commands/serve.ts")).serveCommand(),
   },
   {
     name: "route",

@@ -1,6 +1,7 @@
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
 import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
+import { isSection } from "#settings/section.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
 import { partialPriceOf, priceOf } from "./price-of-record.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
@@ -155,10 +156,6 @@ function mergedSection(base: unknown, own: unknown): unknown {
   for (const [key, value] of Object.entries(own))
     result[key] = isSection(value) ? mergedSection(base[key], value) : value;
   return result;
-}
-
-function isSection(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

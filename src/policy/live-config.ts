@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock } from "#platform/time.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
+import { isSection } from "#settings/section.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import { logId, operatorText } from "#telemetry/log/log.ts";
 import { type Config, type ConfigPaths, loadConfig } from "./load-config.ts";
@@ -323,8 +324,4 @@ function differences(a: unknown, b: unknown, path = ""): string[] {
   if (!isSection(a) || !isSection(b)) return JSON.stringify(a) === JSON.stringify(b) ? [] : [path];
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...keys].flatMap((key) => differences(a[key], b[key], path === "" ? key : `${path}.${key}`));
-}
-
-function isSection(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,6 +8,7 @@ import { defaultPolicyName } from "#policy/load-policy.ts";
 import { Policy } from "#policy/schema.ts";
 import { jsonSchemaOf } from "#settings/json-schema.ts";
 import { formatProblems } from "#settings/problem.ts";
+import { isSection } from "#settings/section.ts";
 
 interface FileOptions {
   readonly models?: string;
@@ -92,8 +93,4 @@ function changedFrom(base: unknown, value: unknown): unknown {
     return difference === undefined ? [] : [[key, difference] as const];
   });
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
-}
-
-function isSection(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

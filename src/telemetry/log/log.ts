@@ -60,14 +60,6 @@ export interface LogEvents {
   request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
   /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
   request_crashed: { request_id: LogId } & LoggedError;
-  attempt_failed: {
-    request_id: LogId;
-    attempt: number;
-    model: LogId;
-    outcome: LogId;
-    upstream_status?: number;
-    duration_ms: number;
-  };
   /** The upstream says that another model has answered than the one asked. */
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
@@ -101,7 +93,6 @@ export interface LogEvents {
   ledger_day_ahead: { day: LogId; today: LogId };
   /** Holds of gateways that have died: what may have been billed stays held until its deadline, the rest is given back. */
   ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number; released: number };
-  ledger_expired: { released: number; charged: number; resolved: number };
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
 }
@@ -155,7 +146,6 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   request_finished: "info",
   request_rejected: "info",
   request_crashed: "error",
-  attempt_failed: "warn",
   other_model_answered: "warn",
   health_changed: "warn",
   health_aggregator_changed: "warn",
@@ -174,7 +164,6 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   ledger_missing: "error",
   ledger_day_ahead: "warn",
   ledger_taken_over: "warn",
-  ledger_expired: "warn",
   records_pruned: "debug",
   task_failed: "error",
 };
