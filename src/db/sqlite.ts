@@ -114,3 +114,22 @@ export function sqliteVersionOf(db: Database): { readonly version: string; reado
   const first = oldestSqlite.findIndex((oldest, index) => (numbers[index] ?? 0) !== oldest);
   return { version, supported: first === -1 || (numbers[first] ?? 0) > (oldestSqlite[first] ?? 0) };
 }
+
+/** How often, and how many milliseconds apart, a write is tried again that another connection's transaction stands in the way of. */
+const writeTries = 60;
+const writeTryEveryMs = 7;
+
+/**
+ * Runs a write over a connection whose `busy_timeout` is 0, again while another connection writes. SQLite would wait for that
+ * itself, but the event loop with it. Rejects with the last error after about half a second.
+ */
+export async function onceWritable<T>(write: () => T): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return write();
+    } catch (error) {
+      if (!(error instanceof SQLiteError) || !error.code?.startsWith("SQLITE_BUSY") || tries >= writeTries) throw error;
+      await Bun.sleep(writeTryEveryMs);
+    }
+  }
+}

@@ -10,8 +10,6 @@ import { openLedger } from "#ledger/open-ledger.ts";
 import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
-import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { retryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
@@ -25,6 +23,9 @@ import { liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { Config } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { RequestRecord } from "#records/record.ts";
+import { SharedMemory } from "#routing-memory/shared-memory.ts";
+import { sharedConversationMemory, sharedTaskMemory } from "#routing-memory/shared-parts.ts";
+import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import type { Problem } from "#settings/problem.ts";
 import type { Settings } from "#settings/settings.ts";
@@ -165,18 +166,32 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       random,
       onChange: (change) => announceHealth(change, log, metrics),
     });
+    const sharesDatabase = settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:");
     const keeper = healthSync({
       registry: health,
       store: await openHealthStore(settings.databaseUrl),
       clock,
       timers,
       nodeId: settings.nodeId,
-      shared: settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:"),
+      shared: sharesDatabase,
       onStore: (state, problem) =>
         log("health_store_changed", { away: state === "away", detail: operatorText(problem ?? "") }),
     });
     closing.push(() => keeper.close());
     await keeper.start();
+
+    const memory = new SharedMemory({
+      openStore: () => openRoutingMemoryStore(settings.databaseUrl),
+      shared: sharesDatabase,
+      clock,
+      timers,
+      onStore: (state, problem) =>
+        log("routing_memory_changed", {
+          away: state === "away",
+          detail: operatorText(problem instanceof Error ? problem.message : ""),
+        }),
+    });
+    closing.push(() => memory.close());
 
     const simulator =
       settings.upstream.kind === "demo"
@@ -254,8 +269,8 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
       ledger: countedLedger(ledger, metrics),
       health,
       upstream,
-      tasks: inMemoryTaskMemory(() => current().policy.tasks),
-      conversations: inMemoryConversationMemory(() => current().policy.routing.affinity),
+      tasks: sharedTaskMemory(memory, clock, () => current().policy.tasks),
+      conversations: sharedConversationMemory(memory, clock, () => current().policy.routing.affinity),
       retryBudget: retryBudget(clock, () => current().policy.upstream),
       newId: () => Bun.randomUUIDv7(),
       config: current,

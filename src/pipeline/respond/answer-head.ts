@@ -17,7 +17,8 @@ export function answeredBy(
   // The model of the decision, which fail-over of one request does not change.
   const routedTo = head.decision.model;
   if (routedTo !== null && assessment.housekeeping === undefined) {
-    ports.conversations.remember(assessment.conversationKey, { model: routedTo, atMs: ports.clock.now() });
+    const remembered = { model: routedTo, atMs: ports.clock.now() };
+    ports.conversations.remember(assessment.conversationKey, remembered, request.receivedAtMs);
   }
   const task = taskKeyOf(request.routing);
   // A failure that the caller reports later counts against the tier that answered.

@@ -66,6 +66,8 @@ export interface LogEvents {
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
   /** Health goes on from what it last knew while its store is away. */
   health_store_changed: { away: boolean; detail: OperatorText };
+  /** Conversations and tasks are remembered in this process alone while their store is away. */
+  routing_memory_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   /**
    * Our prices and the aggregator's have drifted apart: it found no host within the limit we sent, its list changed by more
@@ -150,6 +152,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   health_changed: "warn",
   health_aggregator_changed: "warn",
   health_store_changed: "warn",
+  routing_memory_changed: "warn",
   ledger_overrun: "error",
   price_drift: "error",
   upstream_cost_distrusted: "error",

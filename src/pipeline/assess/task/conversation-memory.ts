@@ -10,7 +10,8 @@ export interface RememberedConversation {
 /** What is known of conversations from one request to the next. Lost without harm: then the next ask is routed anew. */
 export interface ConversationMemory {
   recall(key: string, nowMs: number): RememberedConversation | undefined;
-  remember(key: string, conversation: RememberedConversation): void;
+  /** `receivedMs`: when the request came in that was routed there, in milliseconds since the epoch. */
+  remember(key: string, conversation: RememberedConversation, receivedMs: number): void;
 }
 
 /** How many conversations, and for how many milliseconds after their last answer. */

@@ -1,0 +1,227 @@
+import type { Clock, Timers } from "#platform/time.ts";
+import type { MemoryKind, MemoryRow, RoutingMemoryStore } from "./store/routing-memory-store.ts";
+
+/** One kind of memory, as the process has it. */
+export interface SharedPart {
+  readonly kind: MemoryKind;
+  /** What is to be kept of a key now; undefined when the process has forgotten it. */
+  read(key: string): { readonly value: string; readonly heardMs: number } | undefined;
+  /**
+   * Takes over what the store has of a key. `missed`: the process knew nothing of it when it was asked, so that what it has
+   * learned since lacks what was before. Text that this release has not written is ignored.
+   */
+  take(key: string, row: { readonly value: string; readonly heardMs: number }, missed: boolean): void;
+  limits(): { readonly remembered: number; readonly remembered_ms: number };
+}
+
+/** How a part tells what happens to its keys. Both only take notes; the work is done behind the requests. */
+export interface SharedKeys {
+  /** A request has asked for the key. */
+  recalled(key: string, known: boolean, nowMs: number): void;
+  changed(key: string): void;
+}
+
+export interface SharedMemoryOptions {
+  readonly openStore: () => Promise<RoutingMemoryStore>;
+  /** Whether other processes write to the store too: then what the process knows is looked up again now and then. */
+  readonly shared: boolean;
+  readonly clock: Pick<Clock, "now">;
+  readonly timers: Timers;
+  /** Told when the store goes away (with what it said) and when it is back. Must not throw. */
+  readonly onStore?: (state: "away" | "back", problem: unknown) => void;
+}
+
+/** Loads go out at once, all that one turn of the event loop has brought together. Changes wait for others. */
+const saveEveryMs = 250;
+const retryMs = 2_000;
+const maxBatch = 200;
+/** Keys that wait to be loaded or saved; more are not taken. */
+const maxWaiting = 5_000;
+/** A key whose row another process may have changed is looked up again after this long. */
+const freshMs = 3_000;
+const maxChecked = 20_000;
+const pruneEveryMs = 60_000;
+const awayAfter = 3;
+
+interface Waiting {
+  readonly loads: Map<string, boolean>;
+  readonly saves: Set<string>;
+  /** When a key was last looked up, in milliseconds since the epoch; the oldest first. */
+  readonly checked: Map<string, number>;
+}
+
+/**
+ * Keeps parts of the process's memory in a store: written behind the requests in batches, read when the process knows
+ * nothing of a key. No request waits for it, and nothing breaks without it: a conversation or task is then begun anew.
+ */
+export class SharedMemory {
+  readonly #options: SharedMemoryOptions;
+  readonly #parts = new Map<MemoryKind, { readonly part: SharedPart; readonly waiting: Waiting }>();
+  #opened: Promise<{ readonly store: RoutingMemoryStore; readonly salt: string }> | undefined;
+  #working: Promise<void> | undefined;
+  #loadScheduled = false;
+  #cancelSave: (() => void) | undefined;
+  #pausedUntilMs = 0;
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: SharedMemoryOptions) {
+    this.#options = options;
+  }
+
+  attach(part: SharedPart): SharedKeys {
+    const waiting: Waiting = { loads: new Map(), saves: new Set(), checked: new Map() };
+    this.#parts.set(part.kind, { part, waiting });
+    return {
+      recalled: (key, known, nowMs) => {
+        if (known && !(this.#options.shared && this.#isDue(key, nowMs, waiting))) return;
+        if (waiting.loads.size >= maxWaiting || waiting.loads.has(key)) return;
+        waiting.loads.set(key, !known);
+        this.#scheduleLoad();
+      },
+      changed: (key) => {
+        if (waiting.saves.size >= maxWaiting) return;
+        waiting.saves.add(key);
+        this.#scheduleSave(saveEveryMs);
+      },
+    };
+  }
+
+  /** Loads and saves what waits, now. Never rejects. */
+  sync(): Promise<void> {
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+    return this.#working;
+  }
+
+  /** Saves what it can and closes the store. Never rejects. */
+  async close(): Promise<void> {
+    this.#cancelSave?.();
+    await this.#working;
+    await this.sync();
+    this.#closed = true;
+    const opened = await this.#opened?.catch(() => undefined);
+    await opened?.store.close().catch(() => undefined); // it goes away with the process
+  }
+
+  #isDue(key: string, nowMs: number, { checked }: Waiting): boolean {
+    const last = checked.get(key);
+    if (last !== undefined && nowMs - last < freshMs) return false;
+    noteChecked(checked, key, nowMs);
+    return true;
+  }
+
+  #scheduleLoad(): void {
+    if (this.#loadScheduled || this.#closed || this.#options.clock.now() < this.#pausedUntilMs) return;
+    this.#loadScheduled = true;
+    setImmediate(() => {
+      this.#loadScheduled = false;
+      void this.sync();
+    });
+  }
+
+  #scheduleSave(delayMs: number): void {
+    if (this.#cancelSave !== undefined || this.#closed) return;
+    this.#cancelSave = this.#options.timers.after(delayMs, () => {
+      this.#cancelSave = undefined;
+      void this.sync();
+    });
+  }
+
+  async #work(): Promise<void> {
+    if (this.#closed) return;
+    const { clock, onStore } = this.#options;
+    try {
+      this.#opened ??= this.#open();
+      const { store, salt } = await this.#opened;
+      for (const { part, waiting } of this.#parts.values()) {
+        while (waiting.loads.size > 0) await this.#load(part, waiting, store, salt);
+        while (waiting.saves.size > 0) await this.#save(part, waiting, store, salt);
+      }
+      await this.#prune(store);
+      if (this.#failures >= awayAfter) onStore?.("back", undefined);
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures++;
+      if (this.#failures === awayAfter) onStore?.("away", error);
+      this.#pausedUntilMs = clock.now() + retryMs;
+      // What was to be loaded is not worth waiting for; what was to be saved may still be.
+      for (const { waiting } of this.#parts.values()) waiting.loads.clear();
+      this.#scheduleSave(this.#failures === 1 ? saveEveryMs : retryMs);
+    }
+  }
+
+  #open(): Promise<{ readonly store: RoutingMemoryStore; readonly salt: string }> {
+    const opening = this.#options.openStore().then(async (store) => {
+      try {
+        return { store, salt: await store.salt() };
+      } catch (error) {
+        await store.close();
+        throw error;
+      }
+    });
+    opening.catch(() => {
+      this.#opened = undefined;
+    });
+    return opening;
+  }
+
+  async #load(part: SharedPart, waiting: Waiting, store: RoutingMemoryStore, salt: string): Promise<void> {
+    const wanted = [...waiting.loads].slice(0, maxBatch);
+    const byHash = new Map(wanted.map(([key, missed]) => [hashOf(salt, key), { key, missed }]));
+    const rows = await store.load([...byHash.keys()].map((keyHash) => ({ kind: part.kind, keyHash })));
+    const nowMs = this.#options.clock.now();
+    for (const [key] of wanted) {
+      waiting.loads.delete(key);
+      if (this.#options.shared) noteChecked(waiting.checked, key, nowMs);
+    }
+    const oldestMs = nowMs - part.limits().remembered_ms;
+    for (const row of rows) {
+      const asked = byHash.get(row.keyHash);
+      if (asked !== undefined && row.heardMs >= oldestMs) part.take(asked.key, row, asked.missed);
+    }
+  }
+
+  async #save(part: SharedPart, waiting: Waiting, store: RoutingMemoryStore, salt: string): Promise<void> {
+    const keys = [...waiting.saves].slice(0, maxBatch);
+    const rows = keys.flatMap((key): MemoryRow[] => {
+      const known = part.read(key);
+      return known === undefined ? [] : [{ kind: part.kind, keyHash: hashOf(salt, key), ...known }];
+    });
+    // Taken out first: a change that comes while this is written is another one.
+    for (const key of keys) waiting.saves.delete(key);
+    try {
+      await store.save(rows);
+    } catch (error) {
+      for (const key of keys) if (waiting.saves.size < maxWaiting) waiting.saves.add(key);
+      throw error;
+    }
+  }
+
+  async #prune(store: RoutingMemoryStore): Promise<void> {
+    const nowMs = this.#options.clock.now();
+    if (nowMs - this.#prunedMs < pruneEveryMs) return;
+    for (const { part } of this.#parts.values()) {
+      const { remembered, remembered_ms } = part.limits();
+      await store.prune(part.kind, { rows: remembered, fromMs: nowMs - remembered_ms });
+    }
+    this.#prunedMs = nowMs;
+  }
+}
+
+function noteChecked(checked: Map<string, number>, key: string, nowMs: number): void {
+  checked.delete(key);
+  checked.set(key, nowMs);
+  if (checked.size <= maxChecked) return;
+  for (const oldest of checked.keys()) {
+    checked.delete(oldest);
+    return;
+  }
+}
+
+/** Half a SHA-256: nobody who reads the store can tell ids or prompts from it without trying them with the salt. */
+function hashOf(salt: string, key: string): string {
+  return new Bun.CryptoHasher("sha256").update(`${salt}\n${key}`).digest("hex").slice(0, 32);
+}

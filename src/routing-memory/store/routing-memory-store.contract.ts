@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { MemoryKind, MemoryRow, RoutingMemoryStore } from "./routing-memory-store.ts";
+
+const row = (
+  keyHash: string,
+  heardMs: number,
+  kind: MemoryKind = "conversation",
+  value = `"${heardMs}"`,
+): MemoryRow => ({
+  kind,
+  keyHash,
+  value,
+  heardMs,
+});
+
+/** What every form of the routing memory's store must do. `open` gives an empty store. */
+export function routingMemoryStoreContract(name: string, open: () => Promise<RoutingMemoryStore>): void {
+  describe(`${name}: a store of routing memory`, () => {
+    let store: RoutingMemoryStore;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(() => store.close());
+    const loaded = async (...keys: string[]) =>
+      (await store.load(keys.map((keyHash) => ({ kind: "conversation" as const, keyHash }))))
+        .map(({ keyHash }) => keyHash)
+        .toSorted();
+
+    test("makes one salt, and keeps it", async () => {
+      const salt = await store.salt();
+      expect(salt).toMatch(/^[0-9a-f]{32}$/);
+      expect(await store.salt()).toBe(salt);
+    });
+
+    test("gives back what was saved, for the keys asked for, the kinds apart", async () => {
+      await store.save([row("a", 1), row("b", 2), row("a", 3, "task", `{"x":"o'k"}`)]);
+      expect(await store.load([{ kind: "task", keyHash: "a" }])).toEqual([row("a", 3, "task", `{"x":"o'k"}`)]);
+      expect(await loaded("a", "c")).toEqual(["a"]);
+      expect(await store.load([])).toEqual([]);
+    });
+
+    test("does not let what was heard earlier replace what was heard later", async () => {
+      await store.save([row("a", 1_800_000_000_002)]);
+      await store.save([row("a", 1_800_000_000_001)]);
+      expect((await store.load([row("a", 0)]))[0]?.heardMs).toBe(1_800_000_000_002);
+      await store.save([row("a", 1_800_000_000_003)]);
+      expect((await store.load([row("a", 0)]))[0]?.heardMs).toBe(1_800_000_000_003);
+    });
+
+    test("deletes what is too old, and of the rest the oldest above the limit, of that kind alone", async () => {
+      await store.save([row("t", 1, "task"), row("a", 10), row("b", 20), row("c", 30), row("d", 40)]);
+      await store.prune("conversation", { rows: 10, fromMs: 20 });
+      expect(await loaded("a", "b", "c", "d")).toEqual(["b", "c", "d"]);
+      await store.prune("conversation", { rows: 2, fromMs: 0 });
+      expect(await loaded("a", "b", "c", "d")).toEqual(["c", "d"]);
+      await store.prune("conversation", { rows: 0, fromMs: 0 });
+      expect(await loaded("a", "b", "c", "d")).toEqual([]);
+      expect(await store.load([row("t", 0, "task")])).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,41 @@
+/** What is remembered apart from each other: the kinds have limits of their own. */
+export type MemoryKind = "conversation" | "task";
+
+/** One remembered conversation or task. */
+export interface MemoryRow {
+  readonly kind: MemoryKind;
+  /** Salted hash of its key, hexadecimal; never the key, which may hold a caller's ids. */
+  readonly keyHash: string;
+  /** JSON: model keys, counts and hashes. */
+  readonly value: string;
+  /** Milliseconds since the epoch. */
+  readonly heardMs: number;
+}
+
+/** How much a store keeps of a kind. */
+export interface MemoryBounds {
+  readonly rows: number;
+  /** Rows last heard of before this are deleted; milliseconds since the epoch. */
+  readonly fromMs: number;
+}
+
+/**
+ * Where routing memory is kept for other nodes and later processes. A failed call may be tried again or left: whatever is
+ * lost is only routed anew. All forms pass `routing-memory-store.contract.ts`.
+ */
+export interface RoutingMemoryStore {
+  /** The salt of this store's hashes, made by the first who asks. */
+  salt(): Promise<string>;
+  /** The rows of these keys that there are. */
+  load(keys: readonly Pick<MemoryRow, "kind" | "keyHash">[]): Promise<readonly MemoryRow[]>;
+  /** Writes each row unless the store has heard of its key later. */
+  save(rows: readonly MemoryRow[]): Promise<void>;
+  /** Deletes what is too old, and of the rest the oldest rows above the limit. */
+  prune(kind: MemoryKind, bounds: MemoryBounds): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** 128 random bits. */
+export function newSalt(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("hex");
+}
