@@ -1,3 +1,9 @@
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+
 /**
  * Whether JSON text holds more values (objects, arrays, texts, numbers, literals) than `limit`. Looks no further than that,
  * and skips strings by a native search. A value of two characters takes a hundred bytes of memory and more once it is parsed,
@@ -9,13 +15,13 @@ export function hasMoreValuesThan(text: string, limit: number): boolean {
   let values = 1;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
-      case 0x22 /* " */:
+      case QUOTE:
         at = endOfString(text, at);
         if (at < 0) return false;
         break;
-      case 0x2c /* , */:
-      case 0x5b /* [ */:
-      case 0x7b /* { */:
+      case COMMA:
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
         if (++values > limit) return true;
     }
   }
@@ -27,15 +33,15 @@ export function endOfString(text: string, open: number): number {
   let quote = text.indexOf('"', open + 1);
   while (quote > 0) {
     let backslashes = 0;
-    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return quote;
     // Where escapes are dense, as in JSON within JSON, a native search per quote would cost several times as much.
     let at = quote + 1;
     const near = at + 32;
     while (at < near) {
       const code = text.charCodeAt(at);
-      if (code === 0x22) return at;
-      at += code === 0x5c ? 2 : 1;
+      if (code === QUOTE) return at;
+      at += code === BACKSLASH ? 2 : 1;
     }
     quote = text.indexOf('"', at);
   }

@@ -47,30 +47,30 @@ export class SimulatedExchange {
   readonly model: Model | undefined;
   /** Aborts when the caller hangs up. */
   readonly aborted: AbortSignal;
-  private readonly wire: Wire;
-  private readonly record: MutableRecord;
-  private readonly tools: ExchangeTools;
-  private framing: Framing = "length";
+  readonly #wire: Wire;
+  readonly #record: MutableRecord;
+  readonly #tools: ExchangeTools;
+  #framing: Framing = "length";
   /** Its id has been said. */
-  private idAnnounced = false;
+  #idAnnounced = false;
 
   constructor(wire: Wire, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
     this.request = record;
     this.model = model;
     this.aborted = wire.aborted;
-    this.wire = wire;
-    this.record = record;
-    this.tools = tools;
-    wire.aborted.addEventListener("abort", () => this.end("caller_gone"));
+    this.#wire = wire;
+    this.#record = record;
+    this.#tools = tools;
+    wire.aborted.addEventListener("abort", () => this.#end("caller_gone"));
   }
 
   get over(): boolean {
-    return this.record.outcome !== undefined;
+    return this.#record.outcome !== undefined;
   }
 
   /** Waits as long as a real model would; not at all when the simulator was given no timers. Ends early when over. */
   pause(delayMs: number): Promise<void> {
-    const { timers } = this.tools;
+    const { timers } = this.#tools;
     if (timers === undefined || this.over) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = timers.after(delayMs, resolve);
@@ -82,12 +82,12 @@ export class SimulatedExchange {
   }
 
   random(): number {
-    return this.tools.random();
+    return this.#tools.random();
   }
 
   /** Waits for a promise of the test's, or for the caller to hang up. */
   until(gate: Promise<unknown> | undefined): Promise<unknown> {
-    return gate === undefined || this.over ? Promise.resolve() : Promise.race([gate, this.record.ended]);
+    return gate === undefined || this.over ? Promise.resolve() : Promise.race([gate, this.#record.ended]);
   }
 
   /** What the model would say to this request, or what the script puts in its mouth. */
@@ -97,51 +97,51 @@ export class SimulatedExchange {
     if (model === undefined) throw new Error(`the simulator knows no model ${JSON.stringify(body["model"])}`);
     const scripted = said.text !== undefined || said.toolCalls !== undefined || said.reasoning !== undefined;
     const words = scripted ? { reasoning: "", text: "", toolCalls: [], ...said } : answerOf(body, model);
-    return completionOf(body, words, model, this.tools.now(), this.tools.random, this.tools.ownAccount);
+    return completionOf(body, words, model, this.#tools.now(), this.#tools.random, this.#tools.ownAccount);
   }
 
   /** Puts money on the aggregator's bill; from then on it is owed, whatever becomes of the answer. */
   bill(amount: NanoUsd): void {
-    this.record.billedNanoUsd += amount;
-    this.tools.billed(amount);
+    this.#record.billedNanoUsd += amount;
+    this.#tools.billed(amount);
   }
 
   /** From now on the aggregator can be asked by this id what the call costs; `hostCost` is the host's part of it. */
   generated(id: string, hostCost?: NanoUsd): void {
-    this.idAnnounced = true;
-    this.tools.generated(id, { record: this.record, hostCost });
+    this.#idAnnounced = true;
+    this.#tools.generated(id, { record: this.#record, hostCost });
   }
 
   /** Exact bytes, whatever they are. */
   async raw(bytes: string | Uint8Array): Promise<void> {
-    await this.wire.send(bytes);
-    this.record.bytesSent = this.wire.bytesSent();
+    await this.#wire.send(bytes);
+    this.#record.bytesSent = this.#wire.bytesSent();
   }
 
   /** Status line and headers; `length` is the length of the whole body where that is the framing. */
   head(status: number, headers: { readonly [name: string]: string }, framing: Framing, length = 0): Promise<void> {
-    this.framing = framing;
+    this.#framing = framing;
     const frame = {
       chunked: "transfer-encoding: chunked",
       length: `content-length: ${length}`,
       close: "connection: close",
     };
     const id = headers["x-generation-id"];
-    if (id !== undefined && !this.idAnnounced) this.generated(id);
+    if (id !== undefined && !this.#idAnnounced) this.generated(id);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     return this.raw(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("")}${frame[framing]}\r\n\r\n`);
   }
 
   /** A part of the body. */
   part(text: string): Promise<void> {
-    if (this.framing !== "chunked") return this.raw(text);
+    if (this.#framing !== "chunked") return this.raw(text);
     return this.raw(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   }
 
   /** One server-sent event: an object as JSON in one `data:` line, a string exactly as it stands. */
   event(event: JsonObject | string): Promise<void> {
-    this.record.eventsSent += 1;
-    if (!this.idAnnounced && typeof event !== "string" && typeof event["id"] === "string") {
+    this.#record.eventsSent += 1;
+    if (!this.#idAnnounced && typeof event !== "string" && typeof event["id"] === "string") {
       this.generated(event["id"]);
     }
     return this.part(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);
@@ -149,25 +149,25 @@ export class SimulatedExchange {
 
   /** Ends a whole answer as its framing asks. */
   async finish(): Promise<void> {
-    if (this.framing === "chunked") await this.raw("0\r\n\r\n");
-    this.end("answered");
-    if (this.framing === "close") this.wire.fin();
-    else this.wire.keep();
+    if (this.#framing === "chunked") await this.raw("0\r\n\r\n");
+    this.#end("answered");
+    if (this.#framing === "close") this.#wire.fin();
+    else this.#wire.keep();
   }
 
   /** Breaks the answer off, politely (FIN) or not (RST). */
   cut(how: "fin" | "rst"): void {
-    this.end("cut");
-    if (how === "fin") this.wire.fin();
-    else this.wire.reset();
+    this.#end("cut");
+    if (how === "fin") this.#wire.fin();
+    else this.#wire.reset();
   }
 
-  private end(outcome: Outcome): void {
-    if (this.record.outcome !== undefined) return;
-    this.record.outcome = outcome;
-    this.record.endedAtMs = this.tools.now();
-    this.record.bytesSent = this.wire.bytesSent();
-    this.record.settle(outcome);
+  #end(outcome: Outcome): void {
+    if (this.#record.outcome !== undefined) return;
+    this.#record.outcome = outcome;
+    this.#record.endedAtMs = this.#tools.now();
+    this.#record.bytesSent = this.#wire.bytesSent();
+    this.#record.settle(outcome);
   }
 }
 

@@ -18,8 +18,8 @@ import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
 
 /**
  * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a real
- * one would, only that it says it is simulated; with one, each request meets what the test wants it to meet. Either way it
- * remembers what it was asked and keeps a bill of its own, so that the gateway's ledger can be judged by somebody else's books.
+ * one would, marked as simulated; with one, each request gets the scripted behaviour. In both cases it
+ * records its requests and keeps a bill of its own, against which tests compare the gateway's ledger.
  */
 export interface SimulatorOptions {
   /** The registry's models, read anew for each request: prices, ids and roles. */

@@ -94,87 +94,87 @@ interface Head {
 }
 
 class WireConnection {
-  private readonly socket: Socket;
-  private readonly number: number;
-  private readonly answer: (request: WireRequest, wire: Wire) => void;
-  private waiting: Buffer[] = [];
-  private head: Head | undefined;
-  private served = 0;
-  private current: { abort: AbortController; sent: number } | undefined;
+  readonly #socket: Socket;
+  readonly #number: number;
+  readonly #answer: (request: WireRequest, wire: Wire) => void;
+  #waiting: Buffer[] = [];
+  #head: Head | undefined;
+  #served = 0;
+  #current: { abort: AbortController; sent: number } | undefined;
 
   constructor(socket: Socket, number: number, answer: (request: WireRequest, wire: Wire) => void) {
-    this.socket = socket;
-    this.number = number;
-    this.answer = answer;
+    this.#socket = socket;
+    this.#number = number;
+    this.#answer = answer;
     socket.on("data", (bytes: Buffer) => {
-      this.waiting.push(bytes);
-      if (this.current === undefined) this.read();
+      this.#waiting.push(bytes);
+      if (this.#current === undefined) this.#read();
     });
-    socket.on("end", () => this.onHangUp());
-    socket.on("close", () => this.onHangUp());
+    socket.on("end", () => this.#onHangUp());
+    socket.on("close", () => this.#onHangUp());
     // What matters of an error is that the connection is gone, and `close` follows.
     socket.on("error", () => undefined);
   }
 
   closeIfIdle(): void {
-    if (this.current === undefined) this.socket.end();
+    if (this.#current === undefined) this.#socket.end();
   }
 
   drop(): void {
-    this.socket.destroy();
+    this.#socket.destroy();
   }
 
-  private onHangUp(): void {
-    this.current?.abort.abort();
-    this.current = undefined;
-    if (!this.socket.destroyed) this.socket.destroy();
+  #onHangUp(): void {
+    this.#current?.abort.abort();
+    this.#current = undefined;
+    if (!this.#socket.destroyed) this.#socket.destroy();
   }
 
   /** Reads as much of the next request as has come; hands it on when it is whole. */
-  private read(): void {
+  #read(): void {
     // Joining what has come at each packet is quadratic only for bodies of many packets before the head is whole.
-    if (this.head === undefined) {
-      const joined = this.joined();
+    if (this.#head === undefined) {
+      const joined = this.#joined();
       const end = joined.indexOf("\r\n\r\n");
       if (end < 0) {
-        if (joined.length > headLimit) this.refuse("431 Request Header Fields Too Large");
+        if (joined.length > headLimit) this.#refuse("431 Request Header Fields Too Large");
         return;
       }
       const head = parseHead(joined.toString("latin1", 0, end));
       if (head === undefined) {
-        this.refuse("400 Bad Request");
+        this.#refuse("400 Bad Request");
         return;
       }
-      this.waiting = [joined.subarray(end + 4)];
-      this.head = head;
-      if (head.headers["expect"] === "100-continue") this.socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+      this.#waiting = [joined.subarray(end + 4)];
+      this.#head = head;
+      if (head.headers["expect"] === "100-continue") this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n");
     }
-    const body = this.head.headers["transfer-encoding"]?.includes("chunked") ? this.chunkedBody() : this.sizedBody();
-    if (body === "too_large") this.refuse("413 Content Too Large");
+    const body = this.#head.headers["transfer-encoding"]?.includes("chunked") ? this.#chunkedBody() : this.#sizedBody();
+    if (body === "too_large") this.#refuse("413 Content Too Large");
     if (body === undefined || body === "too_large") return;
-    const { method, path, headers } = this.head;
-    this.head = undefined;
-    this.serve({ method, path, headers, body, connection: this.number, onConnection: this.served++ });
+    const { method, path, headers } = this.#head;
+    this.#head = undefined;
+    this.#serve({ method, path, headers, body, connection: this.#number, onConnection: this.#served++ });
   }
 
-  private joined(): Buffer {
-    const joined = this.waiting.length === 1 ? (this.waiting[0] ?? Buffer.alloc(0)) : Buffer.concat(this.waiting);
-    this.waiting = [joined];
+  #joined(): Buffer {
+    const joined = this.#waiting.length === 1 ? (this.#waiting[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#waiting);
+    this.#waiting = [joined];
     return joined;
   }
 
-  private sizedBody(): Buffer | "too_large" | undefined {
-    const length = Number(this.head?.headers["content-length"] ?? 0);
+  #sizedBody(): Buffer | "too_large" | undefined {
+    const length = Number(this.#head?.headers["content-length"] ?? 0);
     if (length > bodyLimit) return "too_large";
-    const come = this.waiting.reduce((sum, bytes) => sum + bytes.length, 0);
+    const come = this.#waiting.reduce((sum, bytes) => sum + bytes.length, 0);
     if (come < length) return undefined;
-    const joined = this.joined();
-    this.waiting = joined.length > length ? [joined.subarray(length)] : [];
+    const joined = this.#joined();
+    this.#waiting = joined.length > length ? [joined.subarray(length)] : [];
     return joined.subarray(0, length);
   }
 
-  private chunkedBody(): Buffer | "too_large" | undefined {
-    const joined = this.joined();
+  #chunkedBody(): Buffer | "too_large" | undefined {
+    const joined = this.#joined();
     if (joined.length > bodyLimit) return "too_large";
     const parts: Buffer[] = [];
     for (let at = 0; ; ) {
@@ -185,23 +185,23 @@ class WireConnection {
       if (joined.length < start + size + 2) return undefined;
       at = start + size + 2;
       if (size === 0 || Number.isNaN(size)) {
-        this.waiting = joined.length > at ? [joined.subarray(at)] : [];
+        this.#waiting = joined.length > at ? [joined.subarray(at)] : [];
         return Buffer.concat(parts);
       }
       parts.push(joined.subarray(start, start + size));
     }
   }
 
-  private refuse(status: string): void {
-    this.socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+  #refuse(status: string): void {
+    this.#socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
   }
 
-  private serve(request: WireRequest): void {
-    const socket = this.socket;
+  #serve(request: WireRequest): void {
+    const socket = this.#socket;
     const current = { abort: new AbortController(), sent: 0 };
-    this.current = current;
-    const over = () => this.current !== current || socket.destroyed;
-    this.answer(request, {
+    this.#current = current;
+    const over = () => this.#current !== current || socket.destroyed;
+    this.#answer(request, {
       aborted: current.abort.signal,
       bytesSent: () => current.sent,
       send: (bytes) => {
@@ -212,18 +212,18 @@ class WireConnection {
       },
       keep: () => {
         if (over()) return;
-        this.current = undefined;
+        this.#current = undefined;
         if (request.headers["connection"]?.toLowerCase() === "close") socket.end();
-        else if (this.waiting.length > 0) this.read();
+        else if (this.#waiting.length > 0) this.#read();
       },
       fin: () => {
         if (over()) return;
-        this.current = undefined;
+        this.#current = undefined;
         socket.end();
       },
       reset: () => {
         if (over()) return;
-        this.current = undefined;
+        this.#current = undefined;
         socket.resetAndDestroy();
       },
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ChatCompletionsBody, parseChatRequest } from "./parse-chat.ts";
+import { parseChatRequest } from "./parse-chat.ts";
+import { ChatCompletionsBody } from "./schema.ts";
 
 const hello = [{ role: "user", content: "hello" }];
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DecisionRequest, FailureClass, RoutingDecision, taskKinds } from "#domain/routing.ts";
-import { ChatCompletionsBody } from "#http/chat-body/parse-chat.ts";
+import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
 import { version } from "../../../package.json";
 import * as examples from "./examples.ts";
 import {

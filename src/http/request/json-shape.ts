@@ -1,5 +1,18 @@
 import { endOfString } from "#platform/json-values.ts";
 
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const UPPER_E = 0x45;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const LOWER_E = 0x65;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
 /** Deepest nesting of objects and arrays that a body may have. */
 export const maxJsonDepth = 64;
 
@@ -36,25 +49,24 @@ export function shapeOfJson(text: string, limit: number): JsonShape {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
-      case 0x22 /* " */:
-        {
-          const open = at;
-          at = endOfString(text, at);
-          if (at < 0) return shape;
-          if (at - open >= shortestCacheKey && at - open <= longestCacheKey) {
-            shape.cacheControl ||= isCacheKey(text, open, at);
-          }
-          break;
+      case QUOTE: {
+        const open = at;
+        at = endOfString(text, at);
+        if (at < 0) return shape;
+        if (at - open >= shortestCacheKey && at - open <= longestCacheKey) {
+          shape.cacheControl ||= isCacheKey(text, open, at);
         }
-      case 0x5b /* [ */:
-      case 0x7b /* { */:
+        break;
+      }
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
         if (++depth > limit) {
           shape.tooDeep = true;
           return shape;
         }
         break;
-      case 0x5d /* ] */:
-      case 0x7d /* } */:
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
         depth--;
         break;
       default:
@@ -79,14 +91,14 @@ const maxLarge = 10_000;
 function scanNumber(text: string, start: number, seen: Scan): number {
   let end = endOfDigits(text, start);
   let power = end - start;
-  if (text.charCodeAt(end) === 0x2e /* . */) end = endOfDigits(text, end);
+  if (text.charCodeAt(end) === POINT) end = endOfDigits(text, end);
   const e = text.charCodeAt(end);
-  if (e === 0x45 || e === 0x65) {
+  if (e === UPPER_E || e === LOWER_E) {
     seen.exponents++;
     const sign = text.charCodeAt(end + 1);
-    const from = sign === 0x2b || sign === 0x2d ? end + 1 : end;
+    const from = sign === PLUS || sign === MINUS ? end + 1 : end;
     end = endOfDigits(text, from);
-    power += exponentOf(text, from + 1, end, sign === 0x2d);
+    power += exponentOf(text, from + 1, end, sign === MINUS);
   } else if (power > longestSafeDigits) {
     seen.longIntegers = true;
   }
@@ -99,7 +111,7 @@ function scanNumber(text: string, start: number, seen: Scan): number {
 /** The number that a run of digits spells; far above any exponent for long runs. */
 function exponentOf(text: string, from: number, to: number, negative: boolean): number {
   let value = 0;
-  for (let at = from; at < to && value < 1e9; at++) value = 10 * value + text.charCodeAt(at) - 0x30;
+  for (let at = from; at < to && value < 1e9; at++) value = 10 * value + text.charCodeAt(at) - DIGIT_0;
   return negative ? -value : value;
 }
 
@@ -123,7 +135,7 @@ export function startsTooDeep(text: string): boolean {
 }
 
 function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+  return code >= DIGIT_0 && code <= DIGIT_9;
 }
 
 /** Valid JSON text with its long integers in quotes, so that they can be read as they are spelled. */
@@ -132,11 +144,11 @@ export function quoteLongIntegers(text: string): string {
   let from = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === 0x22 /* " */) {
+    if (code === QUOTE) {
       at = endOfString(text, at);
       if (at < 0) break;
     } else if (isDigit(code)) {
-      const start = text.charCodeAt(at - 1) === 0x2d /* - */ ? at - 1 : at;
+      const start = text.charCodeAt(at - 1) === MINUS ? at - 1 : at;
       const end = endOfNumber(text, at);
       const digits = endOfDigits(text, at) - at;
       // Fractions and exponents are no integers as they are spelled; what a double makes of them is theirs.
@@ -158,7 +170,7 @@ function endOfNumber(text: string, start: number): number {
 
 /** A digit, sign, decimal point or exponent. */
 function isInNumber(code: number): boolean {
-  return isDigit(code) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65;
+  return isDigit(code) || code === PLUS || code === MINUS || code === POINT || code === UPPER_E || code === LOWER_E;
 }
 
 function endOfDigits(text: string, start: number): number {

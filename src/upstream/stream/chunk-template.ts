@@ -1,13 +1,19 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { ChunkEvent, TemplateMatch } from "#upstream/upstream.ts";
 
-/** Letters, so that nothing but the inside of a string can hold them. */
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+/** Characters below it are control characters, which JSON strings must escape. */
+const SPACE = 0x20;
+
+/** Letters: in JSON they are valid only inside a string. */
 const probe = "probe";
 
 /**
- * The JSON text of a chunk around the text of its content. Nearly all chunks of a stream are the same in all but that, so
- * one that begins and ends like this and has nothing but the inside of a JSON string in between need not be parsed: it
- * is valid JSON, and the same object but for its content.
+ * The JSON text of a chunk before and after its content. Nearly all chunks of a stream differ in their content only, so
+ * a chunk that starts and ends like the template, with valid JSON string characters in between, need not be parsed: it is
+ * valid JSON, and the same object except for its content.
  */
 export class ChunkTemplate {
   readonly #before: string;
@@ -19,9 +25,9 @@ export class ChunkTemplate {
   }
 
   /**
-   * The pattern of a chunk with one choice that carries text; undefined where its content is not found for certain. Proof
-   * is that the same text with other words in that place is parsed as the same chunk with those words: the words can then
-   * only stand inside a string, that string is the content, and no other key hides there.
+   * The template of a chunk with one choice that has text; undefined where its content is not found for certain. The proof:
+   * the same JSON text with another word in that place parses as the same chunk with that word as content, so the place is
+   * inside the content string and nowhere else.
    */
   static of(raw: string, chunk: JsonObject): ChunkTemplate | undefined {
     const content = contentOf(chunk);
@@ -45,8 +51,8 @@ export class ChunkTemplate {
   }
 
   /**
-   * The chunk whose data stands from `from` to `to` in `text`, if it is of this pattern. The data is all of an event: it is
-   * written on one line, `data: ` stands before it, and the line's end and a blank line after it.
+   * The chunk whose data is `text` from `from` to `to`, if it matches the template. The data is a whole event: one line with
+   * `data: ` before it, and the line's end and a blank line after it.
    */
   match(text: string, from: number, to: number): ChunkEvent | undefined {
     const start = from + this.#before.length;
@@ -68,7 +74,7 @@ export class ChunkTemplate {
 const field = "data: ";
 const lineEnds = "\n\n";
 
-/** A chunk known by its pattern; parsed only if somebody asks. */
+/** A chunk that matches a template; parsed only when `chunk` is read. */
 class TemplateChunk implements ChunkEvent, TemplateMatch {
   readonly kind = "chunk";
   readonly template: ChunkTemplate;
@@ -93,7 +99,7 @@ class TemplateChunk implements ChunkEvent, TemplateMatch {
   }
 
   get chunk(): JsonObject {
-    this.#chunk ??= JSON.parse(this.raw) as JsonObject; // its pattern says that it is one
+    this.#chunk ??= JSON.parse(this.raw) as JsonObject; // the template guarantees an object
     return this.#chunk;
   }
 
@@ -122,11 +128,11 @@ function setContent(chunk: JsonObject, content: string): void {
 function isInsideString(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const unit = text.charCodeAt(at);
-    if (unit < 0x20 || unit === 0x22) return false;
-    if (unit !== 0x5c) continue;
+    if (unit < SPACE || unit === QUOTE) return false;
+    if (unit !== BACKSLASH) continue;
     at += 1;
     if (at >= to) return false;
-    if (text.charCodeAt(at) === 0x75) {
+    if (text.charCodeAt(at) === LETTER_U) {
       if (at + 4 >= to || !/^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) return false;
       at += 4;
     } else if (!'"\\/bfnrt'.includes(text.charAt(at))) {

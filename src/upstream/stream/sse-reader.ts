@@ -1,4 +1,6 @@
-/** What became of a piece of input: read, or one event grew past the bound (then the reader is of no further use). */
+const LF = 10;
+
+/** The result of a push: read, or one event exceeds the bound (then the reader must not be used any more). */
 export type SsePush = "read" | "too_large";
 
 /**
@@ -8,21 +10,21 @@ export type SsePush = "read" | "too_large";
 export type SseSink = (data: string, name: string) => void;
 
 /**
- * Asked first about an event that is one line of data from `from` to `to` in `text`, with `data: ` before and a blank line
- * after it; true when that was enough, and the event need not be cut out.
+ * Called first with an event of one data line, which is `text` from `from` to `to`, with `data: ` before and a blank line
+ * after it. True when it has taken the event, which then is not passed to the sink.
  */
 export type SseShortcut = (text: string, from: number, to: number) => boolean;
 
 /**
  * Reads server-sent events from decoded text that may be split anywhere, also between CR and LF. Lines end in LF, CRLF
- * or CR; comments are counted and dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is given
- * out as soon as its last character is in, also when that is a CR that an LF may follow. Decoding, with UTF-8 sequences
- * that are split and a byte order mark at the start, is the runtime's.
+ * or CR; comments are counted and dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is
+ * reported as soon as its last character is read, also when that is a CR that an LF may follow. The input is decoded text:
+ * the HTTP client handles split UTF-8 sequences and the byte order mark.
  */
 export class SseReader {
   readonly #maxEventChars: number;
   readonly #shortcut: SseShortcut | undefined;
-  /** Pieces of a line whose end has not come yet, in order, and how long they are together; joined once it has. */
+  /** Pieces of an incomplete line, in order, and their total length; joined when the line is complete. */
   #held: string[] = [];
   #heldLength = 0;
   /** Data of the event being read; undefined while it has none. */
@@ -32,7 +34,7 @@ export class SseReader {
   #afterCr = false;
   #comments = 0;
 
-  /** `maxEventChars` bounds what is held of one event, in UTF-16 units (never more than its bytes). */
+  /** `maxEventChars` bounds the buffered part of one event, in UTF-16 units (never more than its bytes). */
   constructor(maxEventChars: number, shortcut?: SseShortcut) {
     this.#maxEventChars = maxEventChars;
     this.#shortcut = shortcut;
@@ -66,8 +68,8 @@ export class SseReader {
   }
 
   /**
-   * The input is over. What stands in an unfinished last event is reported, because some servers leave out the last
-   * blank line; a receiver must expect it to be cut short.
+   * The input has ended. An incomplete last event is reported, because some servers omit the last blank line; the receiver
+   * must expect it to be truncated.
    */
   finish(sink: SseSink): void {
     const last = this.#takeHeld();
@@ -91,8 +93,8 @@ export class SseReader {
       if (to === from) {
         this.#dispatch(sink);
       } else if (text.startsWith("data: ", from)) {
-        if (this.#data === undefined && this.#name === "" && to + 1 < until && text.charCodeAt(to + 1) === lf) {
-          // One data line and the blank line after it: nearly every event there is.
+        if (this.#data === undefined && this.#name === "" && to + 1 < until && text.charCodeAt(to + 1) === LF) {
+          // One data line and a blank line: nearly every event.
           if (this.#shortcut?.(text, from + 6, to) !== true) sink(text.slice(from + 6, to), "");
           from = to + 2;
           continue;
@@ -130,5 +132,3 @@ export class SseReader {
     if (data !== undefined) sink(data, name);
   }
 }
-
-const lf = 10;
