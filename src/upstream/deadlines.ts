@@ -5,13 +5,12 @@ export type Phase = "connect" | "headers" | "first_event" | "idle" | "idle_data"
 
 /**
  * The deadlines of one attempt behind a single timer. Moving a deadline only writes a field; the timer, when it fires,
- * looks at how things stand and sleeps again. So a stream costs no timer per read.
+ * compares the deadlines and sleeps again. So a stream costs no timer per read.
  */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #expired: (phase: Phase) => void;
-  #checkpoint: { readonly at: number; readonly reached: () => void } | undefined;
   readonly #totalAt: number;
   #phase: Phase = "total";
   #phaseAt = Number.POSITIVE_INFINITY;
@@ -35,11 +34,6 @@ export class Deadlines {
     if (next < this.#wakesAt) this.#sleep(next);
   }
 
-  /** Calls `reached` at `at` if the attempt is not over by then; ends nothing by itself. To be set before `await`. */
-  checkpoint(at: number, reached: () => void): void {
-    this.#checkpoint = { at, reached };
-  }
-
   /** Nothing is waited for but the total deadline: the reader is busy elsewhere. */
   pause(): void {
     this.#phaseAt = Number.POSITIVE_INFINITY;
@@ -52,7 +46,7 @@ export class Deadlines {
   }
 
   #next(): number {
-    return Math.min(this.#phaseAt, this.#totalAt, this.#checkpoint?.at ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#phaseAt, this.#totalAt);
   }
 
   #sleep(until: number): void {
@@ -66,12 +60,6 @@ export class Deadlines {
     this.#cancel = undefined;
     if (this.#ended) return;
     const now = this.#clock.monotonic();
-    const checkpoint = this.#checkpoint;
-    if (checkpoint !== undefined && now >= checkpoint.at) {
-      this.#checkpoint = undefined;
-      checkpoint.reached();
-      if (this.#ended) return;
-    }
     const at = this.#next();
     if (now < at) {
       // A paused reader has only the total deadline left; `await` shortens the sleep again.
