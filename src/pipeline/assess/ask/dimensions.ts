@@ -57,7 +57,7 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.3 * design +
         0.3 * complexity +
         0.5 * intricate +
-        0.09 * math +
+        0.12 * math +
         0.1 * optimizing +
         0.03 * demands -
         0.12 * greeting,
@@ -79,7 +79,7 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.35 * complexity +
         0.25 * design +
         0.5 * intricate +
-        0.07 * math +
+        0.1 * math +
         0.04 * demands +
         0.05 * steps -
         0.12 * greeting,

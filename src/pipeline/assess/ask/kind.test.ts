@@ -44,6 +44,7 @@ describe("the kind of an ask", () => {
     ["CODING", "Drop support for Python 3.7"],
     ["CODING", "Remove all the old comments from the server module"],
     ["CODING", "関数を書いてください。リストを逆順にする"],
+    ["DEBUG", "The payment gateway returns 3DS failures intermittently. Where do I start?"],
     ["SUMMARIZE", "이 회의록을 요약해 줘"],
     ["TEST", "パーサーの単体テストを書いてください"],
     ["DEBUG", "왜 이 함수가 가끔 실패하는지 원인을 찾아 줘"],

@@ -42,7 +42,8 @@ export function kindOf(features: AskFeatures): TaskKind {
   const reviews = topics.first("reviewing") < 3;
   // A long report of what goes wrong, without an order, is to be understood first, whatever part of the program it is about.
   const report = topics.words > 50 && !orders(features) && (failing(features) || features.identifiers >= 8);
-  if (report && guarded !== undefined) return "DEBUG";
+  const seeksCause = guarded !== "SECURITY" && has("seekingCause");
+  if ((report || seeksCause) && guarded !== undefined) return "DEBUG";
   if (guarded === "SECURITY" || (guarded !== undefined && !reviews && !tellsOfTrouble(features, guarded)))
     return guarded;
   if (reviews) return "OTHER";
