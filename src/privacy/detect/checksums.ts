@@ -1,3 +1,5 @@
+import { DIGIT_9 } from "#privacy/text/bytes.ts";
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Whether `prefix_` + 30 characters end in six more that are the CRC-32 of the 30 in base 62, as GitHub and npm make them. */
@@ -33,7 +35,7 @@ export function iban(compact: string): boolean {
   let remainder = 0;
   for (let i = 0; i < moved.length; i++) {
     const c = moved.charCodeAt(i);
-    const value = c <= 0x39 ? c - 0x30 : (c | 0x20) - 0x57;
+    const value = c <= DIGIT_9 ? c - 0x30 : (c | 0x20) - 0x57;
     remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
   }
   return remainder === 1;

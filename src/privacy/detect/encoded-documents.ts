@@ -1,4 +1,25 @@
 import { base64End, decodeHead, isBase64Byte } from "#privacy/text/base64.ts";
+import {
+  BACKTICK,
+  CR,
+  DIGIT_3,
+  DOUBLE_QUOTE,
+  EQUALS,
+  GREATER_THAN,
+  LESS_THAN,
+  LF,
+  LOWER_B,
+  SINGLE_QUOTE,
+  SPACE,
+  TAB,
+  UPPER_C,
+  UPPER_D,
+  UPPER_F,
+  UPPER_H,
+  UPPER_I,
+  UPPER_M,
+  UPPER_P,
+} from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isDummyValue } from "./values/randomness.ts";
@@ -37,12 +58,12 @@ const keyHeadLength = 32;
 export function mayBeSecretDocument(bytes: Uint8Array, at: number): boolean {
   const second = bytes[at + 1] ?? 0;
   switch (bytes[at]) {
-    case 0x50: // P: `<` and a name
-      return second >= 0x44 && second <= 0x48;
-    case 0x4d: // M: a sequence of DER
-      return second === 0x43 || second === 0x46 || second === 0x48 || second === 0x49;
-    case 0x62: // b
-      return second === 0x33;
+    case UPPER_P: // P: `<` and a name
+      return second >= UPPER_D && second <= UPPER_H;
+    case UPPER_M: // M: a sequence of DER
+      return second === UPPER_C || second === UPPER_F || second === UPPER_H || second === UPPER_I;
+    case LOWER_B:
+      return second === DIGIT_3;
     default:
       return false;
   }
@@ -51,7 +72,7 @@ export function mayBeSecretDocument(bytes: Uint8Array, at: number): boolean {
 /** The document whose first line of base64 is `[start, end)`, if it is one that is secret: its rule and where it ends. */
 export function secretDocumentAt(normalized: NormalizedText, start: number, end: number): Span | undefined {
   const { bytes, text } = normalized;
-  if (bytes[start] === 0x50)
+  if (bytes[start] === UPPER_P)
     return samlMessage.test(decodeHead(normalized, start, messageHeadLength))
       ? { start, end: wrappedEnd(normalized, start, end), rule: "saml_response" }
       : undefined;
@@ -62,16 +83,20 @@ export function secretDocumentAt(normalized: NormalizedText, start: number, end:
   return isKey ? { start, end: wrappedEnd(normalized, start, end), rule: "private_key" } : undefined;
 }
 
+const DER_INTEGER = 0x02;
+const DER_OCTET_STRING = 0x04;
+const DER_SEQUENCE = 0x30;
+
 /** A sequence that begins with its version and goes on as PKCS #8 (0), PKCS #1 (0), SEC 1 (1) or PKCS #12 (3) do. */
 function isPrivateKey(head: Uint8Array): boolean {
-  if (head[0] !== 0x30) return false;
+  if (head[0] !== DER_SEQUENCE) return false;
   const length = head[1] ?? 0;
   const at = length < 0x80 ? 2 : 2 + (length & 0x7f);
-  if (at > 5 || head[at] !== 0x02 || head[at + 1] !== 0x01) return false;
+  if (at > 5 || head[at] !== DER_INTEGER || head[at + 1] !== 1) return false;
   const version = head[at + 2];
   const next = head[at + 3];
-  if (version === 0) return next === 0x30 || (next === 0x02 && ((head[at + 4] ?? 0) & 0x80) !== 0);
-  return (version === 1 && next === 0x04) || (version === 3 && next === 0x30);
+  if (version === 0) return next === DER_SEQUENCE || (next === DER_INTEGER && ((head[at + 4] ?? 0) & 0x80) !== 0);
+  return (version === 1 && next === DER_OCTET_STRING) || (version === 3 && next === DER_SEQUENCE);
 }
 
 /** Base64 goes on in lines of the same length, and ends in a shorter one. */
@@ -86,17 +111,17 @@ function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: number)
     const to = base64End(normalized, next);
     const after = bytes[to] ?? 0;
     const alone =
-      (after <= 0x20 && after !== 0x20 && after !== 0x09) ||
-      after === 0x22 ||
-      after === 0x27 ||
-      after === 0x60 ||
-      after === 0x3c;
+      (after <= SPACE && after !== SPACE && after !== TAB) ||
+      after === DOUBLE_QUOTE ||
+      after === SINGLE_QUOTE ||
+      after === BACKTICK ||
+      after === LESS_THAN;
     if (to - next === width && alone) {
       end = to;
       continue;
     }
     // A word of the next paragraph is none.
-    const close = bytes[to - 1] === 0x3d || bytes[end + 1] !== 0x0a;
+    const close = bytes[to - 1] === EQUALS || bytes[end + 1] !== LF;
     const isLast = to > next && to - next < width && (to - next) % 4 === 0 && alone && close;
     return isLast ? to : end;
   }
@@ -109,8 +134,8 @@ function nextLine(bytes: Uint8Array, from: number): number {
   let ends = false;
   while (at < from + 48) {
     const c = bytes[at] ?? 0;
-    if (c === 0x0a) ends = true;
-    else if (c !== 0x0d && c !== 0x20 && c !== 0x09 && c !== 0x3e) break;
+    if (c === LF) ends = true;
+    else if (c !== CR && c !== SPACE && c !== TAB && c !== GREATER_THAN) break;
     at++;
   }
   return ends && isBase64Byte(bytes[at] ?? 0) ? at : -1;

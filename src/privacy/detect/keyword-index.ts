@@ -1,3 +1,4 @@
+import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */
@@ -120,7 +121,7 @@ for (const keyword of keywords) {
 const isKeywordPair = groupByPair.map((group) => (group === 0 ? 0 : 1));
 
 function cases(code: number): readonly number[] {
-  return code >= 0x61 && code <= 0x7a ? [code, code - 32] : [code];
+  return code >= LOWER_A && code <= LOWER_Z ? [code, code - 32] : [code];
 }
 
 /**
@@ -174,7 +175,7 @@ function isAt(bytes: Uint8Array, at: number, word: string): boolean {
   if (at < 0) return false;
   for (let i = 0; i < word.length; i++) {
     const c = bytes[at + i] ?? 0;
-    if ((c >= 0x41 && c <= 0x5a ? c | 0x20 : c) !== word.charCodeAt(i)) return false;
+    if ((c >= UPPER_A && c <= UPPER_Z ? c | 0x20 : c) !== word.charCodeAt(i)) return false;
   }
   return true;
 }

@@ -1,3 +1,4 @@
+import { EQUALS, PLUS, SLASH, SPACE } from "#privacy/text/bytes.ts";
 import { classes, inToken, isDigit } from "#privacy/text/characters.ts";
 import { findHexDumps, type HexDump } from "#privacy/text/hex-dumps.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
@@ -14,9 +15,6 @@ import { scanSql } from "./notations/sql-statements.ts";
 import { scanUrl } from "./notations/url-credentials.ts";
 import { TokenRunScanner } from "./token-runs.ts";
 import { minRunLength, TokenScanner } from "./tokens.ts";
-
-const PLUS = 0x2b;
-const SLASH = 0x2f;
 
 /** More rules, over the view of a text; spans are in the view's places. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
@@ -117,7 +115,7 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
 
 /** `Pw== `, the end of base64. */
 function isPadding({ bytes }: NormalizedText, at: number): boolean {
-  return bytes[at] === 0x3d && bytes[at + 1] === 0x3d && (bytes[at + 2] ?? 0) <= 0x20;
+  return bytes[at] === EQUALS && bytes[at + 1] === EQUALS && (bytes[at + 2] ?? 0) <= SPACE;
 }
 
 /** Places what was found in the bytes of a dump in the lines that show them. */

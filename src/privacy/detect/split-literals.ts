@@ -1,3 +1,4 @@
+import { AMPERSAND, BACKSLASH, CR, DOT, EQUALS, LF, PIPE, PLUS, SPACE, TAB, TILDE } from "#privacy/text/bytes.ts";
 import { classes, inToken } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isQuote } from "./assignments/separators.ts";
@@ -64,7 +65,7 @@ function literalEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < from + maxLiteralLength) {
     const c = bytes[at] ?? 0;
-    if (((classes[c] ?? 0) & inToken) === 0 && c !== 0x2e) break;
+    if (((classes[c] ?? 0) & inToken) === 0 && c !== DOT) break;
     at++;
   }
   return at;
@@ -73,9 +74,9 @@ function literalEnd(bytes: Uint8Array, from: number): number {
 /** Where the text goes on behind a piece that ends at `end`: the next literal, or the next line of quoted-printable; -1 if it does not. */
 function nextLiteralStart(normalized: NormalizedText, end: number): number {
   const { bytes, text } = normalized;
-  if (bytes[end] === 0x3d) {
-    const next = bytes[end + 1] === 0x0d ? end + 2 : end + 1;
-    return bytes[next] === 0x0a && ((classes[bytes[next + 1] ?? 0] ?? 0) & inToken) !== 0 ? next + 1 : -1;
+  if (bytes[end] === EQUALS) {
+    const next = bytes[end + 1] === CR ? end + 2 : end + 1;
+    return bytes[next] === LF && ((classes[bytes[next + 1] ?? 0] ?? 0) & inToken) !== 0 ? next + 1 : -1;
   }
   if (!isQuote(bytes[end] ?? 0) || !mayJoin(firstNonBlankAfter(bytes, end + 1))) return -1;
   concatenation.lastIndex = end;
@@ -84,7 +85,7 @@ function nextLiteralStart(normalized: NormalizedText, end: number): number {
 
 function mayContinue(bytes: Uint8Array, to: number): boolean {
   const c = bytes[to] ?? 0;
-  if (c === 0x3d) return bytes[to + 1] === 0x0a || bytes[to + 1] === 0x0d;
+  if (c === EQUALS) return bytes[to + 1] === LF || bytes[to + 1] === CR;
   return isQuote(c) && mayJoin(firstNonBlankAfter(bytes, to + 1));
 }
 
@@ -102,9 +103,9 @@ function lastNonBlankBefore(bytes: Uint8Array, from: number): number {
 
 /** An operator that joins literals, or the next literal itself. */
 function mayJoin(c: number): boolean {
-  return c === 0x2b || c === 0x2e || c === 0x26 || c === 0x7e || c === 0x7c || c === 0x5c || isQuote(c);
+  return c === PLUS || c === DOT || c === AMPERSAND || c === TILDE || c === PIPE || c === BACKSLASH || isQuote(c);
 }
 
 function isWhitespace(c: number): boolean {
-  return c === 0x20 || c === 0x09 || c === 0x0a || c === 0x0d;
+  return c === SPACE || c === TAB || c === LF || c === CR;
 }

@@ -7,6 +7,22 @@ import {
   type EncodedText,
   isBase64Byte,
 } from "#privacy/text/base64.ts";
+import {
+  BACKTICK,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOUBLE_QUOTE,
+  EQUALS,
+  GREATER_THAN,
+  HYPHEN,
+  LOWER_R,
+  PLUS,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+  TILDE,
+} from "#privacy/text/bytes.ts";
 import { classes, inName, isLower } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -110,18 +126,18 @@ export class TokenRunScanner {
     // Identifiers are short, have no neighbours of base64 and are not asked.
     if (
       to - from < 20 &&
-      before !== 0x2f &&
-      before !== 0x2b &&
-      bytes[to] !== 0x3d &&
-      bytes[to] !== 0x2f &&
-      bytes[to] !== 0x2b
+      before !== SLASH &&
+      before !== PLUS &&
+      bytes[to] !== EQUALS &&
+      bytes[to] !== SLASH &&
+      bytes[to] !== PLUS
     )
       return to;
     const [start, end] = base64Range(normalized, from, to);
     this.#base64Start = start;
     this.#base64End = end;
     if (text.startsWith("AAAA", start) && publicKey.test(text.slice(start, start + 16))) return end;
-    if (bytes[start - 1] === 0x2c && text.startsWith("base64,", start - 7)) {
+    if (bytes[start - 1] === COMMA && text.startsWith("base64,", start - 7)) {
       const header = text.slice(Math.max(0, start - 80), start);
       if (
         /data:(?!text\/|application\/(?:json|x-yaml|yaml|toml|x-sh))[\w.+-]{1,40}\/[\w.+-]{1,60}[^,\s]{0,40}$/.test(
@@ -158,14 +174,14 @@ export class TokenRunScanner {
     while (
       start > 0 &&
       from - start < 24 &&
-      normalized.bytes[start - 1] !== 0x20 &&
+      normalized.bytes[start - 1] !== SPACE &&
       isKeyCharacter(normalized.bytes[start - 1] ?? 0)
     )
       start--;
     // `Bearer …`, `bearer: …`
     let word = start;
     while (word > start - 3 && isBearerSeparator(normalized.bytes[word - 1] ?? 0)) word--;
-    if (word === start || ((normalized.bytes[word - 1] ?? 0) | 0x20) !== 0x72) return false;
+    if (word === start || ((normalized.bytes[word - 1] ?? 0) | 0x20) !== LOWER_R) return false;
     if (normalized.text.slice(Math.max(0, word - 6), word).toLowerCase() !== "bearer") return false;
     let end = to;
     while (
@@ -193,13 +209,13 @@ export class TokenRunScanner {
     }
     // `T…/B…/…`, the path of a webhook of Slack without its host.
     const path =
-      bytes[from - 1] === 0x2f && to - from >= 20 ? slackPath.exec(text.slice(Math.max(0, from - 30), from)) : null;
+      bytes[from - 1] === SLASH && to - from >= 20 ? slackPath.exec(text.slice(Math.max(0, from - 30), from)) : null;
     if (path !== null && !this.#disabled.has("slack_webhook")) {
       found.push({ start: from - path[0].length, end: to, rule: "slack_webhook" });
       return;
     }
     // A removed line of a diff, an item of a list: the dash is no part of what follows.
-    const begin = bytes[from] === 0x2d ? from + 1 : from;
+    const begin = bytes[from] === HYPHEN ? from + 1 : from;
     for (const { rule, pattern } of vendorShapes) {
       pattern.lastIndex = begin;
       if (!pattern.test(text) || this.#disabled.has(rule)) continue;
@@ -301,15 +317,15 @@ const embeddedMarks: readonly { readonly rule: string; readonly mark: RegExp; re
 const anyEmbeddedMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
 
 function isKeyCharacter(c: number): boolean {
-  return ((classes[c] ?? 0) & inName) !== 0 || c === 0x7e || c === 0x2b || c === 0x2f || c === 0x3d;
+  return ((classes[c] ?? 0) & inName) !== 0 || c === TILDE || c === PLUS || c === SLASH || c === EQUALS;
 }
 
 function isBearerSeparator(c: number): boolean {
-  return c === 0x20 || c === 0x3a || c === 0x3d;
+  return c === SPACE || c === COLON || c === EQUALS;
 }
 
 function isBase64Symbol(c: number): boolean {
-  return c === 0x2b || c === 0x2f || c === 0x3d;
+  return c === PLUS || c === SLASH || c === EQUALS;
 }
 
 /** The name that an assignment right before a value gives it. */
@@ -319,19 +335,19 @@ function nameBefore(normalized: NormalizedText, from: number): string {
   let at = from;
   while (at > limit && isQuoteOrSpace(bytes[at - 1] ?? 0)) at--;
   const separator = bytes[at - 1];
-  if (separator === 0x3e && bytes[at - 2] === 0x3d)
+  if (separator === GREATER_THAN && bytes[at - 2] === EQUALS)
     at -= 2; // =>
-  else if (separator === 0x3d || separator === 0x3a)
-    at -= bytes[at - 2] === 0x3a ? 2 : 1; // = : :=
+  else if (separator === EQUALS || separator === COLON)
+    at -= bytes[at - 2] === COLON ? 2 : 1; // = : :=
   else return "";
-  while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === 0x5d)) at--;
+  while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === CLOSE_BRACKET)) at--;
   const end = at;
   while (at > limit && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
   return end > at ? normalized.text.slice(at, end) : "";
 }
 
 function isQuoteOrSpace(c: number): boolean {
-  return c === 0x20 || c === 0x22 || c === 0x27 || c === 0x60;
+  return c === SPACE || c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === BACKTICK;
 }
 
 /** The rule of a value that stands behind a name which is no word for a secret. */

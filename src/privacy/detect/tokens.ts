@@ -1,4 +1,21 @@
 import { type TokenRule, tokenRules } from "#privacy/rules/token-rules.ts";
+import {
+  ASTERISK,
+  CARET,
+  DIGIT_0,
+  DOLLAR,
+  DOUBLE_QUOTE,
+  EQUALS,
+  HASH,
+  HYPHEN,
+  LOWER_B,
+  LOWER_O,
+  LOWER_T,
+  PLUS,
+  SLASH,
+  UNDERSCORE,
+  UPPER_A,
+} from "#privacy/text/bytes.ts";
 import { classes, inChain, inToken, isDigit } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -244,9 +261,9 @@ const surroundingBase64Length = 32;
  * behind a `/` too: a beginning that says something needs more of what stands before it to be data.
  */
 function isInsideBase64({ bytes, text }: NormalizedText, at: number, end: number, short: boolean): boolean {
-  if ((bytes[end] === 0x2f || bytes[end] === 0x2b) && isBase64Data(text.slice(end, end + surroundingBase64Length)))
+  if ((bytes[end] === SLASH || bytes[end] === PLUS) && isBase64Data(text.slice(end, end + surroundingBase64Length)))
     return true;
-  if (at < 2 || (bytes[at - 1] !== 0x2f && bytes[at - 1] !== 0x2b)) return false;
+  if (at < 2 || (bytes[at - 1] !== SLASH && bytes[at - 1] !== PLUS)) return false;
   if (((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) === 0) return false;
   if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
   if (short) return true;
@@ -264,21 +281,21 @@ function isBase64Data(text: string): boolean {
 
 /** The dash before a removed line of a diff, or an item of a list. */
 function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === 0x2d && (at === 0 || (bytes[at - 1] ?? 0) <= 0x22);
+  return bytes[at] === HYPHEN && (at === 0 || (bytes[at - 1] ?? 0) <= DOUBLE_QUOTE);
 }
 
 /** `/bot`, as in addresses that hold a token. */
 function isBotPath(bytes: Uint8Array, at: number): boolean {
-  return bytes[at - 2] === 0x6f && bytes[at - 3] === 0x62 && bytes[at - 4] === 0x2f;
+  return bytes[at - 2] === LOWER_O && bytes[at - 3] === LOWER_B && bytes[at - 4] === SLASH;
 }
 
 function isBoundary(normalized: NormalizedText, at: number): boolean {
   const before = normalized.bytes[at - 1];
   return (
-    before === 0x5f ||
-    before === 0x2d ||
+    before === UNDERSCORE ||
+    before === HYPHEN ||
     isHiddenBoundary(normalized, at) ||
-    (before === 0x74 && isBotPath(normalized.bytes, at))
+    (before === LOWER_T && isBotPath(normalized.bytes, at))
   );
 }
 
@@ -302,7 +319,7 @@ const distinctiveLength = 5;
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */
 function isZeroFill(body: string): boolean {
   let zeros = 0;
-  for (let i = 0; i < body.length; i++) if (body.charCodeAt(i) === 0x41 || body.charCodeAt(i) === 0x30) zeros++;
+  for (let i = 0; i < body.length; i++) if (body.charCodeAt(i) === UPPER_A || body.charCodeAt(i) === DIGIT_0) zeros++;
   return body.length >= 24 && zeros * 5 > body.length * 2;
 }
 
@@ -313,7 +330,7 @@ export function tokenEnd(bytes: Uint8Array, from: number, base64: boolean): numb
   let end = from;
   for (;;) {
     const c = bytes[end] ?? 0;
-    if (((classes[c] ?? 0) & inToken) === 0 && !(base64 && (c === 0x2b || c === 0x2f || c === 0x3d))) return end;
+    if (((classes[c] ?? 0) & inToken) === 0 && !(base64 && (c === PLUS || c === SLASH || c === EQUALS))) return end;
     end++;
   }
 }
@@ -324,7 +341,7 @@ function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
 
 /** `$`, `^`, `#` and `*` stand in the beginnings of a few tokens, never in their bodies. */
 function isPrefixSymbol(c: number): boolean {
-  return c === 0x24 || c === 0x5e || c === 0x23 || c === 0x2a;
+  return c === DOLLAR || c === CARET || c === HASH || c === ASTERISK;
 }
 
 const dummyToken =

@@ -1,4 +1,5 @@
 import { iban, luhn } from "#privacy/detect/checksums.ts";
+import { AT_SIGN } from "#privacy/text/bytes.ts";
 import { classes, isDigit } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -122,7 +123,7 @@ export function personalDataRules(disabled: ReadonlySet<string>): (normalized: N
 function mayHoldPersonalData(normalized: NormalizedText): boolean {
   for (let i = 0; i < normalized.length; i++) {
     const c = normalized.bytes[i] ?? 0;
-    if (c === 0x40 || ((classes[c] ?? 0) & isDigit) !== 0) return true;
+    if (c === AT_SIGN || ((classes[c] ?? 0) & isDigit) !== 0) return true;
   }
   return false;
 }

@@ -1,3 +1,4 @@
+import { CR, DIGIT_4, DIGIT_5, EQUALS, HYPHEN, LF, SLASH, SPACE, TAB, TILDE, UNDERSCORE, UPPER_A } from "./bytes.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 
 /** Shorter encoded texts hold no setting that matters. */
@@ -8,8 +9,8 @@ const maxEncodedLength = 65_536;
 const sextets = new Int8Array(256).fill(-1);
 for (const [i, c] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries())
   sextets[c.charCodeAt(0)] = i;
-sextets[0x2d] = 62; // the URL-safe alphabet
-sextets[0x5f] = 63;
+sextets[HYPHEN] = 62; // the URL-safe alphabet
+sextets[UNDERSCORE] = 63;
 
 /** A stretch of base64 or hex and the printable text it stands for. */
 export interface EncodedText {
@@ -27,7 +28,7 @@ export function base64Range(normalized: NormalizedText, from: number, to: number
   while (start > 0 && (sextets[bytes[start - 1] ?? 0] ?? -1) >= 0) start--;
   let end = to;
   while (end < length && (sextets[bytes[end] ?? 0] ?? -1) >= 0) end++;
-  while (end < length && bytes[end] === 0x3d && end - start < 1_048_576) end++;
+  while (end < length && bytes[end] === EQUALS && end - start < 1_048_576) end++;
   return [start, end];
 }
 
@@ -39,7 +40,7 @@ export function isBase64Byte(c: number): boolean {
 export function base64End(normalized: NormalizedText, from: number): number {
   const { bytes, length } = normalized;
   let end = from;
-  while (end < length && (isBase64Byte(bytes[end] ?? 0) || bytes[end] === 0x3d)) end++;
+  while (end < length && (isBase64Byte(bytes[end] ?? 0) || bytes[end] === EQUALS)) end++;
   return end;
 }
 
@@ -67,9 +68,10 @@ export function decodePrintable(normalized: NormalizedText, start: number, end: 
 function isUtf16(bytes: Uint8Array, at: number): boolean {
   // x0x 0x0: the letter A stands for six bits of 0.
   const b = sextets[bytes[at + 1] ?? 0] ?? -1;
-  const marked = bytes[at] === 0x2f && bytes[at + 1] === 0x2f && (bytes[at + 2] === 0x34 || bytes[at + 2] === 0x35);
+  const marked =
+    bytes[at] === SLASH && bytes[at + 1] === SLASH && (bytes[at + 2] === DIGIT_4 || bytes[at + 2] === DIGIT_5);
   if (!marked && ((b & 15) !== 0 || ((sextets[bytes[at + 2] ?? 0] ?? -1) & 60) !== 0)) return false;
-  return bytes[at + 4] === 0x41 && ((sextets[bytes[at + 5] ?? 0] ?? -1) & 48) === 0 && bytes[at + 7] === 0x41;
+  return bytes[at + 4] === UPPER_A && ((sextets[bytes[at + 5] ?? 0] ?? -1) & 48) === 0 && bytes[at + 7] === UPPER_A;
 }
 
 /** The text that base64 of UTF-16 stands for, if it is printable ASCII. */
@@ -90,7 +92,7 @@ function isPrintableQuad(bytes: Uint8Array, at: number): boolean {
 }
 
 function isPrintable(code: number): boolean {
-  return (code >= 0x20 && code <= 0x7e) || code === 0x0a || code === 0x0d || code === 0x09;
+  return (code >= SPACE && code <= TILDE) || code === LF || code === CR || code === TAB;
 }
 
 const hexDigits = /^(?:0x)?((?:[2-7][0-9a-f]|0[9ad]){20,})$/i;

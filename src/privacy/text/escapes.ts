@@ -1,3 +1,41 @@
+import {
+  AMPERSAND,
+  BACKSLASH,
+  BACKTICK,
+  COLON,
+  DIGIT_0,
+  DIGIT_9,
+  DOT,
+  DOUBLE_QUOTE,
+  EQUALS,
+  ESC,
+  GREATER_THAN,
+  HYPHEN,
+  LESS_THAN,
+  LF,
+  LOWER_A,
+  LOWER_E,
+  LOWER_F,
+  LOWER_M,
+  LOWER_N,
+  LOWER_R,
+  LOWER_T,
+  LOWER_U,
+  LOWER_X,
+  OPEN_BRACKET,
+  QUESTION_MARK,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+  TILDE,
+  UNDERSCORE,
+  UPPER_A,
+  UPPER_F,
+  UPPER_H,
+  UPPER_J,
+  UPPER_K,
+} from "./bytes.ts";
 import { BOUNDARY, COLOUR, latin1Of } from "./unicode.ts";
 
 /** What the last escape sequence stood for; -1 for nothing visible. */
@@ -6,34 +44,34 @@ export let escaped = -1;
 /** Reads a run of backslashes and what it escapes, however often it was escaped; the end goes to the caller, the byte to `escaped`. */
 export function readBackslashes(text: string, start: number, size: number): number {
   let i = start;
-  while (i < size && text.charCodeAt(i) === 0x5c) i++;
+  while (i < size && text.charCodeAt(i) === BACKSLASH) i++;
   const c = i < size ? text.charCodeAt(i) : 0;
   switch (c) {
-    case 0x6e: // n
-    case 0x72: // r
-      escaped = 0x0a;
+    case LOWER_N:
+    case LOWER_R:
+      escaped = LF;
       return i + 1;
-    case 0x74: // t
-      escaped = 0x09;
+    case LOWER_T:
+      escaped = TAB;
       return i + 1;
-    case 0x22:
-    case 0x27:
-    case 0x3a: // properties files
-    case 0x3d:
-    case 0x2f:
-    case 0x60:
+    case DOUBLE_QUOTE:
+    case SINGLE_QUOTE:
+    case COLON: // properties files
+    case EQUALS:
+    case SLASH:
+    case BACKTICK:
       escaped = c;
       return i + 1;
-    case 0x75: // u
-    case 0x78: // x
-      return escapedCode(text, i, c === 0x75 ? 4 : 2);
-    case 0x30: // \033[
+    case LOWER_U:
+    case LOWER_X:
+      return escapedCode(text, i, c === LOWER_U ? 4 : 2);
+    case DIGIT_0: // \033[
       if (text.startsWith("033[", i)) {
         escaped = COLOUR;
         return colourEnd(text, i + 3);
       }
       break;
-    case 0x65: // \e[
+    case LOWER_E: // \e[
       if (text.startsWith("e[", i)) {
         escaped = COLOUR;
         return colourEnd(text, i + 1);
@@ -41,18 +79,18 @@ export function readBackslashes(text: string, start: number, size: number): numb
       break;
     default:
   }
-  escaped = 0x5c;
+  escaped = BACKSLASH;
   return i;
 }
 
 function escapedCode(text: string, at: number, digits: number): number {
   const value = hexValue(text, at + 1, digits);
   if (value < 0) {
-    escaped = 0x5c;
+    escaped = BACKSLASH;
     return at;
   }
   const end = at + 1 + digits;
-  if (value === 0x1b) {
+  if (value === ESC) {
     escaped = COLOUR;
     return colourEnd(text, end);
   }
@@ -62,14 +100,14 @@ function escapedCode(text: string, at: number, digits: number): number {
 
 /** The end of a terminal control sequence whose introducer `[` may stand at `at`. */
 export function colourEnd(text: string, at: number): number {
-  if (text.charCodeAt(at) !== 0x5b) return at;
+  if (text.charCodeAt(at) !== OPEN_BRACKET) return at;
   let i = at + 1;
   const limit = Math.min(text.length, at + 24);
   while (i < limit) {
     const c = text.charCodeAt(i++);
     // m: colour; H, J, K: cursor and erasing. Any other letter may as well begin a token.
-    if (c === 0x6d || c === 0x48 || c === 0x4a || c === 0x4b) return i;
-    if (c < 0x20 || c > 0x3f) return at + 1;
+    if (c === LOWER_M || c === UPPER_H || c === UPPER_J || c === UPPER_K) return i;
+    if (c < SPACE || c > QUESTION_MARK) return at + 1;
   }
   return at + 1;
 }
@@ -79,16 +117,16 @@ export function coloursEnd(text: string, from: number): number {
   let at = from;
   for (let i = 0; i < 8; i++) {
     let next = at;
-    if (text.charCodeAt(at) === 0x1b) next = at + 1;
-    else if (text.charCodeAt(at) === 0x5c) {
-      while (next < at + 8 && text.charCodeAt(next) === 0x5c) next++;
+    if (text.charCodeAt(at) === ESC) next = at + 1;
+    else if (text.charCodeAt(at) === BACKSLASH) {
+      while (next < at + 8 && text.charCodeAt(next) === BACKSLASH) next++;
       if (text.startsWith("033[", next)) next += 3;
       else if (text.startsWith("e[", next)) next += 1;
       else if (text.startsWith("u001b[", next) || text.startsWith("u001B[", next)) next += 5;
       else if (text.startsWith("x1b[", next) || text.startsWith("x1B[", next)) next += 3;
       else return at;
     }
-    if (next === at || text.charCodeAt(next) !== 0x5b) return at;
+    if (next === at || text.charCodeAt(next) !== OPEN_BRACKET) return at;
     at = colourEnd(text, next);
   }
   return at;
@@ -98,9 +136,9 @@ function hexValue(text: string, at: number, digits: number): number {
   let value = 0;
   for (let i = at; i < at + digits; i++) {
     const c = text.charCodeAt(i); // NaN past the end: no branch takes it
-    if (c >= 0x30 && c <= 0x39) value = value * 16 + c - 0x30;
-    else if (c >= 0x41 && c <= 0x46) value = value * 16 + c - 0x37;
-    else if (c >= 0x61 && c <= 0x66) value = value * 16 + c - 0x57;
+    if (c >= DIGIT_0 && c <= DIGIT_9) value = value * 16 + c - 0x30;
+    else if (c >= UPPER_A && c <= UPPER_F) value = value * 16 + c - 0x37;
+    else if (c >= LOWER_A && c <= LOWER_F) value = value * 16 + c - 0x57;
     else return -1;
   }
   return value;
@@ -119,16 +157,16 @@ function isPunctuation(code: number): boolean {
 
 /** `_`, `-`, `.`, `~`: characters that nothing has to escape in an address, and that tokens are made of. */
 function isUnreserved(code: number): boolean {
-  return code === 0x5f || code === 0x2d || code === 0x2e || code === 0x7e;
+  return code === UNDERSCORE || code === HYPHEN || code === DOT || code === TILDE;
 }
 
 const entities: readonly (readonly [string, number])[] = [
-  ["&quot;", 0x22],
-  ["&amp;", 0x26],
-  ["&lt;", 0x3c],
-  ["&gt;", 0x3e],
-  ["&apos;", 0x27],
-  ["&nbsp;", 0x20],
+  ["&quot;", DOUBLE_QUOTE],
+  ["&amp;", AMPERSAND],
+  ["&lt;", LESS_THAN],
+  ["&gt;", GREATER_THAN],
+  ["&apos;", SINGLE_QUOTE],
+  ["&nbsp;", SPACE],
 ];
 
 const numericEntity = /&#(?:x([0-9A-Fa-f]{1,5})|([0-9]{1,6}));/y;

@@ -1,3 +1,4 @@
+import { DIGIT_0, DIGIT_9, LF, LOWER_A, LOWER_F, SPACE, TAB, UPPER_A, UPPER_F } from "./bytes.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 
 /** Bytes that a program such as `xxd` or `hexdump -C` shows in lines of hex, put together again. */
@@ -55,13 +56,13 @@ export function findHexDumps(normalized: NormalizedText): HexDump[] {
 function isOffset(bytes: Uint8Array, at: number): boolean {
   for (let i = at - 7; i < at; i++) if (i < 0 || !isHex(bytes[i] ?? 0)) return false;
   const start = lineStart(bytes, at - 7);
-  return start === 0 || bytes[start - 1] === 0x0a;
+  return start === 0 || bytes[start - 1] === LF;
 }
 
 /** Where the blanks before a place begin. */
 function lineStart(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at > 0 && at > from - 8 && (bytes[at - 1] === 0x20 || bytes[at - 1] === 0x09)) at--;
+  while (at > 0 && at > from - 8 && (bytes[at - 1] === SPACE || bytes[at - 1] === TAB)) at--;
   return at;
 }
 
@@ -84,19 +85,19 @@ function dumpAt(
     if (match === null || digits === undefined || match[0].length > maxLineLength) break;
     const start = at + match[0].indexOf(match[1] ?? "") + (match[1]?.length ?? 0);
     let end = line.lastIndex;
-    while (end > start && (text.charCodeAt(end - 1) <= 0x20 || text[end - 1] === "|")) end--;
+    while (end > start && (text.charCodeAt(end - 1) <= SPACE || text[end - 1] === "|")) end--;
     const bytes = Buffer.from(digits, "hex").toString("latin1");
     lineStarts.push(length);
     lineRanges.push({ start: sourceOffsets?.[start] ?? start, end: sourceOffsets?.[end] ?? end });
     pieces.push(bytes);
     length += bytes.length;
     at = line.lastIndex;
-    if (text.charCodeAt(at) !== 0x0a) break;
+    if (text.charCodeAt(at) !== LF) break;
     at++;
   }
   return pieces.length === 0 ? undefined : { text: pieces.join(""), lineStarts, lineRanges, end: at };
 }
 
 function isHex(c: number): boolean {
-  return (c >= 0x30 && c <= 0x39) || (c >= 0x61 && c <= 0x66) || (c >= 0x41 && c <= 0x46);
+  return (c >= DIGIT_0 && c <= DIGIT_9) || (c >= LOWER_A && c <= LOWER_F) || (c >= UPPER_A && c <= UPPER_F);
 }

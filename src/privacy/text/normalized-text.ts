@@ -1,3 +1,18 @@
+import {
+  AMPERSAND,
+  BACKSLASH,
+  COLON,
+  ESC,
+  HASH,
+  HYPHEN,
+  LF,
+  OPEN_BRACKET,
+  PERCENT,
+  QUESTION_MARK,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+} from "./bytes.ts";
 import { classes, inToken } from "./characters.ts";
 import { colourEnd, coloursEnd, entityAt, escaped, percentEscape, readBackslashes } from "./escapes.ts";
 import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpansion, REDACTED } from "./unicode.ts";
@@ -97,10 +112,10 @@ function normalizeEscaped(text: string): NormalizedText {
   while (i < size) {
     const c = text.charCodeAt(i);
     sourceOffsets[length] = i;
-    if (c < 0x80 && c !== 0x5c && c !== 0x25 && c !== 0x26 && c !== 0x1b) {
-      if (c === 0x2f) authority = length > 1 && into[length - 1] === 0x2f && into[length - 2] === 0x3a;
-      else if (c <= 0x3f && (c <= 0x23 || c === 0x27 || c === 0x3f)) authority = false;
-      else if (c === 0x5b && placeholders) {
+    if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
+      if (c === SLASH) authority = length > 1 && into[length - 1] === SLASH && into[length - 2] === COLON;
+      else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) authority = false;
+      else if (c === OPEN_BRACKET && placeholders) {
         placeholder.lastIndex = i;
         if (placeholder.test(text)) {
           into[length++] = REDACTED;
@@ -112,7 +127,7 @@ function normalizeEscaped(text: string): NormalizedText {
       i++;
       continue;
     }
-    if (c === 0x5c) {
+    if (c === BACKSLASH) {
       if (isContinued(text, i) && length > 0) {
         markBoundary(length);
         i += 2;
@@ -127,15 +142,15 @@ function normalizeEscaped(text: string): NormalizedText {
       if (code >= 0) into[length++] = code;
       else markBoundary(length);
       i = end;
-    } else if (c === 0x25) {
+    } else if (c === PERCENT) {
       const value = percentEscape(text, i, authority);
       into[length++] = value < 0 ? c : value;
       i += value < 0 ? 1 : 3;
-    } else if (c === 0x26) {
+    } else if (c === AMPERSAND) {
       const match = entityAt(text, i);
       into[length++] = match === undefined ? c : match.code;
       i += match === undefined ? 1 : match.length;
-    } else if (c === 0x1b) {
+    } else if (c === ESC) {
       i = coloursEnd(text, colourEnd(text, i + 1));
       if (isInsideWord(into, length, text.charCodeAt(i))) markBoundary(length);
       else into[length++] = COLOUR;
@@ -175,7 +190,7 @@ function normalizeEscaped(text: string): NormalizedText {
 /** A word of a shell that goes on in the next line. */
 function isContinued(text: string, at: number): boolean {
   return (
-    text.charCodeAt(at + 1) === 0x0a &&
+    text.charCodeAt(at + 1) === LF &&
     ((classes[text.charCodeAt(at - 1)] ?? 0) & inToken) !== 0 &&
     ((classes[text.charCodeAt(at + 2)] ?? 0) & inToken) !== 0
   );
@@ -185,5 +200,5 @@ function isContinued(text: string, at: number): boolean {
 function isInsideWord(into: Uint8Array, length: number, next: number): boolean {
   const last = length > 0 ? (into[length - 1] ?? 0) : 0;
   if (!isWordCharacter(last) || !isWordCharacter(next)) return false;
-  return last !== 0x2d || (length > 1 && (into[length - 2] ?? 0) > 0x20);
+  return last !== HYPHEN || (length > 1 && (into[length - 2] ?? 0) > SPACE);
 }

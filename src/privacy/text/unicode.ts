@@ -1,3 +1,4 @@
+import { DOT, DOUBLE_QUOTE, EQUALS, HYPHEN, PLUS, SINGLE_QUOTE, SLASH, SPACE } from "./bytes.ts";
 import { classes, inToken } from "./characters.ts";
 
 /** Stands for characters that are no part of any token. */
@@ -8,7 +9,7 @@ export const REDACTED = 3;
 export const COLOUR = 2;
 
 export function isWordCharacter(c: number): boolean {
-  return c < 0x80 && (((classes[c] ?? 0) & inToken) !== 0 || c === 0x2e || c === 0x2b || c === 0x2f);
+  return c < 0x80 && (((classes[c] ?? 0) & inToken) !== 0 || c === DOT || c === PLUS || c === SLASH);
 }
 
 interface ForeignWord {
@@ -79,16 +80,16 @@ function isNonLatinLetter(c: number): boolean {
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
 export function latin1Of(code: number): number {
   if (code === 0xa0 || code === 0x3000 || (code >= 0x2000 && code <= 0x200a) || code === 0x202f || code === 0x2028)
-    return 0x20;
+    return SPACE;
   if (code === 0xad || (code >= 0x200b && code <= 0x200f) || (code >= 0x2060 && code <= 0x2064) || code === 0xfeff)
     return -1;
   if (code >= 0xfe00 && code <= 0xfe0f) return -1;
   if (code >= 0xff01 && code <= 0xff5e) return code - 0xfee0; // full-width forms
-  if (code === 0x201c || code === 0x201d || code === 0x201e || code === 0xab || code === 0xbb) return 0x22;
-  if (code >= 0x300a && code <= 0x300f) return 0x22; // 《 》 「 」 『 』
-  if (code === 0x2192 || code === 0x21d2 || code === 0x2794 || code === 0x27a1) return 0x3d; // arrows
+  if (code === 0x201c || code === 0x201d || code === 0x201e || code === 0xab || code === 0xbb) return DOUBLE_QUOTE;
+  if (code >= 0x300a && code <= 0x300f) return DOUBLE_QUOTE; // 《 》 「 」 『 』
+  if (code === 0x2192 || code === 0x21d2 || code === 0x2794 || code === 0x27a1) return EQUALS; // arrows
   if (code === 0x142 || code === 0x141) return 0xb3; // ł, where ISO-8859-2 has it
-  if (code === 0x2018 || code === 0x2019 || code === 0x201a) return 0x27;
-  if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return 0x2d;
+  if (code === 0x2018 || code === 0x2019 || code === 0x201a) return SINGLE_QUOTE;
+  if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return HYPHEN;
   return code >= 0xc0 && code <= 0xff ? code : BOUNDARY;
 }

@@ -1,5 +1,46 @@
 import { isPassword } from "#privacy/detect/values/values.ts";
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
+import {
+  AMPERSAND,
+  ASTERISK,
+  AT_SIGN,
+  BACKTICK,
+  CARET,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  CLOSE_PAREN,
+  COLON,
+  COMMA,
+  CR,
+  DIGIT_0,
+  DIGIT_9,
+  DOT,
+  DOUBLE_QUOTE,
+  EQUALS,
+  EXCLAMATION,
+  GREATER_THAN,
+  HYPHEN,
+  LESS_THAN,
+  LF,
+  LOWER_A,
+  LOWER_C,
+  LOWER_P,
+  LOWER_S,
+  LOWER_V,
+  OPEN_BRACKET,
+  OPEN_PAREN,
+  PIPE,
+  PLUS,
+  QUESTION_MARK,
+  SEMICOLON,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+  TILDE,
+  UNDERSCORE,
+  UPPER_V,
+} from "#privacy/text/bytes.ts";
 import { classes, inName, isLower, isUpper } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -50,7 +91,7 @@ export class AssignmentScanner {
     const last = Math.min(normalized.length, to + maxNameLength);
     while (to < last && ((classes[bytes[to] ?? 0] ?? 0) & inName) !== 0) to++;
     const end = to;
-    while (to > anchor + length && (bytes[to - 1] === 0x2e || bytes[to - 1] === 0x2d)) to--;
+    while (to > anchor + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
     if (mayEndTableCell(bytes[to] ?? 0)) this.#tables.scanAt(normalized, wordStart(bytes, anchor), to, found);
     if (!mayHoldValue(bytes, to)) {
       if (isAsPassword(bytes, anchor)) this.#scanValueBeforeName(normalized, anchor, to, found);
@@ -103,29 +144,29 @@ function wordStart(bytes: Uint8Array, anchor: number): number {
 /** What can stand behind the name of a column: a separator, the end of the line, a blank before one of them, a quote, a star. */
 function mayEndTableCell(c: number): boolean {
   return (
-    c === 0x0a ||
-    c === 0x2c ||
-    c === 0x7c ||
-    c === 0x09 ||
-    c === 0x3b ||
-    c === 0x20 ||
+    c === LF ||
+    c === COMMA ||
+    c === PIPE ||
+    c === TAB ||
+    c === SEMICOLON ||
+    c === SPACE ||
     c === BOUNDARY ||
-    c === 0x2a ||
-    c === 0x22
+    c === ASTERISK ||
+    c === DOUBLE_QUOTE
   );
 }
 
 /** ` as password`, ` as the password`: the value stands before its name. */
 function isAsPassword(bytes: Uint8Array, anchor: number): boolean {
-  if (bytes[anchor - 1] !== 0x20 || ((bytes[anchor] ?? 0) | 0x20) !== 0x70) return false; // password, passphrase, pwd
+  if (bytes[anchor - 1] !== SPACE || ((bytes[anchor] ?? 0) | 0x20) !== LOWER_P) return false; // password, passphrase, pwd
   if (isAs(bytes, anchor - 1)) return true;
   let at = anchor - 1;
   while (at > anchor - 7 && ((classes[bytes[at - 1] ?? 0] ?? 0) & isLower) !== 0) at--;
-  return bytes[at - 1] === 0x20 && isAs(bytes, at - 1);
+  return bytes[at - 1] === SPACE && isAs(bytes, at - 1);
 }
 
 function isAs(bytes: Uint8Array, end: number): boolean {
-  return bytes[end - 1] === 0x73 && bytes[end - 2] === 0x61 && bytes[end - 3] === 0x20;
+  return bytes[end - 1] === LOWER_S && bytes[end - 2] === LOWER_A && bytes[end - 3] === SPACE;
 }
 
 /**
@@ -138,23 +179,30 @@ function isCodeExpression(bytes: Uint8Array, from: number): boolean {
   for (; at < from + 64; at++) {
     const c = bytes[at] ?? 0;
     const kind = classes[c] ?? 0;
-    if ((kind & (isLower | isUpper)) !== 0 || c === 0x5f) continue;
-    if (c === 0x2e || c === 0x28 || c === 0x5b) expression = true;
+    if ((kind & (isLower | isUpper)) !== 0 || c === UNDERSCORE) continue;
+    if (c === DOT || c === OPEN_PAREN || c === OPEN_BRACKET) expression = true;
     else break;
   }
   const c = bytes[at] ?? 0;
   if (at === from) return false;
   // White space, comma, semicolon, closing brackets: the end. Anything else needs a closer look, and so do two words: `Basic dXNlcjpw`.
   const ends =
-    c === 0x20 || c === 0x0a || c === 0x0d || c === 0x2c || c === 0x3b || c === 0x29 || c === 0x5d || c === 0x7d;
+    c === SPACE ||
+    c === LF ||
+    c === CR ||
+    c === COMMA ||
+    c === SEMICOLON ||
+    c === CLOSE_PAREN ||
+    c === CLOSE_BRACKET ||
+    c === CLOSE_BRACE;
   if (!ends) return false;
-  if (expression) return bytes[at - 1] !== 0x2e;
-  return at - from < 8 && !(c === 0x20 && ((classes[bytes[at + 1] ?? 0] ?? 0) & inName) !== 0);
+  if (expression) return bytes[at - 1] !== DOT;
+  return at - from < 8 && !(c === SPACE && ((classes[bytes[at + 1] ?? 0] ?? 0) & inName) !== 0);
 }
 
 function wordEndsAt(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at < from + maxValueLength && (bytes[at] ?? 0) > 0x20) at++;
+  while (at < from + maxValueLength && (bytes[at] ?? 0) > SPACE) at++;
   return at;
 }
 
@@ -166,57 +214,59 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
   const next = bytes[to + 1] ?? 0;
   switch (bytes[to]) {
     case COLOUR: // a colour ends
-    case 0x5b: // [
-    case 0x3c: // </key>
+    case OPEN_BRACKET:
+    case LESS_THAN: // </key>
       return (
-        next === 0x3a ||
-        next === 0x3d ||
-        next === 0x5d ||
-        next === 0x2f ||
-        next === 0x20 ||
-        (next >= 0x30 && next <= 0x39)
+        next === COLON ||
+        next === EQUALS ||
+        next === CLOSE_BRACKET ||
+        next === SLASH ||
+        next === SPACE ||
+        (next >= DIGIT_0 && next <= DIGIT_9)
       );
-    case 0x3a: // :
-    case 0x3d: // =
-    case 0x09:
-    case 0x7c: // |
-    case 0x2a: // *
-    case 0x60: // `
-    case 0x3e: // >
+    case COLON:
+    case EQUALS:
+    case TAB:
+    case PIPE:
+    case ASTERISK:
+    case BACKTICK:
+    case GREATER_THAN:
       return true;
-    case 0x20: {
+    case SPACE: {
       const c = bytes[skipBlanks(bytes, to, 40)] ?? 0;
       return (
         ((classes[c] ?? 0) & inName) !== 0 ||
         isQuote(c) ||
-        c === 0x3a ||
-        c === 0x3d ||
-        c === 0x3f ||
-        c === 0x3c ||
-        c === 0x7c ||
-        c === 0x28 ||
+        c === COLON ||
+        c === EQUALS ||
+        c === QUESTION_MARK ||
+        c === LESS_THAN ||
+        c === PIPE ||
+        c === OPEN_PAREN ||
         c === BOUNDARY ||
         c > 0x7f ||
         isPasswordSymbol(c)
       );
     }
-    case 0x22: // "
-    case 0x27: // '
-      return next !== 0x3b && next !== 0x7d; // ; }
-    case 0x28: // (
-      return isQuote(next) || next === 0x20;
-    case 0x29: // )
-    case 0x5d: // ]
-      return next === 0x20 || next === 0x3a || next === 0x3d || next === 0x29 || next === 0x2e || isQuote(next);
-    case 0x2c: // ,
-      return next >= 0x20 || isQuote(bytes[skipBlanks(bytes, to + 1, 8)] ?? 0);
-    case 0x2d: // ->
-    case 0x21: // !=
-    case 0x3f: // ?:
-      return next === 0x3e || next === 0x3d || next === 0x3a || next === 0x3f || next === 0x20;
-    case 0x0a: {
+    case DOUBLE_QUOTE:
+    case SINGLE_QUOTE:
+      return next !== SEMICOLON && next !== CLOSE_BRACE; // ; }
+    case OPEN_PAREN:
+      return isQuote(next) || next === SPACE;
+    case CLOSE_PAREN:
+    case CLOSE_BRACKET:
+      return (
+        next === SPACE || next === COLON || next === EQUALS || next === CLOSE_PAREN || next === DOT || isQuote(next)
+      );
+    case COMMA:
+      return next >= SPACE || isQuote(bytes[skipBlanks(bytes, to + 1, 8)] ?? 0);
+    case HYPHEN: // ->
+    case EXCLAMATION: // !=
+    case QUESTION_MARK: // ?:
+      return next === GREATER_THAN || next === EQUALS || next === COLON || next === QUESTION_MARK || next === SPACE;
+    case LF: {
       const c = bytes[skipBlanks(bytes, to + 1, 40)] ?? 0;
-      return c === 0x76 || c === 0x56 || c === 0x63 || c === 0x73; // value, Value, content, stringValue
+      return c === LOWER_V || c === UPPER_V || c === LOWER_C || c === LOWER_S; // value, Value, content, stringValue
     }
     default:
       return false;
@@ -225,5 +275,11 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
 
 /** Beginnings of made-up passwords: ! # $ % & @ ^ ~ + */
 function isPasswordSymbol(c: number): boolean {
-  return (c >= 0x21 && c <= 0x26 && c !== 0x22) || c === 0x40 || c === 0x5e || c === 0x7e || c === 0x2b;
+  return (
+    (c >= EXCLAMATION && c <= AMPERSAND && c !== DOUBLE_QUOTE) ||
+    c === AT_SIGN ||
+    c === CARET ||
+    c === TILDE ||
+    c === PLUS
+  );
 }

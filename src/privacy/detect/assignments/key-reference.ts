@@ -1,6 +1,7 @@
 import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
 import { isDummyValue, shapeOf } from "#privacy/detect/values/randomness.ts";
 import { isPassword, isRandomSecret, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
+import { AMPERSAND, HYPHEN, QUESTION_MARK, SEMICOLON, SPACE } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
 import { type CandidateValue, matchEnd } from "./value-reader.ts";
@@ -37,7 +38,7 @@ export class KeyReference {
 
   #readKey(): KeyName {
     const key = readKeyName(this.text);
-    if (key.kind !== "weak" || this.normalized.bytes[this.from] === 0x2d) return key;
+    if (key.kind !== "weak" || this.normalized.bytes[this.from] === HYPHEN) return key;
     // `api key`, `access key`, `account key`: the word before says what the key is for.
     const { text } = this.normalized;
     const lead = /([A-Za-z]{2,16})[ \t]$/.exec(text.slice(Math.max(0, this.from - 18), this.from))?.[1];
@@ -50,7 +51,7 @@ export class KeyReference {
   /** Groups of four characters that begin at a place, if they are a secret under this name. */
   secretInGroups(at: number): CandidateValue | undefined {
     const { text, bytes } = this.normalized;
-    if (bytes[at + 4] !== bytes[at + 9] || (bytes[at + 4] !== 0x20 && bytes[at + 4] !== 0x2d)) return undefined;
+    if (bytes[at + 4] !== bytes[at + 9] || (bytes[at + 4] !== SPACE && bytes[at + 4] !== HYPHEN)) return undefined;
     const end = matchEnd(groupsOfFour, text, at);
     if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret" && !isSetupKey(text, this.to)))
       return undefined;
@@ -103,7 +104,7 @@ function isSetupKey(text: string, to: number): boolean {
 /** Behind `;`, `&` or `?`, as in a connection string. */
 function isSetting(bytes: Uint8Array, from: number): boolean {
   const before = bytes[from - 1] ?? 0;
-  return before === 0x3b || before === 0x26 || before === 0x3f;
+  return before === SEMICOLON || before === AMPERSAND || before === QUESTION_MARK;
 }
 
 /** In a connection string nobody writes a variable without marking it. */

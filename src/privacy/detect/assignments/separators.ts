@@ -1,3 +1,38 @@
+import {
+  AMPERSAND,
+  ASTERISK,
+  AT_SIGN,
+  BACKTICK,
+  CLOSE_BRACKET,
+  CLOSE_PAREN,
+  COLON,
+  DOT,
+  DOUBLE_QUOTE,
+  EQUALS,
+  EXCLAMATION,
+  GREATER_THAN,
+  HASH,
+  HYPHEN,
+  LESS_THAN,
+  LOWER_A,
+  LOWER_O,
+  LOWER_R,
+  LOWER_S,
+  LOWER_T,
+  OPEN_BRACKET,
+  OPEN_PAREN,
+  PIPE,
+  QUESTION_MARK,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+  UPPER_A,
+  UPPER_N,
+  UPPER_R,
+  UPPER_S,
+  UPPER_V,
+} from "#privacy/text/bytes.ts";
 import { classes, inName } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { BOUNDARY, COLOUR } from "#privacy/text/unicode.ts";
@@ -22,27 +57,27 @@ export function valueStartAfterAssignment(normalized: NormalizedText, from: numb
   at = skipBlanks(bytes, at, 40);
   let c = bytes[at];
   let next = bytes[at + 1];
-  if ((c === 0x3f || c === 0x21) && (next === 0x3a || (c === 0x3f && next === 0x3d))) {
+  if ((c === QUESTION_MARK || c === EXCLAMATION) && (next === COLON || (c === QUESTION_MARK && next === EQUALS))) {
     c = next; // `password?: string`
     at++;
     next = bytes[at + 1];
   }
   switch (c) {
-    case 0x41: // As
-    case 0x61:
-    case 0x53: // String
-    case 0x73:
-    case 0x26: // &str
-    case 0x4e: // NVARCHAR
-    case 0x56: // VARCHAR
-    case 0x5b: // [
-      if (!mayDeclareType(next ?? 0, bytes[at + 2] ?? 0) && c !== 0x5b) return -1;
+    case UPPER_A: // As
+    case LOWER_A:
+    case UPPER_S: // String
+    case LOWER_S:
+    case AMPERSAND: // &str
+    case UPPER_N: // NVARCHAR
+    case UPPER_V: // VARCHAR
+    case OPEN_BRACKET:
+      if (!mayDeclareType(next ?? 0, bytes[at + 2] ?? 0) && c !== OPEN_BRACKET) return -1;
       typedDeclaration.lastIndex = from;
       if (!typedDeclaration.test(normalized.text)) return -1;
       at = typedDeclaration.lastIndex;
       break;
-    case 0x3a: // :
-      if (next === 0x3d || next === 0x3a || next === 0x2d) at += 2;
+    case COLON:
+      if (next === EQUALS || next === COLON || next === HYPHEN) at += 2;
       else {
         at++;
         if (mayBeTypeName(bytes[skipBlanks(bytes, at, 4)] ?? 0)) {
@@ -51,43 +86,43 @@ export function valueStartAfterAssignment(normalized: NormalizedText, from: numb
         }
       }
       break;
-    case 0x3d: // =
-      at += next === 0x3e ? 2 : next === 0x3d ? (bytes[at + 2] === 0x3d ? 3 : 2) : 1;
+    case EQUALS:
+      at += next === GREATER_THAN ? 2 : next === EQUALS ? (bytes[at + 2] === EQUALS ? 3 : 2) : 1;
       break;
-    case 0x2d: // ->
-      if (next !== 0x3e) return -1;
+    case HYPHEN: // ->
+      if (next !== GREATER_THAN) return -1;
       at += 2;
       break;
-    case 0x3c: // <-
-      if (next !== 0x2d) return -1;
+    case LESS_THAN: // <-
+      if (next !== HYPHEN) return -1;
       at += 2;
       break;
-    case 0x21: // != !==
-      if (next !== 0x3d) return -1;
-      at += bytes[at + 2] === 0x3d ? 3 : 2;
+    case EXCLAMATION: // != !==
+      if (next !== EQUALS) return -1;
+      at += bytes[at + 2] === EQUALS ? 3 : 2;
       break;
-    case 0x3f: // ??
-    case 0x7c: // ||
+    case QUESTION_MARK: // ??
+    case PIPE: // ||
       if (next !== c) return -1;
-      at += bytes[at + 2] === 0x3d ? 3 : 2;
+      at += bytes[at + 2] === EQUALS ? 3 : 2;
       return quotedValueStart(bytes, at);
-    case 0x6f: // or
-      if (next !== 0x72 || at === from || !isBlank(bytes[at + 2] ?? 0)) return -1;
+    case LOWER_O: // or
+      if (next !== LOWER_R || at === from || !isBlank(bytes[at + 2] ?? 0)) return -1;
       return quotedValueStart(bytes, at + 2);
     default:
       return -1;
   }
-  while (bytes[at] === 0x2a) at++;
+  while (bytes[at] === ASTERISK) at++;
   return skipColours(bytes, skipBlanks(bytes, at, 40));
 }
 
 /** The second and third letter of `As `, `string`, `&str`, `NVARCHAR`, `VARCHAR`: cheaper than the pattern, and nearly always wrong. */
 function mayDeclareType(second: number, third: number): boolean {
   return (
-    (second === 0x73 && (third === 0x20 || third === 0x74)) ||
-    (second === 0x74 && third === 0x72) ||
-    (second === 0x56 && third === 0x41) ||
-    (second === 0x41 && third === 0x52)
+    (second === LOWER_S && (third === SPACE || third === LOWER_T)) ||
+    (second === LOWER_T && third === LOWER_R) ||
+    (second === UPPER_V && third === UPPER_A) ||
+    (second === UPPER_A && third === UPPER_R)
   );
 }
 
@@ -100,7 +135,7 @@ function skipColours(bytes: Uint8Array, from: number): number {
 
 /** The first characters of the types above. */
 function mayBeTypeName(c: number): boolean {
-  return c === 0x26 || (c !== 0 && "sStTvcaO".includes(String.fromCharCode(c)));
+  return c === AMPERSAND || (c !== 0 && "sStTvcaO".includes(String.fromCharCode(c)));
 }
 
 /** What stands in for a missing setting is only read where it is written out. */
@@ -113,37 +148,37 @@ function quotedValueStart(bytes: Uint8Array, from: number): number {
 export function valueStartInSentence(normalized: NormalizedText, from: number): number {
   const { bytes } = normalized;
   let at = from;
-  if (bytes[at] === 0x27 && bytes[at + 1] === 0x73 && isBlank(bytes[at + 2] ?? 0))
+  if (bytes[at] === SINGLE_QUOTE && bytes[at + 1] === LOWER_S && isBlank(bytes[at + 2] ?? 0))
     return skipFillerWords(normalized, at + 2); // 's
   while (at < from + 3 && closesName(bytes[at] ?? 0)) at++;
   for (let words = 0; words <= 9; words++) {
     const word = skipBlanks(bytes, at, 3);
     const c = bytes[word] ?? 0;
-    if (c === 0x3a)
+    if (c === COLON)
       return isBlank(bytes[word + 1] ?? 0) || isQuote(bytes[word + 1] ?? 0)
         ? skipFillerWords(normalized, word + 1)
         : -1;
     // `Its password? …`
-    if (c === 0x3f) return valueStartAfterQuestion(normalized, word + 1, words);
+    if (c === QUESTION_MARK) return valueStartAfterQuestion(normalized, word + 1, words);
     if (word === at) return -1;
-    if (c === 0x28) {
+    if (c === OPEN_PAREN) {
       // `api_key (prod): …`, or else `the signing secret (…)`, `the token you gave me (…)`
       const close = words === 0 ? normalized.text.slice(word, word + 32).indexOf("):") : -1;
       if (close < 0) return word + 1;
       return skipFillerWords(normalized, word + close + 2);
     }
     // `the admin password - …`
-    if (c === 0x2d && words === 0 && isBlank(bytes[word + 1] ?? 0)) return skipFillerWords(normalized, word + 1);
-    if (c === 0x3d || c === 0x2d) {
-      const arrow = bytes[word + 1] === 0x3e;
-      if (c === 0x3d || arrow) return skipFillerWords(normalized, word + (arrow ? 2 : 1));
+    if (c === HYPHEN && words === 0 && isBlank(bytes[word + 1] ?? 0)) return skipFillerWords(normalized, word + 1);
+    if (c === EQUALS || c === HYPHEN) {
+      const arrow = bytes[word + 1] === GREATER_THAN;
+      if (c === EQUALS || arrow) return skipFillerWords(normalized, word + (arrow ? 2 : 1));
     }
     at = wordEnd(bytes, word);
     if (at === word) return -1;
     if (mayBeCopula(bytes, word, at) && copulas.has(normalized.text.slice(word, at).toLowerCase())) {
-      return skipFillerWords(normalized, bytes[at] === 0x3a ? at + 1 : at);
+      return skipFillerWords(normalized, bytes[at] === COLON ? at + 1 : at);
     }
-    if (bytes[at - 1] === 0x2e) return -1; // the sentence is over
+    if (bytes[at - 1] === DOT) return -1; // the sentence is over
   }
   return -1;
 }
@@ -214,14 +249,14 @@ function skipFillerWords(normalized: NormalizedText, from: number): number {
   // Words in letters that the view cannot hold: `пароль от базы: …`.
   for (let i = 0; i < 6 && bytes[at] === BOUNDARY; i++) {
     while (bytes[at] === BOUNDARY) at++;
-    if (bytes[at] === 0x3a) at++;
+    if (bytes[at] === COLON) at++;
     const next = skipBlanks(bytes, at, 4);
     if (next === at) break;
     at = next;
   }
   for (let i = 0; i < 3; i++) {
     const end = wordEnd(bytes, at);
-    if (end === at || end - at > 9 || bytes[end] !== 0x20 || !fillerWords.has(normalized.text.slice(at, end))) break;
+    if (end === at || end - at > 9 || bytes[end] !== SPACE || !fillerWords.has(normalized.text.slice(at, end))) break;
     at = end + 1;
   }
   return at;
@@ -244,12 +279,12 @@ function wordEnd(bytes: Uint8Array, from: number): number {
     const c = bytes[at] ?? 0;
     if (
       ((classes[c] ?? 0) & inName) === 0 &&
-      c !== 0x27 &&
-      c !== 0x40 &&
-      c !== 0x2f &&
-      c !== 0x28 &&
-      c !== 0x29 &&
-      c !== 0x23 &&
+      c !== SINGLE_QUOTE &&
+      c !== AT_SIGN &&
+      c !== SLASH &&
+      c !== OPEN_PAREN &&
+      c !== CLOSE_PAREN &&
+      c !== HASH &&
       c !== BOUNDARY &&
       c < 0xc0
     )
@@ -266,14 +301,14 @@ export function skipBlanks(bytes: Uint8Array, from: number, most: number): numbe
 }
 
 function isBlank(c: number): boolean {
-  return c === 0x20 || c === 0x09;
+  return c === SPACE || c === TAB;
 }
 
 export function isQuote(c: number): boolean {
-  return c === 0x22 || c === 0x27 || c === 0x60;
+  return c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === BACKTICK;
 }
 
 /** Quotes, brackets, emphasis and colours that close a name. */
 function closesName(c: number): boolean {
-  return isQuote(c) || c === 0x5d || c === 0x29 || c === 0x2a || c === COLOUR;
+  return isQuote(c) || c === CLOSE_BRACKET || c === CLOSE_PAREN || c === ASTERISK || c === COLOUR;
 }

@@ -1,4 +1,23 @@
 import { isPassword, isSecret } from "#privacy/detect/values/values.ts";
+import {
+  ASTERISK,
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_PAREN,
+  COMMA,
+  DOUBLE_QUOTE,
+  EQUALS,
+  GREATER_THAN,
+  LESS_THAN,
+  LF,
+  OPEN_BRACE,
+  OPEN_PAREN,
+  PIPE,
+  SEMICOLON,
+  SINGLE_QUOTE,
+  SPACE,
+  TAB,
+} from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { BOUNDARY } from "#privacy/text/unicode.ts";
@@ -69,27 +88,27 @@ function mayBeHeading(bytes: Uint8Array, from: number, to: number): boolean {
   let after = to;
   while (after < to + 40 && isPadding(bytes[after] ?? 0)) after++;
   const right = bytes[after] ?? 0;
-  if (right !== 0x0a && !isSeparator(right)) return false;
+  if (right !== LF && !isSeparator(right)) return false;
   let before = from - 1;
   while (before >= 0 && before > from - 40 && isPadding(bytes[before] ?? 0)) before--;
-  const left = before < 0 ? 0x0a : (bytes[before] ?? 0);
-  if (left === 0x0a && right === 0x0a) return false; // a line of its own: no table
-  return left === 0x0a || isSeparator(left);
+  const left = before < 0 ? LF : (bytes[before] ?? 0);
+  if (left === LF && right === LF) return false; // a line of its own: no table
+  return left === LF || isSeparator(left);
 }
 
 /** Blanks, quotes and emphasis around the text of a cell. */
 function isPadding(c: number): boolean {
-  return c === 0x20 || c === 0x22 || c === 0x27 || c === 0x2a || c === 0x60;
+  return c === SPACE || c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === ASTERISK || c === BACKTICK;
 }
 
 /** `,` `;` `|` tab, and the lines of a box. */
 function isSeparator(c: number): boolean {
-  return c === 0x2c || c === 0x3b || c === 0x7c || c === 0x09 || c === BOUNDARY;
+  return c === COMMA || c === SEMICOLON || c === PIPE || c === TAB || c === BOUNDARY;
 }
 
 function lineStart(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at > 0 && bytes[at - 1] !== 0x0a) {
+  while (at > 0 && bytes[at - 1] !== LF) {
     at--;
     if (from - at > maxLineLength || isCodeSymbol(bytes[at] ?? 0)) return -1;
   }
@@ -98,12 +117,20 @@ function lineStart(bytes: Uint8Array, from: number): number {
 
 /** Marks of a program, which no head of a table has. */
 function isCodeSymbol(c: number): boolean {
-  return c === 0x3d || c === 0x28 || c === 0x29 || c === 0x7b || c === 0x7d || c === 0x3c || c === 0x3e;
+  return (
+    c === EQUALS ||
+    c === OPEN_PAREN ||
+    c === CLOSE_PAREN ||
+    c === OPEN_BRACE ||
+    c === CLOSE_BRACE ||
+    c === LESS_THAN ||
+    c === GREATER_THAN
+  );
 }
 
 function lineEnd(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (bytes[at] !== 0x0a && bytes[at] !== 0) if (++at - from > maxLineLength) return -1;
+  while (bytes[at] !== LF && bytes[at] !== 0) if (++at - from > maxLineLength) return -1;
   return at;
 }
 

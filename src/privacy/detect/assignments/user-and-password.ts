@@ -1,4 +1,5 @@
 import { isPassword } from "#privacy/detect/values/values.ts";
+import { LOWER_A, LOWER_C, LOWER_L, LOWER_Z } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyReference } from "./key-reference.ts";
 import { type CandidateValue, readGroup } from "./value-reader.ts";
@@ -42,5 +43,5 @@ export function isMixed(value: string): boolean {
 /** Whether a key word can name user and password together: auth, credentials, login, Zugangsdaten. */
 export function namesPair(bytes: Uint8Array, anchor: number): boolean {
   const first = (bytes[anchor] ?? 0) | 0x20;
-  return first === 0x61 || first === 0x63 || first === 0x6c || first === 0x7a;
+  return first === LOWER_A || first === LOWER_C || first === LOWER_L || first === LOWER_Z;
 }

@@ -1,5 +1,42 @@
 import { looksRandom } from "#privacy/detect/values/randomness.ts";
 import { isCertainSecret, isPassword, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
+import {
+  AMPERSAND,
+  ASTERISK,
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  CLOSE_PAREN,
+  COLON,
+  COMMA,
+  CR,
+  DIGIT_0,
+  DIGIT_9,
+  DOLLAR,
+  DOT,
+  DOUBLE_QUOTE,
+  EQUALS,
+  GREATER_THAN,
+  HYPHEN,
+  LESS_THAN,
+  LF,
+  LOWER_C,
+  LOWER_S,
+  LOWER_V,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  OPEN_PAREN,
+  PERCENT,
+  PIPE,
+  PLUS,
+  QUESTION_MARK,
+  SEMICOLON,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+  UPPER_V,
+} from "#privacy/text/bytes.ts";
 import { classes, isLower, isUpper } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyName } from "./key-names.ts";
@@ -60,37 +97,37 @@ export function valueAfterName(
   const next = bytes[to] ?? 0;
   let at = valueAt;
   // `arn:aws:secretsmanager:…:secret:prod/db`
-  if (next === 0x3a && bytes[from - 1] === 0x3a && name.key.kind === "secret") return undefined;
+  if (next === COLON && bytes[from - 1] === COLON && name.key.kind === "secret") return undefined;
   // `"AWS::IAM::AccessKey": …`, a type
-  if (next === 0x22 && bytes[from - 1] === 0x3a && bytes[from - 2] === 0x3a) return undefined;
+  if (next === DOUBLE_QUOTE && bytes[from - 1] === COLON && bytes[from - 2] === COLON) return undefined;
   if (at >= 0) {
     const value = valueAfterAssignment(normalized, name, at, most);
     if (value !== null) return value;
   }
-  if (next === 0x3c) {
+  if (next === LESS_THAN) {
     at = matchEnd(propertyList, text, to);
     return at < 0 ? undefined : name.asSecret(readGroup(tagValue, text, at));
   }
-  const quoted = next === 0x22 || next === 0x27;
-  const blank = next === 0x20 || next === 0x09;
+  const quoted = next === DOUBLE_QUOTE || next === SINGLE_QUOTE;
+  const blank = next === SPACE || next === TAB;
   // What stands behind the quote and the blanks.
   const lead = blank || quoted ? (bytes[skipBlanks(bytes, to + 1, 40)] ?? 0) : 0;
-  if (next === 0x5d || next === 0x29 || (quoted && mayBeFormInput(bytes[to + 1] ?? 0))) {
+  if (next === CLOSE_BRACKET || next === CLOSE_PAREN || (quoted && mayBeFormInput(bytes[to + 1] ?? 0))) {
     at = matchEnd(formInput, text, to);
     const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
     if (
       value !== undefined &&
       !isNameOfNext(bytes, value.end) &&
       !areConstants(name.text, value.text) &&
-      (next === 0x5d || text.charCodeAt(at - 1) === 0x28 || /\d/.test(value.text))
+      (next === CLOSE_BRACKET || text.charCodeAt(at - 1) === OPEN_PAREN || /\d/.test(value.text))
     )
       return value;
   }
-  if (next === 0x3e || next === 0x0a || next === 0x2c || quoted) {
+  if (next === GREATER_THAN || next === LF || next === COMMA || quoted) {
     const value = valueInMarkup(normalized, name);
     if (value !== undefined) return value;
   }
-  if (next === 0x28 || next === 0x2c || (quoted && mayBeCall(lead))) {
+  if (next === OPEN_PAREN || next === COMMA || (quoted && mayBeCall(lead))) {
     at = quoted ? matchEnd(call, text, to) : skipBlanks(bytes, to + 1, 40);
     // In a list of strings the next one may be anything.
     const read = at >= 0 && isQuote(bytes[at] ?? 0) ? readValue(text, at, "bare") : undefined;
@@ -99,29 +136,29 @@ export function valueAfterName(
       !isNameOfNext(bytes, read.end) &&
       (/\d.*\d|[!@#$%^&*]/.test(read.text) || (/[A-Z]/.test(read.text) && looksRandom(read.text))) &&
       !areConstants(name.text, read.text) &&
-      (next !== 0x2c || endsWithKeyWord(name.text)) &&
-      (next !== 0x28 || !isLookupCall(name.text))
+      (next !== COMMA || endsWithKeyWord(name.text)) &&
+      (next !== OPEN_PAREN || !isLookupCall(name.text))
         ? name.asSecret(read)
         : undefined;
     if (value !== undefined) return value;
   }
   if (
-    next === 0x09 ||
-    next === 0x7c ||
-    next === 0x60 ||
-    next === 0x2a ||
-    lead === 0x7c ||
-    (quoted && bytes[to + 1] === 0x09)
+    next === TAB ||
+    next === PIPE ||
+    next === BACKTICK ||
+    next === ASTERISK ||
+    lead === PIPE ||
+    (quoted && bytes[to + 1] === TAB)
   ) {
     at = matchEnd(cell, text, to);
     const value = at >= 0 ? name.asSecret(readGroup(cellValue, text, at)) : undefined;
     if (value !== undefined) return value;
   }
-  if (next === 0x2c && (from === 0 || bytes[from - 1] === 0x0a)) {
+  if (next === COMMA && (from === 0 || bytes[from - 1] === LF)) {
     const value = valueInCsvLine(normalized, to);
     if (value !== undefined) return name.asSecret(value);
   }
-  if (lead === 0x2d) {
+  if (lead === HYPHEN) {
     at = matchEnd(optionBehind, text, to);
     const option = at >= 0 ? name.asSecret(readValue(text, at, "bare")) : undefined;
     if (option !== undefined) return option;
@@ -132,7 +169,7 @@ export function valueAfterName(
     const value = valueWithoutSeparator(normalized, name, skipBlanks(bytes, to, 8));
     if (value !== undefined) return value;
   }
-  if (!blank && next !== 0x2a && next !== 0x60 && next !== 0x3f && !quoted) return undefined;
+  if (!blank && next !== ASTERISK && next !== BACKTICK && next !== QUESTION_MARK && !quoted) return undefined;
   return valueInSentence(normalized, name);
 }
 
@@ -151,10 +188,11 @@ function valueAfterAssignment(
   const next = bytes[to] ?? 0;
   let at = valueAt;
   // `<b>Password:</b> …`, `passwords = ["…", …]`
-  const inTags = bytes[at] === 0x3c ? matchEnd(closedTags, text, at) : -1;
+  const inTags = bytes[at] === LESS_THAN ? matchEnd(closedTags, text, at) : -1;
   if (inTags >= 0) at = inTags;
-  else if (bytes[at] === 0x5b && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0)) at = skipBlanks(bytes, at + 1, 8);
-  const query = from > 0 && (bytes[from - 1] === 0x3f || bytes[from - 1] === 0x26);
+  else if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
+    at = skipBlanks(bytes, at + 1, 8);
+  const query = from > 0 && (bytes[from - 1] === QUESTION_MARK || bytes[from - 1] === AMPERSAND);
   const value = readValue(text, at, query ? "query" : "bare", most);
   if (value !== undefined) {
     const accepted = name.asSecret(value);
@@ -170,14 +208,14 @@ function valueAfterAssignment(
     if (whole !== undefined && /\d/.test(whole.text) && !/^[\w.-]+=./.test(whole.text))
       return name.asSecret({ ...whole, notation: "prose" });
   }
-  return next === 0x3a || next === 0x3d ? undefined : null;
+  return next === COLON || next === EQUALS ? undefined : null;
 }
 
 /** The value of a line of CSV that holds a name, a comma, the value and nothing else. */
 function valueInCsvLine({ text, bytes, length }: NormalizedText, to: number): CandidateValue | undefined {
   const value = readValue(text, to + 1, "bare");
   if (value === undefined) return undefined;
-  const endsLine = bytes[value.end] === 0x0a || isQuote(bytes[value.end] ?? 0) || value.end === length;
+  const endsLine = bytes[value.end] === LF || isQuote(bytes[value.end] ?? 0) || value.end === length;
   return endsLine ? value : undefined;
 }
 
@@ -186,8 +224,11 @@ function valueOnNetworkDevice({ text, bytes }: NormalizedText, name: KeyReferenc
   const { from, to } = name;
   const type = bytes[to + 1] ?? 0;
   const typed =
-    type >= 0x30 && type <= 0x39 && bytes[to + 2] === 0x20 && /(?:password|passphrase|secret|key|md5)$/.test(name.text);
-  const enabled = bytes[from - 1] === 0x20 && text.startsWith("enable ", from - 7);
+    type >= DIGIT_0 &&
+    type <= DIGIT_9 &&
+    bytes[to + 2] === SPACE &&
+    /(?:password|passphrase|secret|key|md5)$/.test(name.text);
+  const enabled = bytes[from - 1] === SPACE && text.startsWith("enable ", from - 7);
   const value = typed || enabled ? readValue(text, typed ? to + 3 : to + 1, "bare") : undefined;
   return value !== undefined && isPassword(value.text, "quoted") && name.key.kind !== "none" ? value : undefined;
 }
@@ -198,7 +239,7 @@ function valueInSentence(normalized: NormalizedText, name: KeyReference): Candid
   const { to } = name;
   // "Pass … to …" is an order.
   const at =
-    bytes[to - 1] === 0x73 && isPass(name.text) && !isFollowedByIs(text, to)
+    bytes[to - 1] === LOWER_S && isPass(name.text) && !isFollowedByIs(text, to)
       ? -1
       : valueStartInSentence(normalized, to);
   if (at < 0) return undefined;
@@ -213,23 +254,31 @@ function valueInMarkup(normalized: NormalizedText, name: KeyReference): Candidat
   const { from, to } = name;
   let at = mayNameThenValue(bytes, to) ? matchEnd(nameThenValue, text, to) : -1;
   if (at >= 0) {
-    const bare = bytes[at] === 0x22 || bytes[at] === 0x27 || bytes[to] === 0x0a;
+    const bare = bytes[at] === DOUBLE_QUOTE || bytes[at] === SINGLE_QUOTE || bytes[to] === LF;
     const value = name.asSecret(bare ? readValue(text, at, "bare") : readGroup(tagValue, text, at));
     if (value !== undefined) return value;
   }
-  if (bytes[to] === 0x0a || bytes[to] === 0x2c) return undefined;
+  if (bytes[to] === LF || bytes[to] === COMMA) return undefined;
   at = isTagName(text, from) ? matchEnd(tag, text, to) : -1;
   if (at >= 0) {
     const value = name.asSecret(readGroup(tagValue, text, at));
     if (value !== undefined) return value;
   }
-  at = bytes[to] === 0x22 ? matchEnd(blockDefault, text, to) : -1;
+  at = bytes[to] === DOUBLE_QUOTE ? matchEnd(blockDefault, text, to) : -1;
   return at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
 }
 
 /** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
 function mayEndLine(c: number): boolean {
-  return c <= 0x0d || c === 0x7c || c === 0x3e || c === 0x7d || c === 0x5d || c === 0x2a || isQuote(c);
+  return (
+    c <= CR ||
+    c === PIPE ||
+    c === GREATER_THAN ||
+    c === CLOSE_BRACE ||
+    c === CLOSE_BRACKET ||
+    c === ASTERISK ||
+    isQuote(c)
+  );
 }
 
 /**
@@ -242,7 +291,7 @@ function isBehindLiteral(bytes: Uint8Array, at: number): boolean {
   const operator = bytes[skipBlanks(bytes, at + 1, 4)] ?? 0;
   if (!isOperator(operator)) return false;
   let count = 0;
-  for (let i = at - 1; i >= 0 && i > at - maxLeadLength && bytes[i] !== 0x0a; i--) if (bytes[i] === quote) count++;
+  for (let i = at - 1; i >= 0 && i > at - maxLeadLength && bytes[i] !== LF; i--) if (bytes[i] === quote) count++;
   return count % 2 === 1;
 }
 
@@ -250,13 +299,15 @@ const maxLeadLength = 240;
 
 /** `+` `.` `,` `)` `;` `%` `&`: what goes on behind a literal. */
 function isOperator(c: number): boolean {
-  return c === 0x2b || c === 0x2e || c === 0x2c || c === 0x29 || c === 0x3b || c === 0x25 || c === 0x26;
+  return (
+    c === PLUS || c === DOT || c === COMMA || c === CLOSE_PAREN || c === SEMICOLON || c === PERCENT || c === AMPERSAND
+  );
 }
 
 /** `cfg.get("…")`: a word that ends in a bracket, and a literal in it; `$self->`. */
 function isCallOf(bytes: Uint8Array, { end, text, notation }: CandidateValue): boolean {
   if (notation !== "bare") return false;
-  if (bytes[end] === 0x3e) return /^\$\w+-$/.test(text);
+  if (bytes[end] === GREATER_THAN) return /^\$\w+-$/.test(text);
   return isQuote(bytes[end] ?? 0) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(text);
 }
 
@@ -281,16 +332,16 @@ function isLookupCall(name: string): boolean {
 
 /** Whether what ends at a place is the name of the next member of an object, not a value. */
 function isNameOfNext(bytes: Uint8Array, end: number): boolean {
-  return isQuote(bytes[end] ?? 0) && bytes[skipBlanks(bytes, end + 1, 4)] === 0x3a;
+  return isQuote(bytes[end] ?? 0) && bytes[skipBlanks(bytes, end + 1, 4)] === COLON;
 }
 
 /** Quotes and brackets that close what a field was looked up by, or what calls the function that types. */
 function mayBeFormInput(c: number): boolean {
-  return c === 0x5d || c === 0x29 || c === 0x2c || c === 0x2e || c === 0x20 || isQuote(c);
+  return c === CLOSE_BRACKET || c === CLOSE_PAREN || c === COMMA || c === DOT || c === SPACE || isQuote(c);
 }
 
 function mayBeCall(c: number): boolean {
-  return c === 0x29 || c === 0x28 || c === 0x2c || isQuote(c);
+  return c === CLOSE_PAREN || c === OPEN_PAREN || c === COMMA || isQuote(c);
 }
 
 /** Whether `value`, `val`, `content` or `string` can stand behind a name, with what `nameThenValue` allows between them. */
@@ -299,13 +350,17 @@ function mayNameThenValue(bytes: Uint8Array, to: number): boolean {
   if (isQuote(bytes[at] ?? 0)) at++;
   const separator = skipBlanks(bytes, at, 8);
   let c = bytes[separator] ?? 0;
-  if (c === 0x2c || c === 0x3b || c === 0x2f || c === 0x3e) at = separator + (c === 0x2f ? 2 : 1);
+  if (c === COMMA || c === SEMICOLON || c === SLASH || c === GREATER_THAN) at = separator + (c === SLASH ? 2 : 1);
   else if (separator > at && ((classes[c] ?? 0) & isLower) !== 0) return true; // another attribute
-  while (at < to + 100 && (bytes[at] ?? 0) <= 0x20 && bytes[at] !== 0) at++;
+  while (at < to + 100 && (bytes[at] ?? 0) <= SPACE && bytes[at] !== 0) at++;
   c = bytes[at] ?? 0;
-  if (c === 0x22 || c === 0x27 || c === 0x3c) c = bytes[at + 1] ?? 0;
+  if (c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === LESS_THAN) c = bytes[at + 1] ?? 0;
   return (
-    c === 0x76 || c === 0x56 || c === 0x63 || c === 0x73 || (bytes[to] === 0x0a && ((classes[c] ?? 0) & isLower) !== 0)
+    c === LOWER_V ||
+    c === UPPER_V ||
+    c === LOWER_C ||
+    c === LOWER_S ||
+    (bytes[to] === LF && ((classes[c] ?? 0) & isLower) !== 0)
   );
 }
 
@@ -314,18 +369,21 @@ function valueWithoutSeparator(normalized: NormalizedText, name: KeyReference, a
   const { text, bytes } = normalized;
   const { from } = name;
   // A word, or `${…}` in a template.
-  if (isShortWord(bytes, at) || (bytes[at] === 0x24 && bytes[at + 1] === 0x7b)) return undefined;
+  if (isShortWord(bytes, at) || (bytes[at] === DOLLAR && bytes[at + 1] === OPEN_BRACE)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined || !mayBeSecret(value.text)) return undefined;
   const meant =
     isQuote(bytes[at] ?? 0) ||
-    bytes[from] === 0x2d ||
+    bytes[from] === HYPHEN ||
     isDirective(name.text) ||
     directive.test(text.slice(Math.max(0, from - 24), from)) ||
     netrc.test(text.slice(Math.max(0, from - 120), from));
   // "Pass `x` to …" is an order, not a password; `user root, pass …` is none.
   if (isPass(name.text))
-    return meant && bytes[from] !== 0x2d && isMixed(value.text) && netrc.test(text.slice(Math.max(0, from - 120), from))
+    return meant &&
+      bytes[from] !== HYPHEN &&
+      isMixed(value.text) &&
+      netrc.test(text.slice(Math.max(0, from - 120), from))
       ? name.asSecret(value)
       : undefined;
   if (meant) return name.asSecret(value);
@@ -334,7 +392,7 @@ function valueWithoutSeparator(normalized: NormalizedText, name: KeyReference, a
   if (isSecretWithoutSeparator(value.text, name.key)) return value;
   // The last word of a command: `nmcli dev wifi connect home password …`.
   const last =
-    (bytes[value.end] ?? 0) <= 0x0a &&
+    (bytes[value.end] ?? 0) <= LF &&
     name.key.kind === "password" &&
     /^[^-=]{2}[^=]*$/.test(value.text) &&
     isMixed(value.text);
@@ -371,15 +429,15 @@ function isSecretWithoutSeparator(value: string, key: KeyName): boolean {
 function isShortWord(bytes: Uint8Array, from: number): boolean {
   let at = from;
   while (at < from + 8 && ((classes[bytes[at] ?? 0] ?? 0) & (isLower | isUpper)) !== 0) at++;
-  return at > from && at < from + 8 && bytes[at] === 0x20;
+  return at > from && at < from + 8 && bytes[at] === SPACE;
 }
 
 /** Whether a name stands inside a tag. */
 function isTagName(text: string, from: number): boolean {
   for (let i = from - 1; i >= 0 && i > from - 82; i--) {
     const c = text.charCodeAt(i);
-    if (c === 0x3c) return text.charCodeAt(i + 1) !== 0x2f;
-    if (c === 0x3e || c === 0x0a) return false;
+    if (c === LESS_THAN) return text.charCodeAt(i + 1) !== SLASH;
+    if (c === GREATER_THAN || c === LF) return false;
   }
   return false;
 }

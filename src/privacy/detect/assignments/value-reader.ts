@@ -1,4 +1,22 @@
 import type { Notation } from "#privacy/detect/values/values.ts";
+import {
+  AMPERSAND,
+  AT_SIGN,
+  BACKTICK,
+  COLON,
+  COMMA,
+  DOLLAR,
+  DOUBLE_QUOTE,
+  EXCLAMATION,
+  GREATER_THAN,
+  HASH,
+  LESS_THAN,
+  LF,
+  OPEN_PAREN,
+  SEMICOLON,
+  SINGLE_QUOTE,
+  SPACE,
+} from "#privacy/text/bytes.ts";
 import { classes, inName } from "#privacy/text/characters.ts";
 import { isQuote } from "./separators.ts";
 
@@ -62,11 +80,11 @@ export function readValue(
 function mayOpen(text: string, from: number): boolean {
   let at = from;
   let c = text.charCodeAt(at);
-  while (at < from + 64 && (((classes[c] ?? 0) & inName) !== 0 || c === 0x3a || c === 0x40 || c === 0x24))
+  while (at < from + 64 && (((classes[c] ?? 0) & inName) !== 0 || c === COLON || c === AT_SIGN || c === DOLLAR))
     c = text.charCodeAt(++at);
   if (isQuote(c)) return at - from <= 2;
-  if (c === 0x28) return true;
-  return c === 0x20 && text.startsWith("new ", from);
+  if (c === OPEN_PAREN) return true;
+  return c === SPACE && text.startsWith("new ", from);
 }
 
 /** @param start right behind the opening quote */
@@ -76,13 +94,13 @@ function readQuoted(text: string, start: number): CandidateValue | undefined {
   let end = start;
   while (end < limit) {
     const c = text.charCodeAt(end);
-    if (c === quote || c === 0x0a) break;
+    if (c === quote || c === LF) break;
     end++;
   }
   // Not closed: the value is the first word.
   if (text.charCodeAt(end) !== quote) {
     end = start;
-    while (end < limit && text.charCodeAt(end) > 0x20) end++;
+    while (end < limit && text.charCodeAt(end) > SPACE) end++;
   }
   const written = text.slice(start, end);
   const whole = text.charCodeAt(end) === quote ? joinLiterals(text, end, written) : undefined;
@@ -111,7 +129,7 @@ function joinLiterals(text: string, close: number, first: string): { end: number
 
 function mayJoin(text: string, from: number): boolean {
   let at = from;
-  while (text.charCodeAt(at) === 0x20) at++;
+  while (text.charCodeAt(at) === SPACE) at++;
   return isOneOf(text.charCodeAt(at), "+.&~");
 }
 
@@ -122,18 +140,26 @@ function readBare(text: string, from: number, place: ValueContext, most: number)
   let end = start;
   while (end < limit) {
     const c = text.charCodeAt(end);
-    if (c <= 0x20 || c === 0x22 || c === 0x27 || c === 0x60 || c === 0x3c || c === 0x3e) break;
-    if (c === 0x26 || c === 0x2c || c === 0x3b || c === 0x23) {
-      if (place === "query" && (c === 0x26 || c === 0x23)) break;
-      if (c !== 0x23 && matchEnd(nextSetting, text, end) >= 0) break;
-      if ((c === 0x2c || c === 0x3b) && text.charCodeAt(end + 1) <= 0x20) break;
+    if (
+      c <= SPACE ||
+      c === DOUBLE_QUOTE ||
+      c === SINGLE_QUOTE ||
+      c === BACKTICK ||
+      c === LESS_THAN ||
+      c === GREATER_THAN
+    )
+      break;
+    if (c === AMPERSAND || c === COMMA || c === SEMICOLON || c === HASH) {
+      if (place === "query" && (c === AMPERSAND || c === HASH)) break;
+      if (c !== HASH && matchEnd(nextSetting, text, end) >= 0) break;
+      if ((c === COMMA || c === SEMICOLON) && text.charCodeAt(end + 1) <= SPACE) break;
     }
     end++;
   }
   if (end === limit && end < text.length) return undefined;
   while (end > start && isOneOf(text.charCodeAt(end - 1), ".,;:)]}?*\\")) end--;
   // `I changed it to Sommer!` ends in a mark; `x7#k!` may well not.
-  if (place === "prose" && text.charCodeAt(end - 1) === 0x21 && /^[a-z]*!$/i.test(text.slice(start, end))) end--;
+  if (place === "prose" && text.charCodeAt(end - 1) === EXCLAMATION && /^[a-z]*!$/i.test(text.slice(start, end))) end--;
   return end - start < 4
     ? undefined
     : { start, end, text: text.slice(start, end), notation: place === "prose" ? "prose" : "bare" };

@@ -1,3 +1,13 @@
+import {
+  BACKTICK,
+  DOUBLE_QUOTE,
+  EQUALS,
+  LOWER_P,
+  LOWER_X,
+  OPEN_PAREN,
+  SINGLE_QUOTE,
+  SPACE,
+} from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { matchAt } from "./match-at.ts";
@@ -16,11 +26,11 @@ export function scanDsn(normalized: NormalizedText, anchor: number, found: Span[
 
 /** The bracket of another `tcp(` or `unix(`. */
 function isHostBracket(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === 0x28 && (bytes[at - 1] === 0x70 || bytes[at - 1] === 0x78);
+  return bytes[at] === OPEN_PAREN && (bytes[at - 1] === LOWER_P || bytes[at - 1] === LOWER_X);
 }
 
 function endsDsn(c: number): boolean {
-  return c <= 0x20 || c === 0x22 || c === 0x27 || c === 0x60 || c === 0x3d;
+  return c <= SPACE || c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === BACKTICK || c === EQUALS;
 }
 
 const pgpass = /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y;

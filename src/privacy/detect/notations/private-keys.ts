@@ -1,3 +1,4 @@
+import { EQUALS, PLUS, SLASH } from "#privacy/text/bytes.ts";
 import { classes, inToken } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -62,7 +63,7 @@ function lastLongLineEnd(normalized: NormalizedText, from: number, to: number): 
 }
 
 function isKeyCharacter(c: number): boolean {
-  return ((classes[c] ?? 0) & inToken) !== 0 || c === 0x2b || c === 0x2f || c === 0x3d;
+  return ((classes[c] ?? 0) & inToken) !== 0 || c === PLUS || c === SLASH || c === EQUALS;
 }
 
 /** Longest PuTTY key with its public part; a longer one is cut there. */

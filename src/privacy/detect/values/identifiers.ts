@@ -1,3 +1,17 @@
+import {
+  COLON,
+  DIGIT_0,
+  DIGIT_9,
+  DOLLAR,
+  DOT,
+  HASH,
+  HYPHEN,
+  LOWER_A,
+  LOWER_Z,
+  UNDERSCORE,
+  UPPER_A,
+  UPPER_Z,
+} from "#privacy/text/bytes.ts";
 import { bigramWeight, type TextShape } from "./randomness.ts";
 
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
@@ -84,14 +98,14 @@ const lower = 2;
 const upper = 3;
 
 function kindOf(c: number): number {
-  if (c >= 0x61 && c <= 0x7a) return lower;
-  if (c >= 0x41 && c <= 0x5a) return upper;
-  return c >= 0x30 && c <= 0x39 ? digit : other;
+  if (c >= LOWER_A && c <= LOWER_Z) return lower;
+  if (c >= UPPER_A && c <= UPPER_Z) return upper;
+  return c >= DIGIT_0 && c <= DIGIT_9 ? digit : other;
 }
 
 /** `_` `-` `.` `$` `:` `#`: what joins the words of a name, a module's path, a member. */
 function isSeparator(c: number): boolean {
-  return c === 0x5f || c === 0x2d || c === 0x2e || c === 0x24 || c === 0x3a || c === 0x23;
+  return c === UNDERSCORE || c === HYPHEN || c === DOT || c === DOLLAR || c === COLON || c === HASH;
 }
 
 /** How usual the pairs of letters of a word are, summed up. */

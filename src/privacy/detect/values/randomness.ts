@@ -1,3 +1,5 @@
+import { DIGIT_0, DIGIT_9, LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/bytes.ts";
+
 /**
  * How usual a pair of letters is in English and in identifiers: the digit is 5 + log2 of how much more often the second letter
  * follows the first than it would by chance, within 0 to 9. Rows are first letters, columns second. Counted over the words of
@@ -69,14 +71,14 @@ export function shapeOf(text: string): TextShape {
     const c = text.charCodeAt(i);
     let kind = 0;
     let letter = -1;
-    if (c >= 0x30 && c <= 0x39) {
+    if (c >= DIGIT_0 && c <= DIGIT_9) {
       digits++;
       kind = 1;
-    } else if (c >= 0x61 && c <= 0x7a) {
+    } else if (c >= LOWER_A && c <= LOWER_Z) {
       lower++;
       kind = 2;
       letter = c - 0x61;
-    } else if (c >= 0x41 && c <= 0x5a) {
+    } else if (c >= UPPER_A && c <= UPPER_Z) {
       upper++;
       kind = 3;
       letter = c - 0x41;

@@ -1,4 +1,5 @@
 import { isKeyName } from "#privacy/detect/assignments/key-names.ts";
+import { DOT, HYPHEN, LOWER_A, LOWER_Z, SPACE } from "#privacy/text/bytes.ts";
 import { isIdentifier, isIdentifierShaped } from "./identifiers.ts";
 import { isDummyValue, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
@@ -170,8 +171,8 @@ export function mayBeSecret(value: string): boolean {
   let letters = 0;
   for (let i = 0; i < value.length; i++) {
     const c = value.charCodeAt(i) | 0x20;
-    if (c >= 0x61 && c <= 0x7a) letters++;
-    else if (c !== 0x2e && c !== 0x7f && c !== 0x2d && c !== 0x20) return true; // anything but a letter and . _ - or a blank
+    if (c >= LOWER_A && c <= LOWER_Z) letters++;
+    else if (c !== DOT && c !== 0x7f && c !== HYPHEN && c !== SPACE) return true; // anything but a letter and . _ - or a blank
   }
   if (letters < value.length) return value.length >= 16 && shapeOf(value).bigramScore < -0.6;
   return value.length >= 8 && shapeOf(value).bigramScore < 0.2;
