@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { redact } from "smart-gateway/privacy";
 import { Policy } from "#policy/schema.ts";
 import { checkCustomRules, privacyEngine } from "#privacy/engine.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
@@ -116,4 +117,9 @@ describe("an answer is restored", () => {
     expect(stream.push(`${"x".repeat(200)}`)).toBe(`[${"x".repeat(200)}`);
     expect(stream.flush()).toBe("");
   });
+});
+
+test("the package exports a function that redacts a text under the default policy", () => {
+  const token = `${"ghp"}_n5JmYbL0kWq8sVdXc3RtGh7PfZa2Ue4oBi`;
+  expect(redact(`see ${token}`).text).toBe("see [REDACTED:github_token:1]");
 });
