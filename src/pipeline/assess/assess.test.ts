@@ -6,8 +6,8 @@ import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessed, newMemory, policy, type Sent, step } from "./fixtures.ts";
 
 const zone = (sent: Sent) => {
-  const { task, runtime } = assessed(sent);
-  return zoneOf(scoreOf(task, runtime, policy, []), policy);
+  const { task, runtime, scale } = assessed(sent);
+  return zoneOf(scoreOf(task, runtime, policy, [], scale), policy);
 };
 
 describe("what the caller says is what the task says", () => {
