@@ -1,6 +1,6 @@
 /**
  * Chunks per second of the SSE reader beside `eventsource-parser`, on the same bytes, cut as a network would cut them.
- * Run: `bun bench/sse-reader.ts`. Prints one line per reader and cut; each figure is the best of twelve rounds.
+ * Run: `bun bench/parts/sse-reader.ts`. Prints one line per reader and cut; each figure is the best of twelve rounds.
  */
 import { SseReader } from "#upstream/stream/sse-reader.ts";
 import { StreamValidator } from "#upstream/stream/stream-validator.ts";
@@ -48,14 +48,30 @@ const readers: { [name: string]: Read } = {
     }
     return seen;
   },
-  "ours, parsed and judged": (pieces) => {
+  "ours, parsed and validated": (pieces) => {
     let seen = 0;
     const reader = new SseReader(1_048_576);
-    const judge = new StreamValidator(500_000);
+    const validator = new StreamValidator(500_000);
     const decoder = new TextDecoder();
     for (const piece of pieces) {
       reader.push(decoder.decode(piece, { stream: true }), (data, name) => {
-        if (judge.validate(data, name).kind === "chunk") seen++;
+        if (validator.validate(data, name).kind === "chunk") seen++;
+      });
+    }
+    return seen;
+  },
+  "ours, by template": (pieces) => {
+    let seen = 0;
+    const validator = new StreamValidator(500_000);
+    const reader = new SseReader(1_048_576, (text, from, to) => {
+      if (validator.matchTemplate(text, from, to) === undefined) return false;
+      seen++;
+      return true;
+    });
+    const decoder = new TextDecoder();
+    for (const piece of pieces) {
+      reader.push(decoder.decode(piece, { stream: true }), (data, name) => {
+        if (validator.validate(data, name).kind === "chunk") seen++;
       });
     }
     return seen;
@@ -72,6 +88,20 @@ else {
   readers["eventsource-parser, data only"] = (pieces) => {
     let seen = 0;
     const parser = other.createParser({ onEvent: () => seen++ });
+    const decoder = new TextDecoder();
+    for (const piece of pieces) parser.feed(decoder.decode(piece, { stream: true }));
+    return seen;
+  };
+  readers["eventsource-parser, by template"] = (pieces) => {
+    let seen = 0;
+    const validator = new StreamValidator(500_000);
+    const parser = other.createParser({
+      onEvent: ({ data }) => {
+        const event = `data: ${data}\n\n`;
+        const match = validator.matchTemplate(event, "data: ".length, "data: ".length + data.length);
+        if (match !== undefined || validator.validate(data, "").kind === "chunk") seen++;
+      },
+    });
     const decoder = new TextDecoder();
     for (const piece of pieces) parser.feed(decoder.decode(piece, { stream: true }));
     return seen;
