@@ -32,14 +32,14 @@ const maxLines = 4_096;
 const samlParameter =
   /saml(?:response|request)["'`]{0,2}\]?(?:[ \t]{0,4}[=:]|[ \t]{0,4},|[ \t]{1,4}value=)\s{0,8}["'`]{0,2}([A-Za-z0-9+/=%]{64,60000})/iy;
 
-/** The answer of an identity provider by its name: whoever has it is logged in. Returns where reading goes on. */
-export function scanSaml(normalized: NormalizedText, anchor: number, found: Span[]): number {
-  samlParameter.lastIndex = anchor;
+/** The response of an identity provider, found by its parameter name: it logs its holder in. Returns where scanning continues. */
+export function scanSaml(normalized: NormalizedText, keywordAt: number, found: Span[]): number {
+  samlParameter.lastIndex = keywordAt;
   const match = samlParameter.exec(normalized.text);
   const value = match?.[1];
-  if (match === null || value === undefined) return anchor + 1;
-  const start = anchor + match[0].length - value.length;
-  const end = wrappedEnd(normalized, start, base64End(normalized, anchor + match[0].length));
+  if (match === null || value === undefined) return keywordAt + 1;
+  const start = keywordAt + match[0].length - value.length;
+  const end = wrappedEnd(normalized, start, base64End(normalized, keywordAt + match[0].length));
   if (!isDummyValue(value.slice(0, 200)) && /\d/.test(value)) found.push({ start, end, rule: "saml_response" });
   return end;
 }

@@ -125,7 +125,7 @@ function cases(code: number): readonly number[] {
 }
 
 /**
- * Calls back for every anchor word, in whatever case, from left to right.
+ * Calls back for every keyword, in whatever case, from left to right.
  * @param visit gets where the word begins; returns where to go on (at least one byte further on)
  */
 export function eachKeyword(

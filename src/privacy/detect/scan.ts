@@ -16,7 +16,7 @@ import { scanUrl } from "./notations/url-credentials.ts";
 import { TokenRunScanner } from "./token-runs.ts";
 import { minRunLength, TokenScanner } from "./tokens.ts";
 
-/** More rules, over the view of a text; spans are in the view's places. */
+/** More rules, run over a normalized text; their spans are places in it. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
 
 export interface ScanOptions {
@@ -93,7 +93,7 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
     const dumps = credentials && depth === 0 ? findHexDumps(normalized) : [];
     for (const rules of additionalRules) rules(normalized, found);
     let spans = toSourceSpans(normalized, text, found);
-    // The view is gone from here on: decoded text is scanned with the same buffers.
+    // The normalized text is invalid from here on: decoded text is scanned with the same buffers.
     if (depth === 0 && runScanner.encoded.length > 0) {
       const { sourceOffsets } = normalized;
       const places = runScanner.encoded.map(({ start, end, text: decoded, rule }) => ({
@@ -182,7 +182,7 @@ function eachTokenRun(
   }
 }
 
-/** From places in the view to places in the text. */
+/** Maps places in the normalized text to places in the source text. */
 function toSourceSpans(normalized: NormalizedText, text: string, found: Span[]): Span[] {
   const { sourceOffsets } = normalized;
   if (sourceOffsets === undefined) return found;

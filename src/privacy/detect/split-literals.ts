@@ -3,16 +3,16 @@ import { classes, inToken } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isQuote } from "./assignments/separators.ts";
 
-/** A text that code or a mail program cut into pieces, put together again. */
+/** A text that code or a mail program split into literals or lines, joined again. */
 export interface JoinedLiterals {
   readonly text: string;
-  /** Where in the view the first piece begins. */
+  /** Where the first literal begins in the normalized text. */
   readonly start: number;
-  /** Where in the view the character at `index` of the text stands. */
+  /** The place in the normalized text of the character at `index`. */
   offsetAt(index: number): number;
 }
 
-/** Most pieces of one text, and longest piece. */
+/** Most literals of one text, and the longest of them. */
 const maxLiterals = 8;
 const maxLiteralLength = 512;
 
@@ -22,7 +22,7 @@ const concatenation =
 const literalBefore =
   /["'`]([\w.-]{2,80})["'`][ \t]{0,8}(?:[+.&~]|\.\.|\|\|)?[ \t]{0,8}(?:\\?\n[ \t]{0,32}(?:[+.&~]|\.\.|\|\|)?[ \t]{0,8})?[rbfuL@]?["'`]$/;
 
-/** The pieces of which the run `[from, to)` is one; undefined where it stands alone, which a byte or two decide. */
+/** The joined literals around the run `[from, to)`; undefined where there is only one, which a byte or two decide. */
 export function joinLiteralsAround(normalized: NormalizedText, from: number, to: number): JoinedLiterals | undefined {
   const { bytes, text } = normalized;
   const first =
@@ -71,7 +71,7 @@ function literalEnd(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Where the text goes on behind a piece that ends at `end`: the next literal, or the next line of quoted-printable; -1 if it does not. */
+/** Where the text continues after a literal that ends at `end`: the next literal, or the next line of quoted-printable; -1 if it does not. */
 function nextLiteralStart(normalized: NormalizedText, end: number): number {
   const { bytes, text } = normalized;
   if (bytes[end] === EQUALS) {

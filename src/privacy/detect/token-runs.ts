@@ -42,11 +42,11 @@ const maxBase64KeyLength = 400;
 
 /** Reads one run of token characters after the other, left to right, and what belongs to it on both sides. */
 export class TokenRunScanner {
-  /** Base64 that decoded to text; scanned once this view is no longer needed. */
+  /** Base64 that decoded to text; scanned when the normalized text is no longer needed. */
   readonly encoded: EncodedText[] = [];
   readonly #tokens: TokenScanner;
   readonly #disabled: ReadonlySet<string>;
-  /** Decoding stops for this text when the budget is gone. */
+  /** Characters that may still be decoded for this text. */
   #decodeBudget = 262_144;
   /** End of the base64 that was looked at last. */
   #base64End = 0;
@@ -123,7 +123,7 @@ export class TokenRunScanner {
   #scanBase64(normalized: NormalizedText, from: number, to: number, found: Span[]): number {
     const { bytes, text } = normalized;
     const before = bytes[from - 1];
-    // Identifiers are short, have no neighbours of base64 and are not asked.
+    // Identifiers are short and have no base64 symbols beside them: they are skipped.
     if (
       to - from < 20 &&
       before !== SLASH &&
@@ -194,7 +194,7 @@ export class TokenRunScanner {
     return true;
   }
 
-  /** Values whose vendor stands in the name before them, and shapes that only vendors make. */
+  /** Values with their vendor in the name before them, and shapes that only vendors use. */
   #scanVendorShapes(normalized: NormalizedText, from: number, to: number, found: Span[]) {
     const { text, bytes } = normalized;
     const [start, end] = [this.#base64Start, this.#base64End];
@@ -227,7 +227,7 @@ export class TokenRunScanner {
       found.push({ start: begin, end: to, rule: "wallet_private_key" });
       return;
     }
-    // `sig=` stands before the first piece of base64, not before the run that is long enough to be looked at.
+    // `sig=` precedes the first part of the base64, not the run that is long enough to be scanned.
     const name = nameBefore(
       normalized,
       isBase64Symbol(bytes[from - 1] ?? 0) && start < from && end >= to ? start : from,
@@ -425,7 +425,7 @@ function isLongKey(run: string): boolean {
 }
 
 /**
- * `vendor_live_…`, `xyz-sk-…`: the way keys are made today, whoever makes them.
+ * `vendor_live_…`, `xyz-sk-…`: the common pattern of keys, for any vendor.
  * @param namedId whether the name beside it says that it is an id
  */
 function isPrefixedKey(run: string, namedId: boolean): boolean {

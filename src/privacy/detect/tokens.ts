@@ -61,7 +61,7 @@ export class TokenScanner {
       }
       for (const start of rule.starts) this.#add(rule, start);
     }
-    // The longest start first, so that `sk-ant-` is asked before `sk-`.
+    // The longest start first, so that `sk-ant-` is tried before `sk-`.
     for (const bucket of this.#buckets) bucket.sort((a, b) => b.start.length - a.start.length);
   }
 
@@ -153,7 +153,7 @@ export class TokenScanner {
     return undefined;
   }
 
-  /** The pieces that lead up to a run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
+  /** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
   #scanLead(normalized: NormalizedText, run: number, found: Span[]): number {
     const { bytes } = normalized;
     const limit = Math.max(0, run - maxLeadLength);
@@ -299,7 +299,7 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
   );
 }
 
-/** Whether what has the shape of a rule is a token, and no stand-in or name. */
+/** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
 function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (rule.checksum !== undefined && crc32Base62(token)) return true;
   const body = token.slice(start.length);
@@ -313,7 +313,7 @@ function isToken(rule: TokenRule, token: string, start: string): boolean {
   return isRandom(shape) && !isIdentifierShaped(body, shape);
 }
 
-/** Beginnings from this length on, such as `sk-proj-`, say what follows; shorter ones stand in other texts too. */
+/** Beginnings from this length on, such as `sk-proj-`, identify a vendor; shorter ones occur in other texts too. */
 const distinctiveLength = 5;
 
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */
@@ -339,7 +339,7 @@ function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
   return normalized.hiddenBoundaries?.[at] === 1;
 }
 
-/** `$`, `^`, `#` and `*` stand in the beginnings of a few tokens, never in their bodies. */
+/** `$`, `^`, `#` and `*` occur in the prefixes of a few tokens, never in their bodies. */
 function isPrefixSymbol(c: number): boolean {
   return c === DOLLAR || c === CARET || c === HASH || c === ASTERISK;
 }

@@ -7,9 +7,9 @@ export class Placeholders {
   #existing: ExistingPlaceholders | undefined;
   #lastNumber = 0;
 
-  /** @param standing asked at the first secret, where a placeholder must not be one that stands in the text already */
-  constructor(standing?: () => ExistingPlaceholders) {
-    this.#findExisting = standing;
+  /** @param findExisting called at the first secret, where a placeholder must differ from those in the text already */
+  constructor(findExisting?: () => ExistingPlaceholders) {
+    this.#findExisting = findExisting;
   }
 
   of(rule: string, value: string): string {

@@ -2,7 +2,7 @@
 export const inToken = 1;
 /** Letters, digits and `_-.` of an identifier or a dotted key. */
 export const inName = 2;
-/** Joins the pieces of one credential: `.:~/+=|!` and token characters. */
+/** Joins the parts of one credential: `.:~/+=|!` and token characters. */
 export const inChain = 4;
 export const isDigit = 8;
 export const isUpper = 16;

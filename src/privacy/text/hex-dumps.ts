@@ -7,7 +7,7 @@ export interface HexDump {
   readonly text: string;
   /** Where in `text` the bytes of each line begin. */
   readonly lineStarts: readonly number[];
-  /** Where the hex and the characters beside it stand in the text that was scanned, line by line. */
+  /** Line by line, the range of the hex and the characters beside it in the text that was scanned. */
   readonly lineRanges: readonly { readonly start: number; readonly end: number }[];
 }
 
@@ -15,7 +15,7 @@ export interface HexDump {
 const maxDumpBytes = 262_144;
 /** Longest line: `xxd -c 64` with its characters. */
 const maxLineLength = 300;
-/** Fewer bytes hold no credential, and stand in no shorter line. */
+/** Fewer bytes hold no credential; a line with so many is at least so long. */
 const minDumpBytes = 16;
 const minLineLength = 42;
 
@@ -31,7 +31,7 @@ const dumpFormats: readonly (readonly [string, RegExp])[] = [
   ["0  ", ofHexdump],
 ];
 
-/** The dumps in a text. Asked of every text: all but a few are let go by two searches for what stands behind an offset. */
+/** The dumps in a text. Runs for every text: two searches for the bytes that follow an offset rule out all but a few. */
 export function findHexDumps(normalized: NormalizedText): HexDump[] {
   const dumps: HexDump[] = [];
   if (normalized.length < minLineLength) return dumps;

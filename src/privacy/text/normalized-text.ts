@@ -20,10 +20,10 @@ import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpan
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
  * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; zero-width characters and the
- * colours that a terminal gives a part of a word are gone; other colours are boundaries, and so are the letters beyond Latin-1, but
+ * colours that a terminal gives a part of a word are removed; other colours are boundaries, and so are the letters beyond Latin-1, but
  * for one or two that look like Latin ones beside such. Only used to find things: what is replaced is the text.
  *
- * The bytes live in one buffer that is reused by every scan, so a view is valid until the next one is made.
+ * The bytes are in one buffer that every scan reuses, so a normalized text is valid until the next one is made.
  */
 export interface NormalizedText {
   /** The text as it was handed in. */
@@ -35,7 +35,7 @@ export interface NormalizedText {
   /** The same bytes two by two, little-endian; `pairs[i]` holds bytes 2i and 2i + 1. */
   readonly pairs: Uint16Array;
   readonly length: number;
-  /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when view and text are the same. */
+  /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when both texts are the same. */
   readonly sourceOffsets: Int32Array | undefined;
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
   readonly hiddenBoundaries: Uint8Array | undefined;

@@ -17,7 +17,7 @@ interface ForeignWord {
   readonly replacement: string;
 }
 
-/** Key words in scripts the view cannot hold, by their first character, and what stands for them. */
+/** Key words in scripts that ISO-8859-1 cannot hold, by their first character, and their replacement. */
 const foreignWords = new Map<number, ForeignWord[]>();
 for (const [replacement, words] of [
   [
@@ -39,7 +39,7 @@ for (const [replacement, words] of [
     if (first >= 0x80) foreignWords.set(first, [...(foreignWords.get(first) ?? []), { word: spelled, replacement }]);
   }
 }
-/** No word's stand-in is longer than this many times the word. */
+/** No replacement is longer than this many times its word. */
 export const maxExpansion = 4;
 
 export function foreignWordAt(text: string, at: number, first: number): ForeignWord | undefined {

@@ -82,36 +82,37 @@ export class AssignmentScanner {
   }
 
   /**
-   * @param anchor where a key word such as `pass` or `token` stands
-   * @returns the end of the name around the anchor, so that its other key words are not read again
+   * @param keywordAt where a keyword such as `pass` or `token` stands
+   * @returns the end of the name around the keyword, so that its other key words are not read again
    */
-  scanAt(normalized: NormalizedText, anchor: number, length: number, found: Span[]): number {
+  scanAt(normalized: NormalizedText, keywordAt: number, length: number, found: Span[]): number {
     const { bytes } = normalized;
-    let to = anchor + length;
+    let to = keywordAt + length;
     const last = Math.min(normalized.length, to + maxNameLength);
     while (to < last && ((classes[bytes[to] ?? 0] ?? 0) & inName) !== 0) to++;
     const end = to;
-    while (to > anchor + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
-    if (mayEndTableCell(bytes[to] ?? 0)) this.#tables.scanAt(normalized, wordStart(bytes, anchor), to, found);
+    while (to > keywordAt + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
+    if (mayEndTableCell(bytes[to] ?? 0)) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
     if (!mayHoldValue(bytes, to)) {
-      if (isAsPassword(bytes, anchor)) this.#scanValueBeforeName(normalized, anchor, to, found);
+      if (isAsPassword(bytes, keywordAt)) this.#scanValueBeforeName(normalized, keywordAt, to, found);
       return end;
     }
     // The value of a program's name is passed over before anything else is done.
     const valueAt = valueStartAfterAssignment(normalized, to);
-    if (valueAt >= 0 && !namesPair(bytes, anchor) && isCodeExpression(bytes, valueAt)) return end;
-    const from = wordStart(bytes, anchor);
+    if (valueAt >= 0 && !namesPair(bytes, keywordAt) && isCodeExpression(bytes, valueAt)) return end;
+    const from = wordStart(bytes, keywordAt);
     const name = new KeyReference(normalized, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
     const inside = from < this.#scannedTo && from > this.#scannedFrom;
     const value =
       valueAfterName(normalized, name, valueAt, inside ? maxNestedValueLength : maxValueLength) ??
-      passwordAfterUser(normalized, name, anchor);
+      passwordAfterUser(normalized, name, keywordAt);
     if (!inside) {
       this.#scannedFrom = from;
       this.#scannedTo = wordEndsAt(bytes, to);
     }
-    if (value === undefined && isAsPassword(bytes, anchor)) this.#scanValueBeforeName(normalized, anchor, to, found);
+    if (value === undefined && isAsPassword(bytes, keywordAt))
+      this.#scanValueBeforeName(normalized, keywordAt, to, found);
     if (value !== undefined) {
       const { kind, rule: general } = name.key;
       const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
@@ -120,23 +121,23 @@ export class AssignmentScanner {
     return end;
   }
 
-  #scanValueBeforeName(normalized: NormalizedText, anchor: number, to: number, found: Span[]) {
+  #scanValueBeforeName(normalized: NormalizedText, keywordAt: number, to: number, found: Span[]) {
     const { text } = normalized;
-    const from = Math.max(0, anchor - 180);
-    const lead = text.slice(from, anchor);
+    const from = Math.max(0, keywordAt - 180);
+    const lead = text.slice(from, keywordAt);
     const match = asPassword.exec(lead);
     const value = match?.[1];
     if (match === null || value === undefined || !/\d/.test(value) || !isPassword(value, "prose")) return;
-    if (readKeyName(text.slice(anchor, to)).kind !== "password" || this.#disabled.has("password")) return;
+    if (readKeyName(text.slice(keywordAt, to)).kind !== "password" || this.#disabled.has("password")) return;
     const start = from + match.index + match[0].indexOf(value);
     found.push({ start, end: start + value.length, rule: "password" });
   }
 }
 
 /** Where the name around a place begins. */
-function wordStart(bytes: Uint8Array, anchor: number): number {
-  let from = anchor;
-  const first = Math.max(0, anchor - maxNameLength);
+function wordStart(bytes: Uint8Array, keywordAt: number): number {
+  let from = keywordAt;
+  const first = Math.max(0, keywordAt - maxNameLength);
   while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
   return from;
 }
@@ -157,11 +158,11 @@ function mayEndTableCell(c: number): boolean {
 }
 
 /** ` as password`, ` as the password`: the value stands before its name. */
-function isAsPassword(bytes: Uint8Array, anchor: number): boolean {
-  if (bytes[anchor - 1] !== SPACE || ((bytes[anchor] ?? 0) | 0x20) !== LOWER_P) return false; // password, passphrase, pwd
-  if (isAs(bytes, anchor - 1)) return true;
-  let at = anchor - 1;
-  while (at > anchor - 7 && ((classes[bytes[at - 1] ?? 0] ?? 0) & isLower) !== 0) at--;
+function isAsPassword(bytes: Uint8Array, keywordAt: number): boolean {
+  if (bytes[keywordAt - 1] !== SPACE || ((bytes[keywordAt] ?? 0) | 0x20) !== LOWER_P) return false; // password, passphrase, pwd
+  if (isAs(bytes, keywordAt - 1)) return true;
+  let at = keywordAt - 1;
+  while (at > keywordAt - 7 && ((classes[bytes[at - 1] ?? 0] ?? 0) & isLower) !== 0) at--;
   return bytes[at - 1] === SPACE && isAs(bytes, at - 1);
 }
 

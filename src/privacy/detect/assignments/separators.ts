@@ -138,7 +138,7 @@ function mayBeTypeName(c: number): boolean {
   return c === AMPERSAND || (c !== 0 && "sStTvcaO".includes(String.fromCharCode(c)));
 }
 
-/** What stands in for a missing setting is only read where it is written out. */
+/** The default of a missing setting is only read where it is a literal. */
 function quotedValueStart(bytes: Uint8Array, from: number): number {
   const at = skipBlanks(bytes, from, 40);
   return isQuote(bytes[at] ?? 0) ? at : -1;
@@ -246,7 +246,7 @@ const fillerWords = new Set([
 function skipFillerWords(normalized: NormalizedText, from: number): number {
   const { bytes } = normalized;
   let at = skipBlanks(bytes, from, 4);
-  // Words in letters that the view cannot hold: `пароль от базы: …`.
+  // Words in letters that ISO-8859-1 cannot hold: `пароль от базы: …`.
   for (let i = 0; i < 6 && bytes[at] === BOUNDARY; i++) {
     while (bytes[at] === BOUNDARY) at++;
     if (bytes[at] === COLON) at++;

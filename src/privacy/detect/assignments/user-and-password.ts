@@ -15,9 +15,9 @@ const userColonPassword = /["'`]?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t])["'`]?[\w.@+-
 export function passwordAfterUser(
   normalized: NormalizedText,
   key: KeyReference,
-  anchor: number,
+  keywordAt: number,
 ): CandidateValue | undefined {
-  if (!namesPair(normalized.bytes, anchor)) return undefined;
+  if (!namesPair(normalized.bytes, keywordAt)) return undefined;
   const { text } = normalized;
   const { to, text: name } = key;
   let value: CandidateValue | undefined;
@@ -41,7 +41,7 @@ export function isMixed(value: string): boolean {
 }
 
 /** Whether a key word can name user and password together: auth, credentials, login, Zugangsdaten. */
-export function namesPair(bytes: Uint8Array, anchor: number): boolean {
-  const first = (bytes[anchor] ?? 0) | 0x20;
+export function namesPair(bytes: Uint8Array, keywordAt: number): boolean {
+  const first = (bytes[keywordAt] ?? 0) | 0x20;
   return first === LOWER_A || first === LOWER_C || first === LOWER_L || first === LOWER_Z;
 }

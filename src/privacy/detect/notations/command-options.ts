@@ -76,18 +76,18 @@ const requiredLead: Readonly<Record<string, RegExp>> = {
 };
 
 /** Passwords that a command takes as an option: `curl -u user:…`, `mysql -p…`. */
-export function scanCommand(normalized: NormalizedText, anchor: number, tool: string, found: Span[]): void {
+export function scanCommand(normalized: NormalizedText, keywordAt: number, tool: string, found: Span[]): void {
   const { text } = normalized;
   for (const option of passwordOptions) {
     if (option.tool !== tool) continue;
-    option.pattern.lastIndex = anchor;
+    option.pattern.lastIndex = keywordAt;
     const match = option.pattern.exec(text);
     const value = match?.[1];
     if (value === undefined || match === null || !isCommandPassword(value)) continue;
     const asked = requiredLead[tool];
     if (
       asked !== undefined &&
-      !(asked.test(text.slice(Math.max(0, anchor - 160), anchor)) && isPassword(value, "quoted"))
+      !(asked.test(text.slice(Math.max(0, keywordAt - 160), keywordAt)) && isPassword(value, "quoted"))
     )
       continue;
     const start = match.index + match[0].lastIndexOf(value);
@@ -105,9 +105,9 @@ function isCommandPassword(value: string): boolean {
 const piped = /\becho[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
 
 /** `echo … | docker login --password-stdin`. */
-export function scanPiped(normalized: NormalizedText, anchor: number, found: Span[]): void {
-  const from = Math.max(0, anchor - 300);
-  const match = piped.exec(normalized.text.slice(from, anchor));
+export function scanPiped(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
+  const from = Math.max(0, keywordAt - 300);
+  const match = piped.exec(normalized.text.slice(from, keywordAt));
   const value = match?.[1];
   if (match === null || value === undefined) return;
   // `user:password`, as `chpasswd` reads it.

@@ -14,14 +14,14 @@ import { matchAt } from "./match-at.ts";
 import { isUrlPassword } from "./url-credentials.ts";
 
 /** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it. */
-export function scanDsn(normalized: NormalizedText, anchor: number, found: Span[]): void {
+export function scanDsn(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
   const { bytes, text } = normalized;
-  const limit = Math.max(0, anchor - 200);
-  let from = anchor;
+  const limit = Math.max(0, keywordAt - 200);
+  let from = keywordAt;
   while (from > limit && !endsDsn(bytes[from - 1] ?? 0) && !isHostBracket(bytes, from - 1)) from--;
   const colon = text.indexOf(":", from);
-  if (colon < 0 || colon >= anchor || !isUrlPassword(text.slice(colon + 1, anchor))) return;
-  found.push({ start: colon + 1, end: anchor, rule: "url_password" });
+  if (colon < 0 || colon >= keywordAt || !isUrlPassword(text.slice(colon + 1, keywordAt))) return;
+  found.push({ start: colon + 1, end: keywordAt, rule: "url_password" });
 }
 
 /** The bracket of another `tcp(` or `unix(`. */
@@ -36,10 +36,10 @@ function endsDsn(c: number): boolean {
 const pgpass = /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y;
 
 /** A line of PostgreSQL's password file: `host:port:database:user:password`. */
-export function scanPgpass(normalized: NormalizedText, anchor: number, found: Span[]): void {
-  const match = matchAt(pgpass, normalized.text, anchor);
+export function scanPgpass(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
+  const match = matchAt(pgpass, normalized.text, keywordAt);
   const password = match?.[1];
   if (match === undefined || password === undefined || !isUrlPassword(password)) return;
-  const end = anchor + match[0].length;
+  const end = keywordAt + match[0].length;
   found.push({ start: end - password.length, end, rule: "password" });
 }

@@ -14,12 +14,12 @@ const pemMarker = /----[- ](END|BEGIN)/g;
 const keyCharacters = /[A-Za-z0-9+/=\s"',:;\\().*_|>+-]{0,400}/y;
 
 /** Reads a private key from its `-----BEGIN`; a key that is cut off is taken as far as it goes. */
-export function scanPem(normalized: NormalizedText, anchor: number, found: Span[]): number {
+export function scanPem(normalized: NormalizedText, keywordAt: number, found: Span[]): number {
   const { text } = normalized;
-  const head = matchAt(pemBegin, text, anchor) ?? matchAt(ssh2Begin, text, anchor);
-  if (head === undefined) return anchor + 10;
+  const head = matchAt(pemBegin, text, keywordAt) ?? matchAt(ssh2Begin, text, keywordAt);
+  if (head === undefined) return keywordAt + 10;
   const label = head[1] ?? "";
-  const start = anchor + head[0].length;
+  const start = keywordAt + head[0].length;
   pemMarker.lastIndex = start;
   const mark = pemMarker.exec(text);
   const closed = mark !== null && mark.index - start <= maxKeyLength;
@@ -71,14 +71,14 @@ const maxPuttyLength = 8_192;
 const putty = /PuTTY-User-Key-File-\d: [^\n]{1,80}\n/y;
 
 /** A PuTTY key: everything from `Private-Lines` on, and its MAC. */
-export function scanPutty(normalized: NormalizedText, anchor: number, found: Span[]): void {
+export function scanPutty(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
   const { text } = normalized;
-  if (matchAt(putty, text, anchor) === undefined) return;
-  const key = text.slice(anchor, anchor + maxPuttyLength);
+  if (matchAt(putty, text, keywordAt) === undefined) return;
+  const key = text.slice(keywordAt, keywordAt + maxPuttyLength);
   const lines = key.indexOf("Private-Lines:");
   if (lines < 0) return;
   const mac = key.indexOf("Private-MAC:", lines);
-  const end = anchor + (mac >= 0 ? mac : key.length);
-  const start = text.indexOf("\n", anchor + lines) + 1;
+  const end = keywordAt + (mac >= 0 ? mac : key.length);
+  const start = text.indexOf("\n", keywordAt + lines) + 1;
   if (start > 0 && start < end) addKeyBody(normalized, start, end, "putty_private_key", found);
 }

@@ -9,10 +9,10 @@ const nonWalletWords =
   /\b(?:the|and|for|with|that|this|from|are|was|will|not|but|you|your|have|has|its|they|were|been|into|than)\b/;
 
 /** The words of a wallet: twelve to twenty-four, behind `seed`, `mnemonic` or `recovery phrase`. */
-export function scanPhrase(normalized: NormalizedText, anchor: number, found: Span[]): void {
-  const match = matchAt(seedPhrase, normalized.text, anchor);
+export function scanPhrase(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
+  const match = matchAt(seedPhrase, normalized.text, keywordAt);
   const words = match?.[1];
   if (match === undefined || words === undefined || nonWalletWords.test(words)) return;
-  const end = anchor + match[0].length;
+  const end = keywordAt + match[0].length;
   found.push({ start: end - words.length, end, rule: "seed_phrase" });
 }

@@ -9,12 +9,12 @@ const identified =
 const statement = /\b(?:create|alter|grant|user|role|database[ \t]{1,3}link)\b[^;]{0,150}$/i;
 
 /** `IDENTIFIED BY '…'` in SQL. */
-export function scanSql(normalized: NormalizedText, anchor: number, found: Span[]): void {
-  const match = matchAt(identified, normalized.text, anchor);
+export function scanSql(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
+  const match = matchAt(identified, normalized.text, keywordAt);
   const value = match?.[2];
   if (value === undefined || match === undefined || !isPassword(value, "quoted")) return;
   // `is also identified as windows-1255`: without quotes only in a statement.
-  if (match[1] === "" && !statement.test(normalized.text.slice(Math.max(0, anchor - 160), anchor))) return;
-  const start = anchor + match[0].lastIndexOf(value);
+  if (match[1] === "" && !statement.test(normalized.text.slice(Math.max(0, keywordAt - 160), keywordAt))) return;
+  const start = keywordAt + match[0].lastIndexOf(value);
   found.push({ start, end: start + value.length, rule: "password" });
 }

@@ -15,7 +15,7 @@ interface Webhook {
   readonly pattern: RegExp;
 }
 
-/** Addresses that are the credential: whoever knows the path may post. */
+/** URLs that are the credential: a caller who knows the path may post. */
 const webhooks: readonly Webhook[] = [
   [
     "slack_webhook",
@@ -78,10 +78,10 @@ const webhooks: readonly Webhook[] = [
 const webhookHosts =
   /slack|discord|telegram|office|zapier|hook\.|maker\.|googleapis|feishu|larksuite|weixin|dingtalk|\/hooks\/|pipedream|logic\.|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
 
-/** Reads what stands behind a `://` at `anchor`: user and password, a token in their place, the address of a webhook. */
-export function scanUrl(normalized: NormalizedText, anchor: number, found: Span[]): void {
+/** Reads what follows a `://` at `keywordAt`: user and password, a token instead of them, or the URL of a webhook. */
+export function scanUrl(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
   const { text } = normalized;
-  const at = anchor + 3;
+  const at = keywordAt + 3;
   let info = matchAt(userInfo, text, at);
   if (info === undefined) {
     // A password that was put in without percent-encoding, `/` or `#` and all; the last `@` counts.
@@ -119,7 +119,7 @@ export function scanUrl(normalized: NormalizedText, anchor: number, found: Span[
 const nonSecretPasswords =
   /^(?:[a-z]{1,4}|pass(?:word|wd)?|pwd|secret|user(?:name)?|token|x-oauth-basic|x-access-token|key|port|host|[*x.]+|\d{1,5}|changeme|example|none|null|api_?key|db_?pass(?:word)?|my_?password|your_?password)$/i;
 
-/** Whoever writes a password into an address has one: anything but a stand-in or a reference counts. */
+/** The password of a URL: anything but a dummy value or a reference counts. */
 export function isUrlPassword(password: string): boolean {
   if (password.length < 3 || nonSecretPasswords.test(password)) return false;
   if (/^[{<[(]|^\*+$|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;

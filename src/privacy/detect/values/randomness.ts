@@ -136,7 +136,7 @@ export function isWordsOnly({ digits, bigrams: count, bigramScore }: TextShape):
 const dummyValue =
   /x{5,}|\*{3,}|\.{3}|[\x01\x03]|\u2022{2,}|0{9,}|123456789|abcdefgh|01234567|placeholder|example|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])(?:todo|fake|dummy|sample|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])|<[a-z]/i;
 
-/** Whether a text stands in for a secret rather than being one: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
+/** Whether a text is a dummy value rather than a secret: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
 export function isDummyValue(text: string): boolean {
   return dummyValue.test(text);
 }

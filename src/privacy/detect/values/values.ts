@@ -127,7 +127,7 @@ function isProgramText(value: string, shape: TextShape, writing: Notation): bool
   return writing !== "quoted" && ((bigramScore > -0.8 && settingOfWord.test(value)) || isExpression(value));
 }
 
-/** Values that are no secret whatever their key: stand-ins, references to where the secret is, types, expressions. */
+/** Values that are no secret whatever their key: dummy values, references to where the secret is, types, expressions. */
 function isKnownNonSecret(value: string, shape: TextShape, writing: Notation): boolean {
   if (commonWords.has(value.toLowerCase())) return true;
   if (references.test(value) || isDummyValue(value)) return true;
