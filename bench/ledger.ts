@@ -24,7 +24,7 @@ import { audit } from "#ledger/admin/audit.ts";
 import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
-import { postgresMissing, startPostgres } from "../test/postgres.ts";
+import { postgresMissing, startPostgres } from "../test/harness/postgres.ts";
 
 const { values: flags } = parseArgs({
   options: {

@@ -5,7 +5,7 @@ import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts"
 import { priceBookStoreContract } from "#models/price-book/price-book-store.contract.ts";
 import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
 import { shippedModels, start } from "./harness/gateway.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "./harness/postgres.ts";
 
 const missing = postgresMissing();
 if (missing !== undefined) {

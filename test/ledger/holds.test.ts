@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import { silent } from "#simulator/behaviours.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { type Answer, authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
-import { type GatewayProcess, root, serve } from "./harness/process.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+import { type Answer, authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { type GatewayProcess, root, serve } from "../harness/process.ts";
 
 /** Gateways as processes that are killed with calls in flight, and an operator beside them. */
 function suite(store: string, database: () => Promise<string>): void {

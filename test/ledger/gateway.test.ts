@@ -7,9 +7,9 @@ import type { JsonObject } from "#domain/chat.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { after, chunk, hangsUp, replies, says, streams } from "#simulator/behaviours.ts";
-import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
-import { eventually, start } from "./harness/gateway.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
+import { eventually, start } from "../harness/gateway.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 /** A promise that the test resolves. */
 function gate() {

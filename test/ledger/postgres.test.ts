@@ -5,7 +5,7 @@ import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { ledgerContract, ManualClock } from "#ledger/testing/ledger.contract.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const missing = postgresMissing();
 if (missing !== undefined) {

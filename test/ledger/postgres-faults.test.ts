@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
 import { mostUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
@@ -8,39 +8,24 @@ import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.t
 import { openLedger, processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+import { postgresMissing } from "../harness/postgres.ts";
+import { postgresFixture } from "./postgres-fixture.ts";
 
 const missing = postgresMissing();
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 const cap = 20_000;
 
 describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fails", () => {
-  let server: TestPostgres;
-  let url: string;
-  let proxy: CuttingProxy;
-  let admin: PostgresConnection;
-  let events: LedgerEvent[];
+  let events: LedgerEvent[] = [];
   const ledgers: Ledger[] = [];
-
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server.remove());
-  beforeEach(async () => {
-    url = await server.createDatabase();
-    admin = new PostgresConnection(url, 10_000);
-    proxy = await cuttingProxy(server.port);
+  const database = postgresFixture(async () => {
+    for (const ledger of ledgers.splice(0)) await ledger.close(3_000);
     events = [];
   });
-  afterEach(async () => {
-    for (const ledger of ledgers.splice(0)) await ledger.close(3_000);
-    await admin.close();
-    await proxy.close();
-  });
+  const { query, findings } = database;
 
   async function open(nodeId: string, throughProxy = true, pipelineFrom?: number): Promise<Ledger> {
-    const via = throughProxy ? url.replace(`:${server.port}/`, `:${proxy.port}/`) : url;
+    const via = throughProxy ? database.proxiedUrl : database.url;
     const log = (event: LedgerEvent) => void events.push(event);
     const ledger =
       pipelineFrom === undefined
@@ -73,8 +58,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       ...fields,
     };
   }
-  const query = async (sql: string) => (await admin.run(sql))[0] ?? [];
-  const findings = async () => (await audit(query, Date.now())).findings;
   const rows = async () =>
     new Map((await query("SELECT id, state, hold FROM reservation")).map((row) => [row["id"], row]));
 
@@ -101,14 +84,14 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     return { told, slowestMs };
   }
 
-  /** What everybody was told is what the books say, to the last nano-dollar. */
+  /** The replies that callers got agree with the ledger, to the last nano-dollar. */
   async function judge(told: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
-    const inBooks = await rows();
+    const stored = await rows();
     let spent = 0;
     const count = { held: 0, refused: 0, unavailable: 0 };
     for (const [id, { reply, actual }] of told) {
       count[reply as keyof typeof count] += 1;
-      const state = inBooks.get(id)?.["state"];
+      const state = stored.get(id)?.["state"];
       if (reply === "held") {
         expect(state).toBe("SETTLED");
         spent += actual ?? 0;
@@ -139,16 +122,16 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
 
   test.each(ways)("cut COMMIT replies lose nothing and count nothing twice: %s", async (_, pipelineFrom) => {
     const nodes = [await open("a", true, pipelineFrom), await open("b", true, pipelineFrom)];
-    proxy.mode = "cut_commits";
-    proxy.share = 0.2;
+    database.proxy.mode = "cut_commits";
+    database.proxy.share = 0.2;
     const end = performance.now() + 2_500;
     const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
-    proxy.mode = "pass";
+    database.proxy.mode = "pass";
     await settled(nodes);
     const figures = await judge(told);
     // biome-ignore lint/suspicious/noConsole: each run prints its figures
-    console.log("cut COMMIT replies:", { cut: proxy.cut, ...figures, slowestMs: Math.round(slowestMs) });
-    expect(proxy.cut).toBeGreaterThan(5);
+    console.log("cut COMMIT replies:", { cut: database.proxy.cut, ...figures, slowestMs: Math.round(slowestMs) });
+    expect(database.proxy.cut).toBeGreaterThan(5);
     expect(figures.held).toBeGreaterThan(50);
   });
 
@@ -159,7 +142,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const killing = (async () => {
       while (performance.now() < end) {
         await Bun.sleep(30 + Math.random() * 150);
-        const [gone = []] = await admin.run(
+        const [gone = []] = await database.admin.run(
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
            AND random() < 0.4`,
         );
@@ -189,15 +172,15 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       }),
     );
     await Bun.sleep(700);
-    await admin.close();
-    await server.stop("immediate");
+    await database.admin.close();
+    await database.server.stop("immediate");
     stopping = true;
     await loading;
-    await server.start();
-    admin = new PostgresConnection(url, 10_000);
+    await database.server.start();
+    database.renewAdmin();
     await settled([ledger]);
-    const inBooks = await rows();
-    for (const id of acknowledged) expect(inBooks.get(id)?.["state"]).toBe("HELD");
+    const stored = await rows();
+    for (const id of acknowledged) expect(stored.get(id)?.["state"]).toBe("HELD");
     expect(await findings()).toEqual([]);
     expect(acknowledged.length).toBeGreaterThan(10);
   });
@@ -208,7 +191,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       const ledger = await open("a");
       const running = reservationOf({ amount: nanoUsd(100) });
       expect((await ledger.reserve(running)).kind).toBe("held");
-      proxy.mode = mode;
+      database.proxy.mode = mode;
       const asked = performance.now();
       const replies = await Promise.all(Array.from({ length: 20 }, () => ledger.reserve(reservationOf())));
       expect(performance.now() - asked).toBeLessThan(1_500);
@@ -225,7 +208,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       expect(ledger.status().ok).toBe(false);
       expect(written).toBe(false);
       expect(events.some(({ kind }) => kind === "store_away")).toBe(true);
-      proxy.mode = "pass";
+      database.proxy.mode = "pass";
       await resolving;
       await settled([ledger]);
       expect((await ledger.reserve(reservationOf())).kind).toBe("held");
@@ -243,10 +226,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   ])("a store %s while it runs is lost: nothing is admitted, and the log says so", async (_, harm) => {
     const time = manualTime(Date.now());
     const log = (event: LedgerEvent) => void events.push(event);
-    const ledger = await openLedger(url, { nodeId: "a", clock, timers: time.timers, log });
+    const ledger = await openLedger(database.url, { nodeId: "a", clock, timers: time.timers, log });
     ledgers.push(ledger);
     expect((await ledger.reserve(reservationOf())).kind).toBe("held");
-    await admin.run(harm);
+    await database.admin.run(harm);
     const until = performance.now() + 8_000;
     while (ledger.status().failed === undefined && performance.now() < until) {
       time.advance(6_100);
@@ -256,7 +239,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect((await ledger.reserve(reservationOf())).kind).toBe("unavailable");
     expect(events).toContainEqual(expect.objectContaining({ kind: "store_failed", failed: "store_lost" }));
     events = [];
-    const again = await openLedger(url, {
+    const again = await openLedger(database.url, {
       nodeId: "b",
       clock,
       log: (event) => events.push(event),
@@ -277,10 +260,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const ledger = await open("a", false);
     const before = reservationOf({ goal: "fail-over" });
     expect((await ledger.reserve(before)).kind).toBe("held");
-    const database = new URL(url).pathname.slice(1);
+    const databaseName = new URL(database.url).pathname.slice(1);
     // Sessions that begin from here on take no writes, as those with a demoted primary; this one was begun before.
-    await admin.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-    await admin.run(
+    await database.admin.run(`ALTER DATABASE ${databaseName} SET default_transaction_read_only = on`);
+    await database.admin.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
     const asked = performance.now();
@@ -289,7 +272,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(events).toContainEqual(
       expect.objectContaining({ kind: "store_away", message: expect.stringContaining("25006") }),
     );
-    await admin.run(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
+    await database.admin.run(`ALTER DATABASE ${databaseName} RESET default_transaction_read_only`);
     await ledger.resolve([{ id: before.id, kind: "settled", actual: nanoUsd(1), source: "usage" }]);
     await settled([ledger]);
     expect((await ledger.reserve(reservationOf({ goal: "fail-over" }))).kind).toBe("held");
@@ -301,7 +284,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   test.each(["57P01", "57P02", "57P03", "53300", "08006", "25006", "25P03"])(
     "a connection on which the server has said %s is not used again",
     async (state) => {
-      const connection = new PostgresConnection(url, 2_000);
+      const connection = new PostgresConnection(database.url, 2_000);
       const pid = async () => (await connection.run("SELECT pg_backend_pid() AS pid"))[0]?.[0]?.["pid"];
       const first = await pid();
       const raising = `DO $$ BEGIN RAISE EXCEPTION 'said by the test' USING ERRCODE = '${state}'; END $$`;
@@ -314,14 +297,19 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   );
 
   test("a database that is away at the start is waited for, and the log says so", async () => {
-    await admin.close();
-    await server.stop();
-    const opening = openLedger(url, { nodeId: "a", clock, log: (event) => events.push(event), waitMs: 60_000 });
+    await database.admin.close();
+    await database.server.stop();
+    const opening = openLedger(database.url, {
+      nodeId: "a",
+      clock,
+      log: (event) => events.push(event),
+      waitMs: 60_000,
+    });
     const until = performance.now() + 10_000;
     while (!events.some(({ kind }) => kind === "store_awaited") && performance.now() < until) await Bun.sleep(5);
     expect(events).toEqual([{ kind: "store_awaited", message: expect.any(String), withinMs: 60_000 }]);
-    await server.start();
-    admin = new PostgresConnection(url, 10_000);
+    await database.server.start();
+    database.renewAdmin();
     const ledger = await opening;
     ledgers.push(ledger);
     expect((await ledger.reserve(reservationOf())).kind).toBe("held");
@@ -329,13 +317,13 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   }, 60_000);
 
   test("a database that stays away, or says no, ends the start", async () => {
-    const { port } = proxy;
-    await proxy.close();
-    const away = url.replace(`:${server.port}/`, `:${port}/`);
+    const { port } = database.proxy;
+    await database.proxy.close();
+    const away = database.url.replace(`:${database.server.port}/`, `:${port}/`);
     const began = performance.now();
     await expect(openLedger(away, { nodeId: "a", clock, waitMs: 700 })).rejects.toThrow("DATABASE_URL");
     expect(performance.now() - began).toBeGreaterThan(600);
-    const nobody = url.replace(/[^/]*$/, "no_such_database").replace("postgres@", "no_such_user@");
+    const nobody = database.url.replace(/[^/]*$/, "no_such_database").replace("postgres@", "no_such_user@");
     const log = (event: LedgerEvent) => void events.push(event);
     await expect(openLedger(nobody, { nodeId: "a", clock, waitMs: 20_000, log })).rejects.toThrow("no_such_user");
     expect(events).toEqual([]);
@@ -353,7 +341,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const ledger = await open("a", false);
     const running = reservationOf({ goal: "absurd", amount: nanoUsd(10) });
     expect((await ledger.reserve(running)).kind).toBe("held");
-    await admin.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
+    await database.admin.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
     expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: mostUsd, held: nanoUsd(10) });
     expect((await ledger.reserve(reservationOf({ goal: "absurd" }))).kind).toBe("refused");
     await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
@@ -365,22 +353,22 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
 
   test("a schema newer than the program stops the start", async () => {
     await (await open("a", false)).close(100);
-    await admin.run("INSERT INTO schema_migration (version, name) VALUES (9999, 'from the future')");
-    await expect(openLedger(url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
+    await database.admin.run("INSERT INTO schema_migration (version, name) VALUES (9999, 'from the future')");
+    await expect(openLedger(database.url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
   });
 
   test("the second message of a batch does nothing on a connection that has not seen the first", async () => {
     await (await open("a", false)).close(100);
     const second = "RELEASE SAVEPOINT locked; INSERT INTO account (id) VALUES ('goal/stray'); COMMIT";
-    await expect(admin.run(second)).rejects.toThrow();
+    await expect(database.admin.run(second)).rejects.toThrow();
     expect(await query("SELECT id FROM account WHERE id = 'goal/stray'")).toEqual([]);
   });
 
   test("a database that answers before its disk is asked to wait for our commits", async () => {
-    await admin.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    await database.admin.run(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET synchronous_commit = off`);
     const ledger = await open("a");
     const seen: string[] = [];
-    const watched = proxy.watch((text) => seen.push(text));
+    const watched = database.proxy.watch((text) => seen.push(text));
     expect((await ledger.reserve(reservationOf())).kind).toBe("held");
     watched();
     expect(seen.some((text) => text.includes("SET LOCAL synchronous_commit = 'on'"))).toBe(true);

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { authorization, call } from "./harness/gateway.ts";
-import { root, serve } from "./harness/process.ts";
+import { authorization, call } from "../harness/gateway.ts";
+import { root, serve } from "../harness/process.ts";
 
 async function backup(databaseUrl: string, ...args: string[]) {
   const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "backup", ...args], {

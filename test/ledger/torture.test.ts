@@ -9,11 +9,11 @@ import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
 import type { LedgerStore } from "#ledger/store.ts";
+import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
+import { authorization, shippedModels } from "../harness/gateway.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { type GatewayProcess, serve } from "../harness/process.ts";
 import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
-import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
-import { authorization, shippedModels } from "./harness/gateway.ts";
-import { type GatewayProcess, serve } from "./harness/process.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 
 /**
  * Whole gateways, as processes, killed at random under load near the cap, in front of an upstream that bills and then

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { authorization, call, eventually } from "./harness/gateway.ts";
-import { type GatewayProcess, serve, startServing } from "./harness/process.ts";
-import { postgresMissing, startPostgres } from "./postgres.ts";
+import { authorization, call, eventually } from "../harness/gateway.ts";
+import { postgresMissing, startPostgres } from "../harness/postgres.ts";
+import { type GatewayProcess, serve, startServing } from "../harness/process.ts";
 
 const ask = (gateway: GatewayProcess) =>
   call(`${gateway.url}/v1/chat/completions`, {

@@ -1,37 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { PostgresConnection } from "#db/postgres.ts";
+import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
-import { audit } from "#ledger/admin/audit.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import type { BatchReply, Operation } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
-import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
+import { postgresMissing } from "../harness/postgres.ts";
+import { postgresFixture } from "./postgres-fixture.ts";
 
 const cap = nanoUsd(1_000);
 
 describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides from what it has written", () => {
-  let server: TestPostgres;
-  let url: string;
-  let admin: PostgresConnection;
-  let proxy: CuttingProxy;
   const nodes: Node[] = [];
-
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server.remove());
-  beforeEach(async () => {
-    url = await server.createDatabase();
-    admin = new PostgresConnection(url, 10_000);
-    proxy = await cuttingProxy(server.port);
-  });
-  afterEach(async () => {
+  const database = postgresFixture(async () => {
     for (const { store } of nodes.splice(0)) await store.close();
-    await admin.close();
-    await proxy.close();
   });
+  const { query, findings } = database;
 
   interface Node {
     readonly store: PostgresStore;
@@ -42,10 +25,10 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
   }
 
   async function open(id: string): Promise<Node> {
-    const store = await PostgresStore.open(url.replace(`:${server.port}/`, `:${proxy.port}/`));
+    const store = await PostgresStore.open(database.proxiedUrl);
     const identity = await store.join(id);
     const sent: string[] = [];
-    proxy.watch((text) => sent.push(text));
+    database.proxy.watch((text) => sent.push(text));
     const node = {
       store,
       identity,
@@ -76,8 +59,6 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
   });
   const kinds = ({ replies }: BatchReply) => replies.map(({ kind }) => kind);
   const reads = ({ sent }: Node) => sent.filter((text) => text.includes("FROM reservation WHERE id IN")).length;
-  const query = async (sql: string) => (await admin.run(sql))[0] ?? [];
-  const findings = async () => (await audit(query, Date.now())).findings;
   const goal = async () => {
     const [row] = await query("SELECT held, spent FROM account WHERE id = 'goal/g'");
     return { held: Number(row?.["held"]), spent: Number(row?.["spent"]) };
@@ -145,7 +126,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
   test("a cap that an operator has set meanwhile counts", async () => {
     const node = await open("a");
     await node.commit(reserve("r1", 10));
-    await admin.run("UPDATE account SET own_hard = 20 WHERE id = 'goal/g'");
+    await database.admin.run("UPDATE account SET own_hard = 20 WHERE id = 'goal/g'");
     expect(kinds(await node.commit(reserve("r2", 11), reserve("r3", 10)))).toEqual(["refused", "held"]);
   });
 
@@ -188,14 +169,14 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
   test("a batch behind one whose reply is lost fails with it; both are exact when they are repeated", async () => {
     const node = await open("a");
     await node.commit(reserve("r1"));
-    proxy.mode = "cut_commits";
+    database.proxy.mode = "cut_commits";
     const batches: Operation[][] = [
       [settle("r1", 40), reserve("r2")],
       [settle("r2", 40), reserve("r3")],
     ];
     const outcomes = await Promise.allSettled(batches.map((operations) => node.commit(...operations)));
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    proxy.mode = "pass";
+    database.proxy.mode = "pass";
     for (const operations of batches) expect(kinds(await node.commit(...operations))).toEqual(["done", "held"]);
     expect(await goal()).toEqual({ held: 100, spent: 80 });
     expect(await findings()).toEqual([]);
@@ -205,7 +186,9 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     const node = await open("a");
     await node.commit(reserve("r1"));
     await node.commit(settle("r1", 0));
-    await admin.run("DELETE FROM ledger_entry; DELETE FROM reservation; DELETE FROM account WHERE id = 'goal/g'");
+    await database.admin.run(
+      "DELETE FROM ledger_entry; DELETE FROM reservation; DELETE FROM account WHERE id = 'goal/g'",
+    );
     expect(kinds(await node.commit(reserve("r2", 7)))).toEqual(["held"]);
     expect(await goal()).toEqual({ held: 7, spent: 0 });
   });

@@ -9,7 +9,7 @@ import { reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-const main = join(import.meta.dir, "../src/main.ts");
+const main = join(import.meta.dir, "../../src/main.ts");
 
 describe("smart-gateway budgets", () => {
   let folder: string;
