@@ -1,5 +1,5 @@
 import type { LedgerStatus, ReservationId } from "#ledger/ledger.ts";
-import type { BatchReply, Operation } from "#ledger/rules/operations.ts";
+import type { BatchReply, Operation, OperationReply } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { asStoreFailure, type LedgerStore, type StoreFailure } from "#ledger/store.ts";
 import type { Clock, Timers } from "#platform/time.ts";
@@ -7,7 +7,6 @@ import type { LedgerEvent } from "./ledger-event.ts";
 import {
   type InFlightBatch,
   isolate,
-  lastReplies,
   maxBatch,
   nextBatchLength,
   operationsOf,
@@ -251,9 +250,14 @@ export class BatchWriter {
     // A batch that is full already goes out before the callers of this one are answered: the store need not wait for that.
     if (this.#queue.length >= maxBatch) this.#flushNow();
     const aheadFailed = this.#returned.length > 0;
-    const replies = lastReplies(items, reply.replies);
-    for (const [index, item] of items.entries()) {
-      const last = replies[index];
+    // As in `operationsOf`: all reserves are behind all others.
+    const { replies } = reply;
+    let other = 0;
+    let reserve = 0;
+    for (const item of items) for (const { kind } of item.operations) if (kind !== "reserve") reserve += 1;
+    for (const item of items) {
+      let last: OperationReply | undefined;
+      for (const { kind } of item.operations) last = kind === "reserve" ? replies[reserve++] : replies[other++];
       if (last?.kind === "refused" && aheadFailed && !item.timedOut) {
         // What the batch ahead would have given back is not given back yet: decided again behind it.
         this.#returned.push({ items: [item] });

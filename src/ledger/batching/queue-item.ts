@@ -56,21 +56,6 @@ export function operationsOf(items: readonly QueueItem[]): Operation[] {
   return operations;
 }
 
-/** The reply to the last operation of each item, given the replies to `operationsOf(items)`. */
-export function lastReplies(
-  items: readonly QueueItem[],
-  replies: readonly OperationReply[],
-): (OperationReply | undefined)[] {
-  let other = 0;
-  let reserve = 0;
-  for (const item of items) for (const { kind } of item.operations) if (kind !== "reserve") reserve += 1;
-  return items.map((item) => {
-    let last: OperationReply | undefined;
-    for (const { kind } of item.operations) last = kind === "reserve" ? replies[reserve++] : replies[other++];
-    return last;
-  });
-}
-
 /** After a conflict: items that are written in batches of their own, until the operation that is wrong is alone in its batch. */
 export function isolate(item: QueueItem, wasAlone: boolean): QueueItem[] {
   if (!wasAlone) return [{ ...item, isolated: true }];
