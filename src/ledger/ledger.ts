@@ -16,14 +16,14 @@ export interface Ledger {
    */
   reserve(reservation: Reservation, closing?: readonly Resolution[]): Promise<ReserveReply>;
   /**
-   * Says how attempts ended. Resolves when the books know it; while the store is away the resolutions wait in memory
+   * Records how attempts ended. Resolves when that is durable; while the store is unavailable the resolutions wait in memory
    * and are repeated. Never rejects, and repeating it changes nothing.
    */
   resolve(resolutions: readonly Resolution[]): Promise<void>;
-  /** Where a goal and its day stand as this node last saw them; undefined when it has not looked yet. Costs nothing. */
+  /** Spend of a goal and its day as this node last read it; undefined before the first read. Costs nothing. */
   peek(goal: GoalId): Spend | undefined;
   /**
-   * Where a goal and its day stand in the store now, with every resolution that this node was handed before the call.
+   * Spend of a goal and its day in the store now, including every resolution that this node was handed before the call.
    * Undefined when the store does not answer within a second.
    */
   read(goal: GoalId): Promise<Spend | undefined>;
@@ -32,7 +32,7 @@ export interface Ledger {
    * Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
    */
   heldMoney(goal: GoalId): Promise<HeldMoney | undefined>;
-  /** Where today stands as this node last saw it, some seconds ago at most; undefined before it has looked. Costs nothing. */
+  /** Spend of today as this node last read it, some seconds ago at most; undefined before the first read. Costs nothing. */
   peekDay(): AccountSpend | undefined;
   /** Whether the store answers now, for health checks and shedding. */
   status(): LedgerStatus;
@@ -91,7 +91,7 @@ export type ReserveReply =
 
 /** How an attempt ended, as far as money is concerned. */
 export type Resolution = ResolutionKinds & {
-  /** The aggregator's id of the call: kept with a closing that is not its final word, so that it can be asked what it billed. */
+  /** The aggregator's id of the call: kept with a resolution that is not final, so that the aggregator can be asked what it billed. */
   readonly generationId?: string;
 };
 type ResolutionKinds =
@@ -147,7 +147,7 @@ export interface Spend {
 
 /** Calls whose cost the aggregator can be asked about. Kept in the store, so that another process can go on asking. */
 export interface BillingLookups {
-  /** Claims those that are due; each comes back later, and ever more seldom, until it is dropped. Empty when the store is away. */
+  /** Claims those that are due; each comes back later, at growing intervals, until it is dropped. Empty when the store is unavailable. */
   takeLookups(limit: number): Promise<readonly BillingLookup[]>;
   /** Removes them: the cost is known, or never to be known. */
   dropLookups(ids: readonly ReservationId[]): Promise<void>;
@@ -196,7 +196,7 @@ export interface LedgerStatus {
   readonly failed?: "restart_needed" | "store_lost";
 }
 
-/** What callers are told while nothing can be held, and after how many seconds it is worth asking again, if at all. */
+/** What callers are answered while nothing can be held, and after how many seconds a retry is worth it, if at all. */
 export function outageOf({ failed }: Pick<LedgerStatus, "failed">): {
   readonly detail: string;
   readonly retryAfterS?: number;

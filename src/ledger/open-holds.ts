@@ -16,7 +16,7 @@ export interface HeldSum {
   readonly amount: number;
 }
 
-/** All that is held in a store at one moment: by running calls, and by those that cannot end their hold themselves any more. */
+/** All that is held in a store at one moment: by running calls, and by calls that cannot end their hold themselves any more. */
 export interface OpenHolds {
   readonly running: HeldSum;
   readonly unresolved: HeldSum;

@@ -4,7 +4,7 @@ import type { OpenHolds } from "./open-holds.ts";
 import type { BatchReply, LedgerBatch } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
 
-/** Where the books are kept. A store keeps rows and makes batches atomic and durable; the rules are in `books.ts`. */
+/** Where the ledger is kept. A store keeps rows and makes batches atomic and durable; what a batch does is decided in `rules/`. */
 export interface LedgerStore {
   readonly kind: LedgerStatus["kind"];
   /**
@@ -21,11 +21,11 @@ export interface LedgerStore {
    * unknown whether the batch has happened; running it again, same ids and all, makes that true and changes nothing twice.
    */
   commit(batch: LedgerBatch): Promise<BatchReply>;
-  /** Says that the node lives. Rejects with `lost` when this is not the store any more that the node has joined. */
+  /** Renews the heartbeat of the node. Rejects with `lost` when this is no longer the store that the node has joined. */
   heartbeat(node: NodeIdentity): Promise<void>;
   /** Open reservations whose deadline has passed, and held ones whose owner is dead. At most `limit`, oldest first. */
   findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]>;
-  /** Accounts as they stand, without a lock; the ones that do not exist are left out. `accountsOf` is told the day. */
+  /** The current accounts, without a lock; those that do not exist are left out. `accountsOf` gets the day of the store. */
   read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: readonly AccountRow[] }>;
   /**
    * Claims up to `limit` calls to ask the aggregator about: of several nodes only one gets each. They come back after a pause
@@ -33,7 +33,7 @@ export interface LedgerStore {
    */
   takeLookups(limit: number): Promise<readonly BillingLookup[]>;
   dropLookups(ids: readonly ReservationId[]): Promise<void>;
-  /** What is held now, without a lock. May reject where looking would take too long; asked seldom. */
+  /** What is held now, without a lock. May reject where the query would take too long; called seldom. */
   openHolds(): Promise<OpenHolds>;
   /**
    * Removes at most `limit` reservations closed more than `retentionMs` ago with their entries, carrying their sums over
@@ -49,9 +49,9 @@ export interface DueReservation {
 }
 
 /**
- * `transient`: the store is away or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
- * operations is wrong. `fatal`: what the store says cannot be trusted any more (a failed fsync, a broken file). `lost`: the store
- * was deleted, emptied or replaced under the running process; what it had counted is somewhere else, or nowhere.
+ * `transient`: the store is unavailable or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
+ * operations is wrong. `fatal`: no reply of the store can be trusted any more (a failed fsync, a corrupt file). `lost`: the store
+ * was deleted, emptied or replaced under the running process, and what it had recorded with it.
  */
 export class StoreFailure extends Error {
   readonly kind: "transient" | "conflict" | "fatal" | "lost";

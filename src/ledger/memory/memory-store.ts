@@ -17,7 +17,7 @@ import {
 import type { DueReservation, LedgerStore } from "#ledger/store.ts";
 import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
 
-/** The books in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
+/** The ledger in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. */
 export class MemoryStore implements LedgerStore {
   readonly kind = "memory";
   readonly accounts = new Map<AccountId, AccountRow>();
@@ -61,7 +61,7 @@ export class MemoryStore implements LedgerStore {
     return reply;
   }
 
-  /** An operator's own hard cap; null takes it away. */
+  /** An operator's own hard cap; null removes it. */
   setCap(account: AccountId, ownHard: number | null): void {
     this.accounts.set(account, { ...(this.accounts.get(account) ?? emptyAccount(account)), ownHard });
   }
@@ -169,7 +169,7 @@ export class MemoryStore implements LedgerStore {
   }
 }
 
-/** What is wrong with books that must balance; empty when they do. */
+/** Sums that do not balance; empty when all do. */
 export function imbalances(store: MemoryStore): string[] {
   const problems: string[] = [];
   const held = new Map<AccountId, number>();

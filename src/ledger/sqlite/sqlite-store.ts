@@ -29,7 +29,7 @@ export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly kind: StoreFailure["kind"]; readonly message: string };
 
-/** The books in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. */
+/** The ledger in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. */
 export class SqliteStore implements LedgerStore {
   readonly kind = "sqlite";
   empty: { readonly expected: boolean } | undefined;
@@ -39,7 +39,7 @@ export class SqliteStore implements LedgerStore {
   #nextId = 0;
   #dead: string | undefined;
 
-  /** `path` as SQLite takes it; `:memory:` for books that end with the process. Rejects when it cannot be opened. */
+  /** `path` as SQLite takes it; `:memory:` for a ledger that ends with the process. Rejects when it cannot be opened. */
   static async open(path: string, clock: Clock): Promise<SqliteStore> {
     const store = new SqliteStore(clock);
     try {

@@ -9,11 +9,11 @@ import { type Clock, utcDayOf } from "#platform/time.ts";
 /** What every form of the ledger must do; run by each form's own test file. */
 
 export interface LedgerBench {
-  /** Opens a node over the same books; many may be open at once. */
+  /** Opens a node over the same store; many may be open at once. */
   open(nodeId: string, log?: (event: LedgerEvent) => void): Promise<BatchedLedger>;
   /** The store's clock; moving it moves deadlines and days. */
   readonly clock: ManualClock;
-  /** What is wrong with the books. */
+  /** What an audit finds wrong. */
   audit(): Promise<readonly string[]>;
   /** The operator's own cap, `goal/…` or `day/…`. */
   setCap(account: string, hard: NanoUsd | null): Promise<void>;
@@ -283,7 +283,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect(await counters()).toEqual(both(mostUsd, 0));
       });
 
-      test("after an overrun beyond the cap nothing more is admitted, and the books still balance", async () => {
+      test("after an overrun beyond the cap nothing more is admitted, and the ledger still balances", async () => {
         await ledger.resolve([cost(await held(1_000), 1_500)]);
         expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
       });

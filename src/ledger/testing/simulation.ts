@@ -2,18 +2,20 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "#ledger/ledger.ts";
 import { imbalances, MemoryStore } from "#ledger/memory/memory-store.ts";
-import { expiryGraceMs } from "#ledger/rules/limits.ts";
-import type { BatchReply, LedgerBatch, Operation, OperationReply } from "#ledger/rules/operations.ts";
-import { type AccountId, chargedOf, isOpen, type NodeIdentity } from "#ledger/rules/rows.ts";
+import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
+import { type AccountId, chargedOf, isOpen } from "#ledger/rules/rows.ts";
 import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
-import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
+import type { Random } from "#platform/time.ts";
+import { type AuditMoment, Auditor, summaryOf } from "./auditor.ts";
+import { dayCap, goalCap } from "./simulation-caps.ts";
+import { VirtualTime } from "./virtual-time.ts";
 
 /**
  * Gateways, a store and an upstream in virtual time, with everything that can go wrong going wrong at every await: lost
  * commit replies, commits that land late, outages, crashes, clocks that jump, callers that leave, an upstream that bills and
  * then resets. One seed is one history, always the same.
  *
- * Two judges: an auditor, which is the ledger told again in the plainest way and predicts every reply; and the upstream's
+ * Two judges: an auditor, which is a second, plainer implementation of the ledger and predicts every reply; and the upstream's
  * own bill, which no charge may be below and no cap below that.
  */
 export interface SimulationReport {
@@ -33,8 +35,6 @@ class SimulationFailure extends Error {
   override readonly name = "SimulationFailure";
 }
 
-const goalCap = nanoUsd(1_000);
-const dayCap = nanoUsd(2_400);
 const goals = ["alpha", "beta", "adhoc"] as const;
 
 export async function simulate(seed: number): Promise<SimulationReport> {
@@ -57,66 +57,6 @@ function randomFrom(seed: number): Random {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   };
-}
-
-interface TimedEvent {
-  readonly atMs: number;
-  readonly order: number;
-  readonly callback: () => void;
-}
-
-/** Time that passes only when everything that could happen now has happened. */
-class VirtualTime implements Clock, Timers {
-  #elapsedMs = 0;
-  #events: TimedEvent[] = [];
-  #order = 0;
-  jumpedMs: number;
-  /** Called after each event; throws when the run has failed. */
-  check: () => void = () => {};
-
-  constructor(startMs: number) {
-    this.jumpedMs = startMs;
-  }
-
-  now(): number {
-    return this.jumpedMs + this.#elapsedMs;
-  }
-
-  monotonic(): number {
-    return this.#elapsedMs;
-  }
-
-  after(delayMs: number, callback: () => void): () => void {
-    const event = { atMs: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback };
-    this.#events.push(event);
-    return () => {
-      this.#events = this.#events.filter((one) => one !== event);
-    };
-  }
-
-  sleep(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.after(delayMs, resolve));
-  }
-
-  async runUntil(untilMs: number): Promise<void> {
-    for (;;) {
-      // Lets every promise that can go on go on before time does: no chain here is half as long as this.
-      for (let i = 0; i < 50; i++) await undefined;
-      let next: TimedEvent | undefined;
-      for (const event of this.#events) {
-        if (next === undefined || event.atMs < next.atMs || (event.atMs === next.atMs && event.order < next.order)) {
-          next = event;
-        }
-      }
-      if (next === undefined || next.atMs > untilMs) break;
-      const { callback } = next;
-      this.#events = this.#events.filter((one) => one !== next);
-      this.#elapsedMs = Math.max(this.#elapsedMs, next.atMs);
-      callback();
-      this.check();
-    }
-    this.#elapsedMs = Math.max(this.#elapsedMs, untilMs);
-  }
 }
 
 class World {
@@ -287,7 +227,7 @@ class World {
       closing = [];
       if (reply.kind === "unavailable") this.#unused.push({ id: reservation.id, node, life });
       if (reply.kind !== "held") return true;
-      // Acknowledged, so it is in the books, and no crash from here on may lose it.
+      // Acknowledged, so it is in the ledger, and no crash from here on may lose it.
       if (!this.#disk.reservations.has(reservation.id))
         this.#fail(`${reservation.id} was acknowledged and is not there`);
       // The same call again, now or when it may be closed: it must never be taken for leave to send once more.
@@ -374,7 +314,7 @@ class World {
       return undefined;
     }
     if (roll < 0.35) {
-      // The caller left, and the books must not give the hold back for it.
+      // The caller left, and the ledger must not release the hold for it.
       if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller gone" }]);
       else this.#resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
       return undefined;
@@ -592,150 +532,5 @@ class SimulatedNode {
 
   constructor(id: string) {
     this.id = id;
-  }
-}
-
-interface AuditMoment {
-  readonly nowMs: number;
-  readonly day: UtcDay;
-  readonly node: NodeIdentity;
-}
-
-/**
- * The ledger told again, as plainly as possible: a list of reservations, and sums made anew for each question. Shares no code
- * with the rules it judges.
- */
-class Auditor {
-  readonly #rows = new Map<
-    ReservationId,
-    {
-      goal: string;
-      day: UtcDay;
-      hold: number;
-      charged: number;
-      phase: "sure" | "unsure" | "charged" | "closed";
-      /** It was closed by an estimate, which the upstream's own figure corrects. */
-      estimate?: "settled" | "released" | undefined;
-      life: string;
-      expiresMs: number;
-    }
-  >();
-
-  /** An auditor of its own with the same rows, to ask what would be answered if more had happened. */
-  copy(): Auditor {
-    const copy = new Auditor();
-    for (const [id, row] of this.#rows) copy.#rows.set(id, { ...row });
-    return copy;
-  }
-
-  predict(operation: Operation, at: AuditMoment): string {
-    switch (operation.kind) {
-      case "reserve":
-        return this.#predictReserve(operation.reservation, at);
-      case "expire": {
-        const row = this.#rows.get(operation.id);
-        if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
-          row.phase = "charged";
-          row.charged = row.hold;
-        }
-        return "done";
-      }
-      case "orphan": {
-        const row = this.#rows.get(operation.id);
-        if (row?.phase === "sure") row.phase = "unsure";
-        return "done";
-      }
-      case "cancel":
-        if (this.#rows.get(operation.id)?.life === lifeOf(at.node)) this.#close(operation.id, 0);
-        return "done";
-      case "resolve": {
-        const { resolution } = operation;
-        const row = this.#rows.get(resolution.id);
-        if (resolution.kind === "settled") {
-          const { actual, source } = resolution;
-          const isEstimate = source === "operator" || source === "at_least";
-          if (row?.phase === "closed" && row.estimate !== undefined && !isEstimate) {
-            // The same figure again says nothing new.
-            if (row.estimate === "settled" && row.charged === actual) return "done";
-            row.charged = actual;
-            row.estimate = undefined;
-          } else this.#close(resolution.id, actual, isEstimate ? "settled" : undefined);
-        } else if (resolution.kind === "released") {
-          this.#close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
-        } else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
-          row.phase = resolution.kind === "charged" ? "charged" : "unsure";
-          if (resolution.kind === "charged") row.charged = row.hold;
-        }
-        return "done";
-      }
-    }
-  }
-
-  #close(id: ReservationId, charged: number, estimate?: "settled" | "released"): void {
-    const row = this.#rows.get(id);
-    if (row === undefined || row.phase === "closed") return;
-    // A charge is corrected once, by whomever.
-    row.estimate = row.phase === "charged" ? undefined : estimate;
-    row.phase = "closed";
-    row.charged = charged;
-  }
-
-  #predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
-    const old = this.#rows.get(id);
-    if (old !== undefined) {
-      if (old.phase !== "sure" || old.life !== lifeOf(node)) return "unavailable";
-      return `held ${this.#sums(old.goal, old.day)}`;
-    }
-    const own = goal === "adhoc" ? `adhoc ${day}` : goal;
-    const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);
-    const [daySpent, dayHeld] = this.#sum((row) => row.day === day);
-    if (goalSpent + goalHeld + amount > goalCap || daySpent + dayHeld + amount > dayCap) {
-      const waiting = goalSpent + amount <= goalCap && daySpent + amount <= dayCap;
-      const binding = goalCap - goalSpent - goalHeld <= dayCap - daySpent - dayHeld ? "goal" : "day";
-      return `refused ${binding}${waiting ? " wait" : ""} ${this.#sums(own, day)}`;
-    }
-    this.#rows.set(id, {
-      goal: own,
-      day,
-      hold: amount,
-      charged: 0,
-      phase: "sure",
-      life: lifeOf(node),
-      expiresMs: nowMs + deadlineMs + expiryGraceMs,
-    });
-    return `held ${this.#sums(own, day)}`;
-  }
-
-  #sums(goal: string, day: UtcDay): string {
-    return [...this.#sum((row) => row.goal === goal), ...this.#sum((row) => row.day === day)].join(" ");
-  }
-
-  #sum(belongs: (row: { goal: string; day: UtcDay }) => boolean): [number, number] {
-    let spent = 0;
-    let held = 0;
-    for (const row of this.#rows.values()) {
-      if (!belongs(row)) continue;
-      spent += row.charged;
-      if (row.phase === "sure" || row.phase === "unsure") held += row.hold;
-    }
-    return [spent, held];
-  }
-}
-
-function lifeOf({ id, epoch }: NodeIdentity): string {
-  return `${id} ${epoch}`;
-}
-
-function summaryOf(reply: OperationReply | undefined): string {
-  switch (reply?.kind) {
-    case "held":
-    case "refused": {
-      const { goalAccount, dayAccount } = reply.spend;
-      const sums = `${goalAccount.spent} ${goalAccount.held} ${dayAccount.spent} ${dayAccount.held}`;
-      if (reply.kind === "held") return `held ${sums}`;
-      return `refused ${reply.binding}${reply.retryAfterMs === undefined ? "" : " wait"} ${sums}`;
-    }
-    default:
-      return reply?.kind ?? "nothing";
   }
 }

@@ -1,0 +1,151 @@
+import type { Reservation, ReservationId } from "#ledger/ledger.ts";
+import { expiryGraceMs } from "#ledger/rules/limits.ts";
+import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
+import type { NodeIdentity } from "#ledger/rules/rows.ts";
+import type { UtcDay } from "#platform/time.ts";
+import { dayCap, goalCap } from "./simulation-caps.ts";
+
+export interface AuditMoment {
+  readonly nowMs: number;
+  readonly day: UtcDay;
+  readonly node: NodeIdentity;
+}
+
+/**
+ * A second implementation of the ledger, as plain as possible: a list of reservations, and sums made anew for each question. Shares no code
+ * with the rules it judges.
+ */
+export class Auditor {
+  readonly #rows = new Map<
+    ReservationId,
+    {
+      goal: string;
+      day: UtcDay;
+      hold: number;
+      charged: number;
+      phase: "sure" | "unsure" | "charged" | "closed";
+      /** It was closed by an estimate, which the upstream's own figure corrects. */
+      estimate?: "settled" | "released" | undefined;
+      life: string;
+      expiresMs: number;
+    }
+  >();
+
+  /** An auditor of its own with the same rows, to ask what would be answered if more had happened. */
+  copy(): Auditor {
+    const copy = new Auditor();
+    for (const [id, row] of this.#rows) copy.#rows.set(id, { ...row });
+    return copy;
+  }
+
+  predict(operation: Operation, at: AuditMoment): string {
+    switch (operation.kind) {
+      case "reserve":
+        return this.#predictReserve(operation.reservation, at);
+      case "expire": {
+        const row = this.#rows.get(operation.id);
+        if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
+          row.phase = "charged";
+          row.charged = row.hold;
+        }
+        return "done";
+      }
+      case "orphan": {
+        const row = this.#rows.get(operation.id);
+        if (row?.phase === "sure") row.phase = "unsure";
+        return "done";
+      }
+      case "cancel":
+        if (this.#rows.get(operation.id)?.life === lifeOf(at.node)) this.#close(operation.id, 0);
+        return "done";
+      case "resolve": {
+        const { resolution } = operation;
+        const row = this.#rows.get(resolution.id);
+        if (resolution.kind === "settled") {
+          const { actual, source } = resolution;
+          const isEstimate = source === "operator" || source === "at_least";
+          if (row?.phase === "closed" && row.estimate !== undefined && !isEstimate) {
+            // The same figure again says nothing new.
+            if (row.estimate === "settled" && row.charged === actual) return "done";
+            row.charged = actual;
+            row.estimate = undefined;
+          } else this.#close(resolution.id, actual, isEstimate ? "settled" : undefined);
+        } else if (resolution.kind === "released") {
+          this.#close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
+        } else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
+          row.phase = resolution.kind === "charged" ? "charged" : "unsure";
+          if (resolution.kind === "charged") row.charged = row.hold;
+        }
+        return "done";
+      }
+    }
+  }
+
+  #close(id: ReservationId, charged: number, estimate?: "settled" | "released"): void {
+    const row = this.#rows.get(id);
+    if (row === undefined || row.phase === "closed") return;
+    // A charge is corrected once, by whomever.
+    row.estimate = row.phase === "charged" ? undefined : estimate;
+    row.phase = "closed";
+    row.charged = charged;
+  }
+
+  #predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
+    const old = this.#rows.get(id);
+    if (old !== undefined) {
+      if (old.phase !== "sure" || old.life !== lifeOf(node)) return "unavailable";
+      return `held ${this.#sums(old.goal, old.day)}`;
+    }
+    const own = goal === "adhoc" ? `adhoc ${day}` : goal;
+    const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);
+    const [daySpent, dayHeld] = this.#sum((row) => row.day === day);
+    if (goalSpent + goalHeld + amount > goalCap || daySpent + dayHeld + amount > dayCap) {
+      const waiting = goalSpent + amount <= goalCap && daySpent + amount <= dayCap;
+      const binding = goalCap - goalSpent - goalHeld <= dayCap - daySpent - dayHeld ? "goal" : "day";
+      return `refused ${binding}${waiting ? " wait" : ""} ${this.#sums(own, day)}`;
+    }
+    this.#rows.set(id, {
+      goal: own,
+      day,
+      hold: amount,
+      charged: 0,
+      phase: "sure",
+      life: lifeOf(node),
+      expiresMs: nowMs + deadlineMs + expiryGraceMs,
+    });
+    return `held ${this.#sums(own, day)}`;
+  }
+
+  #sums(goal: string, day: UtcDay): string {
+    return [...this.#sum((row) => row.goal === goal), ...this.#sum((row) => row.day === day)].join(" ");
+  }
+
+  #sum(belongs: (row: { goal: string; day: UtcDay }) => boolean): [number, number] {
+    let spent = 0;
+    let held = 0;
+    for (const row of this.#rows.values()) {
+      if (!belongs(row)) continue;
+      spent += row.charged;
+      if (row.phase === "sure" || row.phase === "unsure") held += row.hold;
+    }
+    return [spent, held];
+  }
+}
+
+function lifeOf({ id, epoch }: NodeIdentity): string {
+  return `${id} ${epoch}`;
+}
+
+export function summaryOf(reply: OperationReply | undefined): string {
+  switch (reply?.kind) {
+    case "held":
+    case "refused": {
+      const { goalAccount, dayAccount } = reply.spend;
+      const sums = `${goalAccount.spent} ${goalAccount.held} ${dayAccount.spent} ${dayAccount.held}`;
+      if (reply.kind === "held") return `held ${sums}`;
+      return `refused ${reply.binding}${reply.retryAfterMs === undefined ? "" : " wait"} ${sums}`;
+    }
+    default:
+      return reply?.kind ?? "nothing";
+  }
+}
