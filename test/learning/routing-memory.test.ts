@@ -6,7 +6,7 @@ import { PostgresConnection } from "#db/postgres.ts";
 import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
 import { routingMemoryStoreContract } from "#routing-memory/store/routing-memory-store.contract.ts";
 import { eventually, start, type TestGateway } from "../harness/gateway.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "../postgres.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const ask = { role: "user", content: "Say hello." };
 /** Turns of one conversation: what follows is a continuation, which stays on the model that its ask was routed to. */
