@@ -1,0 +1,164 @@
+import type { Model, ModelKey } from "#domain/model.ts";
+import { policyVersion } from "#domain/routing.ts";
+import { inUsd } from "./labels.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
+
+const healthLabels = ["HEALTHY", "DEGRADED", "UNHEALTHY", "HALF_OPEN", "DISABLED", "STALE", "QUARANTINE"] as const;
+export type HealthLabel = (typeof healthLabels)[number];
+
+/** What gauges read at each scrape. All are optional: a part that is not there has no samples. */
+export interface Sources {
+  readonly version?: string;
+  readonly models?: () => ReadonlyMap<ModelKey, Pick<Model, "role">>;
+  readonly activeStreams?: () => number;
+  readonly requestsInFlight?: () => number;
+  readonly ledger?: () => {
+    readonly ok: boolean;
+    readonly queued: number;
+    readonly oldestMs: number;
+    readonly holds?: { readonly [S in "running" | "unresolved"]: { readonly count: number; readonly amount: number } };
+  };
+  readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
+  /** In nano-USD. */
+  readonly caps?: () => {
+    readonly goalSoft: number;
+    readonly goalHard: number;
+    readonly daySoft: number;
+    readonly dayHard: number;
+  };
+  /** Today's account as this node last saw it, in nano-USD. */
+  readonly day?: () => { readonly spent: number; readonly held: number } | undefined;
+  readonly config?: () => {
+    readonly state: "current" | "checking" | "refused" | "failed";
+    readonly loadedAtMs: number;
+    readonly hash: string;
+  };
+  readonly workers?: () => { readonly wanted: number; readonly serving: number };
+  /** When a list of prices was last read, in milliseconds since the epoch. */
+  readonly priceBookReadMs?: () => number | undefined;
+  /** How late the event loop runs its timers, in milliseconds. */
+  readonly eventLoopDelayMs?: () => number;
+}
+
+/** Gauges that read the gateway's parts at each scrape. `sources` may be completed later. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of declarations
+export function declareGauges(registry: MetricsRegistry, sources: Sources, modelLabel: (key: string) => string): void {
+  registry.gauge(
+    "smart_gateway_workers",
+    "Worker processes, wanted and serving (WORKERS above 1).",
+    ["state"],
+    (set) => {
+      const workers = sources.workers?.();
+      if (workers === undefined) return;
+      set(workers.wanted, "wanted");
+      set(workers.serving, "serving");
+    },
+  );
+
+  registry.gauge(
+    "smart_gateway_build_info",
+    "Always 1; its labels say what runs.",
+    ["version", "policy_version"],
+    (set) => {
+      set(1, sources.version ?? "unknown", policyVersion);
+    },
+  );
+  registry.gauge(
+    "smart_gateway_config_info",
+    "Always 1; the hash names the policy and registry in force.",
+    ["hash"],
+    (set) => {
+      const config = sources.config?.();
+      if (config !== undefined) set(1, config.hash);
+    },
+  );
+  registry.gauge(
+    "smart_gateway_config_last_reload_timestamp_seconds",
+    "When the configuration in force was last found to be what the files say, seconds since the Unix epoch.",
+    [],
+    (set) => {
+      const config = sources.config?.();
+      if (config !== undefined) set(config.loadedAtMs / 1_000);
+    },
+  );
+  registry.gauge(
+    "smart_gateway_config_last_reload_successful",
+    "0 while the files say something that is not in force: refused, or not judged yet.",
+    [],
+    (set) => {
+      const config = sources.config?.();
+      if (config !== undefined) set(config.state === "current" ? 1 : 0);
+    },
+  );
+  registry.gauge("smart_gateway_active_streams", "Streams being sent to callers now.", [], (set) => {
+    if (sources.activeStreams !== undefined) set(sources.activeStreams());
+  });
+  registry.gauge("smart_gateway_requests_in_flight", "Chat requests being served now.", [], (set) => {
+    if (sources.requestsInFlight !== undefined) set(sources.requestsInFlight());
+  });
+  registry.gauge("smart_gateway_ledger_up", "1 while the budget store answers.", [], (set) => {
+    if (sources.ledger !== undefined) set(sources.ledger().ok ? 1 : 0);
+  });
+  registry.gauge("smart_gateway_ledger_queue_length", "Ledger operations that wait for the store.", [], (set) => {
+    if (sources.ledger !== undefined) set(sources.ledger().queued);
+  });
+  registry.gauge(
+    "smart_gateway_ledger_queue_oldest_seconds",
+    "Age of the oldest waiting ledger operation.",
+    [],
+    (set) => {
+      if (sources.ledger !== undefined) set(sources.ledger().oldestMs / 1_000);
+    },
+  );
+  registry.gauge(
+    "smart_gateway_held_usd",
+    "Money held now in the whole store, in US dollars: by running calls, and by calls whose outcome is unknown.",
+    ["state"],
+    (set) => {
+      for (const [state, { amount }] of Object.entries(sources.ledger?.().holds ?? {})) set(inUsd(amount), state);
+    },
+  );
+  registry.gauge("smart_gateway_holds", "Holds now in the whole store, running and unresolved.", ["state"], (set) => {
+    for (const [state, { count }] of Object.entries(sources.ledger?.().holds ?? {})) set(count, state);
+  });
+  registry.gauge(
+    "smart_gateway_model_health",
+    "1 for the state a model is in, 0 for the others.",
+    ["model", "state"],
+    (set) => {
+      for (const [model, { state }] of Object.entries(sources.health?.() ?? {})) {
+        for (const label of healthLabels) set(label === state ? 1 : 0, modelLabel(model), label);
+      }
+    },
+  );
+  registry.gauge("smart_gateway_model_routable", "1 while a model may be sent traffic.", ["model"], (set) => {
+    for (const [model, { routable }] of Object.entries(sources.health?.() ?? {}))
+      set(routable ? 1 : 0, modelLabel(model));
+  });
+  registry.gauge("smart_gateway_budget_cap_usd", "The policy's caps.", ["scope", "level"], (set) => {
+    const caps = sources.caps?.();
+    if (caps === undefined) return;
+    set(inUsd(caps.goalSoft), "goal", "soft");
+    set(inUsd(caps.goalHard), "goal", "hard");
+    set(inUsd(caps.daySoft), "day", "soft");
+    set(inUsd(caps.dayHard), "day", "hard");
+  });
+  registry.gauge("smart_gateway_budget_day_usd", "Today's account (UTC) as this node last saw it.", ["part"], (set) => {
+    const day = sources.day?.();
+    if (day === undefined) return;
+    set(inUsd(day.spent), "spent");
+    set(inUsd(day.held), "held");
+  });
+  registry.gauge(
+    "smart_gateway_price_book_read_seconds",
+    "When the aggregator's prices were last read, seconds since the Unix epoch.",
+    [],
+    (set) => {
+      const readMs = sources.priceBookReadMs?.();
+      if (readMs !== undefined) set(readMs / 1_000);
+    },
+  );
+  registry.gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {
+    if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
+  });
+}

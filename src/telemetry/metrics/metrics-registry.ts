@@ -1,0 +1,128 @@
+import { Counter, Gauge, type Metric, Registry } from "prom-client";
+import { Histogram } from "./histogram.ts";
+import type { Across, MetricSnapshot } from "./merged-metrics.ts";
+
+export interface Declaration {
+  readonly name: string;
+  /** How the samples of several workers become the gateway's. */
+  readonly across: Across;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+/**
+ * How a gauge of several workers becomes the gateway's: what each has of its own is added up, what says that something works
+ * must hold for all; for the rest the largest counts, which is the same in all of them or the one to look at.
+ */
+const gaugesAcross: { readonly [name: string]: Across } = {
+  smart_gateway_active_streams: "sum",
+  smart_gateway_requests_in_flight: "sum",
+  smart_gateway_ledger_queue_length: "sum",
+  smart_gateway_ledger_up: "min",
+  smart_gateway_model_routable: "min",
+  smart_gateway_config_last_reload_successful: "min",
+  smart_gateway_config_last_reload_timestamp_seconds: "min",
+  process_start_time_seconds: "min",
+  process_resident_memory_bytes: "sum",
+  process_open_fds: "sum",
+  process_max_fds: "sum",
+};
+
+/** The metrics of one gateway: declares each once, and prints them all. */
+export class MetricsRegistry {
+  readonly #registry = new Registry();
+  readonly #declared: Declaration[] = [];
+
+  histogram(name: string, help: string, labelNames: string[], buckets: number[]): Histogram {
+    this.#declared.push({ name, type: "histogram", across: "sum", help, labelNames });
+    const made = new Histogram({ name, help, labelNames, buckets });
+    this.#registry.registerMetric(made as unknown as Metric); // a registry only reads its name and what `get` tells
+    return made;
+  }
+
+  /**
+   * A counter that is added up here and handed over when someone scrapes: a request touches a dozen of them, and each would
+   * cost more than all of them do now.
+   */
+  counter<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+  ): (amount: number, ...labels: string[]) => void {
+    this.#declared.push({ name, type: "counter", across: "sum", help, labelNames });
+    const pending = new Map<string, { readonly labels: string[]; amount: number }>();
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+      collect() {
+        for (const { labels, amount } of pending.values()) counter.labels(...labels).inc(amount);
+        pending.clear();
+      },
+    });
+    return (amount, ...labels) => {
+      // What an upstream reports ends up here: an absurd figure must not spoil the scrape.
+      if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)) return;
+      const key = labels.join("\n");
+      const cell = pending.get(key);
+      if (cell === undefined) pending.set(key, { labels, amount });
+      else cell.amount += amount;
+    };
+  }
+
+  gauge<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    read: (set: (value: number, ...labels: string[]) => void) => void,
+  ): void {
+    const across = gaugesAcross[name] ?? "max";
+    this.#declared.push({ name, type: "gauge", across, help, labelNames });
+    new Gauge({
+      name,
+      help,
+      aggregator: across,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        // A gauge without labels starts at 0 after a reset; one that nobody feeds must not claim that.
+        if (labelNames.length === 0) this.remove();
+        read((value, ...labels) => this.labels(...labels).set(value));
+      },
+    });
+  }
+
+  /** A counter whose value is read at each scrape. */
+  readCounter(name: string, help: string, read: () => number): void {
+    this.#declared.push({ name, type: "counter", across: "sum", help, labelNames: [] });
+    new Counter({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
+  /** Every metric that was declared, for the reference. */
+  get catalog(): readonly Declaration[] {
+    return this.#declared;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  snapshot(): Promise<MetricSnapshot[]> {
+    return this.#registry.getMetricsAsJSON() as Promise<unknown> as Promise<MetricSnapshot[]>; // typed loosely there
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+}

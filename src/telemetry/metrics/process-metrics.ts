@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { MetricsRegistry } from "./metrics-registry.ts";
+
+/** Metrics of the process itself, under the names that Prometheus client libraries use. */
+export function declareProcessMetrics(registry: MetricsRegistry): void {
+  const startedAt = Date.now() / 1_000 - process.uptime();
+  registry.gauge("process_start_time_seconds", "Start of the process, seconds since the Unix epoch.", [], (set) =>
+    set(startedAt),
+  );
+  registry.gauge("process_resident_memory_bytes", "Resident memory.", [], (set) => set(process.memoryUsage.rss()));
+  registry.gauge("process_open_fds", "Open file descriptors (Linux).", [], (set) => {
+    const count = openDescriptors();
+    if (count !== undefined) set(count);
+  });
+  registry.gauge("process_max_fds", "Most file descriptors the process may open (Linux).", [], (set) => {
+    const limit = descriptorLimit();
+    if (limit !== undefined) set(limit);
+  });
+  registry.readCounter("process_cpu_seconds_total", "Processor time, user and system.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000_000;
+  });
+}
+
+function openDescriptors(): number | undefined {
+  try {
+    return readdirSync("/proc/self/fd").length;
+  } catch {
+    return undefined; // not Linux
+  }
+}
+
+/** The soft limit of open files; undefined where there is no /proc or no limit. */
+function descriptorLimit(): number | undefined {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined; // not Linux
+  }
+}
