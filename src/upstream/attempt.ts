@@ -6,8 +6,8 @@ import { transportFailure } from "./failures.ts";
 import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
 
 /**
- * One call in flight: the one switch that ends it (the caller's abort, a deadline, or its own end) and the word for why
- * it was ended. One timer, one listener; `end` lets go of both.
+ * One call in flight: ends it once (by the caller's abort, a deadline, or its own end) and keeps the reason. It has one
+ * timer and one abort listener; `end` releases both.
  */
 export class Attempt {
   // Not the call itself: its body, which is the whole conversation, must not live as long as the answer takes.

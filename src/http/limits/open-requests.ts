@@ -13,16 +13,16 @@ export interface OpenRequest {
 interface Entry {
   readonly caller: AbortControllerLike;
   sse: OpenSse | undefined;
-  /** Where it stands in the list; -1 once it has left. */
+  /** Its index in the list; -1 once removed. */
   index: number;
 }
 
 /**
  * The chat requests under way: counted for shedding and metrics, ended together when a drain runs out of time.
  *
- * A list whose gaps are filled from its end, because this changes twice a request: a `Map` or `Set` makes itself anew
- * every few changes, and the table it leaves behind, once the collector has taken it for long-lived, keeps every request
- * alive that was under way then, and all that hangs on it, until the next full collection.
+ * A list whose gaps are filled from its end, because it changes twice a request: a `Map` or `Set` allocates a new table
+ * every few changes, and an old table that the collector has promoted keeps every request in it alive, with all that it
+ * references, until the next full collection.
  */
 export class OpenRequests {
   readonly #open: Entry[] = [];
@@ -39,7 +39,7 @@ export class OpenRequests {
     return count;
   }
 
-  /** A request begins; `caller` is what ends it before its time. */
+  /** Adds a request; `caller` aborts it. */
   add(caller: AbortControllerLike): OpenRequest {
     const entry: Entry = { caller, sse: undefined, index: this.#open.length };
     this.#open.push(entry);
@@ -63,13 +63,13 @@ export class OpenRequests {
     for (const notify of this.#whenEmpty.splice(0)) notify();
   }
 
-  /** Resolves when no request is under way. */
+  /** Resolves when no request is open. */
   whenEmpty(): Promise<void> {
     if (this.#open.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenEmpty.push(resolve));
   }
 
-  /** Ends all that is still under way: streams with an error in their own words, others by aborting them. */
+  /** Ends all open requests: streams with an error event, others by aborting them. */
   endAll(failure: UpstreamFailure): void {
     for (const { caller, sse } of [...this.#open]) {
       if (sse === undefined) caller.abort();

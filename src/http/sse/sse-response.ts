@@ -15,9 +15,9 @@ export interface SseOptions {
 
 /** A stream under way to its caller. */
 export interface OpenSse {
-  /** To be given to the server as it is: it is of the runtime's direct kind, which writes without a queue in between. */
+  /** A stream of the runtime's direct type, which writes without a queue; to be given to the server unchanged. */
   readonly body: ReadableStream;
-  /** Ends it from our side, telling the caller why. */
+  /** Ends the stream with an error event that says why. */
   endWithError(failure: UpstreamFailure): void;
 }
 
@@ -27,28 +27,28 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
 }
 
 /**
- * The body of a streamed answer. Text is asked for only when the caller has taken what went before, so a slow caller slows
- * the upstream and nothing piles up here; leaving cancels everything behind.
+ * The body of a streamed answer. Text is read only when the caller has taken the text before it, so a slow caller slows
+ * the upstream and nothing is queued here. A caller that disconnects cancels the upstream call.
  */
 class SseBody implements OpenSse {
   readonly body: ReadableStream;
   readonly #stream: CallerStream;
   readonly #options: SseOptions;
   #open = true;
-  /** On whom the stream waits, and since when: the upstream has not said more, or the caller has not taken what it said. */
+  /** Which side the stream waits for, and since when: the upstream to send, or the caller to read. */
   #waitsFor: "upstream" | "caller" = "upstream";
   #sinceMs: number;
   #stopWatching: () => void;
-  /** Where to write; the server gives it as soon as it sends the answer. */
+  /** Where to write; provided by the server when it sends the answer. */
   #sink: ReadableStreamDirectController | undefined;
-  /** What `breakOff` had to say before there was anywhere to write it. */
+  /** The error event of `endWithError`, kept until there is a sink. */
   #finalText = "";
 
   constructor(stream: CallerStream, options: SseOptions) {
     this.#stream = stream;
     this.#options = options;
     this.#sinceMs = options.now();
-    // One timer watches the stream and looks at what was noted: setting one at each event would cost more than the event.
+    // One timer for the stream compares the recorded times: a timer for each event would cost more than the event.
     this.#stopWatching = this.#watchIn(Math.min(options.keepaliveMs, options.writeStallMs));
     this.body = new ReadableStream({
       type: "direct",
@@ -89,7 +89,7 @@ class SseBody implements OpenSse {
     }
   }
 
-  /** Writes at once. What is given back, if anything, resolves when a caller that lags behind has taken it. */
+  /** Writes at once. The promise, if any, resolves when a slow caller has read the text. */
   #write(sink: ReadableStreamDirectController, text: string): Promise<void> | undefined {
     const taken = sink.write(text);
     void sink.flush();

@@ -8,7 +8,7 @@ import { ChunkTemplate } from "./chunk-template.ts";
 /** More choices than anyone asks for; a bound on what an upstream can make us remember. */
 const maxChoices = 128;
 
-/** What one event came to. */
+/** The result of validating one event. */
 export type ValidatedEvent =
   | ChunkEvent
   /** Nothing to pass on: an empty event or one that is no chunk. */
@@ -16,7 +16,7 @@ export type ValidatedEvent =
   | { readonly kind: "done" }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
 
-/** Chunks are a few hundred characters long; one that is far longer is no pattern of others. */
+/** Chunks are a few hundred characters long; one that is far longer is no template. */
 const maxTemplateLength = 4_096;
 
 const nothing: ValidatedEvent = { kind: "nothing" };
@@ -26,8 +26,8 @@ const open = 1;
 const finished = 2;
 
 /**
- * Judges a stream by its content. It has ended well when each choice that appeared has a finish reason; how the
- * connection ends says nothing, because a cut one can look like a clean close.
+ * Validates a stream by its content. It is complete when each choice that appeared has a finish reason; how the
+ * connection ends proves nothing, because a cut can look like a clean close.
  */
 export class StreamValidator {
   /** Per index: 0 for a choice that has not appeared, `open` or `finished`. */
@@ -36,7 +36,7 @@ export class StreamValidator {
   #finishedChoices = 0;
   #hasContent = false;
   #report: UsageReport = {};
-  /** What the chunks look like that carry the answer's text, how often it was looked for, and the chunks that it spared. */
+  /** The template of the chunks that carry text, how often one was learned, and how many chunks matched. */
   #template: ChunkTemplate | undefined;
   #tries = 0;
   #matches = 0;
@@ -47,7 +47,7 @@ export class StreamValidator {
 
   /**
    * @param maxValues most JSON values in one event
-   * @param keepsId whether the report is to say the aggregator's id of the call, from the chunks if need be
+   * @param keepsId whether the report includes the aggregator's id of the call, taken from the chunks if the head has none
    * @param generationId the one in the answer's head
    */
   constructor(maxValues: number, keepsId = false, generationId?: string) {
@@ -70,14 +70,14 @@ export class StreamValidator {
     return this.#finishedChoices;
   }
 
-  /** Whether a chunk came that carries something: more than a role, which only opens the stream. */
+  /** Whether a chunk had content: more than a role, which only opens the stream. */
   get hasContent(): boolean {
     return this.#hasContent;
   }
 
   /**
-   * The chunk whose data is all of an event and stands from `from` to `to` in `text`, if it says nothing that an earlier
-   * one has not said but for its text. It needs no judging: it changes nothing about how the stream stands.
+   * The chunk whose data is a whole event, `text` from `from` to `to`, if it differs from an earlier one in its content only.
+   * It needs no validation: it does not change the state of the stream.
    */
   matchTemplate(text: string, from: number, to: number): ChunkEvent | undefined {
     const chunk = this.#template?.match(text, from, to);
@@ -115,7 +115,7 @@ export class StreamValidator {
       const whole = { ...chunk, choices: [] };
       return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
     }
-    // Neither choices nor usage: some servers send it to be heard of. Callers trip over it, and it is no sign of progress.
+    // Neither choices nor usage: some servers send it as a keep-alive. Some callers fail on it, and it is no progress.
     if (choices.length === 0 && !hasUsage) return nothing;
     for (const choice of choices) {
       const failure = this.#checkChoice(choice);
@@ -126,7 +126,7 @@ export class StreamValidator {
     return { kind: "chunk", raw: data, chunk };
   }
 
-  /** Takes a chunk as the pattern of those to come, unless that has paid badly so far. */
+  /** Makes a chunk the template of those to come, unless templates have matched too rarely so far. */
   #learnTemplate(data: string, chunk: JsonObject): void {
     const [choice] = chunk["choices"] as Json[]; // the caller has looked
     if (!isObject(choice) || typeof choice["finish_reason"] === "string" || data.length > maxTemplateLength) return;
@@ -135,7 +135,7 @@ export class StreamValidator {
     this.#template = ChunkTemplate.of(data, chunk) ?? this.#template;
   }
 
-  /** Takes note of one choice; gives a failure when it is one. */
+  /** Records the state of one choice; returns a failure when it is invalid. */
   #checkChoice(choice: Json): UpstreamFailure | undefined {
     if (!isObject(choice)) return garbage("a choice that is not an object");
     const index = choice["index"] ?? 0;
