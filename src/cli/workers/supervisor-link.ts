@@ -1,4 +1,5 @@
-import type { Gateway, WorkersView } from "#gateway/start.ts";
+import type { Gateway } from "#gateway/start.ts";
+import type { WorkersView } from "#gateway/start-http.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import type { FromSupervisor, FromWorker, Subject } from "./messages.ts";
 

@@ -1,0 +1,21 @@
+import type { Ledger } from "#ledger/ledger.ts";
+import type { Clock, Random, Timers } from "#platform/time.ts";
+import type { Settings } from "#settings/settings.ts";
+import type { Log } from "#telemetry/log/log.ts";
+import type { Metrics } from "#telemetry/metrics/metrics.ts";
+import type { LiveConfiguration } from "./live-configuration.ts";
+
+/** What the parts of one gateway are made with. */
+export interface GatewayContext {
+  readonly settings: Settings;
+  readonly configuration: LiveConfiguration;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Replaces the ledger of the settings. */
+  readonly ledger?: Ledger;
+  /** What has to be closed, in the order in which it was opened. */
+  readonly closing: (() => void | Promise<void>)[];
+}

@@ -1,0 +1,163 @@
+import type { HealthRegistry } from "#health/health.ts";
+import { healthSync } from "#health/health-sync.ts";
+import { healthRegistry } from "#health/registry.ts";
+import { openHealthStore } from "#health/store/open-health-store.ts";
+import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
+import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
+import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
+import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
+import { maxCredibleCost } from "#pipeline/settle/cost.ts";
+import { SharedMemory } from "#routing-memory/shared-memory.ts";
+import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
+import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { operatorText } from "#telemetry/log/log.ts";
+import { priceSourceOf } from "#upstream/aggregator/aggregator.ts";
+import { readGeneration } from "#upstream/aggregator/generation.ts";
+import { readModelList } from "#upstream/aggregator/model-list.ts";
+import { upstreamClient } from "#upstream/client.ts";
+import type { Upstream } from "#upstream/upstream.ts";
+import type { GatewayContext } from "./gateway-context.ts";
+import { isChosen } from "./live-configuration.ts";
+import { announceHealth, announceLedger, announcePrices } from "./observers.ts";
+
+/** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
+
+export async function openGatewayLedger(context: GatewayContext): Promise<Ledger> {
+  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const ledger =
+    context.ledger ??
+    (await openLedger(settings.databaseUrl, {
+      nodeId: settings.nodeId,
+      clock,
+      timers,
+      random,
+      waitMs: settings.databaseWaitMs,
+      log: (event) => announceLedger(event, log, metrics),
+      retentionDays: () => configuration.current().policy.records.retention_days,
+      expectUsed: () => configuration.current().policy.budget.expect_ledger,
+    }));
+  closing.push(() => ledger.close(5_000));
+  // Nearly all requests have no goal: the first of them need not read the store.
+  await ledger.read(adhocGoal);
+  return ledger;
+}
+
+export async function openHealth(context: GatewayContext): Promise<HealthRegistry> {
+  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const registry = healthRegistry({
+    models: () => configuration.current().registry,
+    rules: () => configuration.current().policy.health,
+    clock,
+    random,
+    onChange: (change) => announceHealth(change, log, metrics),
+  });
+  const sync = healthSync({
+    registry,
+    store: await openHealthStore(settings.databaseUrl),
+    clock,
+    timers,
+    nodeId: settings.nodeId,
+    shared: sharesDatabase(context),
+    onStore: (state, problem) =>
+      log("health_store_changed", { away: state === "away", detail: operatorText(problem ?? "") }),
+  });
+  closing.push(() => sync.close());
+  await sync.start();
+  return registry;
+}
+
+/** What is remembered of conversations and tasks. */
+export function openRoutingMemory(context: GatewayContext): SharedMemory {
+  const { settings, clock, timers, log, closing } = context;
+  const memory = new SharedMemory({
+    openStore: () => openRoutingMemoryStore(settings.databaseUrl),
+    shared: sharesDatabase(context),
+    clock,
+    timers,
+    onStore: (state, problem) =>
+      log("routing_memory_changed", {
+        away: state === "away",
+        detail: operatorText(problem instanceof Error ? problem.message : ""),
+      }),
+  });
+  closing.push(() => memory.close());
+  return memory;
+}
+
+/** Whether other processes may use the same database. */
+function sharesDatabase({ settings }: GatewayContext): boolean {
+  return settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:");
+}
+
+/** The built-in upstream of demo mode; undefined with an aggregator. */
+export async function openSimulator(context: GatewayContext): Promise<Simulator | undefined> {
+  const { settings, configuration, clock, random, timers, closing } = context;
+  if (settings.upstream.kind !== "demo") return undefined;
+  const models = () => configuration.current().registry.models.values();
+  const simulator = await startSimulator({ models, clock, random, timers });
+  closing.push(() => simulator.stop());
+  return simulator;
+}
+
+/** Where calls go, and with which key. */
+export interface UpstreamAddress {
+  readonly baseUrl: string;
+  readonly apiKey?: string;
+}
+
+export function upstreamAddressOf({ settings }: GatewayContext, simulator: Simulator | undefined): UpstreamAddress {
+  const { upstream } = settings;
+  if (upstream.kind !== "aggregator") return { baseUrl: simulator?.url ?? "" };
+  return { baseUrl: upstream.baseUrl, ...(upstream.apiKey === undefined ? {} : { apiKey: upstream.apiKey }) };
+}
+
+export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext): PriceBookReader {
+  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const reader = new PriceBookReader({
+    source: priceSourceOf(settings.upstream),
+    enabled: () => isChosen(configuration.current().policy.upstream.price_book, settings),
+    models: () => configuration.loaded().registry.models.values(),
+    readList: (signal) => readModelList({ baseUrl, clock, timers, signal }),
+    openStore: () => openPriceBookStore(settings.databaseUrl),
+    clock,
+    timers,
+    random,
+    onChange: (book) => configuration.applyPrices(book),
+    onEvent: (event) => announcePrices(event, configuration.current().registry.priceVersion ?? "", log, metrics),
+  });
+  closing.push(() => reader.close());
+  return reader;
+}
+
+export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
+  const { settings, configuration, clock, timers, random, metrics, closing } = context;
+  const looksUpBilling = () => isChosen(configuration.current().policy.upstream.generation_lookup, settings);
+  if (hasLookups(ledger)) {
+    const stopLookup = startBillingLookup({
+      ledger,
+      ask: (id) => readGeneration({ ...address, clock, timers }, id),
+      enabled: looksUpBilling,
+      maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.current().policy.budget.absurd_cost_factor),
+      timers,
+      random,
+      onAnswer: metrics.billingAsked,
+    });
+    closing.push(stopLookup);
+  }
+  return upstreamClient({
+    ...address,
+    keepsGenerationIds: looksUpBilling,
+    clock,
+    timers,
+    limits: () => {
+      const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.current().policy.stream;
+      return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
+    },
+  });
+}
+
+/** A ledger that a test hands in need not keep pending billing lookups. */
+function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
+  return "takeLookups" in ledger;
+}

@@ -1,0 +1,97 @@
+import type { HealthReport } from "#http/endpoints/health.ts";
+import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
+import { loadSampler, readText, shedReason } from "#http/limits/shedding.ts";
+import { type HttpServer, startServer } from "#http/server.ts";
+import type { Ledger } from "#ledger/ledger.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { LiveConfig } from "#policy/live-config.ts";
+import type { AuthKeys } from "#settings/auth-keys.ts";
+import { loggedError, logId } from "#telemetry/log/log.ts";
+import pkg from "../../package.json" with { type: "json" };
+import type { GatewayContext } from "./gateway-context.ts";
+
+/** What several workers together answer; undefined when they cannot be asked now. */
+export interface WorkersView {
+  metricsText(): Promise<string | undefined>;
+  health(): Promise<HealthReport | undefined>;
+}
+
+export interface HttpParts {
+  readonly ports: Ports;
+  readonly ledger: Ledger;
+  readonly configStatus: LiveConfig["status"];
+  /** Digests of the keys that callers may use; absent: any key of sufficient length. */
+  readonly accepted?: AuthKeys | undefined;
+  readonly workers?: WorkersView | undefined;
+  readonly idleSeconds?: number | undefined;
+  /** Passes finished requests on to the log and the metrics now. */
+  readonly flushRecords: () => void;
+  /** Monotonic milliseconds at which the price book was last read. */
+  readonly priceBookReadMs: () => number | undefined;
+}
+
+/** Starts the server, and lets the metrics observe it. */
+export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer {
+  const { ports, ledger, configStatus, accepted, workers, idleSeconds } = parts;
+  const { settings, configuration, clock, log, metrics, closing } = context;
+  const { health } = ports;
+  const maxStreams = maxStreamsOf(readText);
+  const load = loadSampler({ clock });
+  closing.push(() => load.stop());
+  const http = startServer({
+    host: settings.host,
+    port: settings.port,
+    reusePort: settings.workers > 1,
+    version: pkg.version,
+    demo: settings.upstream.kind === "demo",
+    maxRequestBytes: settings.maxRequestBytes,
+    maxRequestValues: settings.maxRequestValues,
+    maxBytesInFlight: settings.maxBytesInFlight,
+    allowedHosts: settings.allowedHosts,
+    auth: () => ({
+      minTokenLength: settings.authMinTokenLength,
+      ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
+    }),
+    ports,
+    configStatus,
+    metricsText: async () => {
+      parts.flushRecords();
+      const text = await (workers === undefined ? metrics.text() : workers.metricsText());
+      return text === undefined ? undefined : { text, contentType: metrics.contentType };
+    },
+    ...(workers === undefined ? {} : { gatewayHealth: () => workers.health() }),
+    shedReason: (activeStreams) =>
+      shedReason({
+        activeStreams,
+        maxStreams,
+        eventLoopDelayMs: load.eventLoopDelayMs,
+        memoryShare: load.memoryShare,
+        ledgerOldestMs: ledger.status().oldestMs,
+      }),
+    onDryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
+    onRejected: ({ requestId, route, method, status }) => {
+      metrics.requestRejected(route, status);
+      log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
+    },
+    ...(idleSeconds === undefined ? {} : { idleSeconds }),
+    onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
+  });
+  metrics.observe({
+    version: pkg.version,
+    models: () => configuration.current().registry.models,
+    requestsInFlight: () => http.streams.count,
+    ledger: () => ledger.status(),
+    health: () => health.view(),
+    caps: () => configuration.current().caps,
+    config: configStatus,
+    activeStreams: () => http.streams.streaming,
+    day: () => ledger.peekDay(),
+    eventLoopDelayMs: () => load.eventLoopDelayMs,
+    priceBookReadMs: parts.priceBookReadMs,
+  });
+  return http;
+}
+
+function sha256Hex(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+}
