@@ -305,7 +305,7 @@ function plain({ policy, registry }: Config): unknown {
   const { $schema: _, ...rest } = policy;
   // What a file states of a price shows in the price; only stating what already was shows nowhere else.
   const models = [...registry.models].map(([key, { statedPrice, ...model }]) => {
-    return [key, { ...model, pricesStated: Object.keys(statedPrice ?? {}).join(" ") }];
+    return [key, { ...model, prices: Object.keys(statedPrice ?? {}).join(" ") }];
   });
   return { ...rest, models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
 }

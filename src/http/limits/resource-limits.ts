@@ -1,3 +1,5 @@
+import { openFileLimit } from "#platform/open-file-limit.ts";
+
 /** What the operating system lets this process have, read from where Linux tells it; elsewhere, careful guesses. */
 
 /** Gives a small file's text; undefined when it cannot be read. */
@@ -14,8 +16,7 @@ const unknownDescriptors = 10_240;
 
 /** How many streams may be open at once, from the soft limit of open files (`ulimit -n`). At least 1. */
 export function maxStreams(read: ReadText): number {
-  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(read("/proc/self/limits") ?? "")?.[1];
-  const descriptors = soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft ?? unknownDescriptors);
+  const descriptors = openFileLimit(read) ?? unknownDescriptors;
   const streams = Math.floor((descriptors - descriptorsForTheRest) / descriptorsPerStream);
   return Math.max(1, Math.min(mostStreams, streams));
 }

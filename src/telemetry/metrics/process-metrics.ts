@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { openFileLimit } from "#platform/open-file-limit.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** Metrics of the process itself, under the names that Prometheus client libraries use. */
@@ -13,8 +14,8 @@ export function declareProcessMetrics(registry: MetricsRegistry): void {
     if (count !== undefined) set(count);
   });
   registry.gauge("process_max_fds", "Most file descriptors the process may open (Linux).", [], (set) => {
-    const limit = descriptorLimit();
-    if (limit !== undefined) set(limit);
+    const limit = openFileLimit(readText);
+    if (limit !== undefined && Number.isFinite(limit)) set(limit);
   });
   registry.readCounter("process_cpu_seconds_total", "Processor time, user and system.", () => {
     const { user, system } = process.cpuUsage();
@@ -30,11 +31,9 @@ function openDescriptors(): number | undefined {
   }
 }
 
-/** The soft limit of open files; undefined where there is no /proc or no limit. */
-function descriptorLimit(): number | undefined {
+function readText(path: string): string | undefined {
   try {
-    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
-    return soft === undefined ? undefined : Number(soft);
+    return readFileSync(path, "utf8");
   } catch {
     return undefined; // not Linux
   }
