@@ -2,6 +2,8 @@ import type { HealthRegistry } from "#health/health.ts";
 import { healthSync } from "#health/health-sync.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
+import { OutcomeKeeper } from "#learning/outcomes/outcome-tracker.ts";
+import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
 import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
@@ -83,6 +85,18 @@ export function openRoutingMemory(context: GatewayContext): SharedMemory {
   });
   closing.push(() => memory.close());
   return memory;
+}
+
+/** Outcomes of routed asks; written behind the requests. */
+export function openOutcomes({ settings, configuration, clock, timers, closing }: GatewayContext): OutcomeKeeper {
+  const outcomes = new OutcomeKeeper({
+    openStore: () => openOutcomeStore(settings.databaseUrl),
+    retentionDays: () => configuration.current().policy.records.retention_days,
+    clock,
+    timers,
+  });
+  closing.push(() => outcomes.close());
+  return outcomes;
 }
 
 /** Whether other processes may use the same database. */

@@ -25,6 +25,7 @@ import { announceFilteredCalls, announceOtherModel, countedLedger } from "./obse
 import {
   openGatewayLedger,
   openHealth,
+  openOutcomes,
   openPrices,
   openRoutingMemory,
   openSimulator,
@@ -139,6 +140,7 @@ async function assemble(
     upstream,
     tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
     conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
+    outcomes: openOutcomes(context),
     retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
     newId: () => Bun.randomUUIDv7(),
     config: () => configuration.current(),

@@ -9,6 +9,7 @@ import { modelsEndpoint } from "./endpoints/models.ts";
 import { openApiEndpoint } from "./endpoints/openapi.ts";
 import { livenessEndpoint, readinessEndpoint } from "./endpoints/probes.ts";
 import { routeDecisionEndpoint } from "./endpoints/route-decision.ts";
+import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
 import { errorResponse } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
@@ -114,9 +115,11 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
   };
   const chatHandler: Handler = (request, requestId, common) => chatEndpoint(request, requestId, common, chat);
   const dryRunHandler = routeDecisionEndpoint({ ...options, bodies });
+  const outcomeHandler = routeOutcomeEndpoint({ ports, bodies });
   return {
     "/v1/chat/completions": { POST: authorized(unlessOverloaded(chatHandler, true, options, streams)) },
     "/v1/route/decision": { POST: authorized(unlessOverloaded(dryRunHandler, false, options, streams)) },
+    "/v1/route/outcome": { POST: authorized(unlessOverloaded(outcomeHandler, false, options, streams)) },
     "/v1/models": { GET: authorized(modelsEndpoint) },
     "/healthz": {
       GET: async (_request, _, common) => {
@@ -177,6 +180,7 @@ function requestGuard(options: ServerOptions): Guard {
 const routeLabels: Readonly<Record<string, RouteLabel>> = {
   "/v1/chat/completions": "chat_completions",
   "/v1/route/decision": "route_decision",
+  "/v1/route/outcome": "route_outcome",
   "/v1/models": "models",
 };
 

@@ -39,6 +39,7 @@ test.each([100, 2_000_000])(
       upstream: untouchable,
       tasks: untouchable,
       conversations: untouchable,
+      outcomes: untouchable,
       retryBudget: { countRequest: () => {} },
       newId: () => "d1",
       config: () => ({ policy, registry: aRegistry(), caps: capsOf(policy), fields: fieldRulesOf(policy), privacy }),
@@ -79,6 +80,7 @@ test("a stream under way keeps nothing of the conversation alive, as received or
     },
     tasks: { recall: () => undefined, remember() {}, served() {} },
     conversations: { recall: () => undefined, remember() {} },
+    outcomes: { routed() {}, judge: async () => false },
     retryBudget: { countRequest() {}, take: () => false },
     newId: () => `d${sent.length}`,
     config: () => ({

@@ -12,6 +12,7 @@ import type { Head, Refusal, Reply } from "./respond/reply.ts";
 import { answerStreamed } from "./respond/stream-answer.ts";
 import { answerWhole } from "./respond/whole-answer.ts";
 import { askScout } from "./scout/ask-scout.ts";
+import { recordForLearning } from "./settle/record-for-learning.ts";
 import { RequestRecorder } from "./settle/request-recorder.ts";
 import { settlement } from "./settle/settlement.ts";
 
@@ -76,6 +77,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     }
     routed = after;
   }
+  recordForLearning(context, routed.decision, ports);
   const answer = request.stream ? answerStreamed : answerWhole;
   return answer(context, routed, head, settlement, ports);
 }

@@ -1,6 +1,7 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { HealthRegistry } from "#health/health.ts";
+import type { OutcomeTracker } from "#learning/outcomes/outcomes.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
@@ -22,6 +23,8 @@ export interface Ports {
   readonly upstream: Upstream;
   readonly tasks: TaskMemory;
   readonly conversations: ConversationMemory;
+  /** Learns which ask was routed where, and what became of it. */
+  readonly outcomes: OutcomeTracker;
   readonly retryBudget: RetryBudget;
   /** Ids that are never given twice. */
   readonly newId: () => string;

@@ -39,6 +39,7 @@ describe("the document", () => {
     expect(operations.map(({ name }) => name)).toEqual([
       "POST /v1/chat/completions",
       "POST /v1/route/decision",
+      "POST /v1/route/outcome",
       "GET /v1/models",
       "GET /healthz",
       "GET /livez",
@@ -60,7 +61,12 @@ describe("the document", () => {
 
   test("asks for a bearer token exactly where the gateway does", () => {
     const secured = operations.filter(({ operation }) => operation.security !== undefined).map(({ name }) => name);
-    expect(secured).toEqual(["POST /v1/chat/completions", "POST /v1/route/decision", "GET /v1/models"]);
+    expect(secured).toEqual([
+      "POST /v1/chat/completions",
+      "POST /v1/route/decision",
+      "POST /v1/route/outcome",
+      "GET /v1/models",
+    ]);
   });
 
   test("names each status of the specification", () => {
@@ -94,7 +100,7 @@ describe("the document", () => {
 describe("the examples", () => {
   const shown = operations.flatMap(({ name, operation }) =>
     [...(operation.requestBody ? [operation.requestBody] : []), ...Object.values(operation.responses)].flatMap((body) =>
-      Object.entries(body.content).flatMap(([type, media]): [string, string, unknown][] => {
+      Object.entries(body.content ?? {}).flatMap(([type, media]): [string, string, unknown][] => {
         if (type !== "application/json" || media.schema.$ref === undefined) return [];
         const values = Object.values(media.examples ?? {}).map(({ value }) => value);
         if (media.example !== undefined) values.push(media.example);

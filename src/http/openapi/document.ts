@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DecisionRequest, FailureClass, RoutingDecision, taskKinds } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
+import { OutcomeReport } from "#http/request/outcome-request.ts";
 import { version } from "../../../package.json";
 import * as examples from "./examples.ts";
 import {
@@ -35,6 +36,7 @@ export function openApiDocument(): object {
     paths: {
       "/v1/chat/completions": { post: chatCompletions },
       "/v1/route/decision": { post: routeDecision },
+      "/v1/route/outcome": { post: routeOutcome },
       "/v1/models": { get: models },
       "/healthz": { get: healthz },
       "/livez": { get: livez },
@@ -57,6 +59,7 @@ export function openApiDocument(): object {
         ChatCompletionChunk: jsonSchema(ChatCompletionChunk, "output"),
         DecisionRequest: withNulls(jsonSchema(DecisionRequest, "input")),
         RoutingDecision: jsonSchema(RoutingDecision, "output"),
+        OutcomeReport: jsonSchema(OutcomeReport, "input"),
         ModelList: jsonSchema(ModelList, "output"),
         Health: jsonSchema(HealthAnswer, "output"),
         Live: jsonSchema(LiveAnswer, "output"),
@@ -282,6 +285,29 @@ const routeDecision = {
     413: tooLarge,
     422: failure("Not JSON, or a field is missing or wrong.", examples.ambiguityTooLarge, retryHeaders),
     503: failure(`${overloaded}.`, examples.overloaded, retryHeaders),
+  },
+};
+
+const routeOutcome = {
+  operationId: "reportOutcome",
+  tags: ["routing"],
+  summary: "What became of an answer",
+  description:
+    "Recorded beside the decision, for `smart-gateway policy learn`; the last report counts. No routing changes by itself. " +
+    "Unknown keys are ignored.",
+  security: bearer,
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: ref("OutcomeReport"), examples: examples.outcomeReports } },
+  },
+  responses: {
+    204: { description: "Recorded.", headers: commonHeaders },
+    401: unauthorized,
+    403: foreign,
+    404: failure("No such decision is recorded.", examples.unknownDecision, retryHeaders),
+    413: failure("The body has more than 16,384 bytes.", examples.tooLarge, retryHeaders),
+    422: failure("Not JSON, or a field is missing or wrong.", examples.wrongOutcome, retryHeaders),
+    503: failure(`${overloaded}, or the database is away.`, examples.overloaded, retryHeaders),
   },
 };
 

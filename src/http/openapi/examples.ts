@@ -13,6 +13,16 @@ export const upstreamRefused = "The upstream refused the request (400): this fie
 export const unreachable = "The upstream could not be reached, also after repeated attempts.";
 export const overloaded = "The gateway is overloaded. Try again shortly.";
 export const timedOut = "The upstream took too long, also after repeated attempts.";
+export const wrongOutcome = "outcome: must be one of solved, failed";
+export const unknownDecision =
+  "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of a new ask's answer (not of a further turn, nor of housekeeping) within the retention.";
+export const outcomeReports = {
+  solved: {
+    summary: "The answer has done it",
+    value: { decision_id: "0198f5a0-6c5e-7c11-9d2e-0c5a7d1f2b3c", outcome: "solved", score: 0.9 },
+  },
+  failed: { summary: "It has not", value: { decision_id: "0198f5a0-6c5e-7c11-9d2e-0c5a7d1f2b3c", outcome: "failed" } },
+};
 export const ambiguityTooLarge = "task.ambiguity: must be at most 1";
 
 const hello = [{ role: "user", content: "Say hello." }];

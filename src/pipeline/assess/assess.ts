@@ -3,7 +3,7 @@ import { goalIdOf } from "#domain/goal.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
-import { featuresOf } from "./ask/features.ts";
+import { type AskFeatures, featuresOf } from "./ask/features.ts";
 import { kindOf } from "./ask/kind.ts";
 import { type Risk, riskOf } from "./ask/risk.ts";
 import { type Conversation, conversationOf } from "./envelope/conversation.ts";
@@ -28,6 +28,8 @@ export interface Assessment {
   readonly continuation: boolean;
   /** A call that an agent makes for itself; undefined for its user's work. */
   readonly housekeeping: HousekeepingKind | undefined;
+  /** What the ask looks like, in numbers. */
+  readonly features: AskFeatures;
   /** How the task's points become a score. */
   readonly scale: ScoreScale;
   /** What the run so far has shown, as `key=value`; never a caller's text. */
@@ -103,6 +105,7 @@ export function assess(
     conversationKey: conversationKeyOf(said, redactedBody.messages),
     continuation: conversation.inRun,
     housekeeping,
+    features,
     scale: statesDimensions(fields) ? "declared" : scaleFor(kind),
     evidence,
   };

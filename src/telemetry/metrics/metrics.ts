@@ -49,7 +49,14 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-export const rejectedRoutes = ["chat_completions", "route_decision", "models", "dashboard", "other"] as const;
+export const rejectedRoutes = [
+  "chat_completions",
+  "route_decision",
+  "route_outcome",
+  "models",
+  "dashboard",
+  "other",
+] as const;
 export type RejectedRoute = (typeof rejectedRoutes)[number];
 
 export function createMetrics(): Metrics {

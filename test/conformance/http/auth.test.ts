@@ -14,6 +14,7 @@ afterAll(() => gateway.stop());
 const protectedPaths = [
   ["POST", "/v1/chat/completions"],
   ["POST", "/v1/route/decision"],
+  ["POST", "/v1/route/outcome"],
   ["GET", "/v1/models"],
 ] as const;
 

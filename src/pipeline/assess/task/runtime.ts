@@ -57,7 +57,8 @@ export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState;
   };
 }
 
-function isReported({ failureClass, sameErrorCount }: Progress["reported"]): boolean {
+/** Whether the caller says that something has failed. */
+export function isReported({ failureClass, sameErrorCount }: Progress["reported"]): boolean {
   return (failureClass !== undefined && failureClass !== "NONE") || (sameErrorCount ?? 0) > 0;
 }
 

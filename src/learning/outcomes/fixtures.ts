@@ -1,0 +1,22 @@
+import { type DecisionPart, featureNames, featureVersion, noSignals, type OutcomeRecord } from "./outcomes.ts";
+
+/** A record as the tests of this folder want it: of an ask that went to flash and of which nothing more was heard. */
+export function outcomeRecord(decisionId: string, atMs: number, decision: Partial<DecisionPart> = {}): OutcomeRecord {
+  return {
+    decisionId,
+    atMs,
+    decision: {
+      version: featureVersion,
+      features: featureNames.map(() => 0.5),
+      kind: "CODING",
+      tier: "flash",
+      model: "vendor_v4_flash",
+      cause: "score_flash",
+      score: 20,
+      explored: false,
+      probability: 1,
+      ...decision,
+    },
+    signals: noSignals,
+  };
+}

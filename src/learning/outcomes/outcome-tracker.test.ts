@@ -1,0 +1,163 @@
+import { expect, test } from "bun:test";
+import { openSqlite } from "#db/sqlite.ts";
+import { manualTime } from "#platform/manual-time.ts";
+import { outcomeRecord } from "./fixtures.ts";
+import { OutcomeKeeper } from "./outcome-tracker.ts";
+import { noSignals, type RoutedCall, type Signals } from "./outcomes.ts";
+import { sqliteOutcomes } from "./store/sqlite-store.ts";
+
+function tracker() {
+  const time = manualTime();
+  const db = openSqlite(":memory:");
+  const base = sqliteOutcomes(db);
+  const saves: number[] = [];
+  let away = false;
+  const keeper = new OutcomeKeeper({
+    openStore: async () => ({
+      ...base,
+      save: async (records) => {
+        if (away) throw new Error("away");
+        saves.push(records.length);
+        await base.save(records);
+      },
+    }),
+    retentionDays: () => 30,
+    clock: time.clock,
+    timers: time.timers,
+  });
+  let calls = 0;
+  const call = (given: Partial<RoutedCall> = {}): string => {
+    const decisionId = `d${++calls}`;
+    const { tier = "flash" } = given;
+    keeper.routed({
+      decisionId,
+      atMs: time.clock.now(),
+      conversationKey: "k",
+      continuation: false,
+      tier,
+      hardRule: false,
+      reportedFailure: false,
+      ask: `ask ${calls}`,
+      decision: () => {
+        const { retryOf: _, ...decision } = outcomeRecord("", 0, { tier }).decision;
+        return decision;
+      },
+      ...given,
+    });
+    return decisionId;
+  };
+  const records = async () => {
+    await keeper.save();
+    return base.load(0);
+  };
+  const signalsOf = async (id: string): Promise<Signals | undefined> =>
+    (await records()).find(({ decisionId }) => decisionId === id)?.signals;
+  const setAway = (on: boolean) => {
+    away = on;
+  };
+  return { time, keeper, call, records, signalsOf, saves, setAway, db };
+}
+
+const escalation = { continuation: true, tier: "pro", hardRule: true } as const;
+
+test("a new ask is a record; a further turn of it is none", async () => {
+  const { call, records } = tracker();
+  const ask = call();
+  call({ continuation: true });
+  call({ continuation: true, conversationKey: "unknown" });
+  expect((await records()).map(({ decisionId, signals }) => [decisionId, signals])).toEqual([[ask, noSignals]]);
+});
+
+test("an escalation of the run, and an ask that goes on after it, are signals of a rescue", async () => {
+  const { call, signalsOf } = tracker();
+  const ask = call();
+  call(escalation);
+  call({ ...escalation, hardRule: true });
+  expect(await signalsOf(ask)).toEqual({ ...noSignals, escalated: true });
+  call();
+  expect(await signalsOf(ask)).toEqual({ ...noSignals, escalated: true, wentOn: true });
+});
+
+test("a failure reported after an escalation says that pro has failed too", async () => {
+  const { call, signalsOf } = tracker();
+  const ask = call();
+  call({ ...escalation, reportedFailure: true });
+  call({ continuation: true, tier: "pro", reportedFailure: true });
+  expect(await signalsOf(ask)).toEqual({ ...noSignals, escalated: true, reported: 2, failedAfter: 1 });
+});
+
+test("a run that began on pro, or met pro without a hard rule, is no escalation", async () => {
+  const { call, signalsOf } = tracker();
+  const onPro = call({ tier: "pro" });
+  call(escalation);
+  expect(await signalsOf(onPro)).toEqual(noSignals);
+  const onFlash = call({ conversationKey: "other" });
+  call({ ...escalation, conversationKey: "other", hardRule: false });
+  expect(await signalsOf(onFlash)).toEqual(noSignals);
+});
+
+test("the same ask again soon is a repeat, and the new record names the one it follows; later it is another ask", async () => {
+  const { time, call, signalsOf, records } = tracker();
+  const first = call({ ask: "fix it" });
+  time.advance(60_000);
+  const again = call({ ask: " fix it", tier: "pro" });
+  expect(await signalsOf(first)).toEqual({ ...noSignals, repeated: 1 });
+  expect((await records()).find(({ decisionId }) => decisionId === again)?.decision.retryOf).toBe(first);
+  time.advance(700_000);
+  call({ ask: "fix it" });
+  expect(await signalsOf(again)).toEqual({ ...noSignals, wentOn: true });
+});
+
+test("a new ask that reports a failure reports it of the ask before", async () => {
+  const { call, signalsOf, records } = tracker();
+  const first = call();
+  const next = call({ reportedFailure: true });
+  expect(await signalsOf(first)).toEqual({ ...noSignals, reported: 1 });
+  expect((await records()).find(({ decisionId }) => decisionId === next)?.decision.retryOf).toBe(first);
+});
+
+test("what comes long after an ask says nothing of it", async () => {
+  const { time, call, signalsOf } = tracker();
+  const first = call();
+  time.advance(3_600_001);
+  call({ reportedFailure: true });
+  expect(await signalsOf(first)).toEqual(noSignals);
+});
+
+test("records are written in batches behind the requests, again after a failure", async () => {
+  const { time, call, saves, setAway, records } = tracker();
+  for (let n = 0; n < 300; n++) call({ conversationKey: `k${n}` });
+  expect(saves).toEqual([]);
+  setAway(true);
+  await time.advanceAsync(250);
+  expect(saves).toEqual([]);
+  setAway(false);
+  await time.advanceAsync(5_000);
+  expect(saves).toEqual([200, 100]);
+  expect(await records()).toHaveLength(300);
+});
+
+test("a caller can judge a decision at once, before it was written; an unknown one not", async () => {
+  const { call, keeper, records } = tracker();
+  const id = call();
+  expect(await keeper.judge(id, "failed", 0.5)).toBe(true);
+  expect(await keeper.judge("nobody", "failed", undefined)).toBe(false);
+  expect((await records())[0]).toMatchObject({ outcome: "failed", outcomeScore: 0.5 });
+});
+
+test("no text of an ask is kept", async () => {
+  const { call, keeper, db } = tracker();
+  call({ ask: "the secret plan of Ada", conversationKey: "ada's session" });
+  await keeper.save();
+  expect(JSON.stringify(db.query("SELECT * FROM routing_outcome").all())).not.toMatch(/secret|Ada|ada/);
+});
+
+test("records older than the retention are deleted", async () => {
+  const { time, call, records } = tracker();
+  const old = call();
+  await records();
+  time.advance(31 * 86_400_000);
+  const recent = call();
+  expect((await records()).map(({ decisionId }) => decisionId)).not.toContain(old);
+  expect((await records()).map(({ decisionId }) => decisionId)).toEqual([recent]);
+});

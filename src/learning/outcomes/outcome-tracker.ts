@@ -1,0 +1,188 @@
+import type { Clock, Timers } from "#platform/time.ts";
+import {
+  noSignals,
+  type Outcome,
+  type OutcomeRecord,
+  type OutcomeTracker,
+  type RoutedCall,
+  type Signals,
+} from "./outcomes.ts";
+import type { OutcomeStore } from "./store/outcome-store.ts";
+
+export interface OutcomeKeeperOptions {
+  readonly openStore: () => Promise<OutcomeStore>;
+  readonly retentionDays: () => number;
+  readonly clock: Pick<Clock, "now">;
+  readonly timers: Timers;
+}
+
+/** The ask that a conversation is at. */
+interface OpenAsk {
+  record: OutcomeRecord;
+  readonly askHash: string;
+  heardMs: number;
+}
+
+/** An ask that is not heard of for this long has ended; what comes then says nothing of it. */
+const openMs = 3_600_000;
+/** The same ask within this time is taken for a repeat: the answer was no good. */
+const repeatMs = 600_000;
+const maxOpen = 20_000;
+const maxWaiting = 5_000;
+const maxBatch = 200;
+const saveEveryMs = 250;
+const retryMs = 5_000;
+const pruneEveryMs = 600_000;
+/** Records kept, however long the retention. */
+const maxRecords = 200_000;
+
+/**
+ * Outcome records, written behind the requests in batches. What cannot be written in time is dropped: learning wants many
+ * records, not every one. Signals that reach another node than the ask are lost.
+ */
+export class OutcomeKeeper implements OutcomeTracker {
+  readonly #options: OutcomeKeeperOptions;
+  /** By conversation, the one longest unheard of first. */
+  readonly #open = new Map<string, OpenAsk>();
+  readonly #unsaved = new Map<string, OutcomeRecord>();
+  #store: Promise<OutcomeStore> | undefined;
+  #saving: Promise<boolean> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(options: OutcomeKeeperOptions) {
+    this.#options = options;
+  }
+
+  routed(call: RoutedCall): void {
+    const { atMs, conversationKey, continuation } = call;
+    const known = this.#open.get(conversationKey);
+    const open = known !== undefined && atMs - known.heardMs <= openMs ? known : undefined;
+    if (continuation) {
+      if (open !== undefined) this.#update(open, inRun(open.record, call), atMs);
+      return;
+    }
+    const askHash = hashOf(call.ask);
+    const repeated = open !== undefined && open.askHash === askHash && atMs - open.heardMs <= repeatMs;
+    if (open !== undefined) this.#update(open, atNextAsk(open.record, call, repeated), atMs);
+    const follows = open !== undefined && (repeated || call.reportedFailure);
+    const decision = { ...call.decision(), ...(follows ? { retryOf: open.record.decisionId } : {}) };
+    const record: OutcomeRecord = { decisionId: call.decisionId, atMs, decision, signals: noSignals };
+    this.#open.delete(conversationKey);
+    this.#open.set(conversationKey, { record, askHash, heardMs: atMs });
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size <= maxOpen) break;
+      this.#open.delete(oldest);
+    }
+    this.#keep(record);
+  }
+
+  async judge(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean> {
+    // What this process has not written yet must be there to be judged.
+    await this.save();
+    return (await this.#opened()).judge(decisionId, outcome, score);
+  }
+
+  /** Writes what waits, now; false when the store did not take it. Never rejects. */
+  async save(): Promise<boolean> {
+    // One under way may have begun before what is to be written now.
+    await this.#saving;
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
+  /** Writes what it can and closes the store. Never rejects. */
+  async close(): Promise<void> {
+    this.#cancelTimer?.();
+    await this.save();
+    this.#closed = true;
+    const store = await this.#store?.catch(() => undefined);
+    await store?.close().catch(() => undefined); // it goes away with the process
+  }
+
+  #update(open: OpenAsk, signals: Signals, atMs: number): void {
+    open.heardMs = atMs;
+    if (signals === open.record.signals) return;
+    open.record = { ...open.record, signals };
+    this.#keep(open.record);
+  }
+
+  #keep(record: OutcomeRecord): void {
+    if (this.#unsaved.size >= maxWaiting && !this.#unsaved.has(record.decisionId)) return;
+    this.#unsaved.set(record.decisionId, record);
+    this.#schedule(saveEveryMs);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#cancelTimer !== undefined || this.#closed) return;
+    this.#cancelTimer = this.#options.timers.after(delayMs, () => {
+      this.#cancelTimer = undefined;
+      void this.save();
+    });
+  }
+
+  async #saveAll(): Promise<boolean> {
+    const { clock, retentionDays } = this.#options;
+    try {
+      while (this.#unsaved.size > 0) {
+        const store = await this.#opened();
+        const batch = [...this.#unsaved.values()].slice(0, maxBatch);
+        await store.save(batch);
+        // A record that has changed while it was written waits on.
+        for (const record of batch) {
+          if (this.#unsaved.get(record.decisionId) === record) this.#unsaved.delete(record.decisionId);
+        }
+        if (clock.now() - this.#prunedMs < pruneEveryMs) continue;
+        await store.prune(clock.now() - retentionDays() * 86_400_000, maxRecords);
+        this.#prunedMs = clock.now();
+      }
+      return true;
+    } catch {
+      // The ledger, in the same database, says that it is away.
+      this.#schedule(retryMs);
+      return false;
+    }
+  }
+
+  #opened(): Promise<OutcomeStore> {
+    if (this.#store === undefined) {
+      this.#store = this.#options.openStore();
+      this.#store.catch(() => {
+        this.#store = undefined;
+      });
+    }
+    return this.#store;
+  }
+}
+
+/** What a further turn of the ask shows. The same signals, when it shows nothing. */
+function inRun({ decision, signals }: OutcomeRecord, { tier, hardRule, reportedFailure }: RoutedCall): Signals {
+  const escalates = hardRule && tier === "pro" && decision.tier === "flash" && !signals.escalated;
+  if (!escalates && !reportedFailure) return signals;
+  return {
+    ...signals,
+    escalated: signals.escalated || escalates,
+    reported: signals.reported + (reportedFailure ? 1 : 0),
+    failedAfter: signals.failedAfter + (reportedFailure && signals.escalated ? 1 : 0),
+  };
+}
+
+/** What the conversation's next ask says of this one. */
+function atNextAsk({ signals }: OutcomeRecord, { reportedFailure }: RoutedCall, repeated: boolean): Signals {
+  const failed = reportedFailure || repeated;
+  return {
+    ...signals,
+    reported: signals.reported + (reportedFailure ? 1 : 0),
+    failedAfter: signals.failedAfter + (failed && signals.escalated ? 1 : 0),
+    repeated: signals.repeated + (repeated ? 1 : 0),
+    wentOn: !failed,
+  };
+}
+
+/** Kept in this process alone, and gone with it. */
+function hashOf(ask: string): string {
+  return Bun.hash(ask.trim().slice(0, 10_000)).toString(36);
+}

@@ -1,0 +1,150 @@
+import { z } from "zod";
+import type { RoutingTask } from "#domain/routing.ts";
+import { Cause, TaskKind } from "#domain/routing.ts";
+import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
+
+/** The features of an ask, in the order in which a record has them. A release that changes them changes `featureVersion`. */
+export const featureNames = [
+  "reasoning_requirement",
+  "ambiguity",
+  "dependency_depth",
+  "verification_difficulty",
+  "characters",
+  "words",
+  "distinct_words",
+  "code_lines",
+  "numbers",
+  "math_signs",
+  "commas",
+  "list_items",
+  "options",
+  "trace_lines",
+  "identifiers",
+  "dense_characters",
+] as const;
+export const featureVersion = 1;
+
+/** The four dimensions as they are, counts as log(1 + count) / 8: most lie between 0 and 1. */
+export function featureVectorOf(task: RoutingTask, features: AskFeatures): readonly number[] {
+  return [
+    task.reasoning_requirement,
+    task.ambiguity,
+    task.dependency_depth,
+    task.verification_difficulty,
+    logged(features.characters),
+    logged(features.topics.words),
+    logged(features.topics.distinctWords),
+    logged(features.codeLines),
+    logged(features.numbers),
+    logged(features.mathSigns),
+    logged(features.commas),
+    logged(features.listItems),
+    logged(features.options),
+    logged(features.traceLines),
+    logged(features.identifiers),
+    logged(features.denseCharacters),
+  ];
+}
+
+function logged(count: number): number {
+  return Math.round((Math.log1p(count) / 8) * 1e4) / 1e4;
+}
+
+/** What was decided for a new ask; written once. */
+export const DecisionPart = z.strictObject({
+  version: z.literal(featureVersion),
+  features: z.array(z.number()).length(featureNames.length).readonly(),
+  kind: TaskKind,
+  tier: z.enum(["flash", "pro"]),
+  model: z.string(),
+  cause: Cause,
+  score: z.number(),
+  /** Whether the tier was drawn against the score, and with what probability this tier was to be chosen. */
+  explored: z.boolean(),
+  probability: z.number().gt(0).max(1),
+  /** The decision of the same conversation whose failure this ask follows. */
+  retryOf: z.string().optional(),
+});
+export type DecisionPart = z.infer<typeof DecisionPart>;
+
+/** What later calls of the conversation have shown of the ask. */
+export const Signals = z.strictObject({
+  /** Failures that the caller has reported (`X-Failure-Class`, `X-Same-Error-Count`). */
+  reported: z.int().min(0),
+  /** The run has met a hard rule and gone from flash to pro. */
+  escalated: z.boolean(),
+  /** Failures reported after that. */
+  failedAfter: z.int().min(0),
+  /** The same ask came again soon. */
+  repeated: z.int().min(0),
+  /** Another ask came, and no failure with it. */
+  wentOn: z.boolean(),
+});
+export type Signals = z.infer<typeof Signals>;
+export const noSignals: Signals = { reported: 0, escalated: false, failedAfter: 0, repeated: 0, wentOn: false };
+
+/** What a caller may say at `POST /v1/route/outcome`. */
+export const outcomes = ["solved", "failed"] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** One routed ask with what became of it. */
+export interface OutcomeRecord {
+  readonly decisionId: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly decision: DecisionPart;
+  readonly signals: Signals;
+  readonly outcome?: Outcome;
+  /** 0..1, as the caller has said it. */
+  readonly outcomeScore?: number;
+}
+
+/** A chat request that was routed to flash or pro; no housekeeping. */
+export interface RoutedCall {
+  readonly decisionId: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly conversationKey: string;
+  /** Whether it is a further turn of an ask; its decision is then no record of its own. */
+  readonly continuation: boolean;
+  readonly tier: "flash" | "pro";
+  /** A hard rule sent it to pro. */
+  readonly hardRule: boolean;
+  /** The caller has reported a failure with it. */
+  readonly reportedFailure: boolean;
+  /** What was asked; only compared, never kept beyond this call but as a hash. */
+  readonly ask: string;
+  /** The rest of a new ask's record; called for new asks alone. */
+  readonly decision: () => Omit<DecisionPart, "retryOf">;
+}
+
+/** Follows routed asks through their conversations, and keeps what became of them. */
+export interface OutcomeTracker {
+  routed(call: RoutedCall): void;
+  /** What a caller says became of a decision. Rejects when the store cannot be reached. */
+  judge(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean>;
+}
+
+/** A record of a store's row; undefined when another release has written it. */
+export function readRecord(row: {
+  readonly decisionId: string;
+  readonly atMs: number;
+  readonly decision: string;
+  readonly signals: string;
+  readonly outcome: string | null;
+  readonly outcomeScore: number | null;
+}): OutcomeRecord | undefined {
+  try {
+    const outcome = outcomes.find((each) => each === row.outcome);
+    return {
+      decisionId: row.decisionId,
+      atMs: row.atMs,
+      decision: DecisionPart.parse(JSON.parse(row.decision)),
+      signals: Signals.parse(JSON.parse(row.signals)),
+      ...(outcome === undefined ? {} : { outcome }),
+      ...(row.outcomeScore === null ? {} : { outcomeScore: row.outcomeScore }),
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,13 @@
+import type { OutcomeStore } from "./outcome-store.ts";
+import { openPostgresOutcomes } from "./postgres-store.ts";
+import { openSqliteOutcomes } from "./sqlite-store.ts";
+
+/**
+ * The store of outcome records that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the
+ * schema up to date. Rejects when the URL is none of these or the database cannot be reached.
+ */
+export async function openOutcomeStore(databaseUrl: string): Promise<OutcomeStore> {
+  if (databaseUrl.startsWith("sqlite:")) return openSqliteOutcomes(databaseUrl.slice("sqlite:".length));
+  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return openPostgresOutcomes(databaseUrl);
+  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
+}

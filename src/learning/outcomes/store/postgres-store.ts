@@ -1,0 +1,85 @@
+import { integerLiteral, migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { readRecord } from "#learning/outcomes/outcomes.ts";
+import type { OutcomeStore } from "./outcome-store.ts";
+
+/** Records can be lost; a message that has no answer by then is taken for lost. */
+const answerLimitMs = 3_000;
+/** Reading all of them takes as long as it takes. */
+const loadLimitMs = 60_000;
+
+/** Outcome records in PostgreSQL, over a connection of its own, for all nodes. Rejects when it cannot be reached. */
+export async function openPostgresOutcomes(url: string): Promise<OutcomeStore> {
+  await migratePostgres(url);
+  return postgresOutcomes(new PostgresConnection(url, answerLimitMs));
+}
+
+/** The same over a connection, which it closes with itself. */
+function postgresOutcomes(connection: PostgresConnection): OutcomeStore {
+  async function write(statement: string): Promise<number> {
+    try {
+      const answers = await connection.run(
+        `BEGIN; SET LOCAL lock_timeout = '300ms'; SET LOCAL statement_timeout = '2s';
+         SET LOCAL synchronous_commit = off; ${statement}; COMMIT`,
+      );
+      return answers.at(-2)?.length ?? 0;
+    } catch (error) {
+      // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
+      connection.drop();
+      throw error;
+    }
+  }
+  return {
+    async save(records) {
+      if (records.length === 0) return;
+      // In one order everywhere, so that two nodes never wait for each other.
+      const sorted = records.toSorted((a, b) => (a.decisionId < b.decisionId ? -1 : 1));
+      const values = sorted.map(({ decisionId, atMs, decision, signals }) => {
+        const texts = [JSON.stringify(decision), JSON.stringify(signals)].map(textLiteral).join(", ");
+        return `(${textLiteral(decisionId)}, ${whole(atMs)}, ${texts})`;
+      });
+      await write(
+        `INSERT INTO routing_outcome (decision_id, at_ms, decision, signals) VALUES ${values.join(", ")}
+         ON CONFLICT (decision_id) DO UPDATE SET signals = excluded.signals`,
+      );
+    },
+    async judge(decisionId, outcome, score) {
+      const of = textLiteral(decisionId);
+      const changed = await write(
+        `UPDATE routing_outcome SET outcome = ${textLiteral(outcome)}, outcome_score = ${score === undefined ? "NULL" : Number(score)}
+         WHERE decision_id = ${of} RETURNING decision_id`,
+      );
+      return changed > 0;
+    },
+    async load(fromMs) {
+      const [rows = []] = await connection.run(
+        `SELECT decision_id, at_ms, decision, signals, outcome, outcome_score FROM routing_outcome
+         WHERE at_ms >= ${whole(fromMs)} ORDER BY at_ms, decision_id`,
+        loadLimitMs,
+      );
+      return rows.flatMap((row) => {
+        const record = readRecord({
+          decisionId: String(row["decision_id"]),
+          atMs: Number(row["at_ms"]),
+          decision: String(row["decision"]),
+          signals: String(row["signals"]),
+          outcome: row["outcome"] === null ? null : String(row["outcome"]),
+          outcomeScore: row["outcome_score"] === null ? null : Number(row["outcome_score"]),
+        });
+        return record === undefined ? [] : [record];
+      });
+    },
+    async prune(fromMs, rows) {
+      await write(
+        `DELETE FROM routing_outcome WHERE at_ms < ${whole(fromMs)} OR at_ms <=
+           (SELECT at_ms FROM routing_outcome ORDER BY at_ms DESC LIMIT 1 OFFSET ${whole(rows)})`,
+      );
+    },
+    async close() {
+      await connection.close();
+    },
+  };
+}
+
+function whole(value: number): string {
+  return integerLiteral(Math.round(value));
+}

@@ -1,0 +1,25 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite } from "#db/sqlite.ts";
+import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
+import { outcomeStoreContract } from "./outcome-store.contract.ts";
+import { openSqliteOutcomes, sqliteOutcomes } from "./sqlite-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "outcomes-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+outcomeStoreContract("SQLite", async () => openSqliteOutcomes(join(folder, `${++files}.db`)));
+outcomeStoreContract("SQLite in memory", async () => openSqliteOutcomes(":memory:"));
+
+test("SQLite: rows that this release would not have written are left out", async () => {
+  const db = openSqlite(":memory:");
+  const store = sqliteOutcomes(db);
+  await store.save([outcomeRecord("a", 1), outcomeRecord("b", 2), outcomeRecord("c", 3)]);
+  db.run("UPDATE routing_outcome SET decision = '{}' WHERE decision_id = 'a'");
+  db.run("UPDATE routing_outcome SET signals = 'x' WHERE decision_id = 'b'");
+  expect((await store.load(0)).map(({ decisionId }) => decisionId)).toEqual(["c"]);
+  await store.close();
+});

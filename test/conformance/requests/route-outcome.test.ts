@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { authorization, call, type Reply, start, type TestGateway } from "../../harness/gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
+
+const post = (body: unknown, headers: Record<string, string> = authorization): Promise<Reply> =>
+  call(`${gateway.url}/v1/route/outcome`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+const ask = async (body: object = {}): Promise<string> => {
+  const response = await gateway.chat({ model: "smart-router", ...body });
+  return response.headers.get("x-smart-gateway-decision-id") ?? "";
+};
+const id = "0198f5a0-0000-7000-8000-000000000000";
+
+test("what a caller says of an answer is recorded, as often as it changes its mind", async () => {
+  const decision_id = await ask();
+  for (const report of [
+    { outcome: "failed", score: 0.25 },
+    { outcome: "solved", score: null },
+    { outcome: "solved" },
+  ]) {
+    const response = await post({ decision_id, ...report, unknown: 1 });
+    expect(response.status).toBe(204);
+    expect(await response.text()).toBe("");
+    expect(response.headers.get("x-request-id")).toBeTruthy();
+  }
+});
+
+test("the outcome of a streamed answer is recorded too", async () => {
+  expect((await post({ decision_id: await ask({ stream: true }), outcome: "solved" })).status).toBe(204);
+});
+
+test("a decision that is not recorded gets 404, whether unknown, refused or of housekeeping", async () => {
+  const unknown = await post({ decision_id: id, outcome: "solved" });
+  expect(unknown.status).toBe(404);
+  expect((await unknown.json()).detail).toContain("X-Smart-Gateway-Decision-Id");
+  const refused = await gateway.chat({ model: "smart-router-free" });
+  expect(refused.status).toBe(403);
+  const decision_id = refused.headers.get("x-smart-gateway-decision-id");
+  expect((await post({ decision_id, outcome: "failed" })).status).toBe(404);
+});
+
+test.each([
+  [{ outcome: "solved" }, "decision_id"],
+  [{ decision_id: "", outcome: "solved" }, "decision_id"],
+  [{ decision_id: "x".repeat(129), outcome: "solved" }, "decision_id"],
+  [{ decision_id: 7, outcome: "solved" }, "decision_id"],
+  [{ decision_id: id }, "outcome"],
+  [{ decision_id: id, outcome: "SOLVED" }, "outcome"],
+  [{ decision_id: id, outcome: "solved", score: 1.01 }, "score"],
+  [{ decision_id: id, outcome: "solved", score: -0.01 }, "score"],
+  [{ decision_id: id, outcome: "solved", score: "1" }, "score"],
+  ["[]", "JSON object"],
+  ["{", "JSON"],
+])("a wrong value gets 422 and the name of its field: %j", async (body, field) => {
+  const response = await post(body);
+  expect(response.status).toBe(422);
+  expect((await response.json()).detail).toContain(field);
+});
+
+test("needs authorization, and a body that can be meant", async () => {
+  expect((await post({ decision_id: id, outcome: "solved" }, {})).status).toBe(401);
+  expect((await post({ decision_id: id, outcome: "solved", pad: "x".repeat(20_000) })).status).toBe(413);
+  const plain = await post({ decision_id: id, outcome: "solved" }, { ...authorization, "content-type": "text/plain" });
+  expect(plain.status).toBe(422);
+});

@@ -1,0 +1,94 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
+import { start, type TestGateway } from "../harness/gateway.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "outcomes-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+let files = 0;
+
+/** The records that a gateway has left, once it has ended. */
+async function recordsAfter(work: (gateway: TestGateway) => Promise<void>) {
+  const env = { DATABASE_URL: `sqlite:${join(scratch, `${++files}.db`)}` };
+  const gateway = await start({ env });
+  await work(gateway);
+  await gateway.stop();
+  const store = await openOutcomeStore(env.DATABASE_URL);
+  const records = await store.load(0);
+  await store.close();
+  return records;
+}
+
+const ask = (content: string) => ({ role: "user", content });
+const failing = (n: number) => [
+  {
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      {
+        id: `e${n}`,
+        type: "function",
+        function: { name: "write_file", arguments: `{"path":"a.py","content":"${n}"}` },
+      },
+    ],
+  },
+  { role: "tool", tool_call_id: `e${n}`, content: "ok" },
+  {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: `t${n}`, type: "function", function: { name: "bash", arguments: '{"command":"pytest a.py"}' } }],
+  },
+  {
+    role: "tool",
+    tool_call_id: `t${n}`,
+    content: "ImportError: cannot import name 'total' from 'shop.cart'\nexit code: 1",
+  },
+];
+
+test("a run that flash could not finish and pro could is one record with its escalation, in numbers only", async () => {
+  const records = await recordsAfter(async (gateway) => {
+    const messages: object[] = [ask("Say hello to Ada.")];
+    const send = async () => {
+      const response = await gateway.chat({ model: "smart-router", messages } as never); // shaped by hand
+      return response.headers.get("x-smart-gateway-cause");
+    };
+    await send();
+    for (let n = 0; n < 8; n++) {
+      messages.push(...failing(n));
+      if ((await send()) === "hard_pro_rule") break;
+    }
+    messages.push({ role: "assistant", content: "Done." }, ask("Now say goodbye."));
+    await send();
+  });
+  expect(records).toHaveLength(2);
+  const [first] = records;
+  expect(first?.decision).toMatchObject({ tier: "flash", explored: false, probability: 1 });
+  expect(first?.signals).toMatchObject({ escalated: true, wentOn: true, failedAfter: 0, reported: 0 });
+  expect(JSON.stringify(records)).not.toMatch(/Ada|ImportError|total|goodbye/);
+});
+
+test("a reported failure marks the ask before, and the retry names it", async () => {
+  const records = await recordsAfter(async (gateway) => {
+    const headers = { "x-task-id": "t1" };
+    await gateway.chat({ model: "smart-router", messages: [ask("Say hello.")] }, headers);
+    const failed = { ...headers, "x-failure-class": "STRUCTURAL" };
+    await gateway.chat({ model: "smart-router", messages: [ask("Say it again.")] }, failed);
+  });
+  const [first, retry] = records;
+  expect(first?.signals.reported).toBe(1);
+  expect(retry?.decision.retryOf).toBe(first?.decisionId ?? "");
+});
+
+test("housekeeping and refusals leave no record", async () => {
+  const records = await recordsAfter(async (gateway) => {
+    const title = {
+      role: "system",
+      content: "Generate a short title for this conversation. Answer with the title only.",
+    };
+    await gateway.chat({ model: "smart-router", max_tokens: 20, messages: [title, ask("Fix the login.")] });
+    await gateway.chat({ model: "smart-router-free" });
+  });
+  expect(records).toEqual([]);
+});
