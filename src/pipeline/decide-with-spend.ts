@@ -1,8 +1,7 @@
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import type { Affinity } from "#pipeline/decide/rules/affinity.ts";
-import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Ports } from "./ports.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
 import { type RetryAdvice, retryAdviceFor } from "./retry-advice.ts";

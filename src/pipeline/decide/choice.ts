@@ -1,6 +1,5 @@
 import type { ModelKey, Role } from "#domain/model.ts";
-import type { Action, Cause, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import type { PrivacyVerdict } from "./rules/privacy.ts";
+import type { Action, Cause, RouteHint, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**
@@ -21,6 +20,18 @@ export interface DecisionRefusal {
 
 /** Collects what each stage saw, in order, as `key=value`: numbers, enum words and model keys, never a caller's text. */
 export type Evidence = string[];
+
+/** What the privacy gate made of a task. */
+export interface PrivacyVerdict {
+  /** Whether a free model may see the task. */
+  readonly freeAllowed: boolean;
+  /** Set when the caller insisted on a free model that may not see the task. */
+  readonly denied: Extract<Cause, "privacy_free_denied" | "privacy_scout_denied"> | undefined;
+  /** The caller's hint, unless privacy forbids it. */
+  readonly hint: RouteHint;
+  /** The gate has denied, or dropped something; more may be withheld later (a scout call in the gray zone). */
+  readonly blockApplied: boolean;
+}
 
 /** What the rules look at. */
 export interface DecisionInput {

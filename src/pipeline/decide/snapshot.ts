@@ -1,10 +1,9 @@
-import type { ModelRegistry } from "#domain/model.ts";
+import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Policy } from "#policy/schema.ts";
-import type { Affinity } from "./rules/affinity.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {
@@ -34,4 +33,12 @@ export interface Snapshot {
 export interface SpendView {
   readonly goal: { readonly spent: NanoUsd; readonly held: NanoUsd };
   readonly day: { readonly spent: NanoUsd; readonly held: NanoUsd };
+}
+
+/** What is known of the conversation that a request goes on with. */
+export interface Affinity {
+  /** The model that its last request was routed to, and that has its context in the prompt cache. */
+  readonly model: ModelKey;
+  /** Whether the request is a further turn of the same ask. */
+  readonly continuation: boolean;
 }

@@ -1,6 +1,6 @@
 import type { TaskKind } from "#domain/routing.ts";
 import type { AskFeatures } from "./features.ts";
-import type { Topic } from "./vocabulary.ts";
+import type { Topic } from "./topic-terms.ts";
 
 /** Words into an ask within which its main verb is expected. */
 const opening = 6;

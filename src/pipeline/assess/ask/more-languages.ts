@@ -1,4 +1,4 @@
-import type { Topic } from "./vocabulary.ts";
+import type { Topic } from "./topic-terms.ts";
 
 /**
  * Further words for the vocabulary, by language: for every language the common asks and what is guarded. Same notation.

@@ -1,5 +1,6 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { askIn, onlyGoesOn } from "./ask.ts";
+import type { Conversation, ToolCall, ToolResult } from "./conversation-types.ts";
 import { callWrittenOut, harnessTurnIn } from "./harness-turn.ts";
 import { asksForCompaction } from "./housekeeping.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
@@ -13,43 +14,6 @@ const messagesBack = 1_000;
 /** How much of a tool result is read: its status and its last error stand at the edges. */
 const resultHead = 500;
 const resultTail = 1_500;
-
-/** One tool call of the run: its name, and its arguments as the JSON text they came in. */
-export interface ToolCall {
-  readonly name: string;
-  readonly args: string;
-}
-
-/** What a tool gave back: which call it answers, and the part of its text that is read. */
-export interface ToolResult {
-  readonly call: ToolCall | undefined;
-  readonly text: string;
-}
-
-/** A conversation as assessing reads it. All texts are windows: reading costs the same however long the history is. */
-export interface Conversation {
-  /** What the user wants now, without what the harness wrapped around it. */
-  readonly ask: string;
-  /** What the work is about: the ask, or the one before it when the ask says only to go on. */
-  readonly subject: string;
-  /** Whether the newest user message, in the user's own words, carries `[reasoning:high]`. */
-  readonly asksForHighReasoning: boolean;
-  /** Tool calls since the ask. */
-  readonly calls: readonly ToolCall[];
-  /** Their results, oldest first. */
-  readonly results: readonly ToolResult[];
-  /** Whether the model is in the middle of an agent's run: calls have been answered since the ask. */
-  readonly inRun: boolean;
-  /** Beginning of the system prompt, and its whole length in characters. */
-  readonly system: string;
-  readonly systemLength: number;
-  /** The newest user message as it came: its beginning and end. */
-  readonly newest: string;
-  /** Messages by users and assistants. */
-  readonly turns: number;
-  /** Names of the tools offered. */
-  readonly tools: readonly string[];
-}
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;

@@ -1,5 +1,5 @@
 import type { TaskKind } from "#domain/routing.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "./conversation-types.ts";
 
 /** Calls that an agent or a chat program makes for itself, not for its user's work. */
 export const housekeepingKinds = [

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import { worksInRepository } from "#pipeline/assess/run-signals/tools.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "./conversation-types.ts";
 import { textOf } from "./text-window.ts";
 
 /** Messages looked at for diffs, newest first, and characters of each. */

@@ -1,4 +1,4 @@
-import type { ToolCall } from "#pipeline/assess/envelope/conversation.ts";
+import type { ToolCall } from "#pipeline/assess/envelope/conversation-types.ts";
 import { type CommandEffect, effectOfCommand } from "./shell-command.ts";
 import { changesFiles, runsThings } from "./tools.ts";
 

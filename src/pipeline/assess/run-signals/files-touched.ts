@@ -1,4 +1,4 @@
-import type { ToolCall } from "#pipeline/assess/envelope/conversation.ts";
+import type { ToolCall } from "#pipeline/assess/envelope/conversation-types.ts";
 import { changesFiles } from "./tools.ts";
 
 /** Distinct files are counted up to here: the hard rule's trigger lies far below. */

@@ -1,4 +1,4 @@
-import type { Conversation, ToolResult } from "#pipeline/assess/envelope/conversation.ts";
+import type { Conversation, ToolResult } from "#pipeline/assess/envelope/conversation-types.ts";
 import { type CallEffect, effectOf } from "./call-effect.ts";
 import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
 import { filesTouchedBy } from "./files-touched.ts";

@@ -1,16 +1,8 @@
-import type { Model, ModelKey } from "#domain/model.ts";
+import type { Model } from "#domain/model.ts";
 import type { Cause } from "#domain/routing.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
 import { routable } from "#pipeline/decide/select/select-model.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
-
-/** What is known of the conversation that a request goes on with. */
-export interface Affinity {
-  /** The model that its last request was routed to, and that has its context in the prompt cache. */
-  readonly model: ModelKey;
-  /** Whether the request is a further turn of the same ask. */
-  readonly continuation: boolean;
-}
 
 /** Choices that affinity may change: those made by the score alone. All others were asked for, or are required. */
 const byScore: ReadonlySet<Cause> = new Set([

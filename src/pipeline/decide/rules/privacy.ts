@@ -1,17 +1,5 @@
-import type { Cause, RouteHint, RoutingTask } from "#domain/routing.ts";
-import type { Evidence } from "#pipeline/decide/choice.ts";
-
-/** What the privacy gate made of a task. */
-export interface PrivacyVerdict {
-  /** Whether a free model may see the task. */
-  readonly freeAllowed: boolean;
-  /** Set when the caller insisted on a free model that may not see the task. */
-  readonly denied: Extract<Cause, "privacy_free_denied" | "privacy_scout_denied"> | undefined;
-  /** The caller's hint, unless privacy forbids it. */
-  readonly hint: RouteHint;
-  /** The gate has denied, or dropped something; more may be withheld later (a scout call in the gray zone). */
-  readonly blockApplied: boolean;
-}
+import type { RouteHint, RoutingTask } from "#domain/routing.ts";
+import type { Evidence, PrivacyVerdict } from "#pipeline/decide/choice.ts";
 
 /** Stage 1. Fails closed: sensitive unless said otherwise, and repository context bars free models unless opted in. */
 export function privacyOf(task: RoutingTask, evidence: Evidence): PrivacyVerdict {
