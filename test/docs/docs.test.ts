@@ -47,7 +47,7 @@ test("the index of the decisions lists every record with its title, date and sta
 
 test("every decision record has a title, a date, a status, a context, a decision and consequences", () => {
   const form =
-    /^# \d{4}: \S.*\n\nDate: \d{4}-\d\d-\d\d {2}\nStatus: \S.*\n\n## Context\n\n[^#][^]*\n## Decision\n\n[^#][^]*\n## Consequences\n\n[^#]/;
+    /^# \d{4}: \S.*\n\nDate: \d{4}-\d\d-\d\d {2}\nStatus: \S.*\n\n## Context\n\n[^#][\s\S]*\n## Decision\n\n[^#][\s\S]*\n## Consequences\n\n[^#]/;
   expect(records.filter((file) => !form.test(read(`docs/decisions/${file}`)))).toEqual([]);
   expect(records.filter((file) => !read(`docs/decisions/${file}`).startsWith(`# ${file.slice(0, 4)}: `))).toEqual([]);
 });
@@ -78,6 +78,8 @@ test.each(pages)("every relative link in %s leads to a file and to a heading of 
 });
 
 test.each(pages)("every path of the project that %s names exists", (page) => {
-  const named = [...proseOf(page).matchAll(/`((?:src|docs|bench|test|scripts)\/[^`\s:]*)/g)].map(([, path = ""]) => path);
+  const named = [...proseOf(page).matchAll(/`((?:src|docs|bench|test|scripts)\/[^`\s:]*)/g)].map(
+    ([, path = ""]) => path,
+  );
   expect(named.filter((path) => !existsSync(join(root, fixedPart(path))))).toEqual([]);
 });
