@@ -9,7 +9,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { root, Servers, type Started } from "./servers.ts";
+import { root, Servers, type Started } from "./support/servers.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { serve } from "../test/harness/process.ts";
-import { writePolicy } from "./servers.ts";
+import { writePolicy } from "./support/servers.ts";
 
 const { values: options } = parseArgs({
   options: {

@@ -11,7 +11,7 @@ import { chunk, fails, hangsUp, replies, says, sends, silent, streams } from "#s
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { serve } from "../test/harness/process.ts";
-import { auditOf, type Bar, descriptors, report, residentBytes } from "./measure.ts";
+import { auditOf, type Bar, descriptors, report, residentBytes } from "./support/measure.ts";
 
 const { values: options } = parseArgs({
   options: {

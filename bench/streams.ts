@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { serve } from "../test/harness/process.ts";
-import { auditOf, type Bar, descriptors, report, residentBytes } from "./measure.ts";
-import type { UpstreamStats } from "./paced-upstream.ts";
-import { writePolicy } from "./servers.ts";
+import { auditOf, type Bar, descriptors, report, residentBytes } from "./support/measure.ts";
+import type { UpstreamStats } from "./support/paced-upstream.ts";
+import { writePolicy } from "./support/servers.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -76,7 +76,7 @@ const policy = await writePolicy(scratch);
 let stats = Promise.withResolvers<UpstreamStats>();
 const upstreamUrl = Promise.withResolvers<string>();
 const upstream = Bun.spawn(
-  [process.execPath, join(import.meta.dir, "paced-upstream.ts"), options.events, options.interval],
+  [process.execPath, join(import.meta.dir, "support/paced-upstream.ts"), options.events, options.interval],
   {
     stdio: ["ignore", "inherit", "inherit"],
     ipc(message: { url?: string; stats?: UpstreamStats }) {

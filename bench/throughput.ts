@@ -7,7 +7,7 @@
  * started here.
  */
 import { parseArgs } from "node:util";
-import { canPin, type Load, Servers } from "./servers.ts";
+import { canPin, type Load, Servers } from "./support/servers.ts";
 
 const { values: options } = parseArgs({
   options: {

@@ -11,7 +11,7 @@ const steps = [
   [bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn", ...fix, "."]],
   [bin("tsc"), ["--noEmit"]],
   [bin("knip"), ["--no-progress"]],
-  [process.execPath, [join(root, "scripts", "check-folders.mjs"), "--warn"]],
+  [process.execPath, [join(root, "scripts", "check-folders.mjs")]],
 ];
 let failed = false;
 for (const [command, args] of steps) {

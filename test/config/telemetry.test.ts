@@ -161,7 +161,7 @@ describe("the log", () => {
       level: "error",
       error: "TypeError",
       code: "ERR_X",
-      at: expect.stringContaining("config-telemetry.test.ts"),
+      at: expect.stringContaining("telemetry.test.ts"),
     });
     expect(lines.join("")).not.toContain(secret);
   });

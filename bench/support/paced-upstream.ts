@@ -1,7 +1,7 @@
 /**
  * An upstream for benchmarks of many streams, in a process of its own: the simulator with one clock for all streams. Each
  * sends its first event at once, holds until the parent says `go`, and then sends one event per tick. Answers `stats`.
- * `bun bench/paced-upstream.ts EVENTS INTERVAL_MS`, with a channel to its parent.
+ * `bun bench/support/paced-upstream.ts EVENTS INTERVAL_MS`, with a channel to its parent.
  */
 
 import { nanoUsd } from "#domain/money/money.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { loadPolicy } from "#policy/load-policy.ts";
 import { Policy } from "#policy/schema.ts";
 import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
-import { generatedFiles } from "../scripts/generate-reference.ts";
+import { generatedFiles } from "../../scripts/generate-reference.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 
 describe("files made from the schemas", () => {
   test.each([...generatedFiles()])("%s is what scripts/generate-reference.ts writes", (path, text) => {

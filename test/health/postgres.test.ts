@@ -3,7 +3,7 @@ import { PostgresConnection } from "#db/postgres.ts";
 import { healthStoreContract } from "#health/store/health-store.contract.ts";
 import type { HealthStore } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./harness/postgres.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const missing = postgresMissing();
 if (missing !== undefined) {

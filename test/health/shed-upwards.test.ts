@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { fails } from "#simulator/behaviours.ts";
-import { start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
+import { start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
 const pro = upstreamIds["vendor_v4_pro"] ?? "";

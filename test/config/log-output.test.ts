@@ -6,7 +6,7 @@ import { bufferedOutput } from "#telemetry/log/buffered-output.ts";
 
 /** Runs a program that logs to its standard output, in a process of its own. */
 function program(body: string, throughPipe = false) {
-  const root = join(import.meta.dirname, "..");
+  const root = join(import.meta.dirname, "../..");
   const text = `import { bufferedOutput } from "${root}/src/telemetry/log/buffered-output.ts";
     const dropped = (lines) => \`dropped \${lines}\\n\`;
     ${body}`;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { start } from "./harness/gateway.ts";
+import { start } from "../harness/gateway.ts";
 
 const call = (n: number, result: string) => [
   {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fails, replies, streams } from "#simulator/behaviours.ts";
-import { start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
+import { start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 /** What one caller's requests must not do to the models that everybody uses. */
 

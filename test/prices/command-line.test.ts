@@ -9,7 +9,7 @@ import type { BookEntry } from "#models/price-book/price-book.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "prices-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const main = join(import.meta.dirname, "../src/main.ts");
+const main = join(import.meta.dirname, "../../src/main.ts");
 const openRouter = "https://openrouter.ai/api/v1";
 const database = `sqlite:${join(folder, "kept.db")}`;
 const now = Date.now();

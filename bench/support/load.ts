@@ -1,7 +1,7 @@
 /**
  * A load generator on raw sockets, cheap enough to share a core with the upstream: each connection sends the next request
  * when the last answer is whole. Prints one line of JSON. Usage:
- * `bun bench/load.ts URL answers|streams CONNECTIONS SECONDS [REQUESTS]`; it ends with the time or the requests, whichever first.
+ * `bun bench/support/load.ts URL answers|streams CONNECTIONS SECONDS [REQUESTS]`; it ends with the time or the requests, whichever first.
  */
 import { connect } from "node:net";
 

@@ -3,7 +3,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 
 const here = import.meta.dir;
-export const root = join(here, "..");
+export const root = join(here, "../..");
 
 /** Whether processes can be bound to a core here. */
 export const canPin = cpus().length > 1 && Bun.which("taskset") !== null;

@@ -12,7 +12,7 @@ import { timerWheel } from "#platform/timers.ts";
 import { chunk, replies, streams } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { readGeneration } from "#upstream/aggregator/generation.ts";
-import { type Answer, eventually, shippedModels, start } from "./harness/gateway.ts";
+import { type Answer, eventually, shippedModels, start } from "../harness/gateway.ts";
 
 /** The rounds of questions come at once, and what is asked is due at once: 4 s of the store's clock after the call. */
 function hurried() {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { replies, says } from "#simulator/behaviours.ts";
-import { start } from "./harness/gateway.ts";
+import { start } from "../harness/gateway.ts";
 
 /** An answer that reports these counts and, if at all, this cost. */
 function answers(usage: JsonObject, bills: number) {

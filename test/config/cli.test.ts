@@ -8,7 +8,7 @@ import { Policy } from "#policy/schema.ts";
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const main = join(import.meta.dirname, "../src/main.ts");
+const main = join(import.meta.dirname, "../../src/main.ts");
 
 function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
@@ -122,7 +122,8 @@ describe("smart-gateway policy", () => {
 
   test("schema prints what is committed for editors", async () => {
     const [policy, models] = await Promise.all([run(["policy", "schema"]), run(["policy", "schema", "--models"])]);
-    const committed = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, "../config", name), "utf8"));
+    const committed = (name: string) =>
+      JSON.parse(readFileSync(join(import.meta.dirname, "../../config", name), "utf8"));
     expect(policy.json()).toEqual(committed("policy.schema.json"));
     expect(models.json()).toEqual(committed("models.schema.json"));
   });

@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 async function models(args: readonly string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "../src/main.ts"), "models", ...args], {
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "../../src/main.ts"), "models", ...args], {
     env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url, ...env },
     stdout: "pipe",
     stderr: "pipe",

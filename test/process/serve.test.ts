@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
-import { type GatewayProcess, serve, serveToEnd } from "./harness/process.ts";
+import { authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
+import { type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
 const ask = (gateway: { url: string }, body: object = {}, init: RequestInit = {}) =>
   call(`${gateway.url}/v1/chat/completions`, {

@@ -9,7 +9,7 @@ import type { Price } from "#domain/model.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readModelList } from "#upstream/aggregator/model-list.ts";
-import { eventually, start, upstreamIds, upstreamKey } from "./harness/gateway.ts";
+import { eventually, start, upstreamIds, upstreamKey } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "price-book-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import { startSimulator } from "#simulator/simulator.ts";
-import { type Answer, authorization, call, eventually, shippedModels } from "./harness/gateway.ts";
-import { type GatewayProcess, serve, serveToEnd } from "./harness/process.ts";
+import { type Answer, authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
+import { type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
 /** Several worker processes behind one port: one gateway to those who look at it, and no outage when one of them dies. */
 

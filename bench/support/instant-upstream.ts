@@ -1,6 +1,6 @@
 /**
  * An upstream without latency: one answer and one stream, made once, so that a measurement shows what stands before it.
- * Usage: `bun bench/instant-upstream.ts [EVENTS_PER_STREAM]`.
+ * Usage: `bun bench/support/instant-upstream.ts [EVENTS_PER_STREAM]`.
  */
 const eventsPerStream = Number(process.argv[2] ?? 50);
 const envelope = { id: "gen-1-bench", provider: "Bench", model: "deepseek/deepseek-v4-flash", created: 1_700_000_000 };

@@ -3,7 +3,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { says } from "#simulator/behaviours.ts";
-import { shippedModels, start, type TestGateway, upstreamIds } from "./harness/gateway.ts";
+import { shippedModels, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 const on = { upstream: { price_limit: "on", retry_budget_per_second: 0, retry_budget_share: 0 } };
 const stated = {

@@ -1,9 +1,9 @@
 /**
  * The least a proxy on this runtime can do: `Bun.serve`, `fetch`, and the body handed through unread. What the gateway costs
- * is measured against this, on the same core in the same run. Usage: `bun bench/bare-proxy.ts UPSTREAM_BASE_URL`.
+ * is measured against this, on the same core in the same run. Usage: `bun bench/support/bare-proxy.ts UPSTREAM_BASE_URL`.
  */
 const upstream = process.argv[2];
-if (upstream === undefined) throw new Error("usage: bun bench/bare-proxy.ts UPSTREAM_BASE_URL");
+if (upstream === undefined) throw new Error("usage: bun bench/support/bare-proxy.ts UPSTREAM_BASE_URL");
 
 const server = Bun.serve({
   port: 0,

@@ -4,8 +4,8 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
 import { priceBookStoreContract } from "#models/price-book/price-book-store.contract.ts";
 import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
-import { shippedModels, start } from "./harness/gateway.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "./harness/postgres.ts";
+import { shippedModels, start } from "../harness/gateway.ts";
+import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const missing = postgresMissing();
 if (missing !== undefined) {
