@@ -10,6 +10,7 @@ const records = readdirSync(join(root, "docs/decisions"))
   .sort();
 const pages = [
   "README.md",
+  "CONTRIBUTING.md",
   "SECURITY.md",
   ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
