@@ -1,6 +1,6 @@
 import type { Clock, Timers } from "./time.ts";
 
-/** A wheel of timers; nothing stands in the runtime's own queue but one interval, and that only while timers wait. */
+/** A timer wheel. The runtime's own queue holds one interval, and that only while timers are pending. */
 export interface TimerWheel extends Timers {
   /** How many timers wait. */
   readonly pending: number;
@@ -55,11 +55,7 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
   function cancel(timer: Timer): void {
     if (timer.callback === undefined) return;
     timer.callback = undefined;
-    timer.before.after = timer.after;
-    timer.after.before = timer.before;
-    // A timer that is over must not hold on to those that were set after it: one that the collector takes for long-lived
-    // would keep the whole chain of them until the next full collection.
-    timer.before = timer.after = timer;
+    unlink(timer);
     pending -= 1;
     if (pending === 0) rest();
   }
@@ -84,13 +80,7 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
       // Cancelled by a callback of this same turn.
       if (callback === undefined) continue;
       cancel(timer);
-      try {
-        callback();
-      } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
+      callSafely(callback);
     }
   }
 
@@ -122,6 +112,25 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
       rest();
     },
   };
+}
+
+function unlink(timer: Timer): void {
+  timer.before.after = timer.after;
+  timer.after.before = timer.before;
+  // A timer that is over must not hold on to those that were set after it: one that the collector takes for long-lived
+  // would keep the whole chain of them until the next full collection.
+  timer.before = timer.after = timer;
+}
+
+/** Calls back; what the callback throws surfaces as an uncaught error, after the timers that are due with it. */
+function callSafely(callback: () => void): void {
+  try {
+    callback();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
 
 function unreferencedInterval(ms: number, tick: () => void): () => void {

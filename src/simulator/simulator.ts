@@ -97,42 +97,18 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     record.ended.then(() => {
       unfinished -= 1;
     });
-    const model = modelNamed(record.body?.["model"]);
+    const model = modelNamed(record.body?.["model"], options.models());
     const exchange = new SimulatedExchange(wire, record, model, tools);
     awaited.get(record.index)?.(record);
     awaited.delete(record.index);
     const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;
-    await (scripted ?? usual(record, model))(exchange);
+    await (scripted ?? usualBehaviour(record, model, options, generations))(exchange);
   };
 
   function remember(record: MutableRecord): void {
     if ((options.remember ?? 0) === 0) return;
     remembered.push(record);
     if (remembered.length > (options.remember ?? 0)) remembered.shift();
-  }
-
-  function modelNamed(id: unknown): Model | undefined {
-    for (const model of options.models()) if (model.upstreamId === id) return model;
-    return undefined;
-  }
-
-  function usual(request: RecordedRequest, model: Model | undefined): Behaviour {
-    const path = request.path.split("?")[0] ?? "";
-    if (request.method === "GET" && path.endsWith("/models")) return replies(200, listOf(options.models()));
-    const isGeneration = request.method === "GET" && path.endsWith("/generation");
-    if (!isChat(request) && !isGeneration) return fails(404, `no such page: ${path}`);
-    if (options.apiKey !== undefined && request.headers["authorization"] !== `Bearer ${options.apiKey}`)
-      return fails(401, "No auth credentials found");
-    if (isGeneration) {
-      const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
-      const generation = generations.get(id);
-      // A call that is under way has no record yet.
-      if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
-      return replies(200, generationOf(id, generation));
-    }
-    if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
-    if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
-    return withinLimit(request.body, model, options.clock.now()) ? says() : filtered(model);
   }
 
   const server = await listenOnWire(
@@ -161,6 +137,36 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     closeIdleConnections: server.closeIdle,
     stop: server.stop,
   };
+}
+
+function modelNamed(id: unknown, models: Iterable<Model>): Model | undefined {
+  for (const model of models) if (model.upstreamId === id) return model;
+  return undefined;
+}
+
+/** What the aggregator does with a request that no script handles. */
+function usualBehaviour(
+  request: RecordedRequest,
+  model: Model | undefined,
+  options: SimulatorOptions,
+  generations: ReadonlyMap<string, Generation>,
+): Behaviour {
+  const path = request.path.split("?")[0] ?? "";
+  if (request.method === "GET" && path.endsWith("/models")) return replies(200, listOf(options.models()));
+  const isGeneration = request.method === "GET" && path.endsWith("/generation");
+  if (!isChat(request) && !isGeneration) return fails(404, `no such page: ${path}`);
+  if (options.apiKey !== undefined && request.headers["authorization"] !== `Bearer ${options.apiKey}`)
+    return fails(401, "No auth credentials found");
+  if (isGeneration) {
+    const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
+    const generation = generations.get(id);
+    // A call that is under way has no record yet.
+    if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
+    return replies(200, generationOf(id, generation));
+  }
+  if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
+  if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
+  return withinLimit(request.body, model, options.clock.now()) ? says() : filtered(model);
 }
 
 /** Calls that can be asked about, the newest ones. */

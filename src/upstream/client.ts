@@ -64,44 +64,61 @@ const maxErrorBytes = 65_536;
 /** A dead idle connection shows at the first packet: a reset later than this is the request's own fate. */
 const staleWithinMs = 1_000;
 
-/** The client of the aggregator: the only place that posts to it. */
+/** The client of the aggregator: the only place that posts to it. Throws a RangeError for a key that no header can carry. */
 export function upstreamClient(options: UpstreamClientOptions): Upstream {
-  const { clock, timers, apiKey } = options;
-  const limits = options.limits ?? (() => defaultAnswerLimits);
-  const keepsIds = options.keepsGenerationIds ?? (() => false);
-  const now = () => clock.monotonic();
-  const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
-  // Said here, because the agent does not know what its headers are for.
-  if (apiKey !== undefined && !isHeaderValue(apiKey)) {
-    throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
+  return new UpstreamClient(options);
+}
+
+class UpstreamClient implements Upstream {
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #limits: () => AnswerLimits;
+  readonly #keepsIds: () => boolean;
+  readonly #now: () => number;
+  readonly #agent: HttpAgent;
+  readonly #streamHead: RequestHead;
+  readonly #wholeHead: RequestHead;
+
+  constructor({ baseUrl, apiKey, clock, timers, limits, keepsGenerationIds, keepAliveMs }: UpstreamClientOptions) {
+    // Checked here, because the agent does not know what its headers are for.
+    if (apiKey !== undefined && !isHeaderValue(apiKey)) {
+      throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
+    }
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#limits = limits ?? (() => defaultAnswerLimits);
+    this.#keepsIds = keepsGenerationIds ?? (() => false);
+    this.#now = () => clock.monotonic();
+    this.#agent = new HttpAgent({
+      url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
+      now: this.#now,
+      ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
+    });
+    this.#streamHead = this.#headFor("text/event-stream, application/json;q=0.5", apiKey);
+    this.#wholeHead = this.#headFor("application/json", apiKey);
   }
-  const agent = new HttpAgent({
-    url,
-    now,
-    ...(options.keepAliveMs === undefined ? {} : { keepAliveMs: options.keepAliveMs }),
-  });
-  const headFor = (accept: string): RequestHead =>
-    agent.head({
+
+  #headFor(accept: string, apiKey: string | undefined): RequestHead {
+    return this.#agent.head({
       ...(apiKey === undefined || apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
       "content-type": "application/json",
       accept,
       "accept-encoding": "identity",
       "user-agent": "smart-gateway/1",
     });
-  const streamHead = headFor("text/event-stream, application/json;q=0.5");
-  const wholeHead = headFor("application/json");
+  }
 
-  async function send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
+  async send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
     // Writing a large body as JSON takes tens of milliseconds.
     if ((call.bodyBytes ?? 0) > largeBodyBytes) await largeWorkTurn();
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
     }
-    const attempt = new Attempt(call, signal, clock, timers);
+    const attempt = new Attempt(call, signal, this.#clock, this.#timers);
     const { connect, headers } = call.timeoutsMs;
     attempt.deadlines.await("connect", attempt.startedAt + connect);
-    const exchange = agent.post(
-      call.stream ? streamHead : wholeHead,
+    const exchange = this.#agent.post(
+      call.stream ? this.#streamHead : this.#wholeHead,
       JSON.stringify(call.body),
       attempt.freshConnection,
       () => attempt.deadlines.await("headers", attempt.startedAt + headers),
@@ -110,34 +127,30 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     try {
       const head = await exchange.head();
       attempt.answered = true;
-      if (keepsIds()) attempt.generationId = generationIdOf(head.headers.get("x-generation-id"));
-      return withGeneration(await answer(head, exchange, attempt), attempt);
+      if (this.#keepsIds()) attempt.generationId = generationIdOf(head.headers.get("x-generation-id"));
+      return withGeneration(await this.#answer(head, exchange, attempt), attempt);
     } catch (error) {
       attempt.end(true);
       const failure = attempt.failureFrom(error);
-      const reply = failed(isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
+      const reply = failed(this.#isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
       return withGeneration(reply, attempt);
     }
   }
 
-  function isStale({ kind }: UpstreamFailure, { reused }: HttpExchange, { answered, startedAt }: Attempt): boolean {
-    if (!reused || answered || now() - startedAt >= staleWithinMs) return false;
+  #isStale({ kind }: UpstreamFailure, { reused }: HttpExchange, { answered, startedAt }: Attempt): boolean {
+    if (!reused || answered || this.#now() - startedAt >= staleWithinMs) return false;
     return kind === "cut_off" || kind === "unreachable";
   }
 
-  function answer(
-    head: ResponseHead,
-    exchange: HttpExchange,
-    attempt: Attempt,
-  ): UpstreamReply | Promise<UpstreamReply> {
+  #answer(head: ResponseHead, exchange: HttpExchange, attempt: Attempt): UpstreamReply | Promise<UpstreamReply> {
     const { status, headers } = head;
-    const wait = () => retryAfterIn(headers, clock.now());
+    const wait = () => retryAfterIn(headers, this.#clock.now());
     if (status >= 300 && status < 400) {
       attempt.end(true);
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
     }
     const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
-    if (status < 200 || status >= 400) return refused(status, body, attempt, wait);
+    if (status < 200 || status >= 400) return this.#refused(status, body, attempt, wait);
     if (body === undefined) {
       attempt.end(true);
       return failed(garbage("the upstream's answer is compressed in a way that is not known"));
@@ -148,40 +161,40 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       return failed(garbage("the upstream answered a web page instead of a stream"));
     }
     // Servers are careless about the type of a stream, but not about JSON.
-    if (attempt.stream && !/\bjson\b/i.test(type)) return stream(body, attempt, wait);
-    return whole(head, body, exchange.framed, attempt, wait);
+    if (attempt.stream && !/\bjson\b/i.test(type)) return this.#stream(body, attempt, wait);
+    return this.#whole(head, body, exchange.framed, attempt, wait);
   }
 
-  async function refused(
+  async #refused(
     status: number,
     body: TextReader | undefined,
     attempt: Attempt,
     wait: () => number | undefined,
   ): Promise<UpstreamReply> {
-    const { message, error } = body === undefined ? emptyErrorBody : await errorBody(body, attempt);
+    const { message, error } = body === undefined ? emptyErrorBody : await this.#errorBody(body, attempt);
     attempt.end(true);
     return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
   }
 
   /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */
-  async function errorBody(body: TextReader, attempt: Attempt): Promise<ErrorBody> {
+  async #errorBody(body: TextReader, attempt: Attempt): Promise<ErrorBody> {
     try {
-      return errorBodyOf((await readBody(body, maxErrorBytes, attempt, now, "idle")).text);
+      return errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
     } catch (error) {
       if (attempt.failureFrom(error).kind === "aborted") throw error;
       return emptyErrorBody;
     }
   }
 
-  async function whole(
+  async #whole(
     { headers }: ResponseHead,
     reader: TextReader,
     framed: boolean,
     attempt: Attempt,
     wait: () => number | undefined,
   ): Promise<UpstreamReply> {
-    const firstByteMs = now() - attempt.startedAt;
-    const { maxAnswerBytes, maxValues } = limits();
+    const firstByteMs = this.#now() - attempt.startedAt;
+    const { maxAnswerBytes, maxValues } = this.#limits();
     const tooLarge = garbage(`the upstream's answer is larger than ${maxAnswerBytes} bytes`);
     const length = headers.get("content-length");
     if (Number(length ?? 0) > maxAnswerBytes) {
@@ -190,7 +203,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
     }
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
-    const body = await readBody(reader, maxAnswerBytes, attempt, now, first);
+    const body = await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
     // Closes nothing if the answer was read to its end.
     attempt.end(true);
     if (body.kind === "too_large") return failed(tooLarge);
@@ -215,7 +228,7 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
       );
     }
     if (!isObject(answer)) return failed(garbage("the upstream's answer is not a JSON object"));
-    if (keepsIds()) attempt.generationId ??= generationIdOf(answer["id"]);
+    if (this.#keepsIds()) attempt.generationId ??= generationIdOf(answer["id"]);
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? answerDefect(answer);
     if (failure !== undefined) return failed(failure, report);
@@ -229,21 +242,19 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
         report: attempt.generationId === undefined ? report : { ...report, generationId: attempt.generationId },
       },
     ];
-    return { kind: "stream", events: singleBatch(only), firstEventMs: now() - attempt.startedAt };
+    return { kind: "stream", events: singleBatch(only), firstEventMs: this.#now() - attempt.startedAt };
   }
 
-  async function stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, limits(), now, keepsIds());
+  async #stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
+    const events = new StreamEvents(body, attempt, this.#limits(), this.#now, this.#keepsIds());
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();
       const retryAfter = failure.retryAfterMs ?? wait();
       return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
     }
-    return { kind: "stream", events, firstEventMs: now() - attempt.startedAt };
+    return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
   }
-
-  return { send };
 }
 
 /** Milliseconds to wait as the answer asks, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */

@@ -1,6 +1,24 @@
 import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import { isDense, type TopicCounts, topicCountsOf } from "./vocabulary.ts";
 
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+const BLANK = 32;
+const CLOSE_PARENTHESIS = 41;
+const ASTERISK = 42;
+const HYPHEN = 45;
+const POINT = 46;
+const EQUALS = 61;
+const CAPITAL_A = 65;
+const CAPITAL_F = 70;
+const CAPITAL_J = 74;
+const UNDERSCORE = 95;
+const BACKTICK = 96;
+const SMALL_A = 97;
+const SMALL_T = 116;
+const BULLET = 0x2022;
+
 /** What an ask looks like, measured once and read by every inference. */
 export interface AskFeatures {
   readonly characters: number;
@@ -17,7 +35,7 @@ export interface AskFeatures {
   readonly commas: number;
   /** Characters of scripts that pack a word into one or two of them. */
   readonly denseCharacters: number;
-  /** The language puts its verb last (Japanese, Korean, Hindi): what is to be done stands at the end. */
+  /** The language puts its verb last (Japanese, Korean, Hindi): what is to be done comes at the end. */
   readonly verbLast: boolean;
   /** Names as programs have them: camelCase, snake_case, and words in backticks. */
   readonly identifiers: number;
@@ -40,7 +58,7 @@ export function featuresOf(ask: string): AskFeatures {
   };
 }
 
-/** The text outside fenced code; all of it when nothing stands outside. */
+/** The text outside fenced code; all of it when nothing is outside. */
 function withoutFences(text: string): string {
   if (!text.includes("```")) return text;
   const outside = text
@@ -67,19 +85,17 @@ function shapeOf(text: string) {
   let brackets = 0; // brackets, semicolons, equals signs of the line so far
   let atLineStart = true;
   let indent = 0;
-  let last = 10;
+  let last = LF;
   let lastInk = 0;
   for (let at = 0; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : 10;
+    const code = at < text.length ? text.charCodeAt(at) : LF;
     // Most of most texts: a small letter inside a line.
-    if (code >= 97 && code <= 122 && !atLineStart) {
+    if (isSmallLetter(code) && !atLineStart) {
       last = lastInk = code;
       continue;
     }
-    if (code === 10) {
-      if (!atLineStart) {
-        if ((brackets >= 2 && codeEnd.has(lastInk)) || (indent >= 2 && brackets >= 2)) codeLines++;
-      }
+    if (code === LF) {
+      if (!atLineStart && brackets >= 2 && (indent >= 2 || codeEnd.has(lastInk))) codeLines++;
       atLineStart = true;
       brackets = 0;
       indent = 0;
@@ -87,7 +103,7 @@ function shapeOf(text: string) {
       last = code;
       continue;
     }
-    const blank = code === 32 || code === 9 || code === 13;
+    const blank = code === BLANK || code === TAB || code === CR;
     if (atLineStart) {
       if (blank) {
         indent++;
@@ -95,63 +111,30 @@ function shapeOf(text: string) {
         continue;
       }
       atLineStart = false;
-      const next = text.charCodeAt(at + 1);
-      const afterNext = text.charCodeAt(at + 2);
-      const marked = (next === 46 || next === 41) && afterNext === 32; // "A. ", "1) "
-      if (marked && code >= 65 && code <= 74) options++;
-      else if ((marked && isDigit(code)) || ((code === 45 || code === 42 || code === 0x2022) && next === 32))
-        listItems++;
-      else if (code === 97 && next === 116 && afterNext === 32 && indent > 1)
-        traceLines++; // "   at f (x.js:1)"
-      else if (code === 70 && text.startsWith('File "', at)) traceLines++;
+      const start = lineStartAt(text, at, code, indent);
+      if (start === optionLine) options++;
+      else if (start === listLine) listItems++;
+      else if (start === traceLine) traceLines++;
     }
     if (!blank) lastInk = code;
-    if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) {
-      if (code < 97 && last >= 97 && last <= 122) identifiers++;
+    if (isSmallLetter(code) || isCapital(code)) {
+      if (isCapital(code) && isSmallLetter(last)) identifiers++;
     } else if (isDigit(code)) {
-      if (!isDigit(last) && last !== 46) numbers++;
+      if (!isDigit(last) && last !== POINT) numbers++;
     } else if (code > 0x8ff && isVerbLast(code)) {
       verbLast = true;
       if (isDense(code)) denseCharacters++;
     } else if (code > 0xdff && isDense(code)) denseCharacters++;
     else {
-      switch (code) {
-        case 36: // $
-        case 92: // backslash
-        case 94: // ^
-        case 0x221a: // √
-        case 0x2211: // ∑
-        case 0x222b: // ∫
-        case 0x2264: // ≤
-        case 0x2265: // ≥
-        case 0x03c0: // π
-          mathSigns++;
-          break;
-        case 95: // _
-          if (last >= 97 && last <= 122) identifiers++;
-          break;
-        case 96: // backtick
-          identifiers += 0.5;
-          break;
-        case 61: // =
-          mathSigns += 0.5;
-          brackets++;
-          break;
-        case 40:
-        case 41:
-        case 59:
-        case 91:
-        case 93:
-        case 123:
-        case 125:
-          brackets++;
-          break;
-        case 44:
-        case 0x3001:
-        case 0xff0c:
-          commas++;
-          break;
-      }
+      const sign = signOf(code);
+      if (sign === bracketSign) brackets++;
+      else if (sign === commaSign) commas++;
+      else if (sign === mathSign) mathSigns++;
+      else if (code === EQUALS) {
+        mathSigns += 0.5;
+        brackets++;
+      } else if (code === BACKTICK) identifiers += 0.5;
+      else if (code === UNDERSCORE && isSmallLetter(last)) identifiers++;
     }
     last = code;
   }
@@ -167,6 +150,64 @@ function shapeOf(text: string) {
     identifiers,
     verbLast,
   };
+}
+
+/** What a line starts with, as far as it is counted; 0 for all others. */
+const optionLine = 1;
+const listLine = 2;
+const traceLine = 3;
+
+function lineStartAt(text: string, at: number, code: number, indent: number): number {
+  const next = text.charCodeAt(at + 1);
+  const afterNext = text.charCodeAt(at + 2);
+  const marked = (next === POINT || next === CLOSE_PARENTHESIS) && afterNext === BLANK; // "A. ", "1) "
+  if (marked && code >= CAPITAL_A && code <= CAPITAL_J) return optionLine;
+  if (marked && isDigit(code)) return listLine;
+  if ((code === HYPHEN || code === ASTERISK || code === BULLET) && next === BLANK) return listLine;
+  if (code === SMALL_A && next === SMALL_T && afterNext === BLANK && indent > 1) return traceLine; // "   at f (x.js:1)"
+  return code === CAPITAL_F && text.startsWith('File "', at) ? traceLine : 0;
+}
+
+/** Signs that are counted alike; 0 for all others. */
+const mathSign = 1;
+const bracketSign = 2;
+const commaSign = 3;
+
+function signOf(code: number): number {
+  switch (code) {
+    case 36: // $
+    case 92: // backslash
+    case 94: // ^
+    case 0x221a: // √
+    case 0x2211: // ∑
+    case 0x222b: // ∫
+    case 0x2264: // ≤
+    case 0x2265: // ≥
+    case 0x03c0: // π
+      return mathSign;
+    case 40: // ( ) ; [ ] { }
+    case 41:
+    case 59:
+    case 91:
+    case 93:
+    case 123:
+    case 125:
+      return bracketSign;
+    case 44: // , 、 ，
+    case 0x3001:
+    case 0xff0c:
+      return commaSign;
+    default:
+      return 0;
+  }
+}
+
+function isSmallLetter(code: number): boolean {
+  return code >= SMALL_A && code <= 122;
+}
+
+function isCapital(code: number): boolean {
+  return code >= CAPITAL_A && code <= 90;
 }
 
 /** Devanagari, kana and Hangul. */
