@@ -38,7 +38,7 @@ export interface ChatRequest {
   readonly requestedOutputTokens: number | null;
   /** The larger of `n` and `best_of`, at least 1: how many answers are written, and billed. */
   readonly choices: number;
-  /** `cache_control` stands somewhere in the body: the upstream may write the prompt to its cache and charge for that. */
+  /** `cache_control` occurs somewhere in the body: the upstream may write the prompt to its cache and charge for that. */
   readonly writesCache?: true;
   /** Set by the pipeline where a field goes out that may change the price. */
   readonly surcharge?: Surcharge;

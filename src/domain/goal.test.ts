@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { goalIdOf } from "./goal.ts";
 
 describe("the goal that a request belongs to", () => {
-  test("is session/goal, the goal alone, or adhoc", () => {
+  test("is session/goal, only the goal, or adhoc", () => {
     expect(goalIdOf({ sessionId: "s", goalId: "g" })).toBe("s/g");
     expect(goalIdOf({ goalId: "g" })).toBe("g");
     expect(goalIdOf({ sessionId: "s" })).toBe("adhoc");

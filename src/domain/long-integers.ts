@@ -6,7 +6,7 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json };
 /**
  * A body, with every number as it is spelled where `spelled` has a text at the same place: integers that a double cannot
  * hold, such as 64-bit seeds and the bounds of a tool's `uint64` parameters, would travel on as other numbers. The result
- * is for `JSON.stringify` alone.
+ * is only for `JSON.stringify`.
  */
 export function withOriginalNumbers(body: JsonObject, spelled: Json): JsonObject {
   return withSpelling(body, spelled) as JsonObject; // an object stays one

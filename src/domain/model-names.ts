@@ -9,7 +9,7 @@ const name = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
  *
  * The same model goes by several names: with the day of its release (`vendor/model-20260115`, `-2026-01-15`,
  * `@20260115`) or `-latest`, with a suffix that only says how it was chosen (`:nitro`), without its vendor. `:free` is
- * no such suffix: it stands for other terms and another price.
+ * not such a suffix: it has other terms and another price.
  */
 export function otherModel(asked: string, said: Json | undefined): string | undefined {
   if (said === asked || typeof said !== "string" || !name.test(said)) return undefined;

@@ -58,7 +58,7 @@ export interface Model {
   readonly price: Price;
   /** Absent: as `shipped`. */
   readonly priceSource?: PriceSource;
-  /** What of the price the operator's own file states: it stands above the price book. */
+  /** The part of the price that the operator's own file states: it takes precedence over the price book. */
   readonly statedPrice?: Partial<Price>;
   readonly contextTokens: number;
   readonly maxOutputTokens: number;

@@ -34,7 +34,7 @@ describe("what nobody waits for", () => {
     }
   });
 
-  test("is handed over at once when told to, and only once", () => {
+  test("is handed over at once by a flush, and only once", () => {
     const { handedOver, batches } = scene();
     batches.add("a");
     batches.flush();

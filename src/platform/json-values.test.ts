@@ -29,7 +29,7 @@ test.each([
   ['["\\",[,{\\\\"]', 2],
   ["[1,2,3]", 4],
   ['{"a":{"b":[true,null]}}', 5],
-])("%s holds %d values: what stands in texts does not count", (text, values) => {
+])("%s holds %d values: the contents of strings do not count", (text, values) => {
   expect(hasMoreValuesThan(text, values)).toBe(false);
   expect(hasMoreValuesThan(text, values - 1)).toBe(true);
 });

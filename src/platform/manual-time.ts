@@ -1,6 +1,6 @@
 import type { Clock, Timers } from "./time.ts";
 
-/** Time that passes when it is told to: a clock and timers for tests. */
+/** A clock and timers for tests; time passes only by `advance`. */
 export interface ManualTime {
   readonly clock: Clock;
   readonly timers: Timers;

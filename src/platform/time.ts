@@ -1,4 +1,4 @@
-/** The clock is handed in, so that tests move it and nothing has to sleep. */
+/** The clock is passed in, so that tests can advance it and need not sleep. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the Unix epoch, UTC. */
   now(): number;
@@ -14,10 +14,10 @@ export function utcDayOf(epochMs: number): UtcDay {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/** A source of uniform random numbers in [0, 1), handed in like the clock. */
+/** A source of uniform random numbers in [0, 1), passed in like the clock. */
 export type Random = () => number;
 
-/** Asks for a callback after a delay; the answer cancels it. One coarse wheel stands behind it, not a timer per event. */
+/** Asks for a callback after a delay; the returned function cancels it. Implemented by one coarse timer wheel, not by a runtime timer per callback. */
 export interface Timers {
   after(delayMs: number, callback: () => void): () => void;
 }

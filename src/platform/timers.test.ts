@@ -166,7 +166,7 @@ describe("manual time", () => {
     await done;
     expect(rounds).toBe(3);
   });
-  test("a wall clock that is set leaves durations alone", () => {
+  test("a wall clock that is set does not change durations", () => {
     const time = manualTime(1_000);
     time.setWallClock(500);
     time.advance(10);

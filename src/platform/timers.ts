@@ -12,7 +12,7 @@ export interface TimerWheelOptions {
   readonly clock: Pick<Clock, "monotonic">;
   /** How coarse the wheel is, in milliseconds: a timer fires at most this late, and never early. */
   readonly granularityMs?: number;
-  /** Calls `tick` every so many milliseconds until the answer is called. By default an interval that keeps no process alive. */
+  /** Calls `tick` every so many milliseconds until the returned function is called. By default an interval that keeps no process alive. */
   readonly every?: (ms: number, tick: () => void) => () => void;
 }
 

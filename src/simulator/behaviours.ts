@@ -16,7 +16,7 @@ export function says(said: Partial<AnswerContent> = {}): Behaviour {
   return (exchange) => answerWith(exchange, exchange.completion(said));
 }
 
-/** A status with a body: an object as JSON, a string as it stands. Bills nothing unless told to. */
+/** A status with a body: an object as JSON, a string as it is. Bills nothing unless `bills` is set. */
 export function replies(
   status: number,
   body: JsonObject | string,
@@ -37,7 +37,7 @@ export function fails(status: number, message = `simulated ${status}`, headers: 
 }
 
 export interface StreamScript {
-  /** Objects become `data:` lines; strings are sent exactly as they stand (comments, malformed or multi-line events). */
+  /** Objects become `data:` lines; strings are sent unchanged (comments, malformed or multi-line events). */
   readonly events: readonly (JsonObject | string)[] | ((exchange: SimulatedExchange) => Iterable<JsonObject | string>);
   /** Asked before each event (0 is the first); the event waits for the promise. */
   readonly gate?: (index: number) => Promise<unknown> | undefined;
@@ -90,7 +90,7 @@ export function sends(
   };
 }
 
-/** Takes the request and says nothing, until the caller gives up. Bills what it is told: a hung model may have worked. */
+/** Accepts the request and never answers, until the caller gives up. Bills `bills`: a hung model may have worked. */
 export function silent(options: { bills?: number } = {}): Behaviour {
   return (exchange) => {
     if (options.bills !== undefined) exchange.bill(nanoUsd(options.bills));
@@ -155,7 +155,7 @@ async function answerWith(exchange: SimulatedExchange, completion: Completion): 
   if (exchange.request.body?.["stream"] === true) {
     await exchange.pause(pace.firstTokenMs * 0.4);
     if (exchange.over) return;
-    // The generation has begun: from here it is owed in full, also by a caller who leaves.
+    // The generation has begun: from here it is owed in full, also by a caller that disconnects.
     exchange.bill(completion.cost);
     await exchange.head(200, { ...sse, ...headers }, "chunked");
     await exchange.part(": SIMULATED PROCESSING\n\n");
@@ -167,7 +167,7 @@ async function answerWith(exchange: SimulatedExchange, completion: Completion): 
     }
     await exchange.part("data: [DONE]\n\n");
   } else {
-    // A whole answer that would take a minute to write helps nobody who tries the gateway out.
+    // A whole answer that would take a minute to write does not help a user of the demo.
     await exchange.pause(pace.firstTokenMs + Math.min(3_000, (1000 * completion.usage.output) / pace.tokensPerSecond));
     if (exchange.over) return;
     exchange.bill(completion.cost);

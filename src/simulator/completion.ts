@@ -6,7 +6,7 @@ import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Random } from "#platform/time.ts";
 import { type AnswerContent, objectOr } from "./persona.ts";
 
-/** An answer in the aggregator's words: the JSON of a whole one, the chunks of a stream, tokens and cost. */
+/** An answer in the aggregator's format: the JSON of a whole one, the chunks of a stream, tokens and cost. */
 export interface Completion {
   readonly id: string;
   readonly created: number;
@@ -18,7 +18,7 @@ export interface Completion {
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: readonly string[] }[];
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly usage: TokenUsage;
-  /** All that is owed for it, to whomever. */
+  /** Its whole cost, whoever charges it. */
   readonly cost: NanoUsd;
   /** Of that, what the model's host charges to the caller's own account with it (`is_byok`); absent: nothing. */
   readonly hostCost?: NanoUsd;

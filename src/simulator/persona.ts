@@ -43,16 +43,16 @@ export function answerOf(body: JsonObject, model: Model): AnswerContent {
 function prose(model: Model, messages: readonly JsonObject[], ask: string): string {
   const last = messages.at(-1);
   const toolResult = last?.["role"] === "tool" ? excerpt(textOf(last["content"]), 160) : undefined;
-  const heard = toolResult === undefined ? `You asked: “${excerpt(ask, 160)}”` : `The tool answered: “${toolResult}”`;
+  const input = toolResult === undefined ? `You asked: “${excerpt(ask, 160)}”` : `The tool answered: “${toolResult}”`;
   switch (model.role) {
     case "scout":
-      return `${marker} Scout here, a free model's stand-in. ${heard} In short: done.`;
+      return `${marker} Scout here, a free model's stand-in. ${input} In short: done.`;
     case "worker":
-      return `${marker} This is the flash tier's stand-in for ${model.upstreamId}; no language model was called. ${heard} A real model would now do the work, quickly and for little money. Set UPSTREAM_API_KEY to reach one.`;
+      return `${marker} This is the flash tier's stand-in for ${model.upstreamId}; no language model was called. ${input} A real model would now do the work, quickly and for little money. Set UPSTREAM_API_KEY to reach one.`;
     case "senior":
-      return `${marker} This is the pro tier's stand-in for ${model.upstreamId}; no language model was called. ${heard}\n\nA senior model would now\n1. restate the problem and its constraints,\n2. weigh the alternatives and their risks,\n3. work out the change step by step, and\n4. say how to verify it.\n\nSet UPSTREAM_API_KEY to reach a real one.`;
+      return `${marker} This is the pro tier's stand-in for ${model.upstreamId}; no language model was called. ${input}\n\nA senior model would now\n1. restate the problem and its constraints,\n2. weigh the alternatives and their risks,\n3. work out the change step by step, and\n4. say how to verify it.\n\nSet UPSTREAM_API_KEY to reach a real one.`;
     case "emergency":
-      return `${marker} This is the emergency fallback's stand-in for ${model.upstreamId}; no language model was called. The models before it in the chain could not serve. ${heard}`;
+      return `${marker} This is the emergency fallback's stand-in for ${model.upstreamId}; no language model was called. The models before it in the chain could not serve. ${input}`;
   }
 }
 
@@ -83,7 +83,7 @@ interface Tool {
   readonly parameters: JsonObject;
 }
 
-/** A tool is called when `tool_choice` demands it, or when the newest user message speaks of what a tool is named after. */
+/** A tool is called when `tool_choice` demands it, or when the newest user message contains a word of the tool's name. */
 function toolWanted(body: JsonObject, messages: readonly JsonObject[], ask: string): Tool | undefined {
   const tools = objectsIn(body["tools"]).flatMap((tool): Tool[] => {
     const definition = objectOr(tool["function"]);

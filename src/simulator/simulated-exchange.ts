@@ -38,10 +38,10 @@ export interface RecordedRequest {
 /** How the end of a body is marked: by chunks, by its announced length, or by the close of the connection. */
 export type Framing = "chunked" | "length" | "close";
 
-/** What one request meets: it writes to the exchange and resolves when it has no more to do. */
+/** How one request is answered: it writes to the exchange and resolves when it has no more to do. */
 export type Behaviour = (exchange: SimulatedExchange) => Promise<void> | void;
 
-/** One request being answered: the words in which behaviours are written. */
+/** One request being answered: the operations that behaviours use. */
 export class SimulatedExchange {
   readonly request: RecordedRequest;
   readonly model: Model | undefined;
@@ -51,7 +51,7 @@ export class SimulatedExchange {
   readonly #record: MutableRecord;
   readonly #tools: ExchangeTools;
   #framing: Framing = "length";
-  /** Its id has been said. */
+  /** Its id has been sent. */
   #idAnnounced = false;
 
   constructor(wire: Wire, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
@@ -90,7 +90,7 @@ export class SimulatedExchange {
     return gate === undefined || this.over ? Promise.resolve() : Promise.race([gate, this.#record.ended]);
   }
 
-  /** What the model would say to this request, or what the script puts in its mouth. */
+  /** What the model would say to this request, or the text that the script gives. */
   completion(said: Partial<AnswerContent> = {}): Completion {
     const body = this.request.body ?? {};
     const { model } = this;
@@ -100,7 +100,7 @@ export class SimulatedExchange {
     return completionOf(body, words, model, this.#tools.now(), this.#tools.random, this.#tools.ownAccount);
   }
 
-  /** Puts money on the aggregator's bill; from then on it is owed, whatever becomes of the answer. */
+  /** Adds an amount to the aggregator's bill; it stays billed, however the answer ends. */
   bill(amount: NanoUsd): void {
     this.#record.billedNanoUsd += amount;
     this.#tools.billed(amount);
@@ -138,7 +138,7 @@ export class SimulatedExchange {
     return this.raw(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   }
 
-  /** One server-sent event: an object as JSON in one `data:` line, a string exactly as it stands. */
+  /** One server-sent event: an object as JSON in one `data:` line, a string unchanged. */
   event(event: JsonObject | string): Promise<void> {
     this.#record.eventsSent += 1;
     if (!this.#idAnnounced && typeof event !== "string" && typeof event["id"] === "string") {
@@ -155,7 +155,7 @@ export class SimulatedExchange {
     else this.#wire.keep();
   }
 
-  /** Breaks the answer off, politely (FIN) or not (RST). */
+  /** Cuts the answer off, by FIN or by RST. */
   cut(how: "fin" | "rst"): void {
     this.#end("cut");
     if (how === "fin") this.#wire.fin();

@@ -137,7 +137,7 @@ describe("without a script", () => {
     expect(second.choices[0].message.tool_calls).toBeUndefined();
   });
 
-  test("leaves tools alone unless they are asked for or forced", async () => {
+  test("calls no tools unless they are asked for or forced", async () => {
     const upstream = await simulator();
     const call = async (choice: JsonObject): Promise<Answer> => {
       const answer: Answer = await (await ask(upstream, { tools: [weatherTool], ...choice })).json();
@@ -240,7 +240,7 @@ describe("with a script", () => {
     expect(upstream.requests.map((request) => request.outcome)).toEqual(["answered", "answered", "answered"]);
   });
 
-  test("puts words into the model's mouth", async () => {
+  test("answers with the text of the script", async () => {
     const upstream = await simulator();
     upstream.next(says({ text: "pro" }), says({ reasoning: "hm", toolCalls: [{ name: "f", arguments: '{"a":1}' }] }));
     const first: Answer = await (await ask(upstream, {})).json();
@@ -296,7 +296,7 @@ describe("with a script", () => {
     expect(upstream.requests[0]?.bytesSent).toBe(18);
   });
 
-  test("can bill and then say nothing, or hang up", async () => {
+  test("can bill and then stay silent, or close the connection", async () => {
     const upstream = await simulator();
     upstream.next(silent({ bills: 5 }), hangsUp("rst", { bills: 6 }));
     const caller = new AbortController();
@@ -310,7 +310,7 @@ describe("with a script", () => {
     expect(upstream.unfinished()).toBe(0);
   });
 
-  test("keeps connections alive, and tells the second request on one from the first", async () => {
+  test("keeps connections alive, and distinguishes the second request on one from the first", async () => {
     const upstream = await simulator();
     await (await ask(upstream, {})).text();
     await (await ask(upstream, {})).text();

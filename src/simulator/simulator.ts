@@ -22,7 +22,7 @@ import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
  * records its requests and keeps a bill of its own, against which tests compare the gateway's ledger.
  */
 export interface SimulatorOptions {
-  /** The registry's models, read anew for each request: prices, ids and roles. */
+  /** The registry's models, read again for each request: prices, ids and roles. */
   readonly models: () => Iterable<Model>;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,7 +41,7 @@ export interface SimulatorOptions {
   readonly remember?: number;
 }
 
-/** What a request meets; undefined leaves it to the demo's answer. */
+/** Selects the behaviour of a request; undefined selects the demo's answer. */
 export type Script = (request: RecordedRequest) => Behaviour | undefined;
 
 export interface Simulator {

@@ -20,8 +20,8 @@ export interface WireRequest {
 /** The answering side of one request. */
 export interface Wire {
   /**
-   * Sends exact bytes. Resolves when the kernel has taken them (so that a caller who does not read is felt), or when the
-   * caller is gone; never rejects.
+   * Sends exact bytes. Resolves when the kernel has accepted them (a caller that does not read delays this), or when the
+   * caller has disconnected; never rejects.
    */
   send(bytes: string | Uint8Array): Promise<void>;
   /** Bytes the kernel has been given for this answer. */
@@ -40,7 +40,7 @@ export interface WireServer {
   readonly port: number;
   /** Open connections. */
   connections(): number;
-  /** Closes the connections that wait for a request, as a server does whose keep-alive time is over. */
+  /** Closes the connections that wait for a request, as a server does after its keep-alive timeout. */
   closeIdle(): void;
   stop(): Promise<void>;
 }
@@ -112,7 +112,7 @@ class WireConnection {
     });
     socket.on("end", () => this.#onHangUp());
     socket.on("close", () => this.#onHangUp());
-    // What matters of an error is that the connection is gone, and `close` follows.
+    // An error needs no handling of its own: `close` follows it.
     socket.on("error", () => undefined);
   }
 

@@ -26,7 +26,7 @@ export class Attempt {
   exchange: HttpExchange | undefined;
   /** Headers of an answer have come. */
   answered = false;
-  /** The aggregator's id of this call, as soon as it has said one. */
+  /** The aggregator's id of this call, once it has been received. */
   generationId: string | undefined;
 
   constructor(call: UpstreamCall, signal: AbortSignalLike, clock: Clock, timers: Timers) {
@@ -44,7 +44,7 @@ export class Attempt {
     signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Ends the attempt from outside; the reads that wait fail, and `failureFrom` says why. The first reason stands. */
+  /** Ends the attempt from outside; the reads that wait fail, and `failureFrom` gives the reason. The first reason is kept. */
   stop(why: { readonly kind: "aborted" } | { readonly kind: "timed_out"; readonly phase: Phase }): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = why;
@@ -63,7 +63,7 @@ export class Attempt {
     return this.#timers.after(ms, () => this.exchange?.cancel());
   }
 
-  /** The failure behind an exchange or a read that failed: why we stopped it, or else what the error says. */
+  /** The failure of an exchange or a read: why the attempt was stopped, or else the error. */
   failureFrom(error: unknown): UpstreamFailure {
     const stopped = this.#stopped;
     if (stopped === undefined) return transportFailure(error, this.answered);

@@ -32,15 +32,15 @@ export interface UpstreamClientOptions {
   readonly apiKey?: string;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** What an answer may be at most; asked for each answer, so that it may change. */
+  /** Limits of an answer; read for each answer, so that they can change. */
   readonly limits?: () => AnswerLimits;
-  /** Whether reports are to say the aggregator's id of a call; asked for each one. */
+  /** Whether reports include the aggregator's id of a call; read for each one. */
   readonly keepsGenerationIds?: () => boolean;
   /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
   readonly keepAliveMs?: number;
 }
 
-/** Answers beyond these are garbage. */
+/** An answer above one of these limits is a failure of kind `garbage`. */
 export interface AnswerLimits {
   /** Of a whole (non-streaming) answer. */
   readonly maxAnswerBytes: number;
@@ -58,10 +58,10 @@ export const defaultAnswerLimits: AnswerLimits = {
 
 const emptyErrorBody: ErrorBody = { message: "" };
 
-/** Of an error answer no more is read than this. */
+/** Bytes read of an error answer at most. */
 const maxErrorBytes = 65_536;
 
-/** A dead idle connection shows at the first packet: a reset later than this is the request's own fate. */
+/** A dead idle connection shows at the first packet: a reset after so many milliseconds is a failure of the request itself. */
 const staleWithinMs = 1_000;
 
 /** The client of the aggregator: the only place that posts to it. Throws a RangeError for a key that no header can carry. */
@@ -80,7 +80,7 @@ class UpstreamClient implements Upstream {
   readonly #wholeHead: RequestHead;
 
   constructor({ baseUrl, apiKey, clock, timers, limits, keepsGenerationIds, keepAliveMs }: UpstreamClientOptions) {
-    // Checked here, because the agent does not know what its headers are for.
+    // Checked here, so that the error names the key and not a header.
     if (apiKey !== undefined && !isHeaderValue(apiKey)) {
       throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
     }
@@ -160,7 +160,7 @@ class UpstreamClient implements Upstream {
       attempt.end(true);
       return failed(garbage("the upstream answered a web page instead of a stream"));
     }
-    // Servers are careless about the type of a stream, but not about JSON.
+    // Servers often send a wrong content type for a stream, but not for JSON.
     if (attempt.stream && !/\bjson\b/i.test(type)) return this.#stream(body, attempt, wait);
     return this.#whole(head, body, exchange.framed, attempt, wait);
   }
@@ -176,7 +176,7 @@ class UpstreamClient implements Upstream {
     return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
   }
 
-  /** What an error answer says. Its status is known and stands, even if the rest of it never comes. */
+  /** Reads the body of an error answer. The status is known and kept, even if the body is never received whole. */
   async #errorBody(body: TextReader, attempt: Attempt): Promise<ErrorBody> {
     try {
       return errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
@@ -269,7 +269,7 @@ function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamRep
   return said ? { kind: "failure", failure, report } : { kind: "failure", failure };
 }
 
-/** The reply, saying the aggregator's id of the call where it is known. A stream's report says it itself. */
+/** The reply with the aggregator's id of the call where it is known. A stream's report includes it already. */
 function withGeneration(reply: UpstreamReply, { generationId }: Attempt): UpstreamReply {
   if (generationId === undefined || reply.kind === "stream") return reply;
   return { ...reply, report: { ...reply.report, generationId } };

@@ -40,7 +40,7 @@ describe("a transport error", () => {
     });
   }
 
-  test("that is not the connection's is garbage, and only its code is told: its text may name the URL", () => {
+  test("that is not the connection's is garbage, and only its code is reported: its text may name the URL", () => {
     const thrown = (code: unknown) => Object.assign(new TypeError("http://user:word@host/ failed"), { code });
     for (const code of ["Z_DATA_ERROR", 23, undefined]) {
       const failure = transportFailure(thrown(code), true);

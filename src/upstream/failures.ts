@@ -22,7 +22,7 @@ function cutAt(text: string, length: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
-/** The failure that a status stands for, said by the status line or by an error object in a 200. */
+/** The failure that a status means, given by the status line or by an error object in a 200. */
 export function statusFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
   return {
     kind: kindOf(status),
@@ -33,7 +33,7 @@ export function statusFailure(status: number, message: string, retryAfterMs?: nu
   };
 }
 
-/** A server of HTTP/2 alone has not read the request: nothing was asked of it, and nothing is billed. */
+/** A server that speaks only HTTP/2 has not read the request, so it bills nothing. */
 const onlyHttp2: UpstreamFailure = {
   kind: "unreachable",
   message:
@@ -41,7 +41,7 @@ const onlyHttp2: UpstreamFailure = {
   dispatched: false,
 };
 
-/** The failure behind an error answer with what its body says, and when to come again. */
+/** The failure of an error answer, with the message of its body and the wait before a retry. */
 export function errorAnswerFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
   // 505 says so by itself; some servers call it 403, because the handshake had offered no other protocol (ALPN).
   const http2 = status === 505 || (/\bALPN\b/.test(message) && /\bh2\b/.test(message));
@@ -67,7 +67,7 @@ export function errorIn(object: JsonObject, wait?: () => number | undefined): Up
   return withErrorDetail(failure, error);
 }
 
-/** The failure, with what the error object says beyond its status: a 404 can mean more than an unknown model. */
+/** The failure, with the details of the error object: a 404 can mean more than an unknown model. */
 export function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
   return failure.status === 404 && isConstraintFiltered(error) ? { ...failure, kind: "constraint_filtered" } : failure;
 }
@@ -89,7 +89,7 @@ function statusOf(error: JsonObject): number {
   return 500;
 }
 
-/** What an error answer says, from whichever of the usual places holds text: `error.message`, `error`, `message`, `detail`. */
+/** The message of an error answer, from the first of the usual fields that holds text: `error.message`, `error`, `message`, `detail`. */
 function messageIn(object: JsonObject): string | undefined {
   const error = object["error"];
   const places: (Json | undefined)[] = isObject(error)
@@ -98,13 +98,13 @@ function messageIn(object: JsonObject): string | undefined {
   return places.find((place): place is string => typeof place === "string" && place.trim() !== "");
 }
 
-/** What an error answer says: in words, and as an object where it has one. */
+/** The message of an error answer, and its error object where it has one. */
 export interface ErrorBody {
   readonly message: string;
   readonly error?: Json;
 }
 
-/** What the body of an error answer says, JSON or not. */
+/** The message and error object of an error answer's body, JSON or not. */
 export function errorBodyOf(body: string): ErrorBody {
   try {
     const json: Json = JSON.parse(body);
@@ -117,7 +117,7 @@ export function errorBodyOf(body: string): ErrorBody {
   }
 }
 
-/** What stands behind the codes of connections that were never made, in words. */
+/** Messages for the error codes of connections that were never made. */
 const unreachableCodes: { readonly [code: string]: string } = {
   ECONNREFUSED: "connection refused",
   ENOTFOUND: "host name not found",

@@ -43,7 +43,7 @@ export type UpstreamReply =
   /** `report` when the failed answer said what it cost: an answer that cannot be used may have been billed all the same. */
   | { readonly kind: "failure"; readonly failure: UpstreamFailure; readonly report?: UsageReport };
 
-/** What the upstream said about tokens and cost. Absent is not zero; zero is a value. */
+/** Tokens and cost as the upstream reported them. Absent is not zero; zero is a value. */
 export interface UsageReport {
   readonly usage?: TokenUsage;
   /** `usage.cost`, in nano-USD; absent when not given or not a finite, non-negative number. */
@@ -58,8 +58,8 @@ export interface UsageReport {
  */
 export type UpstreamEvent =
   | ChunkEvent
-  /** Comments came and nothing else: the upstream lives. */
-  | { readonly kind: "alive" }
+  /** Only comments were received. */
+  | { readonly kind: "keepalive" }
   | { readonly kind: "end"; readonly report: UsageReport }
   | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport };
 
@@ -116,7 +116,7 @@ export interface UpstreamFailure {
   readonly kind: FailureKind;
   /** The upstream's status when it gave one (also from an error object in a 200). */
   readonly status?: number;
-  /** What the upstream said, at most 300 characters, control characters removed; not yet redacted. */
+  /** The upstream's message, at most 300 characters, control characters removed; not yet redacted. */
   readonly message: string;
   readonly retryAfterMs?: number;
   /** Whether request bytes may have reached the upstream: then it may have been billed. */
@@ -125,7 +125,7 @@ export interface UpstreamFailure {
   readonly staleSocket?: boolean;
 }
 
-/** What is said of an answer that says nothing but its status. */
+/** The message for an answer that has only a status. */
 export function bareStatusMessage(status: number | undefined): string {
   return `the upstream answered ${status}`;
 }

@@ -4,7 +4,7 @@ import type { Json } from "#domain/chat.ts";
 import { usageReport } from "./usage.ts";
 
 describe("usage", () => {
-  test("is absent when nothing is said, never zero", () => {
+  test("is absent when nothing is reported, never zero", () => {
     for (const usage of [undefined, null, 0, "0", [], {}]) expect(usageReport(usage as Json)).toEqual({});
   });
 
@@ -54,7 +54,7 @@ describe("usage", () => {
       expect(report(0.05, 1, value).costNanoUsd).toBe(50_000_000);
       expect(report(0.05, -1, value).costNanoUsd).toBe(50_000_000);
     });
-    test("without the host's part the cost is unknown, and the tokens are left to say it", () => {
+    test("without the host's part the cost is unknown, and is computed from the tokens", () => {
       expect(report(0.05, null)).toEqual({ usage: { input: 1, cachedInput: 0, output: 1, reasoning: 0 } });
     });
     test("sums that no amount can hold stay at the most it can", () => {

@@ -7,7 +7,7 @@ import type { UsageReport } from "./upstream.ts";
 const maxTokens = 2 ** 31 - 1;
 
 /**
- * What a `usage` object says. Each half stands alone: a count that is absent, negative, fractional or absurd leaves
+ * Reads a `usage` object. Tokens and cost are read independently: a count that is absent, negative, fractional or absurd leaves
  * `usage` out, an absent cost leaves `costNanoUsd` out; a cost that is negative or no number leaves out both. Nothing is
  * ever taken for zero.
  *
@@ -20,9 +20,9 @@ export function usageReport(usage: Json | undefined): UsageReport {
   const ownKey = usage["is_byok"] === true;
   const hostCost = ownKey ? field(usage["cost_details"], "upstream_inference_cost") : undefined;
   const host = costOf(hostCost);
-  // A cost that is no amount says that the report is broken; then its counts cannot be trusted to make the call cheaper.
+  // A cost that is not an amount shows a defective report; then its counts must not make the call cheaper.
   if (isBroken(usage["cost"], stated) || isBroken(hostCost, host)) return {};
-  // The fee alone is not what the call costs: without the host's part its tokens say more.
+  // The fee is only a part of the cost: without the host's part the tokens give the better figure.
   const cost = ownKey ? sumOf(stated, host) : stated;
   const tokens = tokensOf(usage);
   return {
@@ -40,7 +40,7 @@ function tokensOf(usage: JsonObject): TokenUsage | undefined {
   const input = count(usage["prompt_tokens"]);
   const output = count(usage["completion_tokens"]);
   if (input === undefined || output === undefined) return undefined;
-  // Cached tokens make a call cheaper, so a count that cannot be true is not believed.
+  // Cached tokens make a call cheaper, so an impossible count is ignored.
   const cached = count(field(usage["prompt_tokens_details"], "cached_tokens") ?? usage["prompt_cache_hit_tokens"]) ?? 0;
   const reasoning = count(field(usage["completion_tokens_details"], "reasoning_tokens")) ?? 0;
   const written =
@@ -61,7 +61,7 @@ function count(value: Json | undefined): number | undefined {
 
 /**
  * US dollars as a number or as decimal text, rounded up to whole nano-dollars. More than an amount can hold is the most that
- * it can: a figure that nobody will believe must be seen as one, and not be taken for none.
+ * it can: an absurd figure must be visible as one, and not count as absent.
  */
 function costOf(value: Json | undefined): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
@@ -69,7 +69,7 @@ function costOf(value: Json | undefined): number | undefined {
   return amount ?? (Number(value) > mostUsd / 1e9 ? mostUsd : undefined);
 }
 
-/** Something was said, and it is no amount. */
+/** The field is present and is not an amount. */
 function isBroken(value: Json | undefined, amount: number | undefined): boolean {
   return amount === undefined && value !== undefined && value !== null;
 }

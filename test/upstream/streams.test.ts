@@ -303,7 +303,7 @@ test("usage without choices becomes a usual usage chunk", async () => {
 test("every way to split a recorded stream gives the same events", async () => {
   for (const name of fixtures) {
     const bytes = readFileSync(join(folder, name));
-    const kept = (events: readonly UpstreamEvent[]) => events.filter(({ kind }) => kind !== "alive");
+    const kept = (events: readonly UpstreamEvent[]) => events.filter(({ kind }) => kind !== "keepalive");
     const whole = kept((await streamed([bytes])).events);
     const single = [...bytes].map((_, i) => bytes.subarray(i, i + 1));
     expect(kept((await streamed(single)).events)).toEqual(whole);

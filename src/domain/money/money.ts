@@ -41,7 +41,7 @@ export function parseUsd(text: string, rounding: "up" | "down" = "up"): NanoUsd 
   const [, whole = "", fraction = "", exponent = "0"] = match;
   if (whole === "" && fraction === "") return undefined;
   const digits = whole + fraction;
-  // The decimal point stands `scale` digits from the right end once the amount is counted in nano-dollars.
+  // The decimal point is `scale` digits from the right end once the amount is counted in nano-dollars.
   const scale = fraction.length - Number(exponent) - 9;
   if (scale <= 0) {
     if (/^0*$/.test(digits)) return zeroUsd;
@@ -58,7 +58,7 @@ export function parseUsd(text: string, rounding: "up" | "down" = "up"): NanoUsd 
 /**
  * A number in US dollars (as YAML and JSON give it) to nano-dollars, by way of its shortest decimal text.
  *
- * Mostly the text need not be made: if the nearest whole number of nano-dollars, of at most 15 digits, stands for the same
+ * Mostly the text need not be made: if the nearest whole number of nano-dollars, of at most 15 digits, converts to the same
  * float, it is that text, because two decimals of 15 digits are never the same float.
  */
 export function usdToNano(usd: number, rounding: "up" | "down" = "up"): NanoUsd | undefined {

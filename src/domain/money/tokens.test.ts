@@ -26,9 +26,9 @@ describe("what tokens cost", () => {
   });
 
   test("is exact where floats lose whole units", () => {
-    const dear: Price = { input: perMTok(99_999_999_999), cachedInput: perMTok(0), output: perMTok(0) };
+    const highest: Price = { input: perMTok(99_999_999_999), cachedInput: perMTok(0), output: perMTok(0) };
     const usage = { input: 999_999_937, cachedInput: 0, output: 0, reasoning: 0 };
-    expect(costOf(usage, dear)).toBe(nanoUsd(Number((999_999_937n * 99_999_999_999n + 999_999n) / 1_000_000n)));
+    expect(costOf(usage, highest)).toBe(nanoUsd(Number((999_999_937n * 99_999_999_999n + 999_999n) / 1_000_000n)));
   });
 });
 

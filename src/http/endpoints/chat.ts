@@ -124,7 +124,7 @@ async function respond(
 
 /** Why the request went where it went, for whoever reads headers. Empty where there is nothing to say. */
 function headHeaders({ decisionId, decision, taskKind, answeredBy, redactions }: Head): Record<string, string> {
-  // A stand-in that took over shows as the decision's model; a scout's decision keeps naming the scout.
+  // A fallback model that answered is shown as the decision's model; a scout's decision keeps naming the scout.
   const model = decision.action === "ROUTE" ? (answeredBy ?? decision.model) : decision.model;
   return {
     "x-smart-gateway-decision-id": decisionId,

@@ -11,7 +11,7 @@ export interface HeldBytes {
 /**
  * The request bodies that are being read or answered, in bytes over all requests. Once parsed a body takes several times its
  * size, and it is kept until its answer begins, so this bounds the memory that callers can make the gateway take. Large bodies
- * together may take a quarter: what is left over is for requests of usual size. One large body is always let in.
+ * together may take a quarter: the rest is for requests of usual size. One large body is always admitted.
  */
 export class BodiesInFlight {
   readonly #maxBytes: number;

@@ -1,11 +1,11 @@
 import { openFileLimit } from "#platform/open-file-limit.ts";
 
-/** What the operating system lets this process have, read from where Linux tells it; elsewhere, careful guesses. */
+/** The resource limits of this process, read from the files of Linux; conservative defaults on other systems. */
 
 /** Gives a small file's text; undefined when it cannot be read. */
 export type ReadText = (path: string) => string | undefined;
 
-/** The database, the listener, logs, modules, and some air. */
+/** The database, the listener, logs, modules, and a reserve. */
 const descriptorsForTheRest = 128;
 /** A stream holds two sockets, the caller's and the upstream's. */
 const descriptorsPerStream = 2;
@@ -52,7 +52,7 @@ function groupFolders(membership: string): { folder: string; limitFile: string; 
     const root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     const limitFile = second ? "memory.max" : "memory.limit_in_bytes";
     const usageFile = second ? "memory.current" : "memory.usage_in_bytes";
-    // A limit may stand at any level above; inside a container the group's own folder is the root.
+    // A limit may be set at any level above; inside a container the group's own folder is the root.
     const steps = path.split("/").filter((step) => step !== "" && step !== "..");
     for (let depth = 0; depth <= steps.length; depth++) {
       folders.push({ folder: [root, ...steps.slice(0, depth)].join("/"), limitFile, usageFile });
@@ -61,7 +61,7 @@ function groupFolders(membership: string): { folder: string; limitFile: string; 
   return folders;
 }
 
-/** File cache that nobody has used lately is given back when memory is short, so it does not count. */
+/** File cache that was not used lately is given back when memory is short, so it does not count. */
 function usedBytes(read: ReadText, folder: string, usageFile: string): number | undefined {
   const used = Number(read(`${folder}/${usageFile}`)?.trim() || Number.NaN);
   if (!Number.isFinite(used)) return undefined;

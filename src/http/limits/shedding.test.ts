@@ -125,7 +125,7 @@ describe("the number of streams", () => {
   test("is never more than the ports to one address, nor less than one", () => {
     expect([streams("unlimited"), streams("524288"), streams("64")]).toEqual([25_000, 25_000, 1]);
   });
-  test("is a careful guess where the system does not say", () => {
+  test("is a conservative default where the system reports none", () => {
     expect(maxStreams(files({}))).toBe(5_056);
   });
 });

@@ -3,7 +3,7 @@ import { totalmem } from "node:os";
 import type { Clock } from "#platform/time.ts";
 import { type MemoryLimit, memoryLimit, type ReadText } from "./resource-limits.ts";
 
-/** How hard the gateway is at work, as far as admitting one more request goes. */
+/** The load of the gateway, as far as it decides on admitting one more request. */
 export interface Load {
   readonly activeStreams: number;
   readonly maxStreams: number;
@@ -39,7 +39,7 @@ export interface LoadSampler {
 
 export interface LoadSamplerOptions {
   readonly clock: Pick<Clock, "monotonic">;
-  /** Calls `sample` every so many milliseconds until the answer is called; must not keep the process alive. */
+  /** Calls `sample` every so many milliseconds until the returned function is called; must not keep the process alive. */
   readonly every?: (ms: number, sample: () => void) => () => void;
   readonly memory?: MemoryLimit;
   /** Memory of this process that is in use, in bytes. */
@@ -96,7 +96,7 @@ export const readText: ReadText = (path) => {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // No such file on this system: there is nothing to be said about it.
+    // This system has no such file.
     return undefined;
   }
 };

@@ -112,7 +112,9 @@ const decisionHeaders = {
     enum: [...taskKinds],
   }),
   "X-Smart-Gateway-Rule": header("The hard rules that fired, comma-separated; empty when none did."),
-  "X-Smart-Gateway-Answered-By": header("Internal key of the model that answered, a stand-in perhaps."),
+  "X-Smart-Gateway-Answered-By": header(
+    "Internal key of the model that answered: the decision's model, or a fallback model.",
+  ),
   "X-Smart-Gateway-Redactions": header("How many values were taken out before anything was sent.", {
     type: "integer",
     minimum: 0,
@@ -205,7 +207,7 @@ const chatCompletions = {
     }),
     parameter(
       "X-Request-Id",
-      "Comes back in the answer and stands in the log, if it is plain, at most 128 characters long and no credential; else the gateway makes one.",
+      "Is returned in the answer and written to the log, if it is plain, at most 128 characters long and no credential; else the gateway makes one.",
     ),
     parameter("X-Smart-Gateway-Errors", "`openai` adds an `error` object to error bodies.", {
       type: "string",

@@ -16,21 +16,21 @@ const CLOSE_BRACE = 0x7d;
 /** Deepest nesting of objects and arrays that a body may have. */
 export const maxJsonDepth = 64;
 
-/** What can be said of JSON text before anything is built from it. Says nothing about whether the text is JSON. */
+/** What a scan of JSON text finds before the text is parsed. Does not check that the text is JSON. */
 export interface JsonShape {
   /** It nests deeper than the limit; then nothing else is known. */
   readonly tooDeep: boolean;
-  /** Numbers written with an exponent (`1e20`): the only values that may come out longer when they are written anew. */
+  /** Numbers written with an exponent (`1e20`): the only values that may be longer once serialized again. */
   readonly exponents: number;
   /** Some number has so many digits that a double may not hold it. */
   readonly longIntegers: boolean;
-  /** Some number is too large for a double (`1e400`): it would be read as infinite, and written anew as `null`. */
+  /** Some number is too large for a double (`1e400`): it would be parsed as infinite, and serialized as `null`. */
   readonly infinite: boolean;
   /** Some key (or whole string) is `cache_control` or `prompt_cache_breakpoint`, however it is spelled. */
   readonly cacheControl: boolean;
 }
 
-/** Keys that ask an upstream to write to its prompt cache: aggregators take the one for the other. */
+/** Keys that ask an upstream to write to its prompt cache: aggregators treat both alike. */
 const plainCacheKeys = ["cache_control", "prompt_cache_breakpoint"];
 const cacheKeys: ReadonlySet<unknown> = new Set(plainCacheKeys);
 const shortestCacheKey = "cache_control".length + 1;
@@ -41,7 +41,7 @@ const longestCacheKey = "prompt_cache_breakpoint".length * 6 + 1;
 const longestSafeDigits = 15;
 
 /**
- * Looks at the text, so that a hostile body is refused before anything is built from it; strings are skipped by a native
+ * Scans the text, so that a hostile body is refused before it is parsed; strings are skipped by a native
  * search, so it costs little on bodies that are mostly text.
  */
 export function shapeOfJson(text: string, limit: number): JsonShape {
@@ -87,7 +87,7 @@ const largestPower = 308;
 /** Conversions cost, so there is a bound on them; more numbers near 1e308 than this count as infinite. */
 const maxLarge = 10_000;
 
-/** Takes note of the number that begins at `start`, its sign left out; the index of what follows it. */
+/** Records the number that begins at `start`, after its sign; returns the index of what follows it. */
 function scanNumber(text: string, start: number, seen: Scan): number {
   let end = endOfDigits(text, start);
   let power = end - start;
@@ -124,7 +124,7 @@ function isCacheKey(text: string, open: number, close: number): boolean {
   try {
     return cacheKeys.has(JSON.parse(string));
   } catch {
-    // No JSON, which whoever parses the whole will find.
+    // Not JSON: the parser reports it.
     return false;
   }
 }
@@ -151,7 +151,7 @@ export function quoteLongIntegers(text: string): string {
       const start = text.charCodeAt(at - 1) === MINUS ? at - 1 : at;
       const end = endOfNumber(text, at);
       const digits = endOfDigits(text, at) - at;
-      // Fractions and exponents are no integers as they are spelled; what a double makes of them is theirs.
+      // Numbers with a fraction or an exponent are not integers: they keep the value of the double.
       if (digits > longestSafeDigits && at + digits === end) {
         out += `${text.slice(from, start)}"${text.slice(start, end)}"`;
         from = end;

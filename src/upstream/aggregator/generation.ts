@@ -17,11 +17,11 @@ export interface GenerationLookupOptions {
 }
 
 export type GenerationReply =
-  /** All that is owed for the call, in nano-USD. */
+  /** The whole cost of the call, in nano-USD. */
   | { readonly kind: "billed"; readonly costNanoUsd: number }
   /** Not known yet: the record appears some seconds after the call. */
   | { readonly kind: "not_found" }
-  /** `detail` is in our own words. */
+  /** `detail` is the gateway's own text. */
   | { readonly kind: "failed"; readonly detail: string };
 
 /** A record is some kilobytes; no more of an answer is read than this. */

@@ -20,11 +20,11 @@ export interface ModelListOptions {
 
 export type ModelListReply =
   | { readonly kind: "ok"; readonly list: Json }
-  /** `detail` is in our own words: nothing that the server sent is in it. */
+  /** `detail` is the gateway's own text: nothing that the server sent is in it. */
   | { readonly kind: "failed"; readonly detail: string };
 
 /**
- * The aggregator's public list of models (`GET /models`), as JSON that nobody has checked. No key goes with it, proxies of
+ * The aggregator's public list of models (`GET /models`), as JSON that is not validated. No key is sent, proxies of
  * the environment are used as for calls, redirects are not followed. Never rejects.
  */
 export async function readModelList(options: ModelListOptions): Promise<ModelListReply> {
@@ -75,7 +75,7 @@ function listIn(text: string): ModelListReply {
   try {
     return { kind: "ok", list: JSON.parse(text) };
   } catch {
-    // The parser's message quotes the answer, which is nobody's to repeat.
+    // The parser's message quotes the answer, which must not be repeated.
     return failed("its answer is not JSON");
   }
 }

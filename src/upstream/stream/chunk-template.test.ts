@@ -21,7 +21,7 @@ describe("the pattern of a stream's chunks", () => {
   const json = (content: string, spaces?: number) =>
     JSON.stringify(chunkOf(content), undefined, spaces).replaceAll("\n", " ");
 
-  test("knows a chunk that differs in the text alone, and reads it as the parser does", () => {
+  test("matches a chunk that differs only in the text, and reads it as the parser does", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.string({ unit: "binary" }), (first, second) => {
         const data = json(second);
@@ -36,11 +36,11 @@ describe("the pattern of a stream's chunks", () => {
     );
   });
 
-  test("knows it however the upstream sets its spaces", () => {
+  test("matches it however the upstream sets its spaces", () => {
     expect(known(json("a", 1), json("b", 1))?.chunk).toEqual(chunkOf("b"));
   });
 
-  test("never takes for a chunk what the parser would read otherwise", () => {
+  test("never matches what the parser would read otherwise", () => {
     const piece = fc.constantFrom(
       '"',
       "\\",
@@ -73,7 +73,7 @@ describe("the pattern of a stream's chunks", () => {
     );
   });
 
-  test("does not know a chunk in which anything else is different", () => {
+  test("does not match a chunk in which anything else is different", () => {
     const like = json("word");
     for (const data of [
       json("word").replace("gen-1", "gen-2"),

@@ -82,7 +82,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
         } else if (event.kind === "end" && !this.#validator.hasContent) {
           return { kind: "garbage", message: "the upstream's stream ended without content", dispatched: true };
         }
-        if (event.kind !== "alive") opening.push(event);
+        if (event.kind !== "keepalive") opening.push(event);
         if (event.kind === "chunk") held += event.raw.length;
       }
       if (this.#validator.hasContent) {
@@ -179,7 +179,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
       return this.#batch;
     }
     if (this.#sse.comments > comments) {
-      this.#batch.push({ kind: "alive" });
+      this.#batch.push({ kind: "keepalive" });
       return this.#batch;
     }
     // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
@@ -230,7 +230,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
     if (!this.#text.ended) void this.#drain();
   }
 
-  /** The connection closed: the content says whether that was the end. */
+  /** The connection closed: the content decides whether that was the end. */
   #onClose(): UpstreamEvent[] {
     this.#sse.finish((data, name) => {
       const validated = this.#ended ? undefined : this.#validator.validate(data, name);

@@ -5,7 +5,7 @@ import type { ChunkEvent, UpstreamFailure, UsageReport } from "#upstream/upstrea
 import { generationIdOf, usageReport } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
-/** More choices than anyone asks for; a bound on what an upstream can make us remember. */
+/** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
 const maxChoices = 128;
 
 /** The result of validating one event. */

@@ -107,7 +107,7 @@ export class StreamShaper {
   /** The server-sent events, as text, that one upstream event becomes; "" when the caller is to see nothing. */
   shape(event: UpstreamEvent): string {
     switch (event.kind) {
-      case "alive":
+      case "keepalive":
         return "";
       case "chunk":
         return event.templateMatch === undefined
