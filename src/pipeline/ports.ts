@@ -1,5 +1,5 @@
 import type { ModelRegistry } from "#domain/model.ts";
-import type { NanoUsd } from "#domain/money/money.ts";
+import type { Caps } from "#domain/money/caps.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { OutcomeTracker } from "#learning/outcomes/outcomes.ts";
 import type { Ledger } from "#ledger/ledger.ts";
@@ -38,13 +38,7 @@ export interface Ports {
 export interface Configuration {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
-  /** Caps in nano-USD, each soft cap lowered to its hard cap where it stood above. */
-  readonly caps: {
-    readonly goalSoft: NanoUsd;
-    readonly goalHard: NanoUsd;
-    readonly daySoft: NanoUsd;
-    readonly dayHard: NanoUsd;
-  };
+  readonly caps: Caps;
   /** What is done with request fields that may change model, terms or price. */
   readonly fields: FieldRules;
   readonly privacy: PrivacyEngine;

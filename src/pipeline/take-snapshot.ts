@@ -1,4 +1,5 @@
-import { type NanoUsd, zeroUsd } from "#domain/money/money.ts";
+import { lowerCap } from "#domain/money/caps.ts";
+import { zeroUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
@@ -25,12 +26,8 @@ export function takeSnapshot(
     caps: {
       goalHard,
       dayHard,
-      goalSoft: lower(caps.goalSoft, goalHard),
-      daySoft: lower(caps.daySoft, dayHard),
+      goalSoft: lowerCap(caps.goalSoft, goalHard),
+      daySoft: lowerCap(caps.daySoft, dayHard),
     },
   };
-}
-
-function lower(a: NanoUsd, b: NanoUsd): NanoUsd {
-  return a < b ? a : b;
 }

@@ -1,8 +1,9 @@
 import type { ModelRegistry } from "#domain/model.ts";
+import type { Caps } from "#domain/money/caps.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
 import { type Invalid, inOrder } from "#settings/problem.ts";
-import { type Caps, capsOf } from "./caps.ts";
+import { capsOf } from "./caps.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
 import type { Policy } from "./schema.ts";
 

@@ -109,15 +109,19 @@ function problemsIn(error: z.ZodError, given: unknown): string {
   const byField = new Map<string, string>();
   for (const issue of error.issues) {
     const field = issue.path.map(String).join(".");
-    if (!byField.has(field)) byField.set(field, `${field}: ${complaint(issue, given)}`);
+    if (!byField.has(field)) byField.set(field, `${field}: ${requirementOf(issue, given)}`);
   }
   const problems = [...byField.values()];
   const shown = problems.slice(0, maxProblems).join("; ");
   return problems.length > maxProblems ? `${shown}; and ${problems.length - maxProblems} more` : shown;
 }
 
-/** What a field must be; never what it was, which may be a prompt or a secret. */
-function complaint(issue: z.core.$ZodIssue, given: unknown): string {
+/**
+ * What a field must be; never what it was, which may be a prompt or a secret. That is why the sentences are not those of
+ * `settings/config-file.ts` and `settings/settings.ts`: an operator sees the value found, the nearest known word and how to
+ * write it, and reads of YAML's "text" and "section". `chat-body/metadata.ts` has one sentence per key, for the same reason.
+ */
+function requirementOf(issue: z.core.$ZodIssue, given: unknown): string {
   switch (issue.code) {
     case "invalid_type":
       return isAbsent(issue.path, given) ? "is required" : `must be ${typeNames[issue.expected] ?? issue.expected}`;

@@ -1,4 +1,5 @@
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
+import { lowerCap } from "#domain/money/caps.ts";
 import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
@@ -103,9 +104,9 @@ export function aSnapshot(
     registry: aRegistry(),
     health: {},
     caps: {
-      goalSoft: lesser(dollars(policy.budget.per_goal_soft_usd), goalHard),
+      goalSoft: lowerCap(dollars(policy.budget.per_goal_soft_usd), goalHard),
       goalHard,
-      daySoft: lesser(dollars(policy.budget.per_day_soft_usd), dayHard),
+      daySoft: lowerCap(dollars(policy.budget.per_day_soft_usd), dayHard),
       dayHard,
     },
     ...given,
@@ -113,8 +114,4 @@ export function aSnapshot(
     size: { ...smallRequest, ...given.size },
     spend: { ...nothingSpent, ...given.spend },
   };
-}
-
-function lesser(one: NanoUsd, other: NanoUsd): NanoUsd {
-  return one < other ? one : other;
 }

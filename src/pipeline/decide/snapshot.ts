@@ -1,4 +1,5 @@
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
+import type { Caps } from "#domain/money/caps.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
@@ -12,13 +13,8 @@ export interface Snapshot {
   readonly health: HealthView;
   readonly spend: SpendView;
   readonly size: RequestSize;
-  /** Caps in nano-USD, soft already lowered to hard where it stood above; an operator's own caps already applied. */
-  readonly caps: {
-    readonly goalSoft: NanoUsd;
-    readonly goalHard: NanoUsd;
-    readonly daySoft: NanoUsd;
-    readonly dayHard: NanoUsd;
-  };
+  /** With the caps of their own that the goal and the day have, if any. */
+  readonly caps: Caps;
   /** How points become the score; absent where the task was stated and not inferred, as in a dry run: `declared`. */
   readonly scale?: ScoreScale;
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */

@@ -1,4 +1,5 @@
 import type { Model, ModelKey } from "#domain/model.ts";
+import type { Caps } from "#domain/money/caps.ts";
 import { policyVersion } from "#domain/routing.ts";
 import { inUsd } from "./labels.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
@@ -20,12 +21,7 @@ export interface Sources {
   };
   readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
   /** In nano-USD. */
-  readonly caps?: () => {
-    readonly goalSoft: number;
-    readonly goalHard: number;
-    readonly daySoft: number;
-    readonly dayHard: number;
-  };
+  readonly caps?: () => { readonly [cap in keyof Caps]: number };
   /** Today's account as this node last saw it, in nano-USD. */
   readonly day?: () => { readonly spent: number; readonly held: number } | undefined;
   readonly config?: () => {

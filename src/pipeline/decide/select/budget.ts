@@ -1,4 +1,5 @@
 import type { Model, Price } from "#domain/model.ts";
+import type { Caps } from "#domain/money/caps.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import { dearestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
 import { beyondAnyCap, withSurcharge } from "#domain/money/surcharge.ts";
@@ -61,7 +62,7 @@ export function addHardCapEvidence(model: Model, snapshot: Snapshot, evidence: E
 
 interface Cap {
   readonly account: "goal" | "day";
-  readonly limit: keyof Snapshot["caps"];
+  readonly limit: keyof Caps;
   readonly level: "soft" | "hard";
 }
 
