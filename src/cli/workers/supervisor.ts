@@ -1,11 +1,12 @@
-import { type HealthReport, worstReport } from "#http/endpoints/health.ts";
+import { worstReport } from "#http/endpoints/health.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { countersOf, type MetricSnapshot, mergeMetrics, renderMetrics } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { version } from "../../../package.json";
-import type { FromSupervisor, FromWorker, Merged, Snapshots, Subject } from "./messages.ts";
-import { claimPort } from "./port-claim.ts";
+import type { FromWorker, Merged, Subject } from "./messages.ts";
+import { claimPort, type PortClaim } from "./port-claim.ts";
+import { SnapshotCollector, send, type WorkerProcess } from "./snapshot-collector.ts";
 
 const variable = "SMART_GATEWAY_WORKER";
 
@@ -15,27 +16,23 @@ export function workerNumber(env: NodeJS.ProcessEnv): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** The pause before a worker is started anew: the first after a steady life, doubled with each early end, at most the last. */
+/** The pause before a worker is restarted: doubled with each early exit in a row, up to the maximum, in milliseconds. */
 const restartBaseMs = 500;
 const restartMaxMs = 30_000;
-/** A worker that lived this long begins anew with the shortest pause. */
+/** A worker that ran this long is restarted after the shortest pause. */
 const steadyMs = 60_000;
 /** Starts in a row that fail, of every worker and with the same exit code, before the gateway gives up. */
 const failedStarts = 3;
-/** The exit code of bad settings or files: no restart mends them. */
+/** The exit code of bad settings or files: a restart cannot succeed. */
 const badConfiguration = 2;
-/** How long the slowest worker is waited for when all are asked. */
-const collectWithinMs = 1_000;
-/** How often the counters are fetched so that little of them is lost with a worker that crashes. */
+/** How often the counters are fetched, so that a worker that crashes loses few of them. */
 const collectEveryMs = 10_000;
-
-type Child = Bun.Subprocess<"ignore", "inherit", "inherit">;
 
 interface Worker {
   readonly number: number;
-  child: Child | undefined;
+  child: WorkerProcess | undefined;
   serving: boolean;
-  /** Ends soon after the start, in a row. */
+  /** Exits within `steadyMs` of the start, in a row. */
   early: number;
   /** Starts in a row that never served, and the exit code of the last. */
   failedStarts: number;
@@ -44,94 +41,98 @@ interface Worker {
 }
 
 /**
- * Runs `WORKERS` processes of this same command on one port, hands them our signals, and starts anew each that ends, after a
- * pause that grows. Ends when all have ended: 0 if they were told to, else the exit code of those that could not start.
- * Throws when the port cannot be had.
+ * Runs `WORKERS` processes of this same command on one port, forwards our signals to them, and restarts each that exits,
+ * after a pause that grows. Ends when all have ended: 0 after a signal to stop, else the exit code of those that could not
+ * start. Throws when the port cannot be claimed.
  */
 export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
-  const begunMs = performance.now();
+  const startedMs = performance.now();
   const claim = await claimPort(settings.host, settings.port);
-  const workers = Array.from({ length: settings.workers }, (_, index): Worker => newWorker(index + 1));
-  const own = createMetrics();
-  const ended = new AbortController();
-  let everServed = false;
-  let failure = 0;
-  let retired: readonly MetricSnapshot[] = [];
-
-  const serving = () => workers.filter((worker) => worker.serving);
-  const count = () => ({ wanted: workers.length, serving: serving().length });
-  own.observe({ version, workers: count });
-
-  const collection = collector(serving, (worker, metrics) => {
-    worker.metrics = metrics;
+  const supervisor = new Supervisor({ settings, env, log, claim, startedMs });
+  process.on("SIGTERM", () => supervisor.stop("SIGTERM"));
+  process.on("SIGINT", () => {
+    // At a terminal Ctrl-C reaches the workers by itself, and a second signal would make them skip the drain.
+    if (process.stdin.isTTY === true) supervisor.stopRestarting();
+    else supervisor.stop("SIGINT");
   });
+  process.on("SIGHUP", () => supervisor.forward("SIGHUP"));
+  const code = await supervisor.run();
+  claim.release();
+  return code;
+}
 
-  async function merged(subject: Subject): Promise<Merged[Subject] | undefined> {
-    if (subject === "health") {
-      const reports = await collection.of("health");
-      return worstReport(reports, { ...count(), serving: reports.length }, performance.now() - begunMs);
-    }
-    await collection.of("metrics");
-    // One that did not answer in time counts with what it said last; nothing is awaited between here and the sum.
-    const ownMetrics = await own.snapshot();
-    return renderMetrics(mergeMetrics([ownMetrics, ...workers.map(({ metrics }) => metrics), retired]));
+interface SupervisorOptions {
+  readonly settings: Settings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  readonly claim: PortClaim;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+}
+
+class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #workers: readonly Worker[];
+  /** Of the supervisor itself: starts and exits of workers. */
+  readonly #metrics = createMetrics();
+  readonly #collector: SnapshotCollector;
+  readonly #stopped = new AbortController();
+  /** The counters of processes that have exited. */
+  #retired: readonly MetricSnapshot[] = [];
+  #everServed = false;
+  #exitCode = 0;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#workers = Array.from({ length: options.settings.workers }, (_, index): Worker => newWorker(index + 1));
+    this.#metrics.observe({ version, workers: () => this.#count() });
+    this.#collector = new SnapshotCollector(
+      () => this.#workers.flatMap(({ serving, child }) => (serving && child !== undefined ? [child] : [])),
+      (from, metrics) => {
+        const worker = this.#workers.find(({ child }) => child === from);
+        if (worker !== undefined) worker.metrics = metrics;
+      },
+    );
   }
 
-  function received(worker: Worker, child: Child, message: FromWorker): void {
-    switch (message.kind) {
-      case "serving":
-        worker.serving = true;
-        worker.failedStarts = 0;
-        everServed = true;
-        claim.listening();
-        return;
-      case "ask":
-        void merged(message.subject).then((value) => {
-          send(child, { kind: "answer", id: message.id, ...(value === undefined ? {} : { value }) });
-        });
-        return;
-      case "snapshot":
-        if (worker.child === child) collection.answered(worker, message);
-        return;
-    }
+  /** Resolves with the exit code once all workers have ended for good. */
+  async run(): Promise<number> {
+    const polling = setInterval(() => void this.#collector.collect("metrics"), collectEveryMs);
+    await Promise.all(this.#workers.map((worker) => this.#keepRunning(worker)));
+    clearInterval(polling);
+    return this.#exitCode;
   }
 
-  function start(worker: Worker): Child {
-    return Bun.spawn([process.execPath, ...process.argv.slice(1)], {
-      env: { ...env, [variable]: String(worker.number), NODE_ID: `${settings.nodeId}.${worker.number}` },
-      stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message: FromWorker, child) => received(worker, child as Child, message),
-    });
+  stop(signal: NodeJS.Signals): void {
+    this.stopRestarting();
+    this.forward(signal);
   }
 
-  /** Whether all of them fail at their start, in the same way: then the next start would too. */
-  function hopeless(): boolean {
-    if (!everServed && workers.some(({ code }) => code === badConfiguration)) return true;
-    const [{ code } = { code: 0 }] = workers;
-    return workers.every((worker) => worker.failedStarts >= failedStarts && worker.code === code);
+  stopRestarting(): void {
+    this.#stopped.abort();
   }
 
-  async function run(worker: Worker): Promise<void> {
-    while (!ended.signal.aborted) {
+  forward(signal: NodeJS.Signals): void {
+    for (const { child } of this.#workers) child?.kill(signal);
+  }
+
+  async #keepRunning(worker: Worker): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
       const startedMs = performance.now();
-      const child = start(worker);
+      const child = this.#start(worker);
       worker.child = child;
       worker.code = await child.exited;
       const livedMs = performance.now() - startedMs;
       const started = worker.serving;
-      worker.child = undefined;
-      worker.serving = false;
-      collection.gone(worker);
-      retired = mergeMetrics([retired, countersOf(worker.metrics)]);
-      worker.metrics = [];
-      if (ended.signal.aborted) return;
+      this.#retire(worker, child);
+      if (this.#stopped.signal.aborted) return;
 
       worker.early = livedMs < steadyMs ? worker.early + 1 : 1;
       if (!started) worker.failedStarts += 1;
-      own.workerExited(started);
-      const givenUp = hopeless();
+      this.#metrics.workerExited(started);
+      const givenUp = this.#everyStartFails();
       const pauseMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(worker.early - 1, 10));
-      log("worker_exited", {
+      this.#options.log("worker_exited", {
         worker: worker.number,
         pid: child.pid,
         code: worker.code,
@@ -141,45 +142,76 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
         ...(givenUp ? {} : { restart_in_ms: pauseMs }),
       });
       if (givenUp) {
-        failure = worker.code === 0 ? 1 : worker.code;
-        stop("SIGTERM");
+        this.#exitCode = worker.code === 0 ? 1 : worker.code;
+        this.stop("SIGTERM");
         return;
       }
-      await pause(pauseMs, ended.signal);
+      await pause(pauseMs, this.#stopped.signal);
     }
   }
 
-  function stop(signal: NodeJS.Signals): void {
-    ended.abort();
-    for (const { child } of workers) child?.kill(signal);
+  #start(worker: Worker): WorkerProcess {
+    const { env, settings } = this.#options;
+    return Bun.spawn([process.execPath, ...process.argv.slice(1)], {
+      env: { ...env, [variable]: String(worker.number), NODE_ID: `${settings.nodeId}.${worker.number}` },
+      stdio: ["ignore", "inherit", "inherit"],
+      ipc: (message: FromWorker, child) => this.#received(worker, child as WorkerProcess, message),
+    });
   }
 
-  process.on("SIGTERM", () => stop("SIGTERM"));
-  process.on("SIGINT", () => {
-    // At a terminal Ctrl-C reaches the workers by itself, and a second signal would hurry them.
-    if (process.stdin.isTTY === true) ended.abort();
-    else stop("SIGINT");
-  });
-  process.on("SIGHUP", () => {
-    for (const { child } of workers) child?.kill("SIGHUP");
-  });
-  const polling = setInterval(() => void collection.of("metrics"), collectEveryMs);
-  await Promise.all(workers.map(run));
-  clearInterval(polling);
-  claim.release();
-  return failure;
+  /** Forgets a process that has exited, except for its counters. */
+  #retire(worker: Worker, child: WorkerProcess): void {
+    worker.child = undefined;
+    worker.serving = false;
+    this.#collector.exited(child);
+    this.#retired = mergeMetrics([this.#retired, countersOf(worker.metrics)]);
+    worker.metrics = [];
+  }
+
+  #received(worker: Worker, child: WorkerProcess, message: FromWorker): void {
+    switch (message.kind) {
+      case "serving":
+        worker.serving = true;
+        worker.failedStarts = 0;
+        this.#everServed = true;
+        this.#options.claim.listening();
+        return;
+      case "ask":
+        void this.#merged(message.subject).then((value) => {
+          send(child, { kind: "answer", id: message.id, ...(value === undefined ? {} : { value }) });
+        });
+        return;
+      case "snapshot":
+        if (worker.child === child) this.#collector.answered(child, message);
+        return;
+    }
+  }
+
+  async #merged(subject: Subject): Promise<Merged[Subject] | undefined> {
+    const reports = await this.#collector.collect(subject);
+    if (subject === "health") {
+      const count = { ...this.#count(), serving: reports.length };
+      return worstReport(reports, count, performance.now() - this.#options.startedMs);
+    }
+    // A worker that did not answer in time counts with its last snapshot; nothing is awaited between here and the sum.
+    const ownMetrics = await this.#metrics.snapshot();
+    return renderMetrics(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
+  }
+
+  #count(): { readonly wanted: number; readonly serving: number } {
+    return { wanted: this.#workers.length, serving: this.#workers.filter(({ serving }) => serving).length };
+  }
+
+  /** Whether all of them fail at their start, in the same way: then the next start would fail too. */
+  #everyStartFails(): boolean {
+    if (!this.#everServed && this.#workers.some(({ code }) => code === badConfiguration)) return true;
+    const [{ code } = { code: 0 }] = this.#workers;
+    return this.#workers.every((worker) => worker.failedStarts >= failedStarts && worker.code === code);
+  }
 }
 
 function newWorker(number: number): Worker {
   return { number, child: undefined, serving: false, early: 0, failedStarts: 0, code: -1, metrics: [] };
-}
-
-function send(child: Child, message: FromSupervisor): void {
-  try {
-    child.send(message);
-  } catch {
-    // It has ended meanwhile: nobody waits for the message any more.
-  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -191,54 +223,4 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     };
     signal.addEventListener("abort", onAbort, { once: true });
   });
-}
-
-type Snapshot = FromWorker & { readonly kind: "snapshot" };
-
-/** Asks all workers that serve, at most a second; callers that come meanwhile share the answers. */
-function collector(
-  serving: () => readonly Worker[],
-  metricsOf: (worker: Worker, metrics: Snapshots["metrics"]) => void,
-) {
-  let ids = 0;
-  const rounds = new Map<number, { missing: Set<Worker>; reports: HealthReport[]; done: () => void }>();
-  const running: { [S in Subject]?: Promise<readonly HealthReport[]> } = {};
-
-  function round(subject: Subject): Promise<readonly HealthReport[]> {
-    const id = ++ids;
-    const asked = serving();
-    const reports: HealthReport[] = [];
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        rounds.delete(id);
-        delete running[subject];
-        resolve(reports);
-      };
-      const timer = setTimeout(done, collectWithinMs);
-      rounds.set(id, { missing: new Set(asked), reports, done });
-      for (const { child } of asked) if (child !== undefined) send(child, { kind: "collect", id, subject });
-      if (asked.length === 0) done();
-    });
-  }
-
-  return {
-    of(subject: Subject): Promise<readonly HealthReport[]> {
-      running[subject] ??= round(subject);
-      return running[subject];
-    },
-    answered(worker: Worker, snapshot: Snapshot): void {
-      // Late metrics are still the newest there are.
-      if (snapshot.subject === "metrics") metricsOf(worker, snapshot.value);
-      const round = rounds.get(snapshot.id);
-      if (round === undefined) return;
-      if (snapshot.subject === "health") round.reports.push(snapshot.value);
-      round.missing.delete(worker);
-      if (round.missing.size === 0) round.done();
-    },
-    /** It ended: nobody waits for its answers. */
-    gone(worker: Worker): void {
-      for (const { missing, done } of rounds.values()) if (missing.delete(worker) && missing.size === 0) done();
-    },
-  };
 }

@@ -25,7 +25,7 @@ export interface BufferedOutputOptions {
 /** How long to wait before asking again a pipe that is full. */
 const fullPipeMs = 20;
 const flushPatienceMs = 500;
-/** So many lines that went out already are kept in memory at most. */
+/** At most so many written lines stay in memory. */
 const forgetAfterLines = 1_024;
 
 /**
@@ -33,108 +33,125 @@ const forgetAfterLines = 1_024;
  * one write at a time is under way in the background, what comes meanwhile waits, in order, up to a bound.
  */
 export function bufferedOutput(fd: number, options: BufferedOutputOptions): BufferedOutput {
-  const { batchSize = 16_384, flushEveryMs = 100, maxWaiting = 8_388_608, pieceBytes = 65_536, dropped } = options;
-  let lines: string[] = [];
+  const output = new DescriptorOutput(fd, options);
+  // Not the methods themselves: callers hand `flush` on as a function.
+  return { write: (line) => output.write(line), flush: () => output.flush() };
+}
+
+/** Lines that wait to be written, in order, up to a bound; lines above it are counted instead. */
+class LineQueue {
+  readonly #maxWaiting: number;
+  readonly #pieceBytes: number;
+  readonly #dropped: (lines: number) => string;
+  #lines: string[] = [];
   /** Index of the first line that waits. */
-  let next = 0;
+  #next = 0;
+  #droppedLines = 0;
   /** Characters that wait. */
-  let waiting = 0;
-  let lost = 0;
-  let underWay: Buffer | undefined;
-  let underWaySinceMs = 0;
-  /** The kernel has it at this moment, as opposed to: it was refused by a full pipe, and is to be offered again. */
-  let inKernel = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  /** The reader is gone for good: there is nobody to write to. */
-  let gone = false;
+  #waiting = 0;
 
-  function later(delayMs: number): void {
-    if (timer !== undefined) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      begin();
-    }, delayMs);
-    timer.unref();
+  constructor({ maxWaiting = 8_388_608, pieceBytes = 65_536, dropped }: BufferedOutputOptions) {
+    this.#maxWaiting = maxWaiting;
+    this.#pieceBytes = pieceBytes;
+    this.#dropped = dropped;
   }
 
-  /** Said where the lines are missing: after all that waited, before all that comes. */
-  function sayWhatIsLost(): void {
-    if (lost === 0) return;
-    const line = dropped(lost);
-    lines.push(line);
-    waiting += line.length;
-    lost = 0;
+  get waiting(): number {
+    return this.#waiting;
   }
 
-  /** The next piece of what waits. */
-  function take(): Buffer {
+  /** Whether there was room for the line. */
+  add(line: string): boolean {
+    if (this.#waiting + line.length > this.#maxWaiting) {
+      this.#droppedLines += 1;
+      return false;
+    }
+    this.#addDroppedCount();
+    this.#lines.push(line);
+    this.#waiting += line.length;
+    return true;
+  }
+
+  /** Removes and returns the next piece; empty when nothing waits. */
+  take(): Buffer {
     let [text, size] = ["", 0];
-    for (let line = lines[next]; line !== undefined; line = lines[next]) {
+    for (let line = this.#lines[this.#next]; line !== undefined; line = this.#lines[this.#next]) {
       const bytes = Buffer.byteLength(line);
-      if (size > 0 && size + bytes > pieceBytes) break;
+      if (size > 0 && size + bytes > this.#pieceBytes) break;
       text += line;
       size += bytes;
-      next += 1;
+      this.#next += 1;
     }
-    waiting -= text.length;
-    if (next === lines.length) {
-      lines = [];
-      next = 0;
-      sayWhatIsLost();
+    this.#waiting -= text.length;
+    if (this.#next === this.#lines.length) {
+      this.clear();
+      this.#addDroppedCount();
     }
-    if (next >= forgetAfterLines) {
-      lines = lines.slice(next);
-      next = 0;
+    if (this.#next >= forgetAfterLines) {
+      this.#lines = this.#lines.slice(this.#next);
+      this.#next = 0;
     }
     return Buffer.from(text);
   }
 
-  function begin(): void {
-    if (underWay !== undefined || waiting === 0 || gone) return;
-    underWay = take();
-    underWaySinceMs = performance.now();
-    send();
+  clear(): void {
+    this.#lines = [];
+    this.#next = 0;
   }
 
-  function send(): void {
-    if (underWay === undefined) return;
-    inKernel = true;
-    write(fd, underWay, (error, written) => {
-      inKernel = false;
-      if (underWay === undefined) return;
-      if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") {
-        gone = true;
-        lines = [];
-        underWay = undefined;
-        return;
-      }
-      underWay = underWay.subarray(error === null ? written : 0);
-      if (error !== null) setTimeout(send, fullPipeMs).unref();
-      else if (underWay.length > 0) send();
-      else {
-        underWay = undefined;
-        if (waiting >= batchSize) begin();
-        else if (waiting > 0) later(flushEveryMs);
-      }
-    });
+  /** The count goes where the lines are missing: after all that waited, before all that follows. */
+  #addDroppedCount(): void {
+    if (this.#droppedLines === 0) return;
+    const line = this.#dropped(this.#droppedLines);
+    this.#lines.push(line);
+    this.#waiting += line.length;
+    this.#droppedLines = 0;
+  }
+}
+
+class DescriptorOutput implements BufferedOutput {
+  readonly #fd: number;
+  readonly #batchSize: number;
+  readonly #flushEveryMs: number;
+  readonly #queue: LineQueue;
+  #underWay: Buffer | undefined;
+  #underWaySinceMs = 0;
+  /** The kernel has the piece at this moment; false while a full pipe has refused it and it waits for the next try. */
+  #inKernel = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The descriptor failed for good (the reader has closed it): nothing is written any more. */
+  #closed = false;
+
+  constructor(fd: number, options: BufferedOutputOptions) {
+    const { batchSize = 16_384, flushEveryMs = 100 } = options;
+    this.#fd = fd;
+    this.#batchSize = batchSize;
+    this.#flushEveryMs = flushEveryMs;
+    this.#queue = new LineQueue(options);
   }
 
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    if (underWay !== undefined) {
+  write(line: string): void {
+    if (this.#closed || !this.#queue.add(line)) return;
+    if (this.#queue.waiting >= this.#batchSize) this.#begin();
+    else this.#beginLater();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#underWay !== undefined) {
       // Nobody reads: a write that waits for the reader would keep the process from ending.
-      if (performance.now() - underWaySinceMs > flushPatienceMs) return;
+      if (performance.now() - this.#underWaySinceMs > flushPatienceMs) return;
       // A moment is enough for what the kernel has already; what follows must not overtake it.
-      if (inKernel) Bun.sleepSync(fullPipeMs);
+      if (this.#inKernel) Bun.sleepSync(fullPipeMs);
     }
     let waitedMs = 0;
-    let rest = underWay === undefined || inKernel ? take() : underWay;
-    underWay = undefined;
-    while (rest.length > 0 && !gone && waitedMs < flushPatienceMs) {
+    let rest = this.#underWay === undefined || this.#inKernel ? this.#queue.take() : this.#underWay;
+    this.#underWay = undefined;
+    while (rest.length > 0 && !this.#closed && waitedMs < flushPatienceMs) {
       try {
-        rest = rest.subarray(writeSync(fd, rest));
-        if (rest.length === 0) rest = take();
+        rest = rest.subarray(writeSync(this.#fd, rest));
+        if (rest.length === 0) rest = this.#queue.take();
       } catch (error) {
         if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return;
         Bun.sleepSync(fullPipeMs);
@@ -143,19 +160,42 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
     }
   }
 
-  return {
-    write(line) {
-      if (gone) return;
-      if (waiting + line.length > maxWaiting) {
-        lost += 1;
+  #beginLater(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#begin();
+    }, this.#flushEveryMs);
+    this.#timer.unref();
+  }
+
+  #begin(): void {
+    if (this.#underWay !== undefined || this.#queue.waiting === 0 || this.#closed) return;
+    this.#underWay = this.#queue.take();
+    this.#underWaySinceMs = performance.now();
+    this.#send();
+  }
+
+  #send(): void {
+    if (this.#underWay === undefined) return;
+    this.#inKernel = true;
+    write(this.#fd, this.#underWay, (error, written) => {
+      this.#inKernel = false;
+      if (this.#underWay === undefined) return;
+      if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") {
+        this.#closed = true;
+        this.#queue.clear();
+        this.#underWay = undefined;
         return;
       }
-      sayWhatIsLost();
-      lines.push(line);
-      waiting += line.length;
-      if (waiting >= batchSize) begin();
-      else later(flushEveryMs);
-    },
-    flush,
-  };
+      this.#underWay = this.#underWay.subarray(error === null ? written : 0);
+      if (error !== null) setTimeout(() => this.#send(), fullPipeMs).unref();
+      else if (this.#underWay.length > 0) this.#send();
+      else {
+        this.#underWay = undefined;
+        if (this.#queue.waiting >= this.#batchSize) this.#begin();
+        else if (this.#queue.waiting > 0) this.#beginLater();
+      }
+    });
+  }
 }
