@@ -2,7 +2,7 @@ import type { HealthRegistry } from "#health/health.ts";
 import { healthSync } from "#health/health-sync.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
-import { OutcomeKeeper } from "#learning/outcomes/outcome-tracker.ts";
+import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
 import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
@@ -10,6 +10,7 @@ import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts"
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
 import { maxCredibleCost } from "#pipeline/settle/cost.ts";
+import type { Timers } from "#platform/time.ts";
 import { SharedMemory } from "#routing-memory/shared-memory.ts";
 import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
@@ -83,19 +84,25 @@ export function openRoutingMemory(context: GatewayContext): SharedMemory {
         detail: operatorText(problem instanceof Error ? problem.message : ""),
       }),
   });
-  closing.push(() => memory.close());
+  closing.push(() => within(harmlessCloseMs, memory.close(), timers));
   return memory;
 }
 
 /** Outcomes of routed asks; written behind the requests. */
-export function openOutcomes({ settings, configuration, clock, timers, closing }: GatewayContext): OutcomeKeeper {
-  const outcomes = new OutcomeKeeper({
+export function openOutcomes({
+  settings,
+  configuration,
+  clock,
+  timers,
+  closing,
+}: GatewayContext): StoredOutcomeTracker {
+  const outcomes = new StoredOutcomeTracker({
     openStore: () => openOutcomeStore(settings.databaseUrl),
     retentionDays: () => configuration.current().policy.records.retention_days,
     clock,
     timers,
   });
-  closing.push(() => outcomes.close());
+  closing.push(() => within(harmlessCloseMs, outcomes.close(), timers));
   return outcomes;
 }
 
@@ -174,4 +181,17 @@ export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: 
 /** A ledger that a test hands in need not keep pending billing lookups. */
 function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
   return "takeLookups" in ledger;
+}
+
+/** Stores whose last writes may be lost without harm must not hold up the end of the process for longer. */
+const harmlessCloseMs = 2_000;
+
+/** Resolves when `work` does, or after `limitMs`. */
+async function within(limitMs: number, work: Promise<void>, timers: Timers): Promise<void> {
+  let cancelLimit = () => {};
+  const limit = new Promise<void>((resolve) => {
+    cancelLimit = timers.after(limitMs, resolve);
+  });
+  await Promise.race([work, limit]);
+  cancelLimit();
 }

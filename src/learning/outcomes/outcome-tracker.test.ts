@@ -2,17 +2,17 @@ import { expect, test } from "bun:test";
 import { openSqlite } from "#db/sqlite.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { outcomeRecord } from "./fixtures.ts";
-import { OutcomeKeeper } from "./outcome-tracker.ts";
+import { StoredOutcomeTracker } from "./outcome-tracker.ts";
 import { noSignals, type RoutedCall, type Signals } from "./outcomes.ts";
 import { sqliteOutcomes } from "./store/sqlite-store.ts";
 
-function tracker() {
+function aTracker() {
   const time = manualTime();
   const db = openSqlite(":memory:");
   const base = sqliteOutcomes(db);
   const saves: number[] = [];
   let away = false;
-  const keeper = new OutcomeKeeper({
+  const tracker = new StoredOutcomeTracker({
     openStore: async () => ({
       ...base,
       save: async (records) => {
@@ -29,7 +29,7 @@ function tracker() {
   const call = (given: Partial<RoutedCall> = {}): string => {
     const decisionId = `d${++calls}`;
     const { tier = "flash" } = given;
-    keeper.routed({
+    tracker.routed({
       decisionId,
       atMs: time.clock.now(),
       conversationKey: "k",
@@ -47,7 +47,7 @@ function tracker() {
     return decisionId;
   };
   const records = async () => {
-    await keeper.save();
+    await tracker.save();
     return base.load(0);
   };
   const signalsOf = async (id: string): Promise<Signals | undefined> =>
@@ -55,13 +55,13 @@ function tracker() {
   const setAway = (on: boolean) => {
     away = on;
   };
-  return { time, keeper, call, records, signalsOf, saves, setAway, db };
+  return { time, tracker, call, records, signalsOf, saves, setAway, db };
 }
 
 const escalation = { continuation: true, tier: "pro", hardRule: true } as const;
 
 test("a new ask is a record; a further turn of it is none", async () => {
-  const { call, records } = tracker();
+  const { call, records } = aTracker();
   const ask = call();
   call({ continuation: true });
   call({ continuation: true, conversationKey: "unknown" });
@@ -69,7 +69,7 @@ test("a new ask is a record; a further turn of it is none", async () => {
 });
 
 test("an escalation of the run, and an ask that goes on after it, are signals of a rescue", async () => {
-  const { call, signalsOf } = tracker();
+  const { call, signalsOf } = aTracker();
   const ask = call();
   call(escalation);
   call({ ...escalation, hardRule: true });
@@ -79,7 +79,7 @@ test("an escalation of the run, and an ask that goes on after it, are signals of
 });
 
 test("a failure reported after an escalation says that pro has failed too", async () => {
-  const { call, signalsOf } = tracker();
+  const { call, signalsOf } = aTracker();
   const ask = call();
   call({ ...escalation, reportedFailure: true });
   call({ continuation: true, tier: "pro", reportedFailure: true });
@@ -87,7 +87,7 @@ test("a failure reported after an escalation says that pro has failed too", asyn
 });
 
 test("a run that began on pro, or met pro without a hard rule, is no escalation", async () => {
-  const { call, signalsOf } = tracker();
+  const { call, signalsOf } = aTracker();
   const onPro = call({ tier: "pro" });
   call(escalation);
   expect(await signalsOf(onPro)).toEqual(noSignals);
@@ -97,7 +97,7 @@ test("a run that began on pro, or met pro without a hard rule, is no escalation"
 });
 
 test("the same ask again soon is a repeat, and the new record names the one it follows; later it is another ask", async () => {
-  const { time, call, signalsOf, records } = tracker();
+  const { time, call, signalsOf, records } = aTracker();
   const first = call({ ask: "fix it" });
   time.advance(60_000);
   const again = call({ ask: " fix it", tier: "pro" });
@@ -109,7 +109,7 @@ test("the same ask again soon is a repeat, and the new record names the one it f
 });
 
 test("a new ask that reports a failure reports it of the ask before", async () => {
-  const { call, signalsOf, records } = tracker();
+  const { call, signalsOf, records } = aTracker();
   const first = call();
   const next = call({ reportedFailure: true });
   expect(await signalsOf(first)).toEqual({ ...noSignals, reported: 1 });
@@ -117,7 +117,7 @@ test("a new ask that reports a failure reports it of the ask before", async () =
 });
 
 test("what comes long after an ask says nothing of it", async () => {
-  const { time, call, signalsOf } = tracker();
+  const { time, call, signalsOf } = aTracker();
   const first = call();
   time.advance(3_600_001);
   call({ reportedFailure: true });
@@ -125,7 +125,7 @@ test("what comes long after an ask says nothing of it", async () => {
 });
 
 test("records are written in batches behind the requests, again after a failure", async () => {
-  const { time, call, saves, setAway, records } = tracker();
+  const { time, call, saves, setAway, records } = aTracker();
   for (let n = 0; n < 300; n++) call({ conversationKey: `k${n}` });
   expect(saves).toEqual([]);
   setAway(true);
@@ -138,22 +138,22 @@ test("records are written in batches behind the requests, again after a failure"
 });
 
 test("a caller can judge a decision at once, before it was written; an unknown one not", async () => {
-  const { call, keeper, records } = tracker();
+  const { call, tracker, records } = aTracker();
   const id = call();
-  expect(await keeper.judge(id, "failed", 0.5)).toBe(true);
-  expect(await keeper.judge("nobody", "failed", undefined)).toBe(false);
+  expect(await tracker.judge(id, "failed", 0.5)).toBe(true);
+  expect(await tracker.judge("nobody", "failed", undefined)).toBe(false);
   expect((await records())[0]).toMatchObject({ outcome: "failed", outcomeScore: 0.5 });
 });
 
 test("no text of an ask is kept", async () => {
-  const { call, keeper, db } = tracker();
+  const { call, tracker, db } = aTracker();
   call({ ask: "the secret plan of Ada", conversationKey: "ada's session" });
-  await keeper.save();
+  await tracker.save();
   expect(JSON.stringify(db.query("SELECT * FROM routing_outcome").all())).not.toMatch(/secret|Ada|ada/);
 });
 
 test("records older than the retention are deleted", async () => {
-  const { time, call, records } = tracker();
+  const { time, call, records } = aTracker();
   const old = call();
   await records();
   time.advance(31 * 86_400_000);

@@ -9,7 +9,7 @@ import {
 } from "./outcomes.ts";
 import type { OutcomeStore } from "./store/outcome-store.ts";
 
-export interface OutcomeKeeperOptions {
+export interface OutcomeTrackerOptions {
   readonly openStore: () => Promise<OutcomeStore>;
   readonly retentionDays: () => number;
   readonly clock: Pick<Clock, "now">;
@@ -20,10 +20,10 @@ export interface OutcomeKeeperOptions {
 interface OpenAsk {
   record: OutcomeRecord;
   readonly askHash: string;
-  heardMs: number;
+  lastSeenMs: number;
 }
 
-/** An ask that is not heard of for this long has ended; what comes then says nothing of it. */
+/** An ask without a request for this long has ended; later requests say nothing about it. */
 const openMs = 3_600_000;
 /** The same ask within this time is taken for a repeat: the answer was no good. */
 const repeatMs = 600_000;
@@ -40,9 +40,9 @@ const maxRecords = 200_000;
  * Outcome records, written behind the requests in batches. What cannot be written in time is dropped: learning wants many
  * records, not every one. Signals that reach another node than the ask are lost.
  */
-export class OutcomeKeeper implements OutcomeTracker {
-  readonly #options: OutcomeKeeperOptions;
-  /** By conversation, the one longest unheard of first. */
+export class StoredOutcomeTracker implements OutcomeTracker {
+  readonly #options: OutcomeTrackerOptions;
+  /** By conversation, the one longest without a request first. */
   readonly #open = new Map<string, OpenAsk>();
   readonly #unsaved = new Map<string, OutcomeRecord>();
   #store: Promise<OutcomeStore> | undefined;
@@ -51,26 +51,26 @@ export class OutcomeKeeper implements OutcomeTracker {
   #prunedMs = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(options: OutcomeKeeperOptions) {
+  constructor(options: OutcomeTrackerOptions) {
     this.#options = options;
   }
 
   routed(call: RoutedCall): void {
     const { atMs, conversationKey, continuation } = call;
     const known = this.#open.get(conversationKey);
-    const open = known !== undefined && atMs - known.heardMs <= openMs ? known : undefined;
+    const open = known !== undefined && atMs - known.lastSeenMs <= openMs ? known : undefined;
     if (continuation) {
       if (open !== undefined) this.#update(open, inRun(open.record, call), atMs);
       return;
     }
     const askHash = hashOf(call.ask);
-    const repeated = open !== undefined && open.askHash === askHash && atMs - open.heardMs <= repeatMs;
+    const repeated = open !== undefined && open.askHash === askHash && atMs - open.lastSeenMs <= repeatMs;
     if (open !== undefined) this.#update(open, atNextAsk(open.record, call, repeated), atMs);
     const follows = open !== undefined && (repeated || call.reportedFailure);
     const decision = { ...call.decision(), ...(follows ? { retryOf: open.record.decisionId } : {}) };
     const record: OutcomeRecord = { decisionId: call.decisionId, atMs, decision, signals: noSignals };
     this.#open.delete(conversationKey);
-    this.#open.set(conversationKey, { record, askHash, heardMs: atMs });
+    this.#open.set(conversationKey, { record, askHash, lastSeenMs: atMs });
     for (const oldest of this.#open.keys()) {
       if (this.#open.size <= maxOpen) break;
       this.#open.delete(oldest);
@@ -104,7 +104,7 @@ export class OutcomeKeeper implements OutcomeTracker {
   }
 
   #update(open: OpenAsk, signals: Signals, atMs: number): void {
-    open.heardMs = atMs;
+    open.lastSeenMs = atMs;
     if (signals === open.record.signals) return;
     open.record = { ...open.record, signals };
     this.#keep(open.record);

@@ -9,9 +9,11 @@ export interface CallEffect extends CommandEffect {
 }
 
 const nothing: CallEffect = { changes: false, reverts: false, runs: false, command: "" };
-const commandStart = /"(?:command|cmd|script|shell_command|commands|code|input)"\s*:\s*(\[?\s*)"/;
+const commandNames = ["command", "cmd", "script", "shell_command", "commands", "code", "input"];
 const commandTag = /<(command|cmd|script|code)>([\s\S]{0,6000}?)<\/\1>/;
 const longestCommand = 6_000;
+/** Longer arguments are the text of a file. */
+const longestArguments = 64_000;
 
 export function effectOf(call: ToolCall | undefined): CallEffect {
   if (call === undefined) return nothing;
@@ -25,40 +27,29 @@ export function effectOf(call: ToolCall | undefined): CallEffect {
 
 /** The command in a call's arguments: JSON text, the XML that some agents have models write, or the command itself. */
 function commandOf(args: string): string {
+  if (args.startsWith("{") || args.startsWith("[")) return commandInJson(args);
   const tagged = args.includes("<") ? commandTag.exec(args) : null;
-  if (tagged !== null) return tagged[2] ?? "";
-  const start = commandStart.exec(args.slice(0, 4_000));
-  if (start === null) return args.trimStart().startsWith("{") ? "" : args.slice(0, longestCommand);
-  const list = start[1] !== "";
-  let text = "";
-  let at = start.index + start[0].length;
-  for (;;) {
-    const end = endOfString(args, at);
-    text += unescaped(args.slice(at, Math.min(end, at + longestCommand)));
+  return tagged === null ? args.slice(0, longestCommand) : (tagged[2] ?? "");
+}
+
+function commandInJson(args: string): string {
+  if (args.length > longestArguments) return "";
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(args);
+  } catch {
+    return ""; // a model's own JSON, which nobody has checked
+  }
+  if (typeof parsed !== "object" || parsed === null) return "";
+  for (const name of commandNames) {
+    const value = (parsed as Record<string, unknown>)[name]; // an object, checked above
+    if (typeof value === "string") return value.slice(0, longestCommand);
     // `["bash", "-lc", "…"]`: the words follow one another.
-    const next = list ? /^"\s*,\s*"/.exec(args.slice(end, end + 8)) : null;
-    if (next === null || text.length > longestCommand) break;
-    at = end + next[0].length;
-    text += " ";
+    if (Array.isArray(value))
+      return value
+        .join(" ")
+        .replace(/^\S*sh -l?c /, "")
+        .slice(0, longestCommand);
   }
-  return list ? text.replace(/^\S*sh -l?c /, "") : text;
-}
-
-/** Index of the quote that ends a JSON string whose text begins at `at`. */
-function endOfString(json: string, at: number): number {
-  for (let index = at; index < json.length && index < at + 2 * longestCommand; index++) {
-    const code = json.charCodeAt(index);
-    if (code === 0x5c) index++;
-    else if (code === 0x22) return index;
-  }
-  return Math.min(json.length, at + 2 * longestCommand);
-}
-
-function unescaped(json: string): string {
-  if (!json.includes("\\")) return json;
-  return json.replace(/\\(?:u[0-9a-fA-F]{4}|.)/g, (sequence) => {
-    if (sequence === "\\n") return "\n";
-    if (sequence === "\\t") return "\t";
-    return sequence.length === 2 ? sequence.slice(1) : " ";
-  });
+  return "";
 }
