@@ -30,7 +30,7 @@ export class PostgresConnection {
     this.#client ??= new SQL(this.#url, {
       max: 1,
       prepare: false,
-      // In seconds. A server that is gone must be noticed before the caller's patience ends.
+      // In seconds. An unreachable server must be noticed before the caller's patience ends.
       connectionTimeout: Math.max(1, Math.ceil(limitMs / 1_000)),
       idleTimeout: 0,
     });
@@ -46,7 +46,7 @@ export class PostgresConnection {
       const answer = (await Promise.race([running, overdue])) as PostgresRow[] | PostgresRow[][];
       return isManyAnswers(answer) ? answer : [answer as PostgresRow[]];
     } catch (error) {
-      running.catch(() => {}); // Lost with its connection; the caller hears of the time-out instead.
+      running.catch(() => {}); // It fails with its connection; the caller gets the time-out instead.
       if (this.#client === client && endsConnection(error)) this.drop();
       throw error;
     } finally {

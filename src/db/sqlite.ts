@@ -115,7 +115,7 @@ export function sqliteVersionOf(db: Database): { readonly version: string; reado
   return { version, supported: first === -1 || (numbers[first] ?? 0) > (oldestSqlite[first] ?? 0) };
 }
 
-/** How often, and how many milliseconds apart, a write is tried again that another connection's transaction stands in the way of. */
+/** How often, and how many milliseconds apart, a write is retried that another connection's transaction blocks. */
 const writeTries = 60;
 const writeTryEveryMs = 7;
 

@@ -6,9 +6,9 @@ import type { AttemptRecord, RequestRecord } from "#records/record.ts";
 import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
 
-/** Events of the parts as log events and metrics. */
+/** Reports events of the gateway's parts to the log and the metrics. */
 
-export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): void {
+export function reportLedgerEvent(event: LedgerEvent, log: Log, metrics: Metrics): void {
   switch (event.kind) {
     case "resolved":
       // The request's record has it, except for what was charged without a known cost.
@@ -75,7 +75,7 @@ export function announceLedger(event: LedgerEvent, log: Log, metrics: Metrics): 
   }
 }
 
-export function announcePrices(event: PriceBookEvent, priceVersion: string, log: Log, metrics: Metrics): void {
+export function reportPriceBookEvent(event: PriceBookEvent, priceVersion: string, log: Log, metrics: Metrics): void {
   switch (event.kind) {
     case "read":
       log("price_book_read", { listed: event.listed, models: event.models, price_version: logId(priceVersion) });
@@ -99,8 +99,8 @@ export function announcePrices(event: PriceBookEvent, priceVersion: string, log:
   }
 }
 
-/** Raises the alarm for each call that was turned down while our prices went with it as its limit; whether there was one. */
-export function announceFilteredCalls(record: RequestRecord, log: Log, metrics: Metrics): boolean {
+/** Reports each call that was refused while our prices were its limit; returns whether there was one. */
+export function reportFilteredCalls(record: RequestRecord, log: Log, metrics: Metrics): boolean {
   let any = false;
   for (const { model, outcome, priceLimited } of record.attempts) {
     if (outcome !== "constraint_filtered" || priceLimited !== true) continue;
@@ -115,7 +115,7 @@ export function announceFilteredCalls(record: RequestRecord, log: Log, metrics: 
   return any;
 }
 
-export function announceHealth(change: HealthChange, log: Log, metrics: Metrics): void {
+export function reportHealthChange(change: HealthChange, log: Log, metrics: Metrics): void {
   if (change.kind === "aggregator") {
     log("health_aggregator_changed", { open: change.to !== "closed", reason: operatorText(change.reason) });
     return;
@@ -129,7 +129,7 @@ export function announceHealth(change: HealthChange, log: Log, metrics: Metrics)
   });
 }
 
-export function announceOtherModel({ decisionId }: RequestRecord, attempt: AttemptRecord, log: Log): void {
+export function reportOtherModel({ decisionId }: RequestRecord, attempt: AttemptRecord, log: Log): void {
   if (attempt.otherModel === undefined) return;
   log("other_model_answered", {
     decision_id: logId(decisionId),
@@ -139,7 +139,7 @@ export function announceOtherModel({ decisionId }: RequestRecord, attempt: Attem
   });
 }
 
-/** The ledger, with every answer to a reservation counted. */
+/** The ledger, counting every answer to a reservation. */
 export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
   return {
     reserve(reservation, closing) {

@@ -22,7 +22,7 @@ import { upstreamClient } from "#upstream/client.ts";
 import type { Upstream } from "#upstream/upstream.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { isChosen } from "./live-configuration.ts";
-import { announceHealth, announceLedger, announcePrices } from "./observers.ts";
+import { reportHealthChange, reportLedgerEvent, reportPriceBookEvent } from "./observers.ts";
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
@@ -36,7 +36,7 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
       timers,
       random,
       waitMs: settings.databaseWaitMs,
-      log: (event) => announceLedger(event, log, metrics),
+      log: (event) => reportLedgerEvent(event, log, metrics),
       retentionDays: () => configuration.current().policy.records.retention_days,
       expectUsed: () => configuration.current().policy.budget.expect_ledger,
     }));
@@ -53,7 +53,7 @@ export async function openHealth(context: GatewayContext): Promise<HealthRegistr
     rules: () => configuration.current().policy.health,
     clock,
     random,
-    onChange: (change) => announceHealth(change, log, metrics),
+    onChange: (change) => reportHealthChange(change, log, metrics),
   });
   const sync = healthSync({
     registry,
@@ -145,7 +145,7 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
     timers,
     random,
     onChange: (book) => configuration.applyPrices(book),
-    onEvent: (event) => announcePrices(event, configuration.current().registry.priceVersion ?? "", log, metrics),
+    onEvent: (event) => reportPriceBookEvent(event, configuration.current().registry.priceVersion ?? "", log, metrics),
   });
   closing.push(() => reader.close());
   return reader;

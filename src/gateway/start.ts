@@ -21,7 +21,7 @@ import pkg from "../../package.json" with { type: "json" };
 import { drainRequests } from "./drain.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { LiveConfiguration } from "./live-configuration.ts";
-import { announceFilteredCalls, announceOtherModel, countedLedger } from "./observers.ts";
+import { countedLedger, reportFilteredCalls, reportOtherModel } from "./observers.ts";
 import {
   openGatewayLedger,
   openHealth,
@@ -197,8 +197,8 @@ function finishedRequests(prices: PriceBookReader, { log, metrics, closing }: Ga
       for (const record of records) metrics.requestFinished(record);
       for (const record of records) {
         log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
-        if (announceFilteredCalls(record, log, metrics)) prices.suspect();
-        for (const attempt of record.attempts) announceOtherModel(record, attempt, log);
+        if (reportFilteredCalls(record, log, metrics)) prices.suspect();
+        for (const attempt of record.attempts) reportOtherModel(record, attempt, log);
       }
     },
   });

@@ -13,7 +13,7 @@ export type HealthState = (typeof healthStates)[number];
 
 /**
  * Model health as the pipeline sees it. The registry behind it applies the transition table, keeps the clock and the
- * random source, and announces what changed; deciding is pure and only reads `view`.
+ * random source, and reports what changed; deciding is pure and only reads `view`.
  */
 export interface HealthRegistry {
   /** Every registered model's state now. `UNHEALTHY` whose pause is over counts as routable: the asker becomes the probe. */

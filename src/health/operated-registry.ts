@@ -15,7 +15,7 @@ export interface HealthRegistryOptions {
   readonly onChange?: (change: HealthChange) => void;
 }
 
-/** A change of state, announced once. */
+/** A change of state, reported once. */
 export type HealthChange =
   | {
       readonly kind: "model";
@@ -54,12 +54,12 @@ export interface AggregatorStatus {
   readonly retryAtMs: number | undefined;
 }
 
-/** The registry beyond what the pipeline needs: for the operator, the metrics and whoever keeps it over restarts. */
+/** The registry beyond what the pipeline needs: for the operator, the metrics and the code that stores it across restarts. */
 export interface OperatedHealthRegistry extends HealthRegistry {
   /** What the operator says about a model. `enable` lifts the operator's `disable`, never the file's `enabled: false`. */
   override(model: ModelKey, action: OverrideAction): "done" | "unknown_model";
   status(): { readonly models: readonly ModelHealthStatus[]; readonly aggregator: AggregatorStatus };
-  /** Every model's whole health, for whoever keeps it. */
+  /** Every model's whole health, to be stored. */
   health(): ReadonlyMap<ModelKey, Health>;
   /**
    * Takes over what was kept: as it was before a `restart`, or as another node has it now (`running`): then a model that

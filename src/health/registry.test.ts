@@ -460,7 +460,7 @@ describe("the operator", () => {
     expect(routable(flash)).toBe(true);
     expect(health.admit(flash)?.probe).toBe(true);
   });
-  test("is told when there is no such model", () => {
+  test("reports an unknown model", () => {
     expect(setUp().health.override("nobody", "reset")).toBe("unknown_model");
   });
 });
@@ -475,7 +475,7 @@ describe("a reload of the model registry", () => {
     world.models = all;
     expect([state(flash), state(pro)]).toEqual(["STALE", "HEALTHY"]);
   });
-  test("a verdict about a model that is gone goes nowhere", () => {
+  test("a verdict about a model that was removed changes nothing", () => {
     const { world, health, state } = setUp();
     const permit = health.admit(pro);
     world.models = registryOf(model(flash, "worker"));
@@ -528,7 +528,7 @@ test("health taken over from another node makes strangers of the attempts under 
   expect(state(flash)).toBe("HALF_OPEN");
 });
 
-test("every change of state is announced once, with why", () => {
+test("every change of state is reported once, with its reason", () => {
   const { world, say, wait, health } = setUp();
   say(flash, bad, 5);
   wait(15 * second);
@@ -558,7 +558,7 @@ test("a clock set back does not prolong a pause", () => {
   expect(health.view()[flash]?.routable).toBe(true);
 });
 
-describe("in any story", () => {
+describe("in any sequence of events", () => {
   const keys = [flash, pro, emergency] as const;
   const verdict: fc.Arbitrary<Verdict> = fc.oneof(
     { weight: 4, arbitrary: fc.constant(ok) },
@@ -583,11 +583,11 @@ describe("in any story", () => {
       }),
     },
   );
-  const story = fc.array(act, { maxLength: 300, size: "max" });
+  const sequence = fc.array(act, { maxLength: 300, size: "max" });
 
   test("a model is admitted exactly when the view says that it may be", () => {
     fc.assert(
-      fc.property(story, (acts) => {
+      fc.property(sequence, (acts) => {
         const { health, wait } = setUp();
         const permits: Permit[] = [];
         for (const one of acts) {
@@ -608,7 +608,7 @@ describe("in any story", () => {
 
   test("what cannot be tried now says when it can, unless it is disabled or being probed", () => {
     fc.assert(
-      fc.property(story, (acts) => {
+      fc.property(sequence, (acts) => {
         const { health, wait, world } = setUp();
         const permits: Permit[] = [];
         for (const one of acts) {

@@ -43,7 +43,7 @@ interface Entry {
   health: Health;
   readonly firstTokens: FirstTokenTimes;
   disabledByOperator: boolean;
-  /** Whether the pause it is under was told to us (Retry-After), or is our own guess after a bare 429. */
+  /** Whether the upstream stated the pause (Retry-After); false: our own guess after a bare 429. */
   pauseIsStated: boolean;
   /** The latest answers that cost more than their holds; as many as a quarantine takes. */
   priceBreachesAtMs: readonly number[];

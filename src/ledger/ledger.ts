@@ -96,7 +96,7 @@ export type Resolution = ResolutionKinds & {
 };
 type ResolutionKinds =
   /**
-   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. `reason` stands in
+   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. `reason` goes into
    * the ledger entry; the source when absent.
    */
   | {

@@ -22,7 +22,7 @@ test("an entry that was set again has its newest value and is as young as that",
   expect(map.get("a")).toBe(3);
 });
 
-test("what is deleted is gone, however old it was", () => {
+test("a deleted entry is absent, however old it was", () => {
   const map = new RecentMap<string, number>(1);
   map.set("a", 1);
   map.set("b", 1);

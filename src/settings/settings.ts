@@ -213,7 +213,7 @@ export type SettingName = keyof typeof settingsTable;
 /** Files that settings name; those that are no path are left out. */
 export type ConfiguredFiles = Pick<Settings, "policyPath" | "registryPath" | "authKeysFile">;
 
-/** What is wrong in the environment, and the files that it names all the same, so that their problems can be told too. */
+/** The problems of the environment, and the files that it names, so that their problems can be reported too. */
 export interface InvalidSettings extends Invalid {
   readonly files: ConfiguredFiles;
 }

@@ -8,7 +8,7 @@ import { formatProblems, type Problem } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 
-/** `smart-gateway serve`: runs the gateway until it is told to stop. */
+/** `smart-gateway serve`: runs the gateway until a signal stops it. */
 export function serveCommand(): Command {
   return new Command("serve")
     .description("Run the gateway (settings come from the environment; none: demo mode)")
@@ -36,7 +36,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     sharedOutput: settings.workers > 1,
   });
   if (settings.workers > 1 && worker === undefined) {
-    // Told once, and not by each of the workers.
+    // Printed once, and not by each of the workers.
     const problems = await problemsInFiles(settings);
     if (problems.length > 0) {
       console.error(formatProblems(problems));
@@ -68,7 +68,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     return 2;
   }
   const { gateway } = outcome;
-  if (worker === undefined || worker === 1) announce(gateway, pretty);
+  if (worker === undefined || worker === 1) printStartMessage(gateway, pretty);
   log("gateway_started", {
     url: operatorText(gateway.url),
     mode: settings.upstream.kind,
@@ -78,7 +78,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   });
 
   link?.serves(gateway);
-  const code = await untilToldToStop(gateway, settings, log, link);
+  const code = await untilStopped(gateway, settings, log, link);
   log("gateway_stopped", { uptime_s: Math.round((performance.now() - started) / 1_000) });
   log.flush();
   return code;
@@ -93,28 +93,28 @@ async function problemsInFiles(files: ConfiguredFiles): Promise<readonly Problem
 }
 
 /**
- * Waits for SIGTERM or Ctrl-C and drains; a second one skips to flushing the books. An error nobody caught drains too and
+ * Waits for SIGTERM or Ctrl-C and drains; a second signal skips to flushing the ledger. An uncaught error drains too and
  * ends in exit code 1: a process that does not know its own state must not go on spending money.
  */
-function untilToldToStop(
+function untilStopped(
   gateway: Gateway,
   settings: Settings,
   log: ReturnType<typeof createLog>,
   link: WorkerLink | undefined,
 ): Promise<number> {
   return new Promise((resolve) => {
-    const hurry = new AbortController();
+    const force = new AbortController();
     let stopping = false;
     const stop = (reason: string, code: number, acceptMs: number) => {
       if (stopping) {
-        hurry.abort();
+        force.abort();
         return;
       }
       stopping = true;
       // Timers and connections of the gateway keep no process alive, and this one has money to write down.
       setInterval(() => {}, 60_000);
       log("gateway_draining", { signal: logId(reason), in_flight: gateway.http.streams.count });
-      gateway.drain(acceptMs, settings.drainStreamsMs, hurry.signal).then(
+      gateway.drain(acceptMs, settings.drainStreamsMs, force.signal).then(
         () => resolve(code),
         (error) => {
           log("task_failed", { task: logId("drain"), ...loggedError(error) });
@@ -128,17 +128,17 @@ function untilToldToStop(
     process.on("SIGHUP", () => void gateway.reload());
     // A worker without its supervisor would hold the port against the next gateway, and nobody would stop it any more.
     link?.onOrphaned(() => stop("supervisor_gone", 1, 0));
-    const surprised = (error: unknown) => {
+    const onUncaught = (error: unknown) => {
       log("task_failed", { task: logId("uncaught"), ...loggedError(error) });
       stop("uncaught_error", 1, 0);
     };
-    process.on("uncaughtException", surprised);
-    process.on("unhandledRejection", surprised);
+    process.on("uncaughtException", onUncaught);
+    process.on("unhandledRejection", onUncaught);
   });
 }
 
-/** Tells a person where the gateway is and how to try it. Beside JSON logs it goes to standard error. */
-function announce(gateway: Gateway, pretty: boolean): void {
+/** Prints where the gateway listens and how to try it. Beside JSON logs it goes to standard error. */
+function printStartMessage(gateway: Gateway, pretty: boolean): void {
   const say = pretty ? console.log : console.error;
   const demo = gateway.settings.upstream.kind === "demo";
   const lines = [

@@ -17,7 +17,7 @@ export type Subject = keyof Snapshots;
 
 export type FromWorker =
   | { readonly kind: "serving" }
-  /** A caller wants to know about all workers. */
+  /** A caller has asked for the metrics or health of all workers. */
   | { readonly kind: "ask"; readonly id: number; readonly subject: Subject }
   | {
       readonly kind: "snapshot";

@@ -6,7 +6,7 @@ import { canonicalHost } from "#settings/host-names.ts";
  * worker listens.
  */
 export interface PortClaim {
-  /** The workers listen: whoever tries the port from now on finds it taken. */
+  /** The workers listen: from now on any other process finds the port taken. */
   listening(): void;
   release(): void;
 }
@@ -17,12 +17,12 @@ const tryEveryMs = 50;
 
 /** Throws an error with code `EADDRINUSE` when somebody listens there, or another gateway has claimed it. */
 export async function claimPort(host: string, port: number): Promise<PortClaim> {
-  // Names in Linux's abstract name space: taken atomically, within a network namespace like ports, gone with the process.
+  // Names in Linux's abstract name space: taken atomically, within a network namespace like ports, released when the process ends.
   const name = `\0smart-gateway:${port}`;
   // One gateway at a time gets from here to its first listening worker, whatever address it listens on (0.0.0.0 covers all).
   const starting = await locked(`${name}:starting`);
   try {
-    // For the gateway's life: with all its workers dead for a moment, the port is still its own.
+    // Until the gateway ends: while all its workers are down for a moment, the port stays claimed.
     const owned = lock(`${name}:${canonicalHost(host)}`);
     try {
       // Without `reusePort` this fails on whatever listens there, with or without it.

@@ -10,7 +10,7 @@ const answerWithinMs = 2_000;
 export interface WorkerLink extends WorkersView {
   /** From now on the supervisor may ask this worker. */
   serves(gateway: Pick<Gateway, "http" | "metricsSnapshot">): void;
-  /** Calls back once the supervisor is gone, also when it is gone already. */
+  /** Calls back once the supervisor has exited, also when it already has. */
   onOrphaned(orphaned: () => void): void;
 }
 

@@ -155,9 +155,9 @@ describe("edge 3, trips", () => {
     expect(late.retryAtMs).toBe(18 * second);
   });
   test("a longer Retry-After is honoured, up to the limit", () => {
-    const told = patient();
-    told.times(4, () => told.fail()).fail(2 * minute);
-    expect(told.retryAtMs).toBe(2 * minute);
+    const stated = patient();
+    stated.times(4, () => stated.fail()).fail(2 * minute);
+    expect(stated.retryAtMs).toBe(2 * minute);
     const excessive = patient();
     excessive.times(4, () => excessive.fail()).fail(86_400_000);
     expect(excessive.retryAtMs).toBe(defaults.limited_max_ms);
@@ -424,7 +424,7 @@ function oneOfEach(): Patient[] {
   return all;
 }
 
-// Any story at all: events with the current or an older epoch, and waits from nothing to an hour.
+// Any sequence of events: each with the current or an older epoch, and waits from nothing to an hour.
 type Step = { waitMs: number; jitter: number; event: (epoch: number, ms: number) => HealthEvent };
 const old = fc.constantFrom(0, 0, 0, 0, 1, 3);
 const step: fc.Arbitrary<Step> = fc.record({
@@ -478,14 +478,14 @@ const operator: fc.Arbitrary<Step> = fc.record({
     () => ({ kind: "wanted" as const, urgent: true }),
   ),
 });
-const story = fc.array(step, { minLength: 1, maxLength: 400, size: "max" });
-const storyWithOperator = fc.array(fc.oneof({ weight: 15, arbitrary: step }, { weight: 1, arbitrary: operator }), {
+const events = fc.array(step, { minLength: 1, maxLength: 400, size: "max" });
+const eventsWithOperator = fc.array(fc.oneof({ weight: 15, arbitrary: step }, { weight: 1, arbitrary: operator }), {
   minLength: 1,
   maxLength: 400,
   size: "max",
 });
 
-/** Plays a story; `look` sees every step. */
+/** Applies the events in order; `look` is called at every step. */
 function play(steps: readonly Step[], look: (before: Health, event: HealthEvent, after: Health, ms: number) => void) {
   let health: Health = initialHealth(0);
   let ms = 0;
@@ -498,10 +498,10 @@ function play(steps: readonly Step[], look: (before: Health, event: HealthEvent,
   }
 }
 
-describe("in any story", () => {
+describe("in any sequence of events", () => {
   test("every edge of the table is walked by some", () => {
     const walked = new Set<string>();
-    for (const steps of fc.sample(storyWithOperator, { numRuns: 1_000, seed: 1 })) {
+    for (const steps of fc.sample(eventsWithOperator, { numRuns: 1_000, seed: 1 })) {
       play(steps, (before, _, after) => {
         if (after.state !== before.state) walked.add(`${before.state} ${after.state}`);
       });
@@ -513,7 +513,7 @@ describe("in any story", () => {
 
   test("no state is reached but by an edge of the table", () => {
     fc.assert(
-      fc.property(storyWithOperator, (steps) => {
+      fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, _, after) => {
           if (after.state !== before.state)
             expect(allowedTransitions[before.state] as readonly string[]).toContain(after.state);
@@ -524,7 +524,7 @@ describe("in any story", () => {
 
   test("the epoch grows by one with each change of state, and never else but for a probe", () => {
     fc.assert(
-      fc.property(storyWithOperator, (steps) => {
+      fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, event, after) => {
           const grown = after.epoch - before.epoch;
           const probe = event.kind === "wanted" && after.state === "HALF_OPEN" && after.epoch !== before.epoch;
@@ -536,7 +536,7 @@ describe("in any story", () => {
 
   test("a verdict from an epoch that no longer counts changes nothing", () => {
     fc.assert(
-      fc.property(storyWithOperator, (steps) => {
+      fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, event, after) => {
           if ("epoch" in event && event.epoch < before.countsFrom) expect(after).toBe(before);
         });
@@ -546,7 +546,7 @@ describe("in any story", () => {
 
   test("while a probe is out no second one is let in, and only it can give its lease back", () => {
     fc.assert(
-      fc.property(storyWithOperator, (steps) => {
+      fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, event, after, ms) => {
           if (before.state !== "HALF_OPEN" || before.leaseUntilMs === null || before.leaseUntilMs <= ms) return;
           if (event.kind === "wanted") expect(after).toBe(before);
@@ -567,7 +567,7 @@ describe("in any story", () => {
       STALE: defaults.stale_after_ms,
     };
     fc.assert(
-      fc.property(story, (steps) => {
+      fc.property(events, (steps) => {
         const enteredAt = new Map<HealthState, number>();
         play(steps, (before, _, after, ms) => {
           if (after.state === before.state) return;
@@ -585,7 +585,7 @@ describe("in any story", () => {
 
   test("a 429 changes no state", () => {
     fc.assert(
-      fc.property(storyWithOperator, (steps) => {
+      fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, event, after) => {
           if (event.kind === "limited") expect(after.state).toBe(before.state);
         });
@@ -595,7 +595,7 @@ describe("in any story", () => {
 
   test("what is kept stays small", () => {
     fc.assert(
-      fc.property(storyWithOperator, (steps) => {
+      fc.property(eventsWithOperator, (steps) => {
         play(steps, (_, __, after) => {
           expect(after.slices.length).toBeLessThanOrEqual(6);
           expect(after.tripsAtMs.length).toBeLessThan(defaults.trips_to_quarantine);

@@ -73,7 +73,7 @@ export interface HealthSample {
   readonly excluded: boolean;
 }
 
-/** Samples of nodes that have not been heard of for this long are deleted. */
+/** Samples of nodes that have written none for this long are deleted, in milliseconds. */
 export const sampleRetentionMs = 600_000;
 
 /** A state with what belongs to it. */

@@ -7,7 +7,7 @@ import {
   sampleRetentionMs,
 } from "./health-store.ts";
 
-/** Health that is shared within one process and gone with it. */
+/** Health that is shared within one process and lost when it ends. */
 export function memoryHealthStore(): HealthStore {
   const rows = new Map<ModelKey, HealthRow>();
   const overrides = new Map<ModelKey, OverrideRow>();

@@ -37,7 +37,7 @@ export interface HoldTotal {
 export interface HoldFilter {
   /** At most so many, those that end first at the head. */
   readonly limit: number;
-  /** Also what was charged in full because nobody said what it cost, as far back as the ledger keeps its rows. */
+  /** Also what was charged in full because its cost stayed unknown, as far back as the ledger keeps its rows. */
   readonly charged?: boolean;
   readonly ids?: readonly ReservationId[];
 }

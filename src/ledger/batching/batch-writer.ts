@@ -149,7 +149,7 @@ export class BatchWriter {
     this.enqueue([{ kind: "cancel", id }], false, () => {});
   }
 
-  /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; whoever waits is answered undefined. */
+  /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
   async close(withinMs: number): Promise<void> {
     const drains = !this.isIdle && this.#mode === "open";
     this.#mode = "closing";

@@ -45,16 +45,16 @@ describe("a ledger over a store that fails", () => {
 
   test("does not believe a store that says it is broken, and says so at once from then on", async () => {
     const { ledger, events } = await openOver(() => async () => {
-      throw new StoreFailure("fatal", "the disk is gone");
+      throw new StoreFailure("fatal", "the disk has failed");
     });
     expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
     expect(events).toContainEqual({
       kind: "store_failed",
-      message: "the disk is gone",
+      message: "the disk has failed",
       failed: "restart_needed",
     });
     const reply = await ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
-    expect(reply).toMatchObject({ kind: "unavailable", reason: expect.stringContaining("the disk is gone") });
+    expect(reply).toMatchObject({ kind: "unavailable", reason: expect.stringContaining("the disk has failed") });
     expect(ledger.status()).toMatchObject({ ok: false, failed: "restart_needed" });
     await ledger.close(10);
   });

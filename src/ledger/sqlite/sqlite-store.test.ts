@@ -178,7 +178,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     expect(await started(() => true)).toEqual([]);
     rmSync(path);
     expect(await started(() => true)).toEqual([{ kind: "store_empty", expected: true }]);
-    // The log of a database that is gone shows that there was one.
+    // The write-ahead log of a deleted database shows that there was one.
     rmSync(path);
     await Bun.write(`${path}-wal`, "left behind");
     expect(await started()).toEqual([{ kind: "store_empty", expected: true }]);

@@ -133,7 +133,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect((await spendOf()).dayAccount).toEqual({ spent: usd(0), held: usd(399) });
       });
 
-      test("the same reservation twice is held once, and both callers hear so", async () => {
+      test("the same reservation twice is held once, and both callers are answered so", async () => {
         const reservation = reservationOf({ amount: usd(300) });
         const [first, second] = await Promise.all([ledger.reserve(reservation), ledger.reserve(reservation)]);
         expect([first.kind, second.kind, (await ledger.reserve(reservation)).kind]).toEqual(["held", "held", "held"]);
@@ -260,7 +260,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       });
 
       test("one that will never be known is charged its hold", async () => {
-        await ledger.resolve([{ id: await held(), kind: "charged", reason: "caller gone" }]);
+        await ledger.resolve([{ id: await held(), kind: "charged", reason: "caller left" }]);
         expect(await counters()).toEqual(both(300, 0));
       });
 
@@ -420,7 +420,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         // Neither a guess of another operator nor news without a figure changes it.
         await operator.resolve([
           { id: settled.id, kind: "settled", actual: usd(51), source: "operator" },
-          { id: released.id, kind: "charged", reason: "gone" },
+          { id: released.id, kind: "charged", reason: "left" },
         ]);
         expect(await counters()).toEqual(both(50, 0));
         await ledger.resolve([cost(settled.id, 320), cost(released.id, 30)]);
@@ -433,7 +433,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       test("an operator corrects what was charged without proof", async () => {
         const reservation = reservationOf({ amount: usd(300) });
         await ledger.reserve(reservation);
-        await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "gone" }]);
+        await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "left" }]);
         await ledger.resolve([{ id: reservation.id, kind: "released", source: "operator", reason: "operator ann" }]);
         expect(await counters()).toEqual(both(0, 0));
       });
@@ -487,7 +487,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       test("a late cost above the charge raises it and is reported as overrun", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);
-        await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "gone" }]);
+        await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "left" }]);
         await ledger.resolve([cost(reservation.id, 350)]);
         expect(await counters()).toEqual(both(350, 0));
         expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", hold: 300, actual: 350 }));
@@ -642,7 +642,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         }
       });
 
-      test("a reserve is never refused for money that this node was told is free", async () => {
+      test("a reserve is never refused for money that this node knows to be free", async () => {
         const goal = "sequence/of-calls";
         for (let call = 0; call < 60; call++) {
           const reservation = reservationOf({ amount: usd(900), goal });
@@ -704,7 +704,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       bench.clock.offsetMs -= 90 * 86_400_000;
       await ledger.resolve([cost(await reserved(), 2)]);
       const late = await reserved();
-      await ledger.resolve([{ id: late, kind: "charged", reason: "caller gone" }]);
+      await ledger.resolve([{ id: late, kind: "charged", reason: "caller left" }]);
       bench.clock.offsetMs += 31 * 86_400_000;
       await ledger.resolve([cost(await reserved({ amount: usd(20) }), 3)]);
       await ledger.resolve([cost(late, 4)]);

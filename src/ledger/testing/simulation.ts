@@ -78,7 +78,7 @@ class World {
   #pipelineFrom: number | undefined;
   /** The auditor as it stood when a reserve was refused last, by reservation. */
   readonly #atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
-  /** Reservations whose callers were told `unavailable`. */
+  /** Reservations whose callers were answered `unavailable`. */
   readonly #unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
   #made = 0;
   #failure: Error | undefined;
@@ -262,7 +262,7 @@ class World {
   }
 
   /**
-   * Whoever is refused lacks the money, also once everything is counted that the node had been told before: `handed`. The
+   * A refusal is right only if the money is lacking even with every resolution that the node had received before: `handed`. The
    * upstream's answers are out by then, so their callers may rely on it.
    */
   #judgeRefusal(
@@ -275,7 +275,7 @@ class World {
     for (const resolution of handed) auditor.predict({ kind: "resolve", resolution }, then.at);
     const expected = auditor.predict({ kind: "reserve", reservation }, then.at);
     if (!expected.startsWith("refused")) {
-      this.#fail(`${reservation.id} was refused though what its node had been told leaves room: ${expected}`);
+      this.#fail(`${reservation.id} was refused though the resolutions its node had received leave room: ${expected}`);
     }
   }
 
@@ -315,7 +315,7 @@ class World {
     }
     if (roll < 0.35) {
       // The caller left, and the ledger must not release the hold for it.
-      if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller gone" }]);
+      if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller left" }]);
       else this.#resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
       return undefined;
     }
@@ -391,7 +391,7 @@ class World {
     if (this.#down) throw new StoreFailure("transient", "simulated outage");
     const fault = this.#faulty ? this.#random() : 1;
     if (fault < 0.03) throw new StoreFailure("transient", "simulated failure before the commit");
-    // Waits for whoever has the accounts locked, also for a transaction that its own process has given up.
+    // Waits for the holder of the lock on the accounts, also for a transaction that its own process has given up.
     const before = this.#lock;
     let unlock = () => {};
     this.#lock = new Promise((resolve) => {
@@ -479,7 +479,7 @@ class World {
       const row = this.#disk.reservations.get(id);
       // The process that knows it was not used must have lived to say so.
       if (row === undefined || node.life !== life || chargedOf(row) === 0) continue;
-      this.#fail(`${id} is ${row.state} with ${chargedOf(row)}, but its caller was told it is unavailable`);
+      this.#fail(`${id} is ${row.state} with ${chargedOf(row)}, but its caller was answered unavailable`);
     }
     if (this.#overruns) return;
     const billedTo = new Map<AccountId, number>();

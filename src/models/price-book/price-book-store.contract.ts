@@ -61,8 +61,8 @@ export function priceBookStoreContract(name: string, open: () => Promise<PriceBo
 
     test("forgets what no list has named for long, of that aggregator alone", async () => {
       const now = entriesKeptMs + 100;
-      await store.save("other", new Map([["gone", entry(1, 50)]]));
-      await store.save("s", new Map([["gone", entry(1, 50)]]));
+      await store.save("other", new Map([["old", entry(1, 50)]]));
+      await store.save("s", new Map([["old", entry(1, 50)]]));
       await store.save(
         "s",
         new Map([

@@ -17,7 +17,8 @@ export const emptyPriceBook: PriceBook = new Map();
 
 /**
  * The registry with the book's prices: the one place where the two are combined. A price that the operator's own file states
- * stands; what the file states of a price otherwise shipped amends the book's. Models that the book does not know keep theirs.
+ * wins; single fields that the file states of a shipped price replace those of the book. Models that the book does not know
+ * keep their prices.
  */
 export function withPriceBook(registry: ModelRegistry, book: PriceBook): ModelRegistry {
   const models = new Map([...registry.models].map(([key, model]) => [key, priced(model, book.get(model.upstreamId))]));

@@ -46,7 +46,7 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
   | { readonly kind: "caller_gone" }
 );
 
-/** Whether the caller has received bytes; set by whoever sends them. After that nothing is retried. */
+/** Whether the caller has received bytes; set by the code that sends them. After that nothing is retried. */
 export interface Commitment {
   committed: boolean;
 }

@@ -28,7 +28,7 @@ export interface Metrics {
   costDistrusted(model: ModelKey): void;
   /** The aggregator was asked what it billed for a call of unknown outcome. */
   billingAsked(answer: "billed" | "distrusted" | "not_found" | "failed"): void;
-  /** A hold was charged in full because nobody said what its call cost, in nano-USD. */
+  /** A hold was charged in full because the cost of its call stayed unknown, in nano-USD. */
   chargedWithoutProof(nanoUsd: number): void;
   /** The cost of a charged call became known: so much less (or more, where negative) than was charged. */
   chargeCorrected(lessNanoUsd: number): void;

@@ -117,17 +117,17 @@ export function declareEventMetrics(registry: MetricsRegistry) {
   );
   const distrusted = registry.counter(
     "smart_gateway_distrusted_costs_total",
-    "Costs stated by the upstream that are too far above the hold to be believed (budget.absurd_cost_factor), by model.",
+    "Costs stated by the upstream that are too far above the hold to be accepted (budget.absurd_cost_factor), by model.",
     ["model"],
   );
   const billingAnswers = registry.counter(
     "smart_gateway_billing_lookups_total",
-    "Questions to the aggregator what it billed for a call of unknown outcome, by answer (not_found: not yet known).",
+    "Queries to the aggregator for the billed cost of a call of unknown outcome, by answer (not_found: not yet known).",
     ["answer"],
   );
   const charged = registry.counter(
     "smart_gateway_charged_without_proof_usd_total",
-    "Holds charged in full because nobody said what the call cost (deadline passed, caller left), in US dollars.",
+    "Holds charged in full because the cost of the call stayed unknown (deadline passed, caller left), in US dollars.",
     [],
   );
   const corrected = registry.counter(
@@ -145,15 +145,13 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     "Changes of a model's health, by the state entered.",
     ["model", "to"],
   );
-  const reloads = registry.counter(
-    "smart_gateway_config_reloads_total",
-    "Re-readings of policy and registry, by result.",
-    ["result"],
-  );
+  const reloads = registry.counter("smart_gateway_config_reloads_total", "Reloads of policy and registry, by result.", [
+    "result",
+  ]);
 
   const workerExits = registry.counter(
     "smart_gateway_worker_exits_total",
-    "Worker processes that ended while they were to go on, by whether they had started to serve (WORKERS above 1).",
+    "Worker processes that exited without a signal to stop, by whether they had started to serve (WORKERS above 1).",
     ["started"],
   );
   return {

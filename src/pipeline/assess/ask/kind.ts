@@ -78,13 +78,13 @@ function explainedKind({ topics, traceLines }: AskFeatures): TaskKind {
   return "OTHER";
 }
 
-/** Something has gone wrong: words for it early, or a stack trace. */
+/** Something failed: words for it early, or a stack trace. */
 function failing({ topics, traceLines }: AskFeatures): boolean {
   if (traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < earlyWords) return true;
   return topics.count("intermittent") > 0 && topics.count("intricate") > 0;
 }
 
-/** Trouble is told of before the guarded topic is named: the work is to find its cause. */
+/** Trouble is mentioned before the guarded topic: the work is to find its cause. */
 function tellsOfTrouble(features: AskFeatures, guarded: "AUTH" | "PAYMENT"): boolean {
   if (!failing(features) || orders(features)) return false;
   const topic = guarded === "AUTH" ? "auth" : "payment";

@@ -3,7 +3,7 @@ import { questionIn, requestSectionIn, withoutFrame } from "./templates.ts";
 
 /**
  * What the user typed, without the envelope that an agent or a framework put around it; empty when nothing in the text is
- * the user's. Linear in the text. Envelopes are recognised by their form, and by name where they cannot be told otherwise.
+ * the user's. Linear in the text. Envelopes are recognised by their form, and by name where the form does not suffice.
  */
 export function askIn(text: string): string {
   let ask = withoutBracketBlocks(withoutTagBlocks(text));

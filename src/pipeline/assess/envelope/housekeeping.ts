@@ -22,7 +22,7 @@ export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
   completion: "CODING",
 };
 
-/** What each is told to do, in the words that programs use for it. */
+/** The instruction of each, in the words that programs use for it. */
 const instructions: readonly { readonly kind: HousekeepingKind; readonly says: RegExp }[] = [
   {
     kind: "title",

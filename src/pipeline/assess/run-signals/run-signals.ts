@@ -6,7 +6,7 @@ import { type ResultStatus, statusOf } from "./result-status.ts";
 import { failedTestsIn } from "./test-summary.ts";
 
 /**
- * How an agent's run has gone since the ask. The counts mean trouble, not length: a long run that makes progress has low
+ * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
  * ones. They only ever grow within a run, so that what a rule saw once it sees in every later call of the run as well.
  */
 export interface RunSignals {

@@ -4,7 +4,7 @@ import { inMemoryTaskMemory, newTask, taskKeyOf } from "./task-memory.ts";
 const worker = { key: "vendor_v4_flash", role: "worker" } as const;
 
 describe("the memory of tasks", () => {
-  test("recalls what it was told", () => {
+  test("recalls what was stored", () => {
     const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
     memory.remember("t", { ...newTask, attempts: 2 }, 0);
     expect(memory.recall("t", 1_000)?.attempts).toBe(2);

@@ -45,7 +45,7 @@ export function pointsOf(task: RoutingTask, runtime: RuntimeState, policy: Polic
 }
 
 /**
- * How badly the task has gone so far, 0..1: signals that each use up a share of our patience are joined as
+ * How much trouble the task has shown so far, 0..1: signals, each with its share, are joined as
  * 1 − Π(1 − share), so that each one counts and none alone is needed to reach the end.
  */
 export function troubleOf(runtime: RuntimeState, policy: Policy): number {
