@@ -57,7 +57,9 @@ const Affinity = section({
     .min(0)
     .max(1_000)
     .default(12)
-    .describe("Turns to come over which leaving a dearer model has to save more than reading the context cold costs."),
+    .describe(
+      "Future turns in which leaving a more expensive model must save more than reading the context without a cache costs.",
+    ),
   turn_input_tokens: z
     .int()
     .min(0)
@@ -186,7 +188,7 @@ const Upstream = section({
     .enum(["auto", "on", "off"])
     .default("auto")
     .describe(
-      "Send the model's prices as the most the call may cost per token (`provider.max_price`), so that no dearer host serves it. `auto`: at OpenRouter only. Never sent for a model whose price nobody has confirmed.",
+      "Send the model's prices as a price limit per token (`provider.max_price`), so that no more expensive host serves the call. `auto`: at OpenRouter only. Never sent for a model whose price nobody has confirmed.",
     ),
   fields: Fields,
   price_book: z
@@ -290,7 +292,7 @@ const Health = section({
     .enum(["always", "not_housekeeping", "never"])
     .default("not_housekeeping")
     .describe(
-      "Whether a DEGRADED model's traffic may move to a dearer tier (flash to pro): `not_housekeeping` keeps titles, commit messages and the like where they are. Fail-over after a failed attempt is not affected.",
+      "Whether a DEGRADED model's traffic may move to a more expensive tier (flash to pro): `not_housekeeping` keeps titles, commit messages and the like where they are. Fail-over after a failed attempt is not affected.",
     ),
   urgent_probe_every_ms: ms
     .default(5_000)
