@@ -89,16 +89,12 @@ export function openRoutingMemory(context: GatewayContext): SharedMemory {
 }
 
 /** Outcomes of routed asks; written behind the requests. */
-export function openOutcomes({
-  settings,
-  configuration,
-  clock,
-  timers,
-  closing,
-}: GatewayContext): StoredOutcomeTracker {
+export function openOutcomes(context: GatewayContext): StoredOutcomeTracker {
+  const { settings, configuration, clock, timers, closing } = context;
   const outcomes = new StoredOutcomeTracker({
     openStore: () => openOutcomeStore(settings.databaseUrl),
     retentionDays: () => configuration.current().policy.records.retention_days,
+    shared: sharesDatabase(context),
     clock,
     timers,
   });

@@ -12,6 +12,8 @@ import type { OutcomeStore } from "./store/outcome-store.ts";
 export interface OutcomeTrackerOptions {
   readonly openStore: () => Promise<OutcomeStore>;
   readonly retentionDays: () => number;
+  /** Whether other processes use the same store. */
+  readonly shared: boolean;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
 }
@@ -75,11 +77,14 @@ export class StoredOutcomeTracker implements OutcomeTracker {
       if (this.#open.size <= maxOpen) break;
       this.#open.delete(oldest);
     }
-    this.#keep(record);
+    // Most asks never show an outcome and teach nothing, so one is written once something is known of it; where other
+    // processes may be asked to judge it, at once.
+    if (follows || this.#options.shared) this.#keep(record);
   }
 
   async judge(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean> {
-    // What this process has not written yet must be there to be judged.
+    // What this process has not written yet must be there to be judged. A report is rare, so looking for it may take a while.
+    for (const { record } of this.#open.values()) if (record.decisionId === decisionId) this.#keep(record);
     await this.save();
     return (await this.#opened()).judge(decisionId, outcome, score);
   }

@@ -23,29 +23,40 @@ export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
 };
 
 /** The instruction of each, in the words that programs use for it. */
-const instructions: readonly { readonly kind: HousekeepingKind; readonly says: RegExp }[] = [
+const instructions: readonly {
+  readonly kind: HousekeepingKind;
+  /** In lower case; one of them is in every text that the pattern matches. They are searched for first, because that is cheap. */
+  readonly words: readonly string[];
+  readonly says: RegExp;
+}[] = [
   {
     kind: "title",
+    words: ["title", "name", "headline", "slug"],
     says: /\b(?:title|name|headline) generator\b|\b(?:generate|create|write|suggest|give|provide|produce|propose|make|come up with|pick)\b[^.\n]{0,60}\b(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b/i,
   },
   {
     kind: "commit_message",
+    words: ["commit", "pull request", "pr title", "pr desc"],
     says: /\b(?:generat|writ|creat|compos|produc)\w{1,4}\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b/i,
   },
   {
     kind: "summary",
+    words: ["summar"],
     says: /\bsummar(?:i[sz]e|i[sz]ing|y of)\b[^.\n]{0,60}\b(?:conversation|chat|dialogu?e|discussion|session|history|transcript)\b/i,
   },
   {
     kind: "labels",
+    words: ["tags", "question", "quer", "keyword", "emoji", "topic"],
     says: /\b(?:generate|suggest|produce|extract)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b/i,
   },
   {
     kind: "command_check",
+    words: ["command"],
     says: /\bcommand[ _-]prefix|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
   },
   {
     kind: "completion",
+    words: ["fim_", "cursor", "hole", "<pre>", "<suf>", "<mid>", "fill", "completion", "autocomplet"],
     says: /<\|?(?:fim_(?:prefix|suffix|middle)|cursor|hole)\|?>|<(?:PRE|SUF|MID)>|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)[^}]{0,20}\}\}|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|(?:code )?autocomplet\w+ (?:engine|assistant|model)|code completion (?:engine|assistant|model))\b/i,
   },
 ];
@@ -81,7 +92,12 @@ export function housekeepingOf(
 }
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {
-  return text === "" ? undefined : instructions.find(({ says }) => says.test(text))?.kind;
+  if (text === "") return undefined;
+  const lowerCase = text.toLowerCase();
+  for (const { kind, words, says } of instructions) {
+    for (const word of words) if (lowerCase.includes(word) && says.test(text)) return kind;
+  }
+  return undefined;
 }
 
 const compactionStart =

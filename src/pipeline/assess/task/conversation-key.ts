@@ -12,7 +12,8 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
   let beginning = "";
   for (const { role, content } of messages) {
     if (role !== "system" && role !== "developer" && role !== "user") continue;
-    beginning += `${role}\n${windowOf(textOf(content), 500, 300)}\n`;
+    const text = textOf(content);
+    beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     if (role === "user") break;
   }
   return `${session}\n\n${fnv1a(beginning)}`;
