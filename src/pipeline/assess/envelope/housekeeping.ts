@@ -31,7 +31,18 @@ const instructions: readonly {
 }[] = [
   {
     kind: "title",
-    words: ["title", "name", "headline", "slug"],
+    words: [
+      "conversation",
+      "chat",
+      "thread",
+      "session",
+      "task",
+      "discussion",
+      "dialog",
+      "topic",
+      "branch",
+      "generator",
+    ],
     says: /\b(?:title|name|headline) generator\b|\b(?:generate|create|write|suggest|give|provide|produce|propose|make|come up with|pick)\b[^.\n]{0,60}\b(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b/i,
   },
   {
