@@ -137,6 +137,26 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
   ),
 };
 
+/**
+ * Fields that the gateway reads or sets so that a hold bounds the call. In another spelling (`MAX_TOKENS`) they would pass
+ * it at upstreams that read names without regard to case. All in lower case.
+ */
+export const boundingFields: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "n",
+  "best_of",
+  "reasoning",
+  "thinking",
+  "thinking_budget",
+  "prediction",
+  "usage",
+  "stream",
+  "stream_options",
+]);
+
 /** For fields that only the operator's policy names: no value of them is harmless. */
 export const policyGuardedField: GuardedField = { about: "a field of the operator's own list", harmless: never };
 

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import {
+  boundingFields,
   type GuardedField,
   guardedFields,
   harmfulPathIn,
@@ -7,12 +8,16 @@ import {
   namesFreeTerms,
   policyGuardedField,
 } from "#domain/guarded-fields.ts";
-import { type NanoUsd, usdToNano } from "#domain/money/money.ts";
+import { type NanoUsd, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import type { Surcharge } from "#domain/money/surcharge.ts";
 import type { Policy } from "#policy/schema.ts";
 
 /** What the policy does with guarded fields of requests, made once per configuration. */
-export type FieldRules = ReadonlyMap<string, FieldRule>;
+export interface FieldRules {
+  readonly byName: ReadonlyMap<string, FieldRule>;
+  /** By the name in lower case: what happens to other spellings of guarded fields and of those that bound the hold. */
+  readonly byFoldedName: ReadonlyMap<string, FieldRule>;
+}
 
 interface FieldRule {
   readonly field: GuardedField;
@@ -41,8 +46,8 @@ export type GuardedBody =
     };
 
 export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules {
-  return new Map(
-    Object.entries(upstream.fields).map(([name, rule]) => {
+  const byName = new Map(
+    Object.entries(upstream.fields).map(([name, rule]): [string, FieldRule] => {
       const { action, fee_usd, price_factor } =
         typeof rule === "string" ? { action: rule, fee_usd: 0, price_factor: 1 } : rule;
       const field = (Object.hasOwn(guardedFields, name) ? guardedFields[name] : undefined) ?? policyGuardedField;
@@ -52,13 +57,18 @@ export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules
       return [name, { field, action, fee, factor: price_factor }];
     }),
   );
+  const refused: FieldRule = { field: policyGuardedField, action: "refuse", fee: zeroUsd, factor: 1 };
+  const byFoldedName = new Map<string, FieldRule>();
+  for (const name of boundingFields) byFoldedName.set(name, refused);
+  for (const [name, rule] of byName) byFoldedName.set(foldCase(name), { ...rule, field: policyGuardedField });
+  return { byName, byFoldedName };
 }
 
 /** One look at the keys of a body; undefined when all of it is harmless, as nearly always. */
 export function guardFields(body: JsonObject, spelled: Json | undefined, rules: FieldRules): GuardedBody | undefined {
   let found: Found[] | undefined;
   for (const name in body) {
-    const rule = rules.get(name);
+    const rule = rules.byName.get(name) ?? ruleOfOtherSpelling(name, rules);
     if (rule === undefined) continue;
     const at = harmfulPathIn(rule.field, body[name] ?? null);
     if (at === undefined) continue;
@@ -67,6 +77,20 @@ export function guardFields(body: JsonObject, spelled: Json | undefined, rules: 
     found.push({ name, rule });
   }
   return found === undefined ? undefined : allowed(body, spelled, found);
+}
+
+/**
+ * JSON readers of some languages (Go's, above all) take a field in any case for the field: there, `MAX_TOKENS` behind
+ * `max_tokens` is the limit that counts, and `Model` the model.
+ */
+function ruleOfOtherSpelling(name: string, { byFoldedName }: FieldRules): FieldRule | undefined {
+  if (boundingFields.has(name)) return undefined;
+  return byFoldedName.get(foldCase(name));
+}
+
+/** As Go folds names: the long s and the sign for Kelvin are letters like others. */
+function foldCase(name: string): string {
+  return name.toLowerCase().replaceAll("\u017f", "s");
 }
 
 interface Found {
