@@ -42,7 +42,7 @@ export interface ChatRequest {
   readonly writesCache?: true;
   /** Set by the pipeline where a field goes out that may change the price. */
   readonly surcharge?: Surcharge;
-  /** Whether the caller asked for the usage chunk (`stream_options.include_usage`). */
+  /** Whether the caller asked for the usage chunk (`stream_options.include_usage`, or `usage.include`). */
   readonly wantsUsage: boolean;
   readonly routing: GatewayFields;
   readonly receivedAtMs: number;

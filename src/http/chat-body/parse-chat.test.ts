@@ -221,6 +221,20 @@ describe("what is accepted", () => {
     });
   });
 
+  test("usage is wanted by either of the two ways of asking, and by nothing else", () => {
+    for (const fields of [{ stream_options: { include_usage: true } }, { usage: { include: true } }]) {
+      expect(accepted({ ...plain, stream: true, ...fields }).wantsUsage).toBe(true);
+    }
+    for (const fields of [
+      { usage: { include: false } },
+      { usage: { include: "true" } },
+      { usage: true },
+      { usage: null },
+    ]) {
+      expect(accepted({ ...plain, stream: true, ...fields }).wantsUsage).toBe(false);
+    }
+  });
+
   test("a number too large for a double is refused anywhere, because it would be forwarded as null", () => {
     const read = (fields: string) =>
       parseText(`{"model":"smart-router","messages":[{"role":"user","content":"1e400"}]${fields}}`);

@@ -111,7 +111,6 @@ type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 const longestExpansion = 24;
 
 function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing: GatewayFields): ChatRequest {
-  const streamOptions = body["stream_options"];
   return {
     requestId: input.requestId,
     alias: body.model,
@@ -122,10 +121,15 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]) || null,
     choices: largerOf(body["n"], body["best_of"]) ?? 1,
     ...(shape.cacheControl ? { writesCache: true } : {}),
-    wantsUsage: isObject(streamOptions) && streamOptions["include_usage"] === true,
+    // `usage.include` is how OpenRouter's own clients ask.
+    wantsUsage: isTrueIn(body["stream_options"], "include_usage") || isTrueIn(body["usage"], "include"),
     routing,
     receivedAtMs: input.receivedAtMs,
   };
+}
+
+function isTrueIn(options: Json | undefined, name: string): boolean {
+  return isObject(options) && options[name] === true;
 }
 
 /** The larger of those that are numbers; null when none is. */

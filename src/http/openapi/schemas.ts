@@ -86,7 +86,7 @@ const ContentChunk = z
 
 const UsageChunk = z
   .looseObject({ ...chunk, choices: z.array(z.unknown()).max(0), usage: Usage })
-  .describe("The last before `[DONE]`, for callers who set `stream_options.include_usage`.");
+  .describe("The last before `[DONE]`, for callers who set `stream_options.include_usage` or `usage.include`.");
 
 const ErrorChunk = z
   .looseObject({
