@@ -67,6 +67,7 @@ function planScout(model: Model, question: JsonObject, context: RequestContext, 
     configuration,
     deadlineMs,
     pricedByCost: false,
+    hostsNarrowed: false,
     abandonedCost: () => undefined,
     closer: settlement,
   };

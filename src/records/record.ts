@@ -54,7 +54,7 @@ export interface AttemptRecord {
   /** What the upstream said it cost, where that is too high to be believed. The hold was charged. */
   readonly distrustedCostNanoUsd?: NanoUsd;
   readonly usage?: TokenUsage;
-  /** Our prices went with the call as the most it may cost. */
+  /** Our prices went with the call as the most it may cost, and the caller did not narrow the choice of hosts further. */
   readonly priceLimited?: true;
   /** What the upstream calls the model that answered, where it is another than the one asked. */
   readonly otherModel?: string;

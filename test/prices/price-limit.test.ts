@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { says } from "#simulator/behaviours.ts";
+import { replies, says } from "#simulator/behaviours.ts";
 import { shippedModels, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 const on = { upstream: { price_limit: "on", retry_budget_per_second: 0, retry_budget_share: 0 } };
@@ -132,6 +132,19 @@ describe("a model whose hosts have all become dearer than its price", () => {
     expect(await (await gateway.get("/metrics")).text()).toContain(
       'smart_gateway_price_drift_total{model="vendor_v4_flash",reason="constraint_filtered"} 1',
     );
+  });
+
+  test("raises no alarm where the caller's own wishes may be what leaves no host", async () => {
+    await using gateway = await start({ policy: on, models: stated });
+    const error = { code: 404, message: "filtered", availability: { code: "constraint_filtered" } };
+    for (const provider of [{ max_price: { prompt: 0.001 } }, { only: ["nobody"] }]) {
+      gateway.upstream.follow(() => replies(404, { error }));
+      const reply = await gateway.chat({ provider });
+      expect(reply.status).toBe(500);
+      await reply.text();
+    }
+    expect(gateway.log.filter(({ event }) => event === "price_drift")).toEqual([]);
+    expect(await (await gateway.get("/metrics")).text()).not.toContain("smart_gateway_price_drift_total{");
   });
 
   test("does not lose its place however often it happens, and every request is still answered", async () => {

@@ -15,7 +15,7 @@ export interface OpenAttempt {
   readonly price: Price;
   /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
   readonly priceByName: (name: string) => Price | undefined;
-  /** Whether the prices were sent with the call as the most it may cost. */
+  /** Whether the prices were sent with the call as the most it may cost, and nothing else narrowed the choice of hosts. */
   readonly priceLimited: boolean;
   /** A stated cost above this multiple of the hold is not believed (`budget.absurd_cost_factor`). */
   readonly absurdCostFactor: number;

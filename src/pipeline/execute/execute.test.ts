@@ -99,6 +99,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
     configuration,
     deadlineMs: 600_000,
     pricedByCost: false,
+    hostsNarrowed: false,
     abandonedCost: () => undefined,
     closer: settlement,
   };

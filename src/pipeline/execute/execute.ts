@@ -162,7 +162,7 @@ function openAttempt(
     absurdCostFactor: plan.configuration.policy.budget.absurd_cost_factor,
     price: plan.priceFor(model),
     priceByName,
-    priceLimited: isPriceLimited(model, plan.configuration),
+    priceLimited: isPriceLimited(model, plan.configuration) && !plan.hostsNarrowed,
     permit: plan.permitFor?.(admitted, model) ?? admitted,
     pricedByCost: plan.pricedByCost,
     startedMs: ports.clock.monotonic(),

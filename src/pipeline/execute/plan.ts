@@ -33,6 +33,8 @@ export interface ExecutionPlan {
   readonly permitFor?: (permit: Permit, model: Model) => Permit;
   /** See `OpenAttempt.pricedByCost`. */
   readonly pricedByCost: boolean;
+  /** The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then. */
+  readonly hostsNarrowed: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
   readonly maxAttempts: number;
@@ -81,6 +83,7 @@ export function planExecution(
     configuration,
     deadlineMs,
     pricedByCost: request.surcharge !== undefined,
+    hostsNarrowed: request.body["provider"] != null,
     abandonedCost: (model) => abandonedCost(priceOf(model, size), holdOf(model, size), 0, streamContextOf(context)),
     closer,
   };
