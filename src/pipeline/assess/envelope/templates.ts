@@ -26,6 +26,8 @@ const templateSign =
 
 /** The question of a ReAct or retrieval template; undefined where the text is none. */
 export function questionIn(text: string): string | undefined {
+  // Most asks hold no label at all, and looking for a colon costs nothing beside the patterns.
+  if (!text.includes(":")) return undefined;
   // Most texts have no such label, and then nothing dearer is looked for.
   questionLabel.lastIndex = 0;
   if (!questionLabel.test(text)) return undefined;
