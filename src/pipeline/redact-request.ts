@@ -1,19 +1,23 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
-import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { CredentialNotReplaceable, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import type { Configuration } from "./ports.ts";
 import { redactId } from "./redact-id.ts";
 import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/refusals.ts";
 import type { Refusal } from "./respond/reply.ts";
 
+/**
+ * Bodies above so many bytes are redacted in slices, a turn of the event loop each: one slice's worth of text can take a
+ * tenth of a second where it is written to, so a megabyte in one piece would delay other requests by several.
+ */
+export const slicedBodyBytes = 262_144;
+
 /** The body without credentials; a refusal when redaction failed, and then nothing may be sent. */
 export function redactRequest(
   { body, bodyBytes }: ChatRequest,
   { privacy }: Configuration,
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
-  // Large bodies are redacted in slices, so that other requests are not delayed.
-  if (bodyBytes > largeBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
+  if (bodyBytes > slicedBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
   try {
     return privacy.redactBody(body);
   } catch (error) {

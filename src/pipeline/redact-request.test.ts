@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import type { ChatRequest } from "#domain/chat.ts";
+import { Policy } from "#policy/schema.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import { redactRequest, slicedBodyBytes } from "./redact-request.ts";
+
+const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
+
+function redactionOf(bytes: number) {
+  const content = `${"sk-or-v1-".repeat(Math.ceil(bytes / 9))} ${token}`;
+  const body = { model: "smart-router", messages: [{ role: "user", content }] };
+  // The two that redaction reads.
+  const request = { body, bodyBytes: content.length } as unknown as ChatRequest;
+  const configuration = { privacy: privacyEngine(Policy.parse({}).privacy) } as Parameters<typeof redactRequest>[1];
+  return redactRequest(request, configuration);
+}
+
+test("a body of less than a megabyte is redacted in turns of the event loop too, others served between", async () => {
+  const redacting = redactionOf(900_000);
+  expect(redacting).toBeInstanceOf(Promise);
+  let turns = 0;
+  let over = false;
+  const count = () => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  const redacted = await redacting;
+  over = true;
+  expect(turns).toBeGreaterThanOrEqual(900_000 / slicedBodyBytes);
+  expect(JSON.stringify(redacted)).not.toContain(token);
+});
+
+test("a body of the usual size waits for no turn", () => {
+  expect(redactionOf(slicedBodyBytes - 10_000)).not.toBeInstanceOf(Promise);
+});
