@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -113,6 +114,30 @@ describe("a token is found in a dump, its bytes and its characters,", () => {
       const escaped = JSON.stringify({ output: text });
       expect(redact(escaped)).not.toContain("gNzxD8lb");
     });
+
+  test("of xxd -p, whose lines hold nothing but hex", () => {
+    for (const [columns, lineEnd, text] of [
+      [60, "\n", settings],
+      [60, "\r\n", settings],
+      [64, "\n", `Some words come first and no number\n${settings}`],
+    ] as const) {
+      const lines =
+        Buffer.from(text)
+          .toString("hex")
+          .match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
+      const out = redact(`$ xxd -p .env\n${lines.join(lineEnd)}\n$ date\n`);
+      expect(out).toBe("$ xxd -p .env\n[REDACTED:hex_secret:1]\n$ date\n");
+    }
+  });
+
+  test("and lines of hex that are something else stay", () => {
+    const hashes = Array.from({ length: 9 }, (_, i) => createHash("sha256").update(String(i)).digest("hex")).join("\n");
+    expect(redact(hashes)).toBe(hashes);
+    const words = Buffer.from("The quick brown fox jumps over the lazy dog, 12 times.").toString("hex");
+    expect(redact(`${words}\n${hashes}`)).toBe(`${words}\n${hashes}`);
+    const line = Buffer.from(`GITHUB_TOKEN=${token}`).toString("hex");
+    expect(redact(`${line}\n${hashes}`)).toBe(`[REDACTED:hex_secret:1]\n${hashes}`);
+  });
 
   test("and one without a token stays", () => {
     for (const group of [1, 2, 4, "hexdump"] as const) {

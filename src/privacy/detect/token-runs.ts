@@ -3,9 +3,9 @@ import {
   base64End,
   base64Range,
   decodePrintable,
-  decodePrintableHex,
   type EncodedText,
   isBase64Byte,
+  printableHexAt,
 } from "#privacy/text/base64.ts";
 import {
   BACKTICK,
@@ -76,13 +76,15 @@ export class TokenRunScanner {
     if (to <= this.#base64End && this.#base64End - this.#base64Start > maxBase64KeyLength) return to;
     if (!hasDigit(normalized.bytes, from, to)) return to;
     this.#scanVendorShapes(normalized, from, to, found);
-    const hex =
-      to - from >= 40 && this.#decodeBudget > 0 ? decodePrintableHex(normalized.text.slice(from, to)) : undefined;
-    if (hex !== undefined) {
-      this.#decodeBudget -= hex.length;
-      this.encoded.push({ start: from, end: to, text: hex, rule: "hex_secret" });
-    }
-    return to;
+    return to - from >= 40 && this.#decodeBudget > 0 ? this.#scanHex(normalized, from, to) : to;
+  }
+
+  #scanHex(normalized: NormalizedText, from: number, to: number): number {
+    const hex = printableHexAt(normalized.text, from, to);
+    if (hex === undefined) return to;
+    this.#decodeBudget -= hex.lengthRead / 2;
+    if (hex.mayHoldSecret) this.encoded.push({ start: from, end: hex.end, text: hex.text, rule: "hex_secret" });
+    return hex.end;
   }
 
   /**

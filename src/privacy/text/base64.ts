@@ -98,9 +98,41 @@ function isPrintable(code: number): boolean {
 const hexDigits = /^(?:0x)?((?:[2-7][0-9a-f]|0[9ad]){20,})$/i;
 
 /** Decodes hex if all of it is printable ASCII, which of a hash it never is. */
-export function decodePrintableHex(run: string): string | undefined {
+function decodePrintableHex(run: string): string | undefined {
   const digits = run.length > maxEncodedLength ? undefined : hexDigits.exec(run)?.[1];
   if (digits === undefined) return undefined;
   const text = Buffer.from(digits, "hex").toString("latin1");
-  return text.includes("\x7f") || !mayHoldSecret.test(text) ? undefined : text;
+  return text.includes("\x7f") ? undefined : text;
+}
+
+/** The lines behind one of hex that hold nothing else; together about as much as is decoded in one piece. */
+const furtherHexLines = /(?:\r?\n[ \t]{0,8}(?:[0-9a-fA-F]{2}){1,128}(?![^\r\n])){1,1000}/y;
+
+/** Hex that stands for text, and where it ends: behind the run, or lines below, as `xxd -p` wraps it. */
+export function printableHexAt(
+  text: string,
+  from: number,
+  to: number,
+):
+  | {
+      readonly text: string;
+      readonly end: number;
+      readonly mayHoldSecret: boolean;
+      /** Characters that were looked at, also for nothing: what a budget has to count. */
+      readonly lengthRead: number;
+    }
+  | undefined {
+  const line = decodePrintableHex(text.slice(from, to));
+  if (line === undefined) return undefined;
+  furtherHexLines.lastIndex = to;
+  const end = to + (furtherHexLines.exec(text)?.[0].length ?? 0);
+  // Lines of hex behind it may be something else, such as hashes.
+  const lines = end === to ? undefined : decodePrintableHex(text.slice(from, end).replace(/\s+/g, ""));
+  const decoded = lines ?? line;
+  return {
+    text: decoded,
+    end: lines === undefined ? to : end,
+    mayHoldSecret: mayHoldSecret.test(decoded),
+    lengthRead: end - from,
+  };
 }
