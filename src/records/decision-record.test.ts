@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test";
+import { Counterfactual, DecisionRecord, DecisionStage, ExplainedDecision } from "./decision-record.ts";
+import { aDecisionRecord, someInputs } from "./fixtures.ts";
+import { noRecords } from "./no-records.ts";
+import { seriesKeys, seriesMetrics } from "./records.ts";
+
+describe("a decision record", () => {
+  test("is JSON: what its schema reads is what was written", () => {
+    const record = aDecisionRecord(1);
+    expect(DecisionRecord.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
+    const explanation = {
+      sentence: "Went to flash.",
+      stages: [DecisionStage.parse({ stage: "score", verdict: "flash", decided: true, would: null, evidence: [] })],
+      would_change: [
+        Counterfactual.parse({
+          input: "score",
+          from: "22.5",
+          to: "90",
+          leads_to: "pro",
+          cause: "gray_zone_pro",
+          sentence: "At 90 points: pro.",
+        }),
+      ],
+    };
+    expect(ExplainedDecision.parse({ ...record, explanation }).explanation).toEqual(explanation);
+  });
+
+  test("has no room for what was asked: its inputs are numbers, enum words and model keys", () => {
+    const { inputs } = DecisionRecord.parse({
+      ...aDecisionRecord(1),
+      inputs: { ...someInputs, task: { ...someInputs.task, instruction: "the secret plan" } },
+    });
+    expect(JSON.stringify(inputs)).not.toContain("secret");
+  });
+
+  test("can be summed and drawn by fields that it has", () => {
+    const record = DecisionRecord.parse(aDecisionRecord(1));
+    for (const key of seriesKeys) expect(record).toHaveProperty(key);
+    expect(new Set(seriesMetrics).size).toBe(seriesMetrics.length);
+  });
+});
+
+describe("without records", () => {
+  test("everything is empty, and nothing fails", async () => {
+    noRecords.append([aDecisionRecord(1)]);
+    expect(await noRecords.query({}, { limit: 10 })).toEqual({ records: [], more: false });
+    expect(await noRecords.get("d1")).toBeUndefined();
+    expect((await noRecords.summary({ fromMs: 0, toMs: 1 })).requests).toBe(0);
+    for await (const batch of noRecords.export({})) expect(batch).toBeUndefined();
+    expect(noRecords.status().kind).toBe("off");
+  });
+});

@@ -1,0 +1,221 @@
+import { z } from "zod";
+import { Action, Alias, Cause, ExplicitRoute, FailureClass, Level, TaskKind } from "#domain/routing.ts";
+import { requestOutcomes } from "./record.ts";
+
+/**
+ * A decision record: what was asked, decided, answered and paid, once per request and per refusal. The JSON of the API, of the
+ * command line and of the database alike. Money is whole nano-USD, times are milliseconds since the epoch (`at_ms`), durations
+ * end in `_ms`. Numbers, enum words, model keys and ids; never text of a prompt or an answer, never a secret.
+ */
+
+const nanoUsd = z.int().min(0);
+const count = z.int().min(0);
+const ms = z.number().min(0);
+const text = z.string();
+
+/** Which answer the caller got when it was one of ours: the gateway refused, or the upstream failed. */
+const refusers = ["gateway", "upstream"] as const;
+const RefusedBy = z.enum(refusers);
+export type RefusedBy = z.infer<typeof RefusedBy>;
+
+const tiers = ["free", "flash", "pro", "emergency"] as const;
+const Tier = z.enum(tiers);
+export type Tier = z.infer<typeof Tier>;
+
+const costStates = ["known", "estimated", "unknown"] as const;
+const CostState = z.enum(costStates).describe("estimated: the hold or a lower bound was charged; unknown: still open.");
+export type CostState = z.infer<typeof CostState>;
+
+const DecisionTokens = z.object({
+  prompt: count,
+  cached: count.describe("Of the prompt, read from the upstream's cache."),
+  cache_write: count.describe("Of the prompt, written to the upstream's cache."),
+  completion: count,
+  reasoning: count.describe("Of the completion."),
+});
+export type DecisionTokens = z.infer<typeof DecisionTokens>;
+
+const DecisionAttempt = z.object({
+  model: text,
+  purpose: z.enum(["EXECUTE", "SCOUT"]),
+  outcome: text.describe("answered, or the kind of failure."),
+  upstream_status: z.int().nullable(),
+  started_ms: ms.describe("Since the request was received."),
+  first_token_ms: ms.nullable().describe("Since the attempt started."),
+  duration_ms: ms,
+  hold_nano_usd: nanoUsd,
+  cost_nano_usd: nanoUsd.nullable().describe("null: not known yet."),
+  cost_source: text.nullable(),
+  tokens: DecisionTokens.nullable(),
+  other_model: text
+    .nullable()
+    .describe("The upstream's name of the model that answered, where it is another than asked."),
+  generation_id: text.nullable(),
+  host: text.nullable().describe("The provider that served, as the upstream names it."),
+});
+export type DecisionAttempt = z.infer<typeof DecisionAttempt>;
+
+/** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
+const DecisionInputs = z.object({
+  task: z.object({
+    explicit_route: ExplicitRoute,
+    reasoning: z.enum(["AUTO", "HIGH"]),
+    sensitive: z.boolean(),
+    repo_context_present: z.boolean(),
+    repo_free_opt_in: z.boolean(),
+    risk_level: Level,
+    blast_radius: Level,
+    reasoning_requirement: z.number(),
+    ambiguity: z.number(),
+    dependency_depth: z.number(),
+    verification_difficulty: z.number(),
+    estimated_tool_depth: count,
+    hint: z.enum(["auto", "pro", "flash", "free"]),
+    scout: z.boolean(),
+    pro: z.boolean(),
+  }),
+  runtime: z.object({
+    attempts: count,
+    flash_attempts: count,
+    same_error_count: count,
+    tests_failed: count,
+    files_touched: count,
+    tool_depth: count,
+    failure_class: FailureClass,
+    last_model: text.nullable(),
+  }),
+  size: z.object({
+    input_tokens_bound: z.number(),
+    input_tokens_estimate: z.number(),
+    requested_output_tokens: z.number().nullable(),
+    other_output_tokens: z.number(),
+    reasoning_tokens: z.number(),
+    predicted_tokens: z.number(),
+    choices: z.number(),
+    writes_cache: z.boolean(),
+    surcharge_nano_usd: nanoUsd,
+    surcharge_factor: z.number(),
+  }),
+  spend: z
+    .object({
+      goal_spent_nano_usd: nanoUsd,
+      goal_held_nano_usd: nanoUsd,
+      day_spent_nano_usd: nanoUsd,
+      day_held_nano_usd: nanoUsd,
+      goal_hard_nano_usd: nanoUsd.nullable().describe("The goal's own hard cap, where an operator has set one."),
+      day_hard_nano_usd: nanoUsd.nullable(),
+    })
+    .describe("As the decision saw it; where the ledger refused the hold, as the ledger saw it."),
+  scale: z.enum(["declared", "chat", "agent"]),
+  run_evidence: z.array(text),
+  affinity: z.object({ model: text, continuation: z.boolean() }).nullable(),
+  verdict: z.enum(["flash", "pro", "none"]).nullable().describe("The scout's, once it was asked."),
+  unroutable: z.array(text).describe("Models that could not be sent traffic, whatever their state."),
+});
+export type DecisionInputs = z.infer<typeof DecisionInputs>;
+
+export const DecisionRecord = z.object({
+  seq: z.int().describe("Orders records by when they count, and breaks ties; pass it as `before` or `after`."),
+  at_ms: z.number().describe("When the request was received."),
+  recorded_ms: z
+    .number()
+    .describe("When it counts in ranges and sums: its end, within the UTC day that the ledger booked it on."),
+  decision_id: text,
+  request_id: text,
+  session: text.nullable(),
+  goal: text.nullable().describe("The budget's goal: `session/goal`, the goal alone, or `adhoc`."),
+  task: text.nullable(),
+  conversation: text.nullable().describe("Salted hash that calls of one conversation share."),
+  generation_ids: z.array(text).describe("The aggregator's ids of the calls."),
+  route: text.describe("The endpoint: chat_completions, route_outcome …"),
+  alias: Alias.nullable(),
+  stream: z.boolean(),
+  action: Action.nullable().describe("null where the request was refused before a decision."),
+  model: text.nullable().describe("The chosen model's key."),
+  served_by: text.nullable().describe("Key of the model that answered."),
+  upstream_model: text.nullable().describe("The model that answered, as the upstream names it."),
+  upstream_host: text.nullable().describe("The provider that served, where the upstream names it."),
+  status: z.int(),
+  outcome: z.enum(requestOutcomes),
+  refused_by: RefusedBy.nullable(),
+  error_class: text.nullable().describe("The error's code, or the last attempt's failure."),
+  cause: Cause.nullable(),
+  rule: text.nullable().describe("Names of the hard rules that fired, comma-separated."),
+  kind: TaskKind.nullable(),
+  tier: Tier.nullable().describe("Of the model that answered, else of the one chosen."),
+  score: z.number().nullable(),
+  confidence: z.number().nullable(),
+  sensitive_block_applied: z.boolean(),
+  contributions: z.array(z.object({ name: text, value: z.number() })).describe("Points of each feature."),
+  points: z.number().nullable().describe("Their sum, before the scale makes a score of it."),
+  thresholds: z.object({ flash_below: z.number(), pro_from: z.number() }).nullable(),
+  inputs: DecisionInputs.nullable(),
+  housekeeping: text.nullable(),
+  features: z.record(text, z.number()),
+  evidence: z.array(text),
+  attempts: z.array(DecisionAttempt),
+  timings: z.object({
+    gate_ms: ms.nullable().describe("Privacy gate."),
+    decision_ms: ms.nullable().describe("From the request's last byte to the decision, the gate included."),
+    ledger_ms: ms.nullable().describe("Waiting for reservations."),
+    first_token_ms: ms.nullable(),
+    total_ms: ms,
+  }),
+  tokens: DecisionTokens.nullable().describe("Of all attempts."),
+  hold_nano_usd: nanoUsd.describe("Held for all attempts."),
+  cost_nano_usd: nanoUsd.describe("Of all attempts, as far as known; corrected when the ledger learns more."),
+  cost_state: CostState,
+  cost_source: text.nullable().describe("upstream_cost, usage, at_least, hold … of the last attempt."),
+  baseline_nano_usd: nanoUsd
+    .nullable()
+    .describe("What the same tokens, with the same share read from the cache, would have cost on the senior model."),
+  price_band: text.nullable(),
+  price_version: text.nullable(),
+  is_byok: z.boolean().nullable(),
+  forwarded_fields: z.array(text),
+  redactions: z.array(z.object({ rule: text, count })),
+  health: z.record(text, text).describe("State of each model that was not HEALTHY."),
+  policy_hash: text.nullable(),
+  reported: z
+    .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
+    .nullable()
+    .describe("What the caller has said became of it (POST /v1/route/outcome)."),
+  repeated: z.int().min(1).describe("Above 1: stands for so many refusals of one kind within a minute."),
+});
+export type DecisionRecord = z.infer<typeof DecisionRecord>;
+
+const stageNames = ["privacy", "score", "rules", "budget", "health"] as const;
+
+/** What one stage of the pipeline made of the task. */
+export const DecisionStage = z.object({
+  stage: z.enum(stageNames),
+  verdict: text.describe("In a few words: `pass`, `flash`, `hard_rule same_error_count`, `denied` …"),
+  decided: z.boolean().describe("Whether this stage has decided where the task went."),
+  would: text.nullable().describe("After the deciding stage: what this one would have said."),
+  evidence: z.array(text),
+});
+export type DecisionStage = z.infer<typeof DecisionStage>;
+
+/** A change of one input or setting that would have changed the decision; the nearest first. */
+export const Counterfactual = z.object({
+  input: text.describe("What changes: `score`, `same_error_count`, `budget.goal`, `sensitive` …"),
+  from: text,
+  to: text,
+  leads_to: text.describe("What would have been decided: a tier, or `refused`."),
+  cause: Cause,
+  sentence: text,
+});
+export type Counterfactual = z.infer<typeof Counterfactual>;
+
+const DecisionExplanation = z.object({
+  sentence: text,
+  stages: z.array(DecisionStage),
+  would_change: z.array(Counterfactual),
+});
+export type DecisionExplanation = z.infer<typeof DecisionExplanation>;
+
+/** What `GET /v1/route/decisions/{id}` answers. */
+export const ExplainedDecision = DecisionRecord.extend({
+  explanation: DecisionExplanation.nullable().describe("null where there was no decision, or its policy is gone."),
+});
+export type ExplainedDecision = z.infer<typeof ExplainedDecision>;

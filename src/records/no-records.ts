@@ -1,0 +1,36 @@
+import type { DecisionRecords, RecordSums } from "./records.ts";
+
+const noSums: RecordSums = {
+  requests: 0,
+  cost_nano_usd: 0,
+  baseline_nano_usd: 0,
+  baseline_cost_nano_usd: 0,
+  prompt_tokens: 0,
+  cached_tokens: 0,
+  completion_tokens: 0,
+};
+
+/** Keeps nothing: where the policy has decision records off. */
+export const noRecords: DecisionRecords = {
+  append() {},
+  query: async () => ({ records: [], more: false }),
+  get: async () => undefined,
+  summary: async ({ fromMs, toMs }) => ({
+    ...noSums,
+    from_ms: fromMs,
+    to_ms: toMs,
+    outcomes: {},
+    refused_by_gateway: 0,
+    refused_by_upstream: 0,
+    cost_unknown: 0,
+    first_token_p50_ms: null,
+    first_token_p95_ms: null,
+    by: { tier: [], cause: [], model: [], status: [] },
+    oldest_record_ms: null,
+  }),
+  series: async () => ({ bucket_ms: 3_600_000, at_ms: [], lines: [] }),
+  groups: async () => [],
+  subscribe: () => () => {},
+  async *export() {},
+  status: () => ({ kind: "off", ok: true, queued: 0, written: 0, dropped: 0 }),
+};

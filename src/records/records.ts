@@ -1,0 +1,176 @@
+import type { DecisionRecord } from "./decision-record.ts";
+
+/**
+ * The decision records, as everybody but their store knows them. Appending costs the caller nothing and never fails; reading
+ * may reject when the store cannot be reached.
+ */
+export interface DecisionRecords {
+  /** Keeps them, soon: the queue is bounded, and what does not fit is dropped and counted. Never throws, never waits. */
+  append(records: readonly DecisionRecord[]): void;
+  /** One page, the newest first; with `after`, the oldest of those after it first. */
+  query(filter: RecordFilter, page: PageRequest): Promise<RecordPage>;
+  /** By decision id, else the newest with that request id. */
+  get(id: string): Promise<DecisionRecord | undefined>;
+  /** Sums of a range, from the hourly roll-ups; whole hours, but for records of the first and last one. */
+  summary(range: TimeRange, filter?: RollupFilter): Promise<RecordSummary>;
+  /** One number over time, from the roll-ups. */
+  series(request: SeriesRequest): Promise<RecordSeries>;
+  /** Goals or sessions of a range, the dearest first. */
+  groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]>;
+  /**
+   * From now on, records that pass the filter, as they come, in this process and, where others share the store, in theirs
+   * within a second. Returns how to end it.
+   */
+  subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void;
+  /** All records that pass the filter, the oldest first, in batches; reads on as it is consumed. */
+  export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]>;
+  status(): RecordsStatus;
+}
+
+/** Times are `recorded_ms`: from inclusive, to exclusive. */
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Several values of one field are alternatives; several fields must all hold. */
+export interface RecordFilter {
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  readonly session?: string;
+  readonly goal?: string;
+  readonly task?: string;
+  readonly requestId?: string;
+  readonly cause?: readonly string[];
+  /** One of the hard rules that fired. */
+  readonly rule?: string;
+  readonly alias?: readonly string[];
+  /** Key of the model that answered, else of the chosen one. */
+  readonly model?: readonly string[];
+  readonly tier?: readonly string[];
+  readonly kind?: readonly string[];
+  readonly action?: readonly string[];
+  readonly outcome?: readonly string[];
+  /** `2xx`, `403` … */
+  readonly status?: readonly string[];
+  readonly refusedBy?: readonly string[];
+  readonly errorClass?: readonly string[];
+  readonly costState?: readonly string[];
+}
+
+/** The fields of a filter that roll-ups have too. */
+export type RollupFilter = Pick<RecordFilter, "cause" | "model" | "tier" | "status" | "outcome" | "refusedBy">;
+
+export interface PageRequest {
+  /** `seq` of the last record seen: the page goes on with older ones. */
+  readonly before?: number;
+  /** `seq` of the newest record seen: the page has newer ones. */
+  readonly after?: number;
+  /** 1 to 1000. */
+  readonly limit: number;
+}
+
+export interface RecordPage {
+  readonly records: readonly DecisionRecord[];
+  /** Whether there are more in the page's direction. */
+  readonly more: boolean;
+}
+
+/** What is summed; requests count a flood's repeated refusals. */
+export interface RecordSums {
+  readonly requests: number;
+  readonly cost_nano_usd: number;
+  /** What the same tokens would have cost on the senior model, of the requests where that is known. */
+  readonly baseline_nano_usd: number;
+  /** The cost of just those requests. */
+  readonly baseline_cost_nano_usd: number;
+  readonly prompt_tokens: number;
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+}
+
+export interface RecordGroup extends RecordSums {
+  readonly key: string;
+  readonly refused: number;
+  readonly last_ms: number;
+}
+
+export interface RecordSummary extends RecordSums {
+  readonly from_ms: number;
+  readonly to_ms: number;
+  /** By outcome: answered, refused, failed, broken_stream, caller_gone. */
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly refused_by_gateway: number;
+  readonly refused_by_upstream: number;
+  /** Requests whose cost is not known yet. */
+  readonly cost_unknown: number;
+  /** Milliseconds, from a histogram (within a quarter); null without answers. */
+  readonly first_token_p50_ms: number | null;
+  readonly first_token_p95_ms: number | null;
+  readonly by: {
+    readonly tier: readonly SummaryShare[];
+    readonly cause: readonly SummaryShare[];
+    readonly model: readonly SummaryShare[];
+    readonly status: readonly SummaryShare[];
+  };
+  /** The oldest record that is kept; sums from before it cannot be opened to their records any more. */
+  readonly oldest_record_ms: number | null;
+}
+
+/** `key` is "" where the field is null. */
+export interface SummaryShare extends RecordSums {
+  readonly key: string;
+}
+
+export const seriesMetrics = [
+  "requests",
+  "refusals",
+  "errors",
+  "cost_nano_usd",
+  "baseline_nano_usd",
+  "prompt_tokens",
+  "cached_tokens",
+  "completion_tokens",
+  "first_token_p50_ms",
+  "first_token_p95_ms",
+] as const;
+export type SeriesMetric = (typeof seriesMetrics)[number];
+
+export const seriesKeys = ["tier", "cause", "model", "status", "outcome", "refused_by"] as const;
+export type SeriesKey = (typeof seriesKeys)[number];
+
+export interface SeriesRequest {
+  readonly metric: SeriesMetric;
+  /** One line per value of it; absent: one line, with the key "". */
+  readonly by?: SeriesKey;
+  readonly range: TimeRange;
+  readonly filter?: RollupFilter;
+  /** At most; 400 when absent. Buckets are whole hours, or minutes for ranges of a few hours. */
+  readonly maxPoints?: number;
+}
+
+export interface RecordSeries {
+  readonly bucket_ms: number;
+  /** Starts of the buckets, rising, without gaps. */
+  readonly at_ms: readonly number[];
+  readonly lines: readonly {
+    readonly key: string;
+    /** null: nothing was recorded in the bucket. */
+    readonly values: readonly (number | null)[];
+  }[];
+}
+
+export interface RecordsStatus {
+  readonly kind: "sqlite" | "postgres" | "memory" | "off";
+  /** The last write or read succeeded. */
+  readonly ok: boolean;
+  readonly queued: number;
+  /** Since the start of the process. */
+  readonly written: number;
+  readonly dropped: number;
+  /** When one was last dropped, milliseconds since the epoch. */
+  readonly droppedAtMs?: number;
+  /** Rows kept and their size, as last looked; absent before that. */
+  readonly rows?: number;
+  readonly bytes?: number;
+}
