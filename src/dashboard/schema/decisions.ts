@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { AtMs, Count, DecisionFilter, Ms, NanoUsd, Range, Tier } from "./shared.ts";
+
+/** `GET decisions`, `GET decisions/{id}`, `GET decisions/live`. */
+
+/** A decision as lists and the live feed show it: the columns of its record, without the explanation. */
+export const DecisionRow = z.object({
+  seq: z.int().describe("Orders the rows; what `before` and `Last-Event-ID` count in."),
+  decision_id: z.string(),
+  request_id: z.string(),
+  at_ms: AtMs.describe("When it was received."),
+  recorded_ms: AtMs.describe("When it counts in ranges and sums."),
+  session: z.string().nullable(),
+  goal: z.string().nullable(),
+  alias: z.string().nullable().describe("What was asked for; null where the request had no valid one."),
+  action: z.string().nullable(),
+  model: z.string().nullable().describe("The model that was chosen."),
+  served_by: z.string().nullable().describe("The model that answered."),
+  tier: Tier.nullable(),
+  status: z.int(),
+  outcome: z.string(),
+  refused_by: z.enum(["gateway", "upstream"]).nullable(),
+  error_class: z.string().nullable(),
+  cause: z.string().nullable(),
+  rule: z.string().nullable(),
+  kind: z.string().nullable(),
+  score: z.number().nullable(),
+  attempts: Count,
+  redactions: Count,
+  cost_nano_usd: NanoUsd,
+  hold_nano_usd: NanoUsd,
+  cost_state: z.enum(["known", "estimated", "unknown"]),
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  first_token_ms: Ms.nullable(),
+  total_ms: Ms,
+  stream: z.boolean(),
+  repeated: Count.describe("Requests that this row stands for; more than 1 where refusals came in a flood."),
+});
+export type DecisionRow = z.infer<typeof DecisionRow>;
+
+/** The query of `GET decisions`. */
+export const DecisionsQuery = DecisionFilter.extend({
+  before: z.coerce.number().int().optional().describe("`next_before` of the page before; absent: the newest."),
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+});
+
+export const DecisionsAnswer = z.object({
+  range: Range,
+  filter: DecisionFilter,
+  rows: z.array(DecisionRow),
+  next_before: z.int().nullable().describe("What `before` must be for the older ones; null at the end."),
+  total: z
+    .object({ requests: Count, cost_nano_usd: NanoUsd })
+    .nullable()
+    .describe("Of the whole list, on its first page, where the roll-ups know it."),
+});
+export type DecisionsAnswer = z.infer<typeof DecisionsAnswer>;
+
+const stageNames = ["privacy", "score", "rules", "budget", "health"] as const;
+
+/** One stage of the pipeline, in a reader's words. */
+export const StageView = z.object({
+  stage: z.enum(stageNames),
+  verdict: z.string(),
+  decided: z.boolean().describe("It has decided where the request went."),
+  would: z.string().nullable().describe("After the deciding stage: what this one would have said."),
+  evidence: z.array(z.string()),
+});
+export type StageView = z.infer<typeof StageView>;
+
+/** A change of one input or setting that would have changed the decision. */
+export const WouldChange = z.object({
+  input: z.string().describe("What changes: `score`, `same_error_count`, `budget.goal`, `sensitive` …"),
+  from: z.string(),
+  to: z.string(),
+  leads_to: z.string().describe("A tier, or `refused`."),
+  cause: z.string(),
+  sentence: z.string(),
+});
+
+/** The whole explanation of one decision. */
+export const DecisionDetail = z.object({
+  row: DecisionRow,
+  record: z.record(z.string(), z.unknown()).describe("The record as the store has it: `GET /v1/route/decisions/{id}`."),
+  sentence: z.string().describe("What happened, as one sentence."),
+  stages: z.array(StageView),
+  contributions: z.array(z.object({ name: z.string(), value: z.number() })),
+  thresholds: z.object({ flash_below: z.number(), pro_from: z.number() }).nullable(),
+  would_change: z.array(WouldChange).describe("What would have led elsewhere, the nearest first."),
+  saved: z
+    .object({ baseline_model: z.string(), baseline_nano_usd: NanoUsd, saved_nano_usd: z.number() })
+    .nullable()
+    .describe("Against the same tokens on the senior model; null where nothing answered."),
+});
+export type DecisionDetail = z.infer<typeof DecisionDetail>;
+
+/**
+ * Events of `GET decisions/live`, each with an `event:` of its kind: `decision` (its `id:` is what `Last-Event-ID` takes up
+ * from), `gap` (events were missed: load the list again), `hello` (once, at the start).
+ */
+export const LiveEvent = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("hello"), at_ms: AtMs, resumed: z.boolean() }),
+  z.object({ kind: z.literal("decision"), row: DecisionRow }),
+  z.object({ kind: z.literal("gap"), since_ms: AtMs.nullable(), missed: Count.nullable() }),
+]);
+export type LiveEvent = z.infer<typeof LiveEvent>;

@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { AtMs, CapUse, Count, Counted, DecisionFilter, Ms, NanoUsd, Pace, Range, RangeQuery, Tier } from "./shared.ts";
+
+/** `GET session`, `GET summary`, `GET series`. */
+
+export const SessionAnswer = z.object({
+  version: z.string(),
+  node_id: z.string(),
+  demo: z.boolean(),
+  url: z.string().describe("The gateway's own address, for commands to copy."),
+  operator: z.string().describe("Who the audit log names for what this caller changes."),
+  signed_in: z.boolean().describe("A login was needed; `POST logout` ends it."),
+  csrf_header: z.string().describe("The header that every write must carry, with the value `1`."),
+  now_ms: AtMs,
+  started_ms: AtMs,
+  workers: Count,
+  policy_hash: z.string(),
+  store: z.object({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean(), failed: z.string().nullable() }),
+  records: z.object({
+    enabled: z.boolean(),
+    stored: Count.nullable(),
+    dropped: Count.describe("Records that were lost since the start because the store was too slow or away."),
+    oldest_ms: AtMs.nullable(),
+  }),
+});
+export type SessionAnswer = z.infer<typeof SessionAnswer>;
+
+const needKinds = [
+  "cap_reached",
+  "cap_near",
+  "cap_pace",
+  "unresolved_hold",
+  "price_drift",
+  "records_dropped",
+  "money_unreconciled",
+  "model_out",
+  "all_models_out",
+  "aggregator_down",
+  "reload_refused",
+  "store_away",
+  "ledger_failed",
+  "nothing_yet",
+] as const;
+
+/** One thing that somebody should look at. */
+export const Need = z.object({
+  kind: z.enum(needKinds),
+  id: z.string().describe("The same as long as it is the same thing."),
+  severity: z
+    .enum(["act", "watch", "info"])
+    .describe("`act`: requests are refused or money is at stake; `info`: first steps."),
+  title: z.string().describe("A sentence: what is so."),
+  todo: z.string().describe("A sentence: what to do."),
+  command: z.string().nullable().describe("A command that does it."),
+  since_ms: AtMs.nullable(),
+  amount_nano_usd: NanoUsd.nullable(),
+  count: Count.nullable(),
+  view: z.enum(["now", "decisions", "budgets", "models", "playground", "policy"]).describe("The view that shows more."),
+  filter: DecisionFilter.nullable(),
+  target: z.string().nullable().describe("The model, account or hold that it is about."),
+});
+export type Need = z.infer<typeof Need>;
+
+export const SummaryAnswer = z.object({
+  range: Range,
+  at_ms: AtMs,
+  utc_day: z.string(),
+  needs_you: z.array(Need),
+  total: Counted,
+  answered: Counted,
+  refused: Counted,
+  failed: Counted,
+  refused_by: z.array(Counted.extend({ by: z.enum(["gateway", "upstream"]) })),
+  by_tier: z.array(Counted.extend({ tier: Tier.nullable() })),
+  by_cause: z.array(Counted.extend({ cause: z.string().nullable() })),
+  by_model: z.array(Counted.extend({ model: z.string().nullable(), tier: Tier.nullable() })),
+  by_goal: z.array(Counted.extend({ goal: z.string().nullable() })).describe("The dearest ten."),
+  tokens: z.object({ prompt: Count, cached: Count, completion: Count }),
+  first_token_ms: z.object({ p50: Ms, p95: Ms }).nullable().describe("Null where nothing has answered."),
+  caps: z.object({
+    day: CapUse,
+    pace: Pace,
+    goals: z.array(CapUse).describe("The five that have used most of their cap."),
+  }),
+  unknown_cost: Counted.describe("Requests whose cost is not known yet."),
+  oldest_record_ms: AtMs.nullable().describe("Older requests are in sums only, and cannot be opened any more."),
+  ledger: z.object({
+    day: z.string(),
+    spent_nano_usd: NanoUsd,
+    records_nano_usd: NanoUsd.describe("What the records of this UTC day add up to."),
+    unexplained_nano_usd: z
+      .number()
+      .describe("The ledger's spent less the records'; charges without proof and dropped records make it."),
+  }),
+  saved: z.object({
+    baseline: z.string().describe("What is compared with, as a sentence."),
+    model: z.string().nullable().describe("The model of the baseline."),
+    requests: Count.describe("Answered requests whose tokens are known."),
+    cost_nano_usd: NanoUsd.describe("What these requests did cost."),
+    baseline_nano_usd: NanoUsd.describe(
+      "What the same tokens, with the same share read from the cache, would have cost on the baseline's model.",
+    ),
+    cache_nano_usd: NanoUsd.describe(
+      "The part of the baseline's tokens that its prompt cache is assumed to have saved.",
+    ),
+    saved_nano_usd: z.number().describe("Negative where it was dearer."),
+  }),
+});
+export type SummaryAnswer = z.infer<typeof SummaryAnswer>;
+
+export const seriesMetrics = [
+  "requests",
+  "refusals",
+  "errors",
+  "cost_nano_usd",
+  "baseline_nano_usd",
+  "prompt_tokens",
+  "cached_tokens",
+  "completion_tokens",
+  "first_token_p50_ms",
+  "first_token_p95_ms",
+] as const;
+export const seriesGroups = ["none", "tier", "cause", "model", "status", "outcome", "refused_by"] as const;
+
+export const SeriesQuery = RangeQuery.extend({
+  metric: z.enum(seriesMetrics),
+  by: z.enum(seriesGroups).default("none"),
+});
+
+/** At most 400 points, at most 8 groups and `other`; a point without requests is null where a zero would be untrue. */
+export const SeriesAnswer = z.object({
+  range: Range,
+  metric: z.enum(seriesMetrics),
+  by: z.enum(seriesGroups),
+  step_ms: Ms,
+  at_ms: z.array(AtMs).describe("The beginnings of the steps."),
+  groups: z.array(z.object({ name: z.string(), values: z.array(z.number().nullable()), total: z.number().nullable() })),
+});
+export type SeriesAnswer = z.infer<typeof SeriesAnswer>;

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { healthStates } from "#health/health.ts";
+
+/** What several answers of the dashboard's API are made of. Times are milliseconds since the epoch, money is whole nano-USD. */
+
+export const AtMs = z.int().describe("Milliseconds since the Unix epoch.");
+export const NanoUsd = z.number().describe("Whole nano-US-dollars: 1 USD is 1,000,000,000.");
+export const Count = z.int().min(0);
+export const Ms = z.number().min(0).describe("Milliseconds.");
+
+export const Tier = z.enum(["free", "flash", "pro", "emergency"]);
+export type Tier = z.infer<typeof Tier>;
+export const HealthState = z.enum(healthStates);
+
+/** Ranges that the pages offer. All begin at a full UTC hour (`today`: at UTC midnight), so that roll-ups hold them whole. */
+export const rangeKeys = ["1h", "6h", "24h", "today", "7d", "30d"] as const;
+const RangeKey = z.enum(rangeKeys);
+
+/** The time that an answer is about: `from_ms` is in it, `to_ms` is not. A list with the same two has the same requests. */
+export const Range = z.object({ key: RangeKey.nullable(), from_ms: AtMs, to_ms: AtMs });
+export type Range = z.infer<typeof Range>;
+
+/** The time of an answer as callers write it: a named range, or both ends. */
+export const RangeQuery = z.object({
+  range: RangeKey.optional(),
+  from_ms: z.coerce.number().int().min(0).optional(),
+  to_ms: z.coerce.number().int().min(0).optional(),
+});
+
+/**
+ * Where a list of decisions is limited: the query parameters of `GET decisions`, and of every link to it. All that are given
+ * must hold; a comma separates alternatives of one.
+ */
+export const DecisionFilter = RangeQuery.extend({
+  goal: z.string().optional(),
+  session: z.string().optional(),
+  cause: z.string().optional(),
+  rule: z.string().optional(),
+  kind: z.string().optional(),
+  alias: z.string().optional(),
+  model: z.string().optional().describe("Key of the model that was chosen or that served."),
+  tier: z.string().optional(),
+  outcome: z.string().optional(),
+  status: z.string().optional().describe("A status, or a class of them: `502`, `5xx`."),
+  refused_by: z.string().optional(),
+  error_class: z.string().optional(),
+  cost_state: z.string().optional(),
+  action: z.string().optional(),
+  request_id: z.string().optional(),
+});
+export type DecisionFilter = z.infer<typeof DecisionFilter>;
+
+/** A number with the list of decisions that makes it: `GET decisions` with this filter has so many rows of this cost. */
+export const Counted = z.object({
+  requests: Count,
+  cost_nano_usd: NanoUsd.describe("What is known to be owed for them."),
+  filter: DecisionFilter,
+});
+export type Counted = z.infer<typeof Counted>;
+
+/** One cap of a goal or a day, and what of it is used. */
+export const CapUse = z.object({
+  account: z.string().describe("`day/2026-01-31` or `goal/session/name`."),
+  kind: z.enum(["day", "goal"]),
+  name: z.string().describe("The day, or the goal as callers name it."),
+  spent_nano_usd: NanoUsd,
+  held_nano_usd: NanoUsd,
+  overrun_nano_usd: NanoUsd,
+  soft_nano_usd: NanoUsd.nullable(),
+  hard_nano_usd: NanoUsd.nullable().describe("The hard cap in force; null before the first request of the account."),
+  cap_from: z.enum(["policy", "operator"]),
+  left_nano_usd: NanoUsd.nullable(),
+  used_share: z
+    .number()
+    .min(0)
+    .nullable()
+    .describe("Spent and held as a share of the hard cap; above 1 after an overrun."),
+});
+export type CapUse = z.infer<typeof CapUse>;
+
+/** How fast money goes, and where that leads. */
+export const Pace = z.object({
+  window_ms: Ms.describe("The time that the pace was measured over."),
+  nano_usd_per_hour: NanoUsd,
+  runs_out_at_ms: AtMs.nullable().describe("When the hard cap is reached at this pace; null: not before the day ends."),
+  day_ends_at_ms: AtMs,
+  forecast_nano_usd: NanoUsd.describe("What will be spent at the end of the UTC day at this pace."),
+});
+export type Pace = z.infer<typeof Pace>;
+
+/** A problem with a file or a field, as `policy check` prints it. */
+export const FileProblem = z.object({
+  file: z.string(),
+  path: z.string(),
+  line: z.int().optional(),
+  message: z.string(),
+  suggestion: z.string().optional(),
+});
