@@ -6,9 +6,9 @@
  * `bun bench/cpu-per-request.ts [--mode answers|streams] [--warmup 15000] [--rounds 10] [--requests 1000] [TREE …]`
  * A tree is a checkout of this repository, by default this one; two of them are compared in the same run.
  */
-import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { threadTimes } from "./support/counters.ts";
 import { root, Servers, type Started } from "./support/servers.ts";
 
 const { values: options, positionals } = parseArgs({
@@ -36,25 +36,11 @@ async function load({ name, url }: Measured, requests: string): Promise<void> {
   if (failed.length > 0) console.warn(`${name} did not answer 200 to all: ${JSON.stringify(statuses)}`);
 }
 
-/** Nanoseconds that each thread has run. */
-function ran(pid: number): Map<string, { readonly name: string; readonly ns: number }> {
-  const threads = new Map<string, { name: string; ns: number }>();
-  for (const id of readdirSync(`/proc/${pid}/task`)) {
-    try {
-      const name = readFileSync(`/proc/${pid}/task/${id}/comm`, "utf8").trim();
-      threads.set(id, { name, ns: Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, "utf8").split(" ")[0]) });
-    } catch {
-      // The thread has just ended.
-    }
-  }
-  return threads;
-}
-
 async function round(server: Measured): Promise<void> {
-  const before = ran(server.pid);
+  const before = threadTimes(server.pid);
   await load(server, options.requests);
   const spent = new Map([["total", 0]]);
-  for (const [id, { name, ns }] of ran(server.pid)) {
+  for (const [id, { name, ns }] of threadTimes(server.pid)) {
     const us = (ns - (before.get(id)?.ns ?? 0)) / 1_000 / Number(options.requests);
     spent.set(name, (spent.get(name) ?? 0) + us);
     spent.set("total", (spent.get("total") ?? 0) + us);

@@ -1,8 +1,12 @@
 /**
  * An upstream without latency: one answer and one stream, made once, so that a measurement shows what stands before it.
- * Usage: `bun bench/support/instant-upstream.ts [EVENTS_PER_STREAM]`.
+ * Usage: `bun bench/support/instant-upstream.ts [EVENTS_PER_STREAM [EVENTS_PER_WRITE [INTERVAL_MS]]]`. With an interval all
+ * streams write at the same moments, so that one timer serves them all.
  */
 const eventsPerStream = Number(process.argv[2] ?? 50);
+// Ten events at a time, as a fast model's tokens arrive in the packets of a busy network.
+const eventsPerWrite = Number(process.argv[3] ?? 10);
+const intervalMs = Number(process.argv[4] ?? 0);
 const envelope = { id: "gen-1-bench", provider: "Bench", model: "deepseek/deepseek-v4-flash", created: 1_700_000_000 };
 const usage = {
   prompt_tokens: 200,
@@ -24,6 +28,15 @@ const word = chunk({ choices: [{ index: 0, delta: { role: "assistant", content: 
 const finish = chunk({ choices: [{ index: 0, delta: { content: "" }, finish_reason: "stop" }] });
 const last = `${finish}${chunk({ choices: [], usage })}data: [DONE]\n\n`;
 
+let tick = Promise.withResolvers<void>();
+if (intervalMs > 0) {
+  setInterval(() => {
+    const due = tick;
+    tick = Promise.withResolvers();
+    due.resolve();
+  }, intervalMs);
+}
+
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
@@ -35,10 +48,10 @@ const server = Bun.serve({
     const events = new ReadableStream({
       type: "direct",
       async pull(controller: ReadableStreamDirectController) {
-        // Ten events at a time, as a fast model's tokens arrive in the packets of a busy network.
-        for (let sent = 0; sent < eventsPerStream; sent += 10) {
-          controller.write(word.repeat(Math.min(10, eventsPerStream - sent)));
+        for (let sent = 0; sent < eventsPerStream; sent += eventsPerWrite) {
+          controller.write(word.repeat(Math.min(eventsPerWrite, eventsPerStream - sent)));
           await controller.flush();
+          if (intervalMs > 0) await tick.promise;
         }
         controller.write(last);
         controller.close();

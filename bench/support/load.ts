@@ -1,26 +1,25 @@
 /**
  * A load generator on raw sockets, cheap enough to share a core with the upstream: each connection sends the next request
  * when the last answer is whole. Prints one line of JSON. Usage:
- * `bun bench/support/load.ts URL answers|streams CONNECTIONS SECONDS [REQUESTS]`; it ends with the time or the requests, whichever first.
+ * `bun bench/support/load.ts URL WORKLOAD CONNECTIONS SECONDS [REQUESTS [SEED [SKIPPED]]]`; it ends with the time or the requests,
+ * whichever first. SKIPPED requests of each connection are left out at the start, because an earlier run has sent them.
  */
 import { connect } from "node:net";
+import { workloads } from "./workloads.ts";
 
-const [target = "", mode = "answers", connections = "32", seconds = "3", requests] = process.argv.slice(2);
+const [target = "", name = "answers", connections = "32", seconds = "3", requests, seed = "seed", skipped = "0"] =
+  process.argv.slice(2);
+const workload = workloads[name];
+if (workload === undefined) throw new Error(`workload: one of ${Object.keys(workloads).join(", ")}`);
 let left = requests === undefined ? Number.POSITIVE_INFINITY : Number(requests);
 const url = new URL(`${target}/chat/completions`);
-const body = JSON.stringify({
-  model: "smart-router-flash",
-  stream: mode === "streams",
-  messages: [
-    { role: "system", content: "You are a careful programmer. ".repeat(12) },
-    { role: "user", content: "Rename the function parseDate to parseIsoDate and say where it is used. ".repeat(4) },
-  ],
-  max_tokens: 256,
-});
-const request = Buffer.from(
-  `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer bench-token-0123456789\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-);
+
+function requestOf(body: string): Buffer {
+  return Buffer.from(
+    `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer bench-token-0123456789\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
 
 const latencies: number[] = [];
 const statuses: { [status: string]: number } = {};
@@ -36,7 +35,23 @@ function extent(text: string): number | "chunked" | undefined {
   return length === undefined ? "chunked" : headEnd + 4 + Number(length);
 }
 
-function keepAsking(): Promise<void> {
+function problemIn(head: string, redactions: number): string | undefined {
+  if (head.slice(9, 12) !== "200") return head.slice(0, 1_000);
+  const redacted = /\r\nx-smart-gateway-redactions: *(\d+)/i.exec(head)?.[1];
+  if (redacted === undefined || Number(redacted) === redactions) return undefined;
+  return `${redacted} redactions where ${redactions} were expected`;
+}
+
+function keepAsking({ bodies, redactions }: typeof workload & object, connection: number): Promise<void> {
+  const next = bodies(seed, connection);
+  for (let count = 0; count < Number(skipped); count++) next.next();
+  let last = "";
+  let request: Buffer = Buffer.alloc(0);
+  const prepare = () => {
+    const body = next.next().value;
+    if (body !== last) request = requestOf(body);
+    last = body;
+  };
   return new Promise((resolve) => {
     const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
     let head = "";
@@ -48,6 +63,7 @@ function keepAsking(): Promise<void> {
       head = "";
       size = undefined;
       received = 0;
+      prepare();
       sentAt = performance.now();
       socket.write(request);
     };
@@ -67,7 +83,7 @@ function keepAsking(): Promise<void> {
       latencies.push(now - sentAt);
       const status = head.slice(9, 12);
       statuses[status] = (statuses[status] ?? 0) + 1;
-      if (status !== "200") firstProblem ??= head.slice(0, 1_000);
+      firstProblem ??= problemIn(head, redactions);
       if (now < endsAt && left > 0) ask();
       else socket.end();
     });
@@ -78,7 +94,7 @@ function keepAsking(): Promise<void> {
   });
 }
 
-await Promise.all(Array.from({ length: Number(connections) }, keepAsking));
+await Promise.all(Array.from({ length: Number(connections) }, (_, index) => keepAsking(workload, index)));
 const elapsed = (performance.now() - startedAt) / 1000;
 latencies.sort((a, b) => a - b);
 const percentile = (share: number) =>

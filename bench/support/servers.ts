@@ -44,9 +44,9 @@ export class Servers implements AsyncDisposable {
     if (canPin) Bun.spawnSync(["taskset", "-cp", "1", String(process.pid)]);
   }
 
-  /** An upstream without latency, on the second core. */
-  upstream(): Promise<Started> {
-    return this.#serve(1, root, [join(here, "instant-upstream.ts")]);
+  /** An upstream without latency, on the second core. The arguments are those of `instant-upstream.ts`. */
+  upstream(...args: readonly string[]): Promise<Started> {
+    return this.#serve(1, root, [join(here, "instant-upstream.ts"), ...args]);
   }
 
   /** The barest proxy, on the first core. */
@@ -72,7 +72,12 @@ export class Servers implements AsyncDisposable {
 
   /** Runs the load generator to its end, on the second core, beside the upstream. The arguments are those of `load.ts`. */
   async load(url: string, ...args: readonly string[]): Promise<Load> {
-    const child = this.#spawn(1, root, [join(here, "load.ts"), url, ...args]);
+    return this.loadUnder([], url, ...args);
+  }
+
+  /** The same, started by the command `under`, such as one that counts meanwhile. */
+  async loadUnder(under: readonly string[], url: string, ...args: readonly string[]): Promise<Load> {
+    const child = this.#spawn(1, root, [join(here, "load.ts"), url, ...args], {}, under);
     return JSON.parse(await new Response(child.stdout).text());
   }
 
@@ -101,9 +106,15 @@ export class Servers implements AsyncDisposable {
     }
   }
 
-  #spawn(core: number, tree: string, args: readonly string[], env: { [name: string]: string } = {}) {
+  #spawn(
+    core: number,
+    tree: string,
+    args: readonly string[],
+    env: { [name: string]: string } = {},
+    under: readonly string[] = [],
+  ) {
     const pin = canPin ? ["taskset", "-c", String(core)] : [];
-    const child = Bun.spawn([...pin, process.execPath, ...args], {
+    const child = Bun.spawn([...pin, ...under, process.execPath, ...args], {
       cwd: tree,
       env: { ...process.env, ...env },
       stdout: "pipe",

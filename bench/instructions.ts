@@ -1,0 +1,204 @@
+/**
+ * Instructions and processor time per request beside the bare proxy in the same run, for the requests that this gateway is
+ * for. Other load on the machine moves instructions by less than a hundredth, and microseconds by a factor of two. Linux only.
+ *
+ * `bun bench/instructions.ts [--case NAME …] [--rounds 5] [--warmup 15000] [--json] [TREE …]`
+ * A tree is a checkout of this repository, by default this one; two of them are compared in the same run. Without `--case` all.
+ *
+ * Instructions are counted by `perf stat -e instructions:u,instructions:k`. Where that is not possible, as on many virtual
+ * machines, the report says so and has only the microseconds (lower quartile of the rounds). `bare ÷` is the share of the bare
+ * proxy: its cost divided by this one's, of the whole process.
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type ByThread, counted, timed, whyUncounted } from "./support/counters.ts";
+import { root, Servers, type Started } from "./support/servers.ts";
+
+interface Case {
+  readonly name: string;
+  readonly about: string;
+  readonly workload: string;
+  readonly connections: number;
+  readonly requestsPerRound: number;
+  /** Requests before the rounds, as a share of `--warmup`: what is compiled meanwhile would count for the first rounds. */
+  readonly warmup: number;
+  /** Each connection sends one request before a round: the history that the round's requests add to. */
+  readonly primed?: boolean;
+  /** Arguments of the upstream: events in a stream, events in a write, milliseconds between writes. */
+  readonly upstream?: readonly string[];
+  /** Figures are for each of these, not for a request. */
+  readonly eventsPerRequest?: number;
+}
+
+const allAtOnce = ["100", "100"];
+const paced = ["200", "1", "10"];
+const cases: readonly Case[] = [
+  { name: "small", about: "small chat", workload: "answers", connections: 32, requestsPerRound: 2_000, warmup: 1 },
+  {
+    name: "new-text",
+    about: "100 KB of new text",
+    workload: "new-text",
+    connections: 8,
+    requestsPerRound: 150,
+    warmup: 0.04,
+  },
+  {
+    name: "em-dash",
+    about: "100 KB of new text with one em dash",
+    workload: "em-dash",
+    connections: 8,
+    requestsPerRound: 150,
+    warmup: 0.02,
+  },
+  {
+    name: "agent",
+    about: "agent conversation of 400 KB, the newest 4 KB of it new",
+    workload: "agent",
+    connections: 4,
+    requestsPerRound: 120,
+    warmup: 0.02,
+    primed: true,
+  },
+  {
+    name: "agent-secret",
+    about: "the same with one secret in its history",
+    workload: "agent-secret",
+    connections: 4,
+    requestsPerRound: 120,
+    warmup: 0.01,
+    primed: true,
+  },
+  {
+    name: "burst",
+    about: "stream of 100 chunks at once",
+    workload: "streams",
+    connections: 32,
+    requestsPerRound: 500,
+    warmup: 0.5,
+    upstream: allAtOnce,
+  },
+  {
+    name: "paced",
+    about: "event of a paced stream (200 events, 10 ms apart, 64 streams)",
+    workload: "streams",
+    connections: 64,
+    requestsPerRound: 64,
+    warmup: 0.02,
+    upstream: paced,
+    eventsPerRequest: 200,
+  },
+];
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    case: { type: "string", multiple: true },
+    rounds: { type: "string", default: "5" },
+    warmup: { type: "string", default: "15000" },
+    json: { type: "boolean", default: false },
+  },
+});
+if (process.platform !== "linux") throw new Error("reads /proc: Linux only");
+const unknown = options.case?.find((name) => cases.every((known) => known.name !== name));
+if (unknown !== undefined) throw new Error(`--case ${unknown}: one of ${cases.map(({ name }) => name).join(", ")}`);
+
+const uncounted = whyUncounted();
+if (uncounted !== undefined) console.error(`Instructions are not counted: ${uncounted}\n`);
+
+interface Measured extends Started {
+  readonly name: string;
+  readonly nanoseconds: ByThread[];
+  readonly instructions: ByThread[];
+}
+
+let seeds = 0;
+const run = `${process.pid}-${Date.now()}`;
+
+async function measureCase(kind: Case, servers: Servers, measured: readonly Measured[]): Promise<void> {
+  const load = async (server: Measured, requests: number, under: readonly string[], seed: string, skipped: number) => {
+    const args = [kind.workload, String(kind.connections), "600", String(requests), seed, String(skipped)];
+    const { statuses, firstProblem } = await servers.loadUnder(under, server.url, ...args);
+    if (firstProblem !== undefined)
+      throw new Error(`${server.name}, ${kind.name}: ${JSON.stringify(statuses)} ${firstProblem}`);
+  };
+  for (const server of measured) {
+    await load(server, Math.ceil(kind.warmup * Number(options.warmup)), [], `${run}-${seeds++}`, 0);
+  }
+  for (let round = 0; round < Number(options.rounds); round++) {
+    for (const server of measured) {
+      const seed = `${run}-${seeds++}`;
+      const skipped = kind.primed === true ? 1 : 0;
+      if (kind.primed === true) await load(server, kind.connections, [], seed, 0);
+      const send = (under: readonly string[]) => load(server, kind.requestsPerRound, under, seed, skipped);
+      const per = kind.requestsPerRound * (kind.eventsPerRequest ?? 1);
+      const counts = async () => {
+        if (uncounted === undefined) server.instructions.push(each(await counted(server.pid, send), per));
+        else await send([]);
+      };
+      server.nanoseconds.push(each(await timed(server.pid, counts), per));
+    }
+  }
+}
+
+function each({ total, main, ledger }: ByThread, count: number): ByThread {
+  return { total: total / count, main: main / count, ledger: ledger / count };
+}
+
+function lowerQuartile(rounds: readonly ByThread[], thread: keyof ByThread): number {
+  const sorted = rounds.map((round) => round[thread]).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
+}
+
+const threads = ["main", "ledger", "total"] as const;
+
+function summary(measured: readonly Measured[]) {
+  const figures = measured.map(({ name, nanoseconds, instructions }) => ({
+    name,
+    microseconds: Object.fromEntries(threads.map((thread) => [thread, lowerQuartile(nanoseconds, thread) / 1_000])),
+    instructions: Object.fromEntries(threads.map((thread) => [thread, lowerQuartile(instructions, thread)])),
+  }));
+  const bare = figures[0];
+  return figures.map((figure) => ({
+    ...figure,
+    bareShare: {
+      microseconds: Number(bare?.microseconds["total"]) / Number(figure.microseconds["total"]),
+      instructions: Number(bare?.instructions["total"]) / Number(figure.instructions["total"]),
+    },
+  }));
+}
+
+function describe(kind: Case, figures: ReturnType<typeof summary>): string {
+  const column = (text: string) => text.padStart(9);
+  const digits = (kind.eventsPerRequest ?? 1) > 1 ? 2 : 0;
+  const head = `${kind.name}: ${kind.about}\n${"".padEnd(24)}${["µs main", "ledger", "total", "bare ÷"].map(column).join("")}`;
+  const counts = uncounted === undefined ? ["k instr.", "ledger", "total", "bare ÷"].map(column).join("") : "";
+  const lines = figures.map(({ name, microseconds, instructions, bareShare }) => {
+    const times = threads.map((thread) => column(Number(microseconds[thread]).toFixed(digits)));
+    const executed = threads.map((thread) => column((Number(instructions[thread]) / 1_000).toFixed(1)));
+    const line = [name.slice(-23).padEnd(24), ...times, column(bareShare.microseconds.toFixed(2))];
+    if (uncounted === undefined) line.push(...executed, column(bareShare.instructions.toFixed(2)));
+    return line.join("");
+  });
+  return `${head}${counts}\n${lines.join("\n")}\n`;
+}
+
+const chosen = cases.filter(({ name }) => options.case?.includes(name) ?? true);
+/** The cases by the arguments of their upstream: servers are started once for each. */
+const upstreams = new Map<string, Case[]>();
+for (const kind of chosen) {
+  const key = (kind.upstream ?? []).join(" ");
+  upstreams.set(key, [...(upstreams.get(key) ?? []), kind]);
+}
+for (const [args, kinds] of upstreams) {
+  await using servers = new Servers();
+  const upstream = await servers.upstream(...args.split(" ").filter((arg) => arg !== ""));
+  const started = [{ name: "bare proxy", ...(await servers.proxy(upstream)) }];
+  for (const tree of positionals.length === 0 ? [root] : positionals)
+    started.push({ name: tree, ...(await servers.gateway(upstream, resolve(tree))) });
+  for (const kind of kinds) {
+    const measured = started.map((server) => ({ ...server, nanoseconds: [], instructions: [] }));
+    await measureCase(kind, servers, measured);
+    const figures = summary(measured);
+    console.log(options.json ? JSON.stringify({ case: kind.name, figures }) : describe(kind, figures));
+  }
+}

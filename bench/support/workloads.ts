@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What a connection of the load generator sends, request by request. Same seed, same requests. */
+export interface Workload {
+  /** Credentials that a gateway redacts in each request. */
+  readonly redactions: number;
+  /** The bodies of one connection, in order. */
+  bodies(seed: string, connection: number): Generator<string, never>;
+}
+
+const root = join(import.meta.dir, "../..");
+
+/** Numbers in [0, 1) that follow from the seed (mulberry32). */
+function randomFrom(seed: string): () => number {
+  let state = Number(Bun.hash.crc32(seed));
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+let sourceLines: readonly string[] | undefined;
+
+/** This repository's own source in lines of ASCII: the text that coding agents send. Without the detection of credentials,
+ * which contains examples of them. */
+function source(): readonly string[] {
+  sourceLines ??= ["assess", "decide", "execute", "respond", "settle"]
+    .flatMap((folder) =>
+      [...new Bun.Glob("**/*.ts").scanSync(join(root, "src/pipeline", folder))]
+        .sort()
+        .map((file) => join(root, "src/pipeline", folder, file)),
+    )
+    .filter((file) => !file.endsWith(".test.ts"))
+    .flatMap((file) => readFileSync(file, "utf8").split("\n"))
+    .filter((line) => /^[\x00-\x7f]*$/.test(line));
+  return sourceLines;
+}
+
+/** A piece of source, as an agent's tool that reads files returns it. The first line differs in every piece. */
+function fileText(bytes: number, random: () => number): string {
+  const lines = source();
+  const first = Math.floor(random() * lines.length);
+  let text = `part ${Math.floor(random() * 1e9)}\n`;
+  for (let line = 0; text.length < bytes; line++) text += `${line + 1}\t${lines[(first + line) % lines.length]}\n`;
+  return text.slice(0, bytes);
+}
+
+const system = { role: "system", content: "You are a careful programmer. ".repeat(12) };
+const ask = "Rename the function parseDate to parseIsoDate and say where it is used. ";
+
+function chat(messages: readonly object[], streamed: boolean): string {
+  return JSON.stringify({ model: "smart-router-flash", stream: streamed, messages, max_tokens: 256 });
+}
+
+function* repeated(body: string): Generator<string, never> {
+  for (;;) yield body;
+}
+
+const small = (streamed: boolean) => chat([system, { role: "user", content: ask.repeat(4) }], streamed);
+
+/** Each request has other text than all before it. */
+function* newText(seed: string, bytes: number, end: string): Generator<string, never> {
+  const random = randomFrom(seed);
+  for (;;) yield chat([system, { role: "user", content: `${ask}\n${fileText(bytes, random)}${end}` }], false);
+}
+
+const tools = ["read_file", "edit_file", "run_command", "search", "list_directory"].map((name) => ({
+  type: "function",
+  function: {
+    name,
+    description: `Does what the name ${name} says, in the working directory of the user. `.repeat(12),
+    parameters: { type: "object", properties: { path: { type: "string" }, text: { type: "string" } } },
+  },
+}));
+
+const turnBytes = 4_000;
+
+/**
+ * A coding agent's conversation: system prompt, tools, ask, then a tool call and its result per turn. Each request sends all
+ * of it again, with one more turn. The first request has 340 KB; 30 turns later it is 460 KB, 400 KB on average.
+ */
+function* agentTurns(seed: string, secret: string | undefined): Generator<string, never> {
+  const random = randomFrom(seed);
+  const prompt = { role: "system", content: `You are a coding agent.\n${fileText(12_000, random)}` };
+  let messages = `${JSON.stringify(prompt)},${JSON.stringify({ role: "user", content: ask.repeat(4) })}`;
+  const begin = '{"model":"smart-router-flash","stream":false,"max_tokens":256';
+  const toolsText = JSON.stringify(tools);
+  for (let turn = 1; ; turn++) {
+    const id = `call_${turn}`;
+    const call = { name: "read_file", arguments: JSON.stringify({ path: `src/part-${turn}.ts` }) };
+    const leaked = turn === 10 && secret !== undefined ? `${secret}\n` : "";
+    messages += `,${JSON.stringify({ role: "assistant", content: "I read the next file.", tool_calls: [{ id, type: "function", function: call }] })}`;
+    messages += `,${JSON.stringify({ role: "tool", tool_call_id: id, content: `${fileText(turnBytes, random)}${leaked}` })}`;
+    if (messages.length >= 340_000) yield `${begin},"tools":${toolsText},"messages":[${messages}]}`;
+  }
+}
+
+/** Made of parts, so that a scan of this file does not find it. */
+const secret = `AWS_SECRET_ACCESS_KEY=${["wJalrXUtnFEMI", "K7MDENG", "bPxRfiCYq9Lk2Vt4Zs8w"].join("/")}`;
+
+export const workloads: { readonly [name: string]: Workload } = {
+  answers: { redactions: 0, bodies: () => repeated(small(false)) },
+  streams: { redactions: 0, bodies: () => repeated(small(true)) },
+  "new-text": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, "") },
+  "em-dash": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, " \u2014") },
+  agent: { redactions: 0, bodies: (seed, of) => agentTurns(`${seed}/${of}`, undefined) },
+  "agent-secret": { redactions: 1, bodies: (seed, of) => agentTurns(`${seed}/${of}`, secret) },
+};
