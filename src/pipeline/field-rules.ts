@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { type ChatRequest, isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import {
   boundingFields,
   type GuardedField,
@@ -77,6 +77,17 @@ export function guardFields(body: JsonObject, spelled: Json | undefined, rules: 
     found.push({ name, rule });
   }
   return found === undefined ? undefined : allowed(body, spelled, found);
+}
+
+/** The request without the fields that the policy drops, and with the surcharge of those it forwards. */
+export function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: "allowed" }): ChatRequest {
+  const { body, spelled, surcharge } = guarded;
+  return {
+    ...request,
+    body: { ...body, messages: request.body.messages },
+    ...(spelled === undefined ? {} : { spelled }),
+    ...(surcharge === undefined ? {} : { surcharge }),
+  };
 }
 
 /**

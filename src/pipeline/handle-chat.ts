@@ -3,7 +3,7 @@ import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import { callScout } from "./call-scout.ts";
 import { decideWithSpend } from "./decide-with-spend.ts";
-import { type GuardedBody, guardFields } from "./field-rules.ts";
+import { guardFields, withGuardedFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
@@ -80,17 +80,6 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   recordForLearning(context, routed.decision, ports);
   const answer = request.stream ? answerStreamed : answerWhole;
   return answer(context, routed, head, settlement, ports);
-}
-
-/** The request without the fields that the policy drops, and with the surcharge of those it forwards. */
-function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: "allowed" }): ChatRequest {
-  const { body, spelled, surcharge } = guarded;
-  return {
-    ...request,
-    body: { ...body, messages: request.body.messages },
-    ...(spelled === undefined ? {} : { spelled }),
-    ...(surcharge === undefined ? {} : { surcharge }),
-  };
 }
 
 /** Finishes the record of a request that is refused before it is executed. */

@@ -238,6 +238,30 @@ describe("smart-gateway route", () => {
     expect(json.json().turns.at(-1).decision).toMatchObject({ cause: "hard_pro_rule", model: "vendor_v4_pro" });
   });
 
+  test("shows the refusal of a guarded field as chat would give it, and the hold of one that the policy forwards", async () => {
+    const body = (fields: object) => ({
+      stdin: JSON.stringify({ messages: [{ role: "user", content: "hi" }], ...fields }),
+    });
+    const forwarding = file(
+      "fields.yaml",
+      "upstream:\n  fields: {models: {action: forward, fee_usd: 0.02}, plugins: drop}\n",
+    );
+    const models = { models: ["vendor/a", "vendor/b"] };
+    const free = { models: ["vendor/a:free"] };
+    const [refused, forwarded, dropped, sensitive] = await Promise.all([
+      run(["route", "-f", "-"], body(models)),
+      run(["route", "-f", "-", "--json", "--policy", forwarding], body(models)),
+      run(["route", "-f", "-", "--json", "--policy", forwarding], body({ plugins: [{ id: "web" }] })),
+      run(["route", "-f", "-", "--json", "--policy", forwarding], body(free)),
+    ]);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain("models[0]: chat answers 422 field_refused");
+    expect(forwarded.json().evidence).toContain("surcharge_usd=0.02");
+    expect(dropped.json()).toMatchObject({ cause: "score_flash" });
+    expect(sensitive.json()).toMatchObject({ ok: false, problems: [{ path: "models" }] });
+    expect(sensitive.out).toContain("403 privacy_free_denied");
+  });
+
   test("lets flags stand above what is inferred", async () => {
     const { json } = await run(["route", "rename this variable", "--json", "--attempts", "8"]);
     expect(json()).toMatchObject({ cause: "attempts_exhausted" });

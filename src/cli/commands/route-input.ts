@@ -10,7 +10,13 @@ export type RouteInput =
   /** A task somebody has stated, as `POST /v1/route/decision` takes it. */
   | { readonly kind: "task"; readonly task: RoutingTask; readonly runtime: RuntimeState }
   /** Chat requests of one conversation, oldest first: to be assessed as `POST /v1/chat/completions` does. */
-  | { readonly kind: "chat"; readonly requests: readonly ChatRequest[]; readonly stated: Stated }
+  | {
+      readonly kind: "chat";
+      readonly requests: readonly ChatRequest[];
+      readonly stated: Stated;
+      /** Where they come from, as problems name it. */
+      readonly name: string;
+    }
   | Invalid;
 
 /** Fields that were given as flags; they go before what is inferred. */
@@ -124,7 +130,7 @@ function chat(
     if (parsed.kind === "refused") return complaint(name, parsed.detail);
     requests.push(parsed.request);
   }
-  return { kind: "chat", requests, stated };
+  return { kind: "chat", requests, stated, name };
 }
 
 /** The requests that a conversation was made of: each answer of the assistant had one, and so has what stands at the end. */

@@ -7,11 +7,14 @@ import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
+import { fieldRulesOf, guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
+import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
+import type { Refusal } from "#pipeline/respond/reply.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
-import { formatProblems } from "#settings/problem.ts";
-import { type RouteInput, readInput } from "./route-input.ts";
+import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
+import { type RouteInput, readInput, type Stated } from "./route-input.ts";
 import { detailsOf, lineOf, type Routed, reportOf } from "./route-report.ts";
 
 interface RouteOptions {
@@ -69,13 +72,10 @@ async function route(instruction: string | undefined, options: RouteOptions): Pr
     policyPath: options.policy ?? (process.env["ROUTING_POLICY_PATH"] || undefined),
     registryPath: options.models ?? (process.env["MODEL_REGISTRY_PATH"] || undefined),
   });
-  if (input.kind === "invalid" || config.kind === "invalid") {
-    const problems = [input, config].flatMap((result) => (result.kind === "invalid" ? result.problems : []));
-    if (options.json) printJson({ ok: false, problems });
-    else console.error(formatProblems(problems));
-    return exitWith(exitCodes.badUsage);
-  }
+  const problems = [input, config].flatMap((result) => (result.kind === "invalid" ? result.problems : []));
+  if (input.kind === "invalid" || config.kind === "invalid") return refuse(problems, options);
   const routed = input.kind === "task" ? [routeTask(input, config.config)] : routeChat(input, config.config);
+  if (!Array.isArray(routed)) return refuse(routed.problems, options);
   const [last] = routed.slice(-1);
   if (last === undefined) return;
   if (options.json && routed.length > 1) {
@@ -90,6 +90,12 @@ async function route(instruction: string | undefined, options: RouteOptions): Pr
   }
 }
 
+function refuse(problems: readonly Problem[], { json }: RouteOptions): void {
+  if (json) printJson({ ok: false, problems });
+  else console.error(formatProblems(problems));
+  exitWith(exitCodes.badUsage);
+}
+
 const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
 
 function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Config): Routed {
@@ -98,14 +104,40 @@ function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Con
   return { decision, task, runtime, size };
 }
 
-/** As the chat endpoint would, one request after the other: redacted, assessed, kept on the model that has the context. */
-function routeChat({ requests, stated }: RouteInput & { kind: "chat" }, config: Config): Routed[] {
+/**
+ * As the chat endpoint would, one request after the other: guarded fields first, then redacted, assessed, kept on the model that
+ * has the context. What chat would refuse for its fields is a problem.
+ */
+function routeChat({ requests, stated, name }: RouteInput & { kind: "chat" }, config: Config): Routed[] | Invalid {
+  const fields = fieldRulesOf(config.policy);
+  const routeNext = chatRouter(stated, config);
+  const routed: Routed[] = [];
+  for (const received of requests) {
+    const guarded = guardFields(received.body, received.spelled, fields);
+    if (guarded?.kind === "refused") return refusedBy(fieldRefused(guarded.field, guarded.param), name);
+    const next = routeNext(guarded === undefined ? received : withGuardedFields(received, guarded));
+    if (guarded?.freeTerms !== undefined && next.task.sensitive)
+      return refusedBy(freeTermsRefused(guarded.freeTerms), name);
+    routed.push(next);
+  }
+  return routed;
+}
+
+function refusedBy({ status, code, param, detail }: Refusal, file: string): Invalid {
+  return {
+    kind: "invalid",
+    problems: [{ file, path: param ?? "", message: `chat answers ${status} ${code}: ${detail}` }],
+  };
+}
+
+/** Routes the requests of one conversation, each with what the ones before it have left in memory. */
+function chatRouter(stated: Stated, config: Config): (request: ChatRequest) => Routed {
   const { policy } = config;
   const engine = privacyEngine(policy.privacy);
   const memory = inMemoryTaskMemory(() => policy.tasks);
   const models = new Map<string, ModelKey>();
-  return requests.map((request) => {
-    const { sensitive, task_id, goal_id, reasoning, explicit_route, ...fields } = stated.task;
+  const { sensitive, task_id, goal_id, reasoning, explicit_route, ...fields } = stated.task;
+  return (request) => {
     const redacted = engine.redactBody(request.body);
     const redactions = redacted.total + redacted.unredactable.length;
     const taskFields = { ...request.routing.taskFields, ...fields } as ChatRequest["routing"]["taskFields"]; // flags were validated
@@ -130,7 +162,7 @@ function routeChat({ requests, stated }: RouteInput & { kind: "chat" }, config: 
     });
     if (decision.model !== null && housekeeping === undefined) models.set(conversationKey, decision.model);
     return { decision, task, runtime, size, redactions };
-  });
+  };
 }
 
 function statedOf(fields: Readonly<Record<string, unknown>>): object {

@@ -98,3 +98,16 @@ describe("what was reported", () => {
     }
   });
 });
+
+test("what is remembered of a failure says nothing of the ask: many asks share the same name of it", () => {
+  const names = Array.from({ length: 600 }, (_, n) => {
+    const memory = newMemory();
+    const messages = [{ role: "user", content: `Rotate the key of account ${n}.` }];
+    assessed({ messages, routing: { ...routing, failureClass: "LOCAL" } }, memory);
+    return memory.recall(key, 0)?.countedFailure;
+  });
+  expect(names[0]).toStartWith("LOCAL ");
+  // 256 names at most, and yet two asks in a row hardly ever have the same.
+  expect(new Set(names).size).toBeLessThanOrEqual(256);
+  expect(names.filter((name, at) => name === names[at + 1]).length).toBeLessThan(20);
+});

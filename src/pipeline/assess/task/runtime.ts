@@ -62,10 +62,14 @@ export function isReported({ failureClass, sameErrorCount }: Progress["reported"
   return (failureClass !== undefined && failureClass !== "NONE") || (sameErrorCount ?? 0) > 0;
 }
 
-/** A name for the failure a request shows; undefined when it shows none. */
+/**
+ * A name for the failure a request shows; undefined when it shows none. Names are stored: of the ask they have eight bits of a
+ * hash, which tell it from the ask before and confirm no guess of its text.
+ */
 function failureSeen({ reported, run, ask }: Progress): string | undefined {
   if (isReported(reported)) {
-    return fnv1a(`${reported.failureClass ?? ""} ${reported.sameErrorCount ?? ""} ${ask.length} ${ask.slice(0, 500)}`);
+    const { failureClass, sameErrorCount } = reported;
+    return `${failureClass ?? ""} ${sameErrorCount ?? ""} ${fnv1a(`${ask.length} ${ask.slice(0, 500)}`).slice(-2)}`;
   }
   // One failing command is an agent at work; the same error a second time is a failed attempt.
   return run.sameErrorCount >= 2 && run.errorSignature !== null ? run.errorSignature : undefined;
