@@ -75,6 +75,8 @@ export function reportLedgerEvent(event: LedgerEvent, log: Log, metrics: Metrics
   }
 }
 
+const priceUnits = "(USD per million tokens, or per request)";
+
 export function reportPriceBookEvent(event: PriceBookEvent, priceVersion: string, log: Log, metrics: Metrics): void {
   switch (event.kind) {
     case "read":
@@ -93,7 +95,7 @@ export function reportPriceBookEvent(event: PriceBookEvent, priceVersion: string
       log("price_drift", {
         model: logId(event.model),
         reason: event.reason,
-        detail: operatorText(`${event.detail} (USD per million tokens, or per request)`),
+        detail: operatorText(event.reason.startsWith("list_") ? `${event.detail} ${priceUnits}` : event.detail),
       });
       return;
   }

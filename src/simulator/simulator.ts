@@ -1,8 +1,8 @@
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model, PriceBand, Rates } from "#domain/model.ts";
-import { formatUsd } from "#domain/money/money.ts";
+import type { Model } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
+import { generationOf, hostsOf, keyOf, listOf, type SimulatedHost, simulatedHosts } from "./aggregator-pages.ts";
 import { fails, replies, says } from "./behaviours.ts";
 import { promptTokensOf } from "./completion.ts";
 import { objectOr } from "./persona.ts";
@@ -36,6 +36,8 @@ export interface SimulatorOptions {
   readonly apiKey?: string;
   /** Calls run on the caller's own account with the host (`is_byok`): the aggregator's `cost` is then only its fee. */
   readonly ownAccount?: boolean;
+  /** Who serves each model; asked again for each request. */
+  readonly hosts?: (model: Model) => readonly SimulatedHost[];
   readonly script?: Script;
   /** How many of the newest requests are remembered. Default 0: a demo that runs for weeks must not grow. */
   readonly remember?: number;
@@ -60,6 +62,8 @@ export interface Simulator {
   follow(script: Script | undefined): void;
   /** What the aggregator charges for everything so far, in nano-USD. */
   billedNanoUsd(): number;
+  /** Somebody else spends so much with the same key, in nano-USD. */
+  spendElsewhere(nanoUsd: number): void;
   connections(): number;
   /** Requests that have neither been answered, nor cut, nor given up by the caller. */
   unfinished(): number;
@@ -75,9 +79,11 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   let received = 0;
   let unfinished = 0;
   let billed = 0;
+  const days = new SpentByDay();
   const generations = new Map<string, Generation>();
   const tools = {
     generated: (id: string, generation: Generation) => {
+      days.add(options.clock.now(), 0, generation.hostCost ?? 0);
       generations.set(id, generation);
       if (generations.size > maxGenerations) generations.delete(generations.keys().next().value ?? "");
     },
@@ -87,6 +93,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     ownAccount: options.ownAccount === true,
     billed: (amount: number) => {
       billed += amount;
+      days.add(options.clock.now(), amount, 0);
     },
   };
 
@@ -102,7 +109,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     awaited.get(record.index)?.(record);
     awaited.delete(record.index);
     const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;
-    await (scripted ?? usualBehaviour(record, model, options, generations))(exchange);
+    await (scripted ?? usualBehaviour(record, model, { ...options, generations, days }))(exchange);
   };
 
   function remember(record: MutableRecord): void {
@@ -132,6 +139,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       script = next;
     },
     billedNanoUsd: () => billed,
+    spendElsewhere: (amount) => days.add(options.clock.now(), amount, 0),
     connections: server.connections,
     unfinished: () => unfinished,
     closeIdleConnections: server.closeIdle,
@@ -144,53 +152,74 @@ function modelNamed(id: unknown, models: Iterable<Model>): Model | undefined {
   return undefined;
 }
 
-/** What the aggregator does with a request that no script handles. */
-function usualBehaviour(
-  request: RecordedRequest,
-  model: Model | undefined,
-  options: SimulatorOptions,
-  generations: ReadonlyMap<string, Generation>,
-): Behaviour {
-  const path = request.path.split("?")[0] ?? "";
-  if (request.method === "GET" && path.endsWith("/models")) return replies(200, listOf(options.models()));
-  const isGeneration = request.method === "GET" && path.endsWith("/generation");
-  if (!isChat(request) && !isGeneration) return fails(404, `no such page: ${path}`);
-  if (options.apiKey !== undefined && request.headers["authorization"] !== `Bearer ${options.apiKey}`)
-    return fails(401, "No auth credentials found");
-  if (isGeneration) {
-    const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
-    const generation = generations.get(id);
-    // A call that is under way has no record yet.
-    if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
-    return replies(200, generationOf(id, generation));
+/** What was spent with the key on the current UTC day, in nano-USD. */
+class SpentByDay {
+  #day = -1;
+  #spent = 0;
+  #ownAccounts = 0;
+
+  add(nowMs: number, amount: number, ownAccounts: number): void {
+    const { day, ownAccountsDay } = this.on(nowMs);
+    this.#spent = day + amount;
+    this.#ownAccounts = ownAccountsDay + ownAccounts;
   }
+
+  on(nowMs: number): { readonly day: number; readonly ownAccountsDay: number } {
+    const day = Math.floor(nowMs / 86_400_000);
+    if (day !== this.#day) [this.#day, this.#spent, this.#ownAccounts] = [day, 0, 0];
+    return { day: this.#spent, ownAccountsDay: this.#ownAccounts };
+  }
+}
+
+interface AggregatorState extends SimulatorOptions {
+  readonly generations: ReadonlyMap<string, Generation>;
+  readonly days: SpentByDay;
+}
+
+/** What the aggregator does with a request that no script handles. */
+function usualBehaviour(request: RecordedRequest, model: Model | undefined, options: AggregatorState): Behaviour {
+  const page = request.method === "GET" ? pageBehaviour(request, options) : undefined;
+  if (page !== undefined) return page;
+  if (!isChat(request)) return fails(404, `no such page: ${pathOf(request)}`);
+  if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
   if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
   if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
   return withinLimit(request.body, model, options.clock.now()) ? says() : filtered(model);
 }
 
+/** The aggregator's pages beside chats; undefined where it has none of that name. */
+function pageBehaviour(request: RecordedRequest, options: AggregatorState): Behaviour | undefined {
+  const path = pathOf(request);
+  if (path.endsWith("/models")) return replies(200, listOf(options.models()));
+  const modelId = /\/models\/(.+)\/endpoints$/.exec(path)?.[1];
+  if (modelId !== undefined) {
+    const model = modelNamed(decodeURIComponent(modelId), options.models());
+    if (model === undefined) return fails(404, `Model ${modelId} not found`);
+    return replies(200, hostsOf(model, options.hosts?.(model) ?? simulatedHosts));
+  }
+  if (!path.endsWith("/generation") && !path.endsWith("/key")) return undefined;
+  if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
+  if (path.endsWith("/key")) return replies(200, keyOf(options.days.on(options.clock.now())));
+  const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
+  const generation = options.generations.get(id);
+  // A call that is under way has no record yet.
+  if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
+  return replies(200, generationOf(id, generation));
+}
+
+function isAuthorized({ headers }: RecordedRequest, { apiKey }: SimulatorOptions): boolean {
+  return apiKey === undefined || headers["authorization"] === `Bearer ${apiKey}`;
+}
+
+function pathOf({ path }: { path: string }): string {
+  return path.split("?")[0] ?? "";
+}
+
 /** Calls that can be asked about, the newest ones. */
 const maxGenerations = 10_000;
 
-/** `GET /generation?id=` as the aggregator answers it, in part: what a call was billed. */
-function generationOf(id: string, { record, hostCost }: Generation): JsonObject {
-  const usd = (nano: number) => nano / 1e9;
-  return {
-    data: {
-      id,
-      model: String(record.body?.["model"] ?? ""),
-      total_cost: usd(record.billedNanoUsd - (hostCost ?? 0)),
-      upstream_inference_cost: hostCost === undefined ? null : usd(hostCost),
-      is_byok: hostCost !== undefined,
-      cancelled: record.outcome === "caller_gone",
-      created_at: new Date(record.receivedAtMs).toISOString(),
-      streamed: record.body?.["stream"] === true,
-    },
-  };
-}
-
 function isChat(request: { method: string; path: string }): boolean {
-  return request.method === "POST" && (request.path.split("?")[0] ?? "").endsWith("/chat/completions");
+  return request.method === "POST" && pathOf(request).endsWith("/chat/completions");
 }
 
 /** Whether the model's price, in the tier and at the hour of this call, is within the `provider.max_price` that it came with. */
@@ -208,48 +237,4 @@ function withinLimit(body: JsonObject, model: Model, nowMs: number): boolean {
 function filtered(model: Model): Behaviour {
   const message = `No endpoints found for ${model.upstreamId} that satisfy the request's constraints`;
   return replies(404, { error: { code: 404, message, availability: { code: "constraint_filtered" } } });
-}
-
-/** `GET /models` as the aggregator lists them, prices in USD per token as decimal text. */
-function listOf(models: Iterable<Model>): JsonObject {
-  return {
-    data: [...models].map((model) => ({
-      id: model.upstreamId,
-      name: `Simulated ${model.upstreamId}`,
-      created: 1_700_000_000,
-      context_length: model.contextTokens,
-      architecture: { modality: "text->text", input_modalities: ["text"], output_modalities: ["text"] },
-      pricing: {
-        ...pricingOf(model.price),
-        ...(model.price.bands === undefined ? {} : { overrides: model.price.bands.map(overrideOf) }),
-      },
-      top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
-      supported_parameters: ["max_tokens", "response_format", "stop", "temperature", "tool_choice", "tools", "top_p"],
-    })),
-  };
-}
-
-function pricingOf({ input, cachedInput, cacheWrite, output, request }: Partial<Rates>): JsonObject {
-  const perToken = (price: number) => (price === 0 ? "0" : (price / 1e15).toFixed(15).replace(/0+$/, ""));
-  return {
-    ...(input === undefined ? {} : { prompt: perToken(input) }),
-    ...(output === undefined ? {} : { completion: perToken(output) }),
-    ...(cachedInput === undefined ? {} : { input_cache_read: perToken(cachedInput) }),
-    ...(cacheWrite === undefined ? {} : { input_cache_write: perToken(cacheWrite) }),
-    ...(request === undefined ? {} : { request: formatUsd(request) }),
-  };
-}
-
-/** A band as a conditional override of the base pricing. */
-function overrideOf({ fromInputTokens, window, rates }: PriceBand): JsonObject {
-  return {
-    ...(fromInputTokens === undefined ? {} : { min_prompt_tokens: fromInputTokens }),
-    ...(window === undefined ? {} : { utc_start: timeOf(window.fromMinute), utc_end: timeOf(window.toMinute) }),
-    ...pricingOf(rates),
-  };
-}
-
-function timeOf(minute: number): string {
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
 }

@@ -107,7 +107,8 @@ describe("a gateway that reads its aggregator's prices", () => {
   test("says a change of more than half in the log and the metrics", async () => {
     await using upstream = await aggregator(flashAt("0.00000028"));
     await using gateway = await gatewayAt(upstream);
-    expect(gateway.log.filter(({ event }) => event === "price_drift").map(({ fields }) => fields)).toEqual([
+    const drifts = gateway.log.filter(({ event }) => event === "price_drift").map(({ fields }) => fields);
+    expect(drifts.filter(({ reason }) => reason === "list_changed")).toEqual([
       {
         model: "vendor_v4_flash",
         reason: "list_changed",
@@ -117,6 +118,11 @@ describe("a gateway that reads its aggregator's prices", () => {
     expect(await (await gateway.get("/metrics")).text()).toContain(
       'smart_gateway_price_drift_total{model="vendor_v4_flash",reason="list_changed"} 1',
     );
+    expect(drifts.filter(({ reason }) => reason === "not_listed")).toContainEqual({
+      model: "vendor_v4_pro",
+      reason: "not_listed",
+      detail: "the list does not name deepseek/deepseek-v4-pro",
+    });
   });
 
   test("lets the operator's own prices stand above them, through reloads too", async () => {

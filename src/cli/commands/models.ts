@@ -1,15 +1,17 @@
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { addOverrideCommands } from "#cli/models-override.ts";
+import { priceRecord } from "#cli/price-record.ts";
 import { keptPrices } from "#cli/stored-prices.ts";
 import { textTable } from "#cli/table.ts";
-import type { Model, PriceBand, Rates } from "#domain/model.ts";
+import type { Model } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { loadPolicy } from "#policy/load-policy.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings } from "#settings/settings.ts";
+import { addSyncCommand } from "./models-sync.ts";
 
 /** `smart-gateway models`: the registry in force, and what the operator says about a model. */
 export function modelsCommand(): Command {
@@ -54,6 +56,7 @@ export function modelsCommand(): Command {
         "\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.",
       );
     });
+  addSyncCommand(command);
   addOverrideCommands(command);
   return command;
 }
@@ -84,36 +87,16 @@ function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-function ratesOf({ input, cachedInput, cacheWrite, output, request }: Partial<Rates>) {
-  return {
-    ...(input === undefined ? {} : { input: formatUsd(input) }),
-    ...(cachedInput === undefined ? {} : { cached_input: formatUsd(cachedInput) }),
-    ...(cacheWrite === undefined ? {} : { cache_write: formatUsd(cacheWrite) }),
-    ...(output === undefined ? {} : { output: formatUsd(output) }),
-    ...(request === undefined ? {} : { request: formatUsd(request) }),
-  };
-}
-
-function bandOf({ fromInputTokens, window, rates }: PriceBand) {
-  const time = (minute: number) => isoTime(minute * 60_000).slice(11, 16);
-  return {
-    ...(fromInputTokens === undefined ? {} : { from_input_tokens: fromInputTokens }),
-    ...(window === undefined ? {} : { from: time(window.fromMinute), to: time(window.toMinute) }),
-    ...ratesOf(rates),
-  };
-}
-
 function recordOf(model: Model) {
   return {
     key: model.key,
     role: model.role,
     upstream_id: model.upstreamId,
     prices: {
-      ...ratesOf(model.price),
+      ...priceRecord(model.price),
       input: formatUsd(model.price.input),
       cached_input: formatUsd(model.price.cachedInput),
       output: formatUsd(model.price.output),
-      ...(model.price.bands === undefined ? {} : { bands: model.price.bands.map(bandOf) }),
     },
     price_source:
       model.priceSource?.kind === "price_book"

@@ -3,7 +3,7 @@ import type { Model } from "#domain/model.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { type Drift, emptyPriceBook, type PriceBook, updatedBook } from "./price-book.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
-import { pricesIn } from "./price-list.ts";
+import { listingsIn } from "./price-list.ts";
 
 export interface PriceBookReaderOptions {
   /** Names the aggregator in the store: its base URL. */
@@ -57,6 +57,8 @@ export class PriceBookReader {
   readonly #closing = new AbortController();
   /** When a list was last read, by this process or another, in milliseconds since the epoch; undefined before that. */
   readMs: number | undefined;
+  /** What the last list that this process read differed in. */
+  drifts: readonly Drift[] = [];
 
   constructor(options: PriceBookReaderOptions) {
     this.#options = options;
@@ -126,14 +128,15 @@ export class PriceBookReader {
       return;
     }
     const wanted = [...models()];
-    const listed = pricesIn(answer.list, new Map(wanted.map(({ upstreamId, free }) => [upstreamId, { free }])));
+    const listed = listingsIn(answer.list, new Map(wanted.map(({ upstreamId, free }) => [upstreamId, { free }])));
     const { book, drifts } = updatedBook(this.#book, listed, wanted, clock.now());
     this.readMs = clock.now();
+    this.drifts = drifts;
     this.#apply(book);
-    const named = wanted.filter(({ upstreamId }) => listed.has(upstreamId)).length;
+    const named = wanted.filter(({ upstreamId }) => listed.get(upstreamId)?.price !== undefined).length;
     onEvent({ kind: "read", listed: named, models: wanted.length });
     for (const drift of drifts) onEvent({ kind: "drift", ...drift });
-    if (listed.size > 0) await this.#save();
+    if (named > 0) await this.#save();
   }
 
   #readAgainAt(atMs: number): void {

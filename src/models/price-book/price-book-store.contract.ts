@@ -34,6 +34,7 @@ export function priceBookStoreContract(name: string, open: () => Promise<PriceBo
         },
         atMs: 1_800_000_000_000,
         changed: { from: price(3), atMs: 1_700_000_000_000 },
+        canonical: "o'brien/model-20260801",
       };
       const book = new Map([
         ["o'brien/model", whole],

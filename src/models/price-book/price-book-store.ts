@@ -41,21 +41,23 @@ const KeptPrice = z.strictObject({
 const KeptEntry = z.strictObject({
   price: KeptPrice,
   changed: z.strictObject({ from: KeptPrice, atMs: z.number() }).optional(),
+  canonical: z.string().optional(),
 });
 
 /** What is kept of an entry beside its id and time, as JSON text. */
-export function entryText({ price, changed }: BookEntry): string {
-  return JSON.stringify(changed === undefined ? { price } : { price, changed });
+export function entryText({ price, changed, canonical }: BookEntry): string {
+  return JSON.stringify({ price, changed, canonical });
 }
 
 /** The entry of a row; undefined when its text is not what this release writes. */
 export function readEntry(text: string, atMs: number): BookEntry | undefined {
   try {
-    const { price, changed } = KeptEntry.parse(JSON.parse(text));
+    const { price, changed, canonical } = KeptEntry.parse(JSON.parse(text));
     return {
       price: asPrice(price),
       atMs,
       ...(changed === undefined ? {} : { changed: { from: asPrice(changed.from), atMs: changed.atMs } }),
+      ...(canonical === undefined ? {} : { canonical }),
     };
   } catch {
     // Written by another release, or by hand: the next list replaces it.

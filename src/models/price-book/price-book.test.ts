@@ -13,6 +13,7 @@ import {
 } from "./price-book.ts";
 import { type PriceBookEvent, PriceBookReader } from "./price-book-reader.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
+import type { Listing } from "./price-list.ts";
 
 const perMTok = (value: number) => value as NanoUsdPerMTok; // test prices are written by hand
 const price = (input: number, output: number): Price => ({
@@ -96,20 +97,67 @@ describe("a change of price", () => {
   });
   test("is one against the price last known, or else the shipped one", () => {
     const models = [shipped().models.get("vendor_v4_flash") as Model];
-    const first = updatedBook(emptyPriceBook, new Map([[flashId, price(500_000_000, 280_000_000)]]), models, 10);
+    const first = updatedBook(
+      emptyPriceBook,
+      new Map([[flashId, { price: price(500_000_000, 280_000_000) }]]),
+      models,
+      10,
+    );
     expect(first.drifts.map(({ reason, detail }) => [reason, detail.split(",")[0]])).toEqual([
       ["list_changed", "input 0.14 → 0.5"],
     ]);
     expect(first.book.get(flashId)).toMatchObject({ atMs: 10, changed: { atMs: 10, from: { input: 140_000_000 } } });
-    const second = updatedBook(first.book, new Map([[flashId, price(500_000_000, 280_000_000)]]), models, 20);
+    const second = updatedBook(
+      first.book,
+      new Map([[flashId, { price: price(500_000_000, 280_000_000) }]]),
+      models,
+      20,
+    );
     expect(second.drifts).toEqual([]);
     expect(second.book.get(flashId)).toMatchObject({ atMs: 20, changed: { atMs: 10 } });
   });
   test("against the operator's file is said at each reading, and changes nothing", () => {
     const stated = [...registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } }).models.values()];
-    const { drifts, book } = updatedBook(emptyPriceBook, new Map([[flashId, price(9, 2)]]), stated, 10);
-    expect(drifts.map(({ reason }) => reason)).toEqual(["list_differs"]);
+    const { drifts, book } = updatedBook(emptyPriceBook, new Map([[flashId, { price: price(9, 2) }]]), stated, 10);
+    expect(drifts.filter(({ model }) => model === "vendor_v4_flash").map(({ reason }) => reason)).toEqual([
+      "list_differs",
+    ]);
     expect(book.get(flashId)).not.toHaveProperty("changed");
+  });
+});
+
+describe("ids in a list", () => {
+  const model = shipped().models.get("vendor_v4_flash") as Model;
+  const day = 86_400_000;
+  const now = Date.parse("2026-11-22T00:00:00Z");
+  const listing = { price: model.price, canonical: "a/one" };
+  const driftsOf = (listed: Map<string, Listing>, book: PriceBook = emptyPriceBook, models = [model]) =>
+    updatedBook(book, listed, models, now).drifts.map(({ reason, detail }) => `${reason}: ${detail}`);
+
+  test("that are gone are said at each reading, but not by a list that names none of ours", () => {
+    const other = { ...model, key: "other", upstreamId: "a/other" };
+    expect(driftsOf(new Map([["a/other", listing]]), emptyPriceBook, [model, other])).toEqual([
+      `not_listed: the list does not name ${flashId}`,
+    ]);
+    expect(driftsOf(new Map())).toEqual([]);
+    expect(driftsOf(new Map([["a/other", listing]]), emptyPriceBook, [{ ...model, enabled: false }, other])).toEqual(
+      [],
+    );
+  });
+
+  test("that end within a month are said, later ones not yet", () => {
+    const expiring = (inDays: number) => driftsOf(new Map([[flashId, { ...listing, expiresMs: now + inDays * day }]]));
+    expect(expiring(29)).toEqual([`expires: ${flashId} may be removed from 2026-12-21 on`]);
+    expect(expiring(-1)).toHaveLength(1);
+    expect(expiring(31)).toEqual([]);
+  });
+
+  test("that stand for another model than before are said once", () => {
+    const first = updatedBook(emptyPriceBook, new Map([[flashId, listing]]), [model], now);
+    expect(first.drifts).toEqual([]);
+    const moved = new Map([[flashId, { ...listing, canonical: "a/two" }]]);
+    expect(driftsOf(moved, first.book)).toEqual([`repointed: ${flashId} stands for a/two now, and stood for a/one`]);
+    expect(driftsOf(moved, updatedBook(first.book, moved, [model], now).book)).toEqual([]);
   });
 });
 
@@ -170,7 +218,8 @@ describe("the reader of the price book", () => {
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
     expect(saved[0]?.get(flashId)?.price.input as number).toBe(150_000_000);
-    expect(events).toEqual([{ kind: "read", listed: 1, models: 4 }]);
+    expect(events.filter(({ kind }) => kind !== "drift")).toEqual([{ kind: "read", listed: 1, models: 4 }]);
+    expect(reader.drifts.map(({ reason }) => reason)).toEqual(["not_listed", "not_listed", "not_listed"]);
   });
   test("delays a start by no more than the wait, and uses what comes later", async () => {
     let answer: (reply: Reply) => void = () => {};
@@ -233,7 +282,7 @@ describe("the reader of the price book", () => {
     const { reader, time, events } = scene({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
     await reader.start(2_000);
     await time.advanceAsync(86_400_000);
-    expect(events.filter(({ kind }) => kind === "drift")).toEqual([
+    expect(events.filter((event) => event.kind === "drift" && event.reason === "list_changed")).toEqual([
       {
         kind: "drift",
         model: "vendor_v4_flash",

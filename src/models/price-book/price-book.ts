@@ -1,6 +1,7 @@
 import type { Model, ModelRegistry, Price, Role } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { dearestRates } from "#domain/money/prices.ts";
+import type { Listing } from "./price-list.ts";
 
 /** What an aggregator's list has last said of the prices of our models, by the aggregator's id of the model. */
 export type PriceBook = ReadonlyMap<string, BookEntry>;
@@ -11,6 +12,8 @@ export interface BookEntry {
   readonly atMs: number;
   /** The price before the last change by more than half, and when that was seen. */
   readonly changed?: { readonly from: Price; readonly atMs: number };
+  /** The lasting name of what the id stood for then, where the list says it. */
+  readonly canonical?: string;
 }
 
 export const emptyPriceBook: PriceBook = new Map();
@@ -88,32 +91,70 @@ function isDrift(a: number, b: number): boolean {
   return 2 * Math.max(a, b) > 3 * Math.min(a, b);
 }
 
-/** The book after a list was read: what the list names is new, what it does not name stays as it was last known. */
+/**
+ * The book after a list was read: what the list names at a price is new, what it does not name stays as it was last known.
+ * A list without any of our models says nothing about them.
+ */
 export function updatedBook(
   book: PriceBook,
-  listed: ReadonlyMap<string, Price>,
+  listed: ReadonlyMap<string, Listing>,
   models: Iterable<Model>,
   atMs: number,
 ): { readonly book: PriceBook; readonly drifts: readonly Drift[] } {
   const updated = new Map(book);
   const drifts: Drift[] = [];
   for (const model of models) {
-    const price = listed.get(model.upstreamId);
-    if (price === undefined) continue;
-    const stated = model.priceSource?.kind === "registry_file";
+    const listing = listed.get(model.upstreamId);
     const known = book.get(model.upstreamId);
+    if (model.enabled && listed.size > 0) drifts.push(...idDriftsOf(model, listing, known?.canonical, atMs));
+    if (listing?.price === undefined) continue;
+    const { price, canonical } = listing;
+    const stated = model.priceSource?.kind === "registry_file";
     const detail = driftBetween(stated ? model.price : (known?.price ?? model.price), price);
     if (detail !== undefined)
       drifts.push({ model: model.key, reason: stated ? "list_differs" : "list_changed", detail });
     const changed = detail === undefined || stated ? known?.changed : { from: known?.price ?? model.price, atMs };
-    updated.set(model.upstreamId, { price, atMs, ...(changed === undefined ? {} : { changed }) });
+    updated.set(model.upstreamId, {
+      price,
+      atMs,
+      ...(changed === undefined ? {} : { changed }),
+      ...(canonical === undefined ? {} : { canonical }),
+    });
   }
   return { book: updated, drifts };
 }
 
-/** A price that changed by more than half since it was last known, or that the operator's file states differently by as much. */
+/** The end of a model is news for so long before. */
+const expiryNewsMs = 30 * 86_400_000;
+
+/** What a list says of a model's id. `canonical`: what the id was last known to stand for. */
+export function idDriftsOf(
+  { key, upstreamId }: Pick<Model, "key" | "upstreamId">,
+  listing: Listing | undefined,
+  canonical: string | undefined,
+  nowMs: number,
+): Drift[] {
+  if (listing === undefined)
+    return [{ model: key, reason: "not_listed", detail: `the list does not name ${upstreamId}` }];
+  const drifts: Drift[] = [];
+  if (listing.expiresMs !== undefined && listing.expiresMs - nowMs < expiryNewsMs) {
+    const day = new Date(listing.expiresMs).toISOString().slice(0, 10);
+    drifts.push({ model: key, reason: "expires", detail: `${upstreamId} may be removed from ${day} on` });
+  }
+  if (canonical !== undefined && listing.canonical !== undefined && listing.canonical !== canonical) {
+    const detail = `${upstreamId} stands for ${listing.canonical} now, and stood for ${canonical}`;
+    drifts.push({ model: key, reason: "repointed", detail });
+  }
+  return drifts;
+}
+
+/** What a list says of a model that the operator should know. */
 export interface Drift {
   readonly model: string;
-  readonly reason: "list_changed" | "list_differs";
+  /**
+   * `list_changed`: the price changed by more than half since it was last known. `list_differs`: the operator's file states
+   * it differently by as much. `not_listed`, `expires`, `repointed`: the id is gone, will be, or stands for another model.
+   */
+  readonly reason: "list_changed" | "list_differs" | "not_listed" | "expires" | "repointed";
   readonly detail: string;
 }

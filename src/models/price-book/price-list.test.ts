@@ -2,13 +2,16 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
 import { dearestRates } from "#domain/money/prices.ts";
-import { pricesIn } from "./price-list.ts";
+import { type Listing, listingsIn } from "./price-list.ts";
 
 const wanted = new Map([
   ["a/paid", { free: false }],
   ["a/free", { free: true }],
 ]);
-const priceOf = (pricing: Json, id = "a/paid") => pricesIn({ data: [{ id, pricing }] }, wanted).get(id) as unknown;
+const priceOf = (pricing: Json, id = "a/paid") =>
+  listingsIn({ data: [{ id, pricing }] }, wanted).get(id)?.price as unknown;
+const listingOf = (entry: object): Listing | undefined =>
+  listingsIn({ data: [{ id: "a/paid", pricing: plain, ...entry }] }, wanted).get("a/paid");
 const plain = { prompt: "0.00000014", completion: "0.00000028" };
 
 describe("prices in an aggregator's list", () => {
@@ -77,7 +80,7 @@ describe("prices in an aggregator's list", () => {
     const overrides = [{ min_prompt_tokens: 200_000, prompt: "0.00000028" }];
     expect(priceOf({ ...plain, overrides })).toMatchObject({
       cachedInput: 140_000_000,
-      bands: [{ fromInputTokens: 200_000, rates: { input: 280_000_000, cachedInput: 280_000_000 } }],
+      bands: [{ fromInputTokens: 200_001, rates: { input: 280_000_000, cachedInput: 280_000_000 } }],
     });
   });
 
@@ -90,13 +93,27 @@ describe("prices in an aggregator's list", () => {
     expect(priceOf({ ...plain, input_cache_read: "0", overrides })).toMatchObject({
       bands: [
         { window: { fromMinute: 990, toMinute: 30 }, rates: { output: 140_000_000 } },
-        { fromInputTokens: 9, window: { fromMinute: 60, toMinute: 0 }, rates: { input: 1_000_000_000 } },
-        { fromInputTokens: 200_000, rates: { input: 280_000_000 } },
+        { fromInputTokens: 10, window: { fromMinute: 60, toMinute: 0 }, rates: { input: 1_000_000_000 } },
+        { fromInputTokens: 200_001, rates: { input: 280_000_000 } },
       ],
     });
   });
 
+  test.each<[Json, Json, number, number]>([
+    [400, 1030, 240, 630],
+    [0, 59, 0, 59],
+    [2330, 2400, 1_410, 0],
+    [1630, "00:30", 990, 30],
+  ])("know clock numbers: %p to %p", (utc_start, utc_end, fromMinute, toMinute) => {
+    const overrides = [{ utc_start, utc_end, completion: "0.00000014" }];
+    expect(priceOf({ ...plain, overrides })).toMatchObject({ bands: [{ window: { fromMinute, toMinute } }] });
+  });
+
   test.each<Json>([
+    { utc_start: 960, utc_end: 1000 },
+    { utc_start: -100, utc_end: 1000 },
+    { utc_start: 100, utc_end: 2500 },
+    { utc_start: 100, utc_end: 400, utc_days: ["monday"] },
     { utc_start: "soon", utc_end: "later" },
     { utc_start: "16:30" },
     { min_prompt_tokens: "many" },
@@ -116,8 +133,42 @@ describe("prices in an aggregator's list", () => {
 
   test("of models that nobody asked about, and of entries that are none, are passed over", () => {
     const data: Json[] = [null, 7, "x", [], {}, { id: 7 }, { id: "a/paid" }, { id: "b/other", pricing: plain }];
-    expect(pricesIn({ data: [...data, { id: "a/paid", pricing: plain }] }, wanted).size).toBe(1);
-    for (const list of [null, [], {}, { data: {} }, "x", 7] as Json[]) expect(pricesIn(list, wanted).size).toBe(0);
+    expect(listingsIn({ data: [...data, { id: "a/paid", pricing: plain }] }, wanted).size).toBe(1);
+    for (const list of [null, [], {}, { data: {} }, "x", 7] as Json[]) expect(listingsIn(list, wanted).size).toBe(0);
+  });
+
+  test("come with what the id stands for, when it ends and how long its prompts and answers may be", () => {
+    expect(
+      listingOf({
+        canonical_slug: "a/paid-20260801",
+        expiration_date: "2026-12-31",
+        context_length: 200_000,
+        top_provider: { max_completion_tokens: 8_192 },
+      }),
+    ).toMatchObject({
+      canonical: "a/paid-20260801",
+      expiresMs: Date.parse("2026-12-31T00:00:00Z"),
+      contextTokens: 200_000,
+      maxOutputTokens: 8_192,
+    });
+  });
+
+  test.each([
+    { canonical_slug: 7 },
+    { canonical_slug: "" },
+    { expiration_date: null },
+    { expiration_date: "some day" },
+    { context_length: "200000" },
+    { context_length: -1 },
+    { top_provider: { max_completion_tokens: null } },
+    { top_provider: "x" },
+  ])("leave out what of that cannot be read: %p", (entry) => {
+    expect(Object.keys(listingOf(entry) ?? {})).toEqual(["price"]);
+  });
+
+  test("are no price, but a listing, where they cannot be read", () => {
+    expect(listingOf({ pricing: { prompt: "x" } })).toEqual({ price: undefined });
+    expect(listingOf({ pricing: undefined })).toEqual({ price: undefined });
   });
 
   test("are total: whatever the list is, it throws nothing, and every price it gives can be held", () => {
@@ -127,7 +178,7 @@ describe("prices in an aggregator's list", () => {
     );
     fc.assert(
       fc.property(fc.oneof(pricing, fc.jsonValue()), (value) => {
-        const price = pricesIn({ data: [{ id: "a/paid", pricing: value as Json }] }, wanted).get("a/paid");
+        const price = listingsIn({ data: [{ id: "a/paid", pricing: value as Json }] }, wanted).get("a/paid")?.price;
         if (price === undefined) return;
         for (const rate of Object.values(dearestRates({ ...price, bands: price.bands ?? [] }, 1e9))) {
           if (typeof rate === "number") expect(Number.isSafeInteger(rate) && rate >= 0).toBe(true);

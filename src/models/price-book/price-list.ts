@@ -2,32 +2,61 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
 import { type NanoUsd, type NanoUsdPerMTok, parseUsd } from "#domain/money/money.ts";
 
+/** What an aggregator's list says of one model. */
+export interface Listing {
+  /** The top host's price; undefined where it cannot be read as one. */
+  readonly price: Price | undefined;
+  /** The lasting name of what the id stands for now: when it changes, the id was pointed at another model. */
+  readonly canonical?: string;
+  /** When the model may be removed, in milliseconds since the epoch. */
+  readonly expiresMs?: number;
+  readonly contextTokens?: number;
+  readonly maxOutputTokens?: number;
+}
+
 /**
- * Prices in an aggregator's list of models: `data[].pricing`, US dollars per token as decimal text. What cannot be read as
- * a price is no price: a model with one such figure is left out, and so is one that is listed as free unless `free` says
- * that it is. Never throws, whatever the list is.
+ * The wanted models in an aggregator's list. Prices are `data[].pricing`, US dollars per token as decimal text. What cannot
+ * be read as a price is no price: not when one figure is wrong, and not when a model is listed as free and `free` does not
+ * say that it is. Models that the list does not name are left out. Never throws, whatever the list is.
  */
-export function pricesIn(
+export function listingsIn(
   list: Json,
   wanted: ReadonlyMap<string, { readonly free: boolean }>,
-): ReadonlyMap<string, Price> {
-  const prices = new Map<string, Price>();
+): ReadonlyMap<string, Listing> {
+  const listings = new Map<string, Listing>();
   const data = isObject(list) ? list["data"] : undefined;
-  if (!Array.isArray(data)) return prices;
+  if (!Array.isArray(data)) return listings;
   for (const entry of data) {
     const id = isObject(entry) ? entry["id"] : undefined;
     const model = typeof id === "string" ? wanted.get(id) : undefined;
-    if (model === undefined || typeof id !== "string" || !isObject(entry) || !isObject(entry["pricing"])) continue;
-    const price = priceIn(entry["pricing"]);
-    if (price === undefined) continue;
-    // A paid model at no price is more likely a defect of the list than a gift, and a hold of nothing bounds nothing.
-    if (!model.free && price.input === 0 && price.output === 0) continue;
-    prices.set(id, price);
+    if (model === undefined || typeof id !== "string" || !isObject(entry)) continue;
+    const { canonical_slug: canonical, expiration_date, context_length, top_provider } = entry;
+    const expiresMs = typeof expiration_date === "string" ? Date.parse(expiration_date) : Number.NaN;
+    const contextTokens = tokenCountIn(context_length);
+    const maxOutputTokens = isObject(top_provider) ? tokenCountIn(top_provider["max_completion_tokens"]) : undefined;
+    listings.set(id, {
+      price: priceIn(entry["pricing"], model.free),
+      ...(typeof canonical === "string" && canonical !== "" ? { canonical: canonical.slice(0, 200) } : {}),
+      ...(Number.isNaN(expiresMs) ? {} : { expiresMs }),
+      ...(contextTokens === undefined ? {} : { contextTokens }),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    });
   }
-  return prices;
+  return listings;
 }
 
-function priceIn(pricing: JsonObject): Price | undefined {
+export function tokenCountIn(value: Json | undefined): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+/** The price in a `pricing` object; undefined where it is none. `free`: whether a price of nothing is believed. */
+export function priceIn(pricing: Json | undefined, free: boolean): Price | undefined {
+  const price = isObject(pricing) ? wholePriceIn(pricing) : undefined;
+  // A paid model at no price is more likely a defect of the list than a gift, and a hold of nothing bounds nothing.
+  return !free && price?.input === 0 && price.output === 0 ? undefined : price;
+}
+
+function wholePriceIn(pricing: JsonObject): Price | undefined {
   const base = ratesIn(pricing);
   if (base?.input === undefined || base.output === undefined) return undefined;
   let rates: Rates = { ...base, input: base.input, output: base.output, cachedInput: base.cachedInput ?? base.input };
@@ -119,8 +148,9 @@ function conditionIn(override: JsonObject): Pick<PriceBand, "fromInputTokens" | 
   if (Object.keys(override).some((key) => !knownKeys.has(key))) return undefined;
   const { min_prompt_tokens: from, utc_start, utc_end } = override;
   if (from == null && utc_start == null && utc_end == null) return undefined;
-  const tokens = from == null ? undefined : Number(from);
-  if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens >= 0)) return undefined;
+  // It applies above the threshold, not at it.
+  const tokens = from == null ? undefined : Number(from) + 1;
+  if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens >= 1)) return undefined;
   const window = utc_start == null && utc_end == null ? undefined : windowIn(utc_start, utc_end);
   if (window === "unknown") return undefined;
   return {
@@ -135,9 +165,14 @@ function windowIn(start: Json | undefined, end: Json | undefined): UtcWindow | "
   return fromMinute === undefined || toMinute === undefined ? "unknown" : { fromMinute, toMinute };
 }
 
-/** `16:30`, `16:30:00` (with or without `Z`) as minutes since midnight; midnight at the end of the day is 0. */
+/**
+ * A clock number (1630 is 16:30), or `16:30`, `16:30:00` (with or without `Z`), as minutes since midnight; midnight at the
+ * end of the day is 0.
+ */
 function minuteIn(value: Json | undefined): number | undefined {
-  const match = typeof value === "string" ? /^(\d{1,2}):(\d{2})(?::00(?:\.0+)?)?Z?$/.exec(value.trim()) : null;
+  const text =
+    typeof value === "number" ? String(value).padStart(4, "0") : typeof value === "string" ? value.trim() : "";
+  const match = /^(\d{1,2}):?(\d{2})(?::00(?:\.0+)?)?Z?$/.exec(text);
   if (match === null) return undefined;
   const minute = Number(match[1]) * 60 + Number(match[2]);
   return Number(match[2]) < 60 && minute <= 1_440 ? minute % 1_440 : undefined;

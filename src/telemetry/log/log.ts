@@ -70,8 +70,8 @@ export interface LogEvents {
   routing_memory_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   /**
-   * Our prices and the aggregator's have drifted apart: it found no host within the limit we sent, its list changed by more
-   * than half, or it says something else than the operator's file.
+   * Our registry and the aggregator have drifted apart: it found no host within the limit we sent, its list changed by more
+   * than half, it says something else than the operator's file, or an id is gone, will be, or stands for another model.
    */
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
   /** The upstream said a cost too far above the hold to be one; the hold was charged. */
@@ -98,7 +98,14 @@ export interface LogEvents {
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
 }
-export const priceDrifts = ["constraint_filtered", "list_changed", "list_differs"] as const;
+export const priceDrifts = [
+  "constraint_filtered",
+  "list_changed",
+  "list_differs",
+  "not_listed",
+  "expires",
+  "repointed",
+] as const;
 export type PriceDrift = (typeof priceDrifts)[number];
 export type LogEvent = keyof LogEvents;
 

@@ -137,7 +137,7 @@ export function declareEventMetrics(registry: MetricsRegistry) {
   );
   const priceDrifts = registry.counter(
     "smart_gateway_price_drift_total",
-    "Signs that the registry's prices and the aggregator's have drifted apart: no host within the price limit, the aggregator's list changed by more than half, or it differs so from the operator's file.",
+    "Signs that the registry and the aggregator have drifted apart, by model and reason (docs/operating.md).",
     ["model", "reason"],
   );
   const healthChanges = registry.counter(

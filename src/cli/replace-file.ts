@@ -1,0 +1,28 @@
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+
+/**
+ * Replaces a file at once, keeping its mode: readers see the old text or the new one. `check` looks at the new file before
+ * that, and returns why it must not be used. Returns the problem; undefined when it was replaced.
+ */
+export function replaceFile(
+  path: string,
+  text: string,
+  check: (temporary: string) => string | undefined,
+): string | undefined {
+  // The extension says how it is read.
+  const temporary = join(dirname(path), `.smart-gateway-${process.pid}${extname(path)}`);
+  try {
+    const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o644;
+    writeFileSync(temporary, text, { mode, flag: "wx" });
+    const problem = check(temporary);
+    if (problem !== undefined) return problem;
+    renameSync(temporary, path);
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    return `${path} cannot be written: ${code}`;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}

@@ -1,0 +1,238 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Model, Price } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
+import { loadRegistry } from "#models/load-registry.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import type { SimulatedHost } from "#simulator/aggregator-pages.ts";
+import { startSimulator } from "#simulator/simulator.ts";
+import { type Answer, shippedModels } from "../harness/gateway.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "models-sync-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const main = join(import.meta.dirname, "../../src/main.ts");
+let files = 0;
+const fileWith = (text: string, extension = "yaml") => {
+  const path = join(folder, `registry-${++files}.${extension}`);
+  writeFileSync(path, text);
+  return path;
+};
+
+const perMTok = (usd: number) => Math.round(usd * 1e9) as NanoUsdPerMTok; // test prices are written by hand
+const flash = "vendor_v4_flash";
+const dearer: Price = {
+  input: perMTok(0.28),
+  cachedInput: perMTok(0.0028),
+  output: perMTok(0.2),
+  bands: [
+    { window: { fromMinute: 990, toMinute: 30 }, rates: { output: perMTok(0.1) } },
+    { fromInputTokens: 200_001, rates: { input: perMTok(0.56) } },
+  ],
+};
+
+/** An aggregator whose models are the shipped ones, some of them changed or gone. */
+function aggregator(
+  change: (model: Model) => Model | undefined,
+  hosts?: (model: Model) => readonly SimulatedHost[],
+): ReturnType<typeof startSimulator> {
+  const models = shippedModels.flatMap((model) => change(model) ?? []);
+  return startSimulator({
+    models: () => models,
+    clock: systemClock,
+    random: Math.random,
+    remember: 100,
+    ...(hosts === undefined ? {} : { hosts }),
+  });
+}
+const withFlashAt = (price: Price) => (model: Model) => (model.key === flash ? { ...model, price } : model);
+
+async function sync(args: readonly string[], url: string, env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, main, "models", "sync", ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      NO_COLOR: "1",
+      DATABASE_URL: `sqlite:${join(folder, "none.db")}`,
+      UPSTREAM_BASE_URL: url,
+      UPSTREAM_API_KEY: "key-of-the-test",
+      ...env,
+    },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { out, err, code, json: (): Answer => JSON.parse(out) };
+}
+
+describe("smart-gateway models sync", () => {
+  test("shows each rate that differs by band, dearer first, and the hosts that stay within our prices", async () => {
+    const upstream = await aggregator(withFlashAt(dearer), ({ key }) =>
+      key === flash
+        ? [
+            { name: "Cheap", priceFactor: 0.1 },
+            { name: "Dear", priceFactor: 1 },
+          ]
+        : [{ name: "Only", priceFactor: 1 }],
+    );
+    const [{ out, code }, { json }] = await Promise.all([sync([], upstream.url), sync(["--json"], upstream.url)]);
+    expect(code).toBe(0);
+    const lines = out.split("\n").filter((line) => line.startsWith(flash));
+    expect(lines.map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
+      `${flash}|input|from 200001 tokens|0.14|0.56|dearer, +300 %`,
+      `${flash}|input|base|0.14|0.28|dearer, +100 %`,
+      `${flash}|input|16:30-00:30 UTC|0.14|0.28|dearer, +100 %`,
+      `${flash}|output|base|0.28|0.2|cheaper, -28.6 %`,
+      `${flash}|output|from 200001 tokens|0.28|0.2|cheaper, -28.6 %`,
+      `${flash}|output|16:30-00:30 UTC|0.28|0.1|cheaper, -64.3 %`,
+      `${flash}|1 of 2|Cheap|Dear (0.56 / 0.2)`,
+    ]);
+    const { ok, complete, written, models } = json();
+    expect([ok, complete, written]).toEqual([true, true, null]);
+    expect(models[0]).toMatchObject({
+      key: flash,
+      listed: true,
+      canonical_id: "deepseek/deepseek-v4-flash-simulated",
+      changes: [
+        { band: "from 200001 tokens", rate: "input", registry: "0.14", listed: "0.56", dearer: true },
+        {},
+        {},
+        {},
+        {},
+        {},
+      ],
+      hosts: [
+        { name: "Cheap", within_price_limit: true, uptime_percent: 99.9 },
+        {
+          name: "Dear",
+          within_price_limit: false,
+          prices: { input: "0.28", bands: [{}, { from_input_tokens: 200_001 }] },
+        },
+      ],
+    });
+    // The public list is read without the key, the hosts with it.
+    const asked = upstream.requests.map(({ path, headers }) => [path.replace("/api/v1", ""), headers["authorization"]]);
+    expect(asked[0]).toEqual(["/models", undefined]);
+    expect(asked).toContainEqual(["/models/deepseek/deepseek-v4-flash/endpoints", "Bearer key-of-the-test"]);
+    expect(asked).toContainEqual([
+      "/models/meta-llama/llama-3.3-70b-instruct:free/endpoints",
+      "Bearer key-of-the-test",
+    ]);
+    await upstream.stop();
+  });
+
+  test("writes nothing unless asked, and then only prices: comments, order and other fields stay", async () => {
+    const upstream = await aggregator(withFlashAt(dearer));
+    const before = `# my registry
+models:
+  # the cheap one
+  ${flash}:
+    default_output_tokens: 1000 # short answers
+    prices:
+      input: 0.1   # as of spring
+      output: 0.28
+  vendor_emergency:
+    enabled: true
+`;
+    const path = fileWith(before);
+    const link = join(folder, "link.yaml");
+    symlinkSync(path, link);
+    expect((await sync([link], upstream.url)).code).toBe(0);
+    expect(readFileSync(path, "utf8")).toBe(before);
+    const { out, code } = await sync(["--write"], upstream.url, { MODEL_REGISTRY_PATH: link });
+    expect([code, out]).toEqual([0, expect.stringContaining("Written: ")]);
+    const after = readFileSync(path, "utf8");
+    for (const kept of [
+      "# my registry",
+      "# the cheap one",
+      "default_output_tokens: 1000 # short answers",
+      "# as of spring",
+    ])
+      expect(after).toContain(kept);
+    const loaded = loadRegistry(path);
+    if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
+    expect(loaded.registry.models.get(flash)).toMatchObject({ price: dearer, defaultOutputTokens: 1_000 });
+    expect(after).not.toContain("vendor_v4_pro");
+    expect(statSync(link).isFile()).toBe(true);
+    const again = await sync(["--write", link], upstream.url);
+    expect(again.out).toContain("Nothing to write");
+    expect(readFileSync(path, "utf8")).toBe(after);
+    await upstream.stop();
+  });
+
+  test("makes a new file, and keeps JSON JSON", async () => {
+    const upstream = await aggregator(withFlashAt(dearer));
+    const fresh = join(folder, "fresh.yaml");
+    const json = fileWith('{"models": {"vendor_v4_flash": {"prices": {"input": 0.1, "output": 0.2}}}}', "json");
+    expect((await sync([fresh, "--write"], upstream.url)).code).toBe(0);
+    expect((await sync([json, "--write"], upstream.url)).code).toBe(0);
+    for (const path of [fresh, json]) {
+      const loaded = loadRegistry(path);
+      expect(loaded.kind === "ok" && loaded.registry.models.get(flash)?.price).toEqual(dearer);
+    }
+    expect(JSON.parse(readFileSync(json, "utf8")).models.vendor_v4_flash.prices.tiers).toEqual([
+      { from_input_tokens: 200_001, input: 0.56 },
+    ]);
+    await upstream.stop();
+  });
+
+  test("refuses to write while the aggregator's data is not complete: a model gone, or without hosts", async () => {
+    const gone = await aggregator((model) => (model.key === "vendor_v4_pro" ? undefined : withFlashAt(dearer)(model)));
+    const path = fileWith("models: {}\n");
+    const refused = await sync([path, "--write"], gone.url);
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("Nothing was written: the aggregator's data is not complete");
+    expect(refused.out).toContain("vendor_v4_pro: the list does not name deepseek/deepseek-v4-pro");
+    expect((await sync([path], gone.url)).code).toBe(1);
+    await gone.stop();
+    const empty = await aggregator(withFlashAt(dearer), ({ key }) =>
+      key === flash ? [] : [{ name: "A", priceFactor: 1 }],
+    );
+    expect((await sync([path, "--write", "--json"], empty.url)).json()).toMatchObject({
+      ok: false,
+      complete: false,
+      written: null,
+    });
+    await empty.stop();
+    expect(readFileSync(path, "utf8")).toBe("models: {}\n");
+  });
+
+  test("lets a model that is disabled be gone", async () => {
+    const upstream = await aggregator((model) =>
+      model.key === "vendor_emergency" ? undefined : withFlashAt(dearer)(model),
+    );
+    const path = fileWith("models:\n  vendor_emergency:\n    enabled: false\n");
+    expect((await sync([path, "--write"], upstream.url)).code).toBe(0);
+    await upstream.stop();
+  });
+
+  test("refuses what a registry file cannot state, and leaves nothing beside it", async () => {
+    const both = {
+      ...dearer,
+      bands: [{ fromInputTokens: 9, window: { fromMinute: 0, toMinute: 60 }, rates: { input: perMTok(1) } }],
+    };
+    const upstream = await aggregator(withFlashAt(both));
+    const path = fileWith("models: {}\n");
+    const { code, err } = await sync([path, "--write"], upstream.url);
+    expect([code, err]).toEqual([1, expect.stringContaining("which a registry file cannot state")]);
+    expect(readFileSync(path, "utf8")).toBe("models: {}\n");
+    expect(readdirSync(folder).filter((name) => name.startsWith(".smart-gateway"))).toEqual([]);
+    await upstream.stop();
+  });
+
+  test("says what keeps it from reading, and what is asked wrongly", async () => {
+    const away = await sync(["--json"], "http://127.0.0.1:9/v1");
+    expect([away.code, away.json().ok]).toEqual([1, false]);
+    expect(away.json().problem).toContain("the aggregator's list could not be read");
+    const upstream = await aggregator((model) => model);
+    expect((await sync(["--write"], upstream.url)).code).toBe(2);
+    expect((await sync([fileWith("models: 7\n")], upstream.url)).code).toBe(2);
+    expect((await sync([], upstream.url, { UPSTREAM_BASE_URL: "", UPSTREAM_API_KEY: "" })).err).toContain("demo mode");
+    await upstream.stop();
+  });
+});
