@@ -94,6 +94,7 @@ export const causes = [
   "gray_zone_flash",
   "gray_zone_pro",
   "affinity",
+  "exploration",
   "budget_soft_cap",
   "budget_hard_cap_exceeded",
   "all_models_unhealthy",

@@ -26,6 +26,7 @@ export function decideWithSpend(
   const { assessment, configuration } = context;
   const goal = assessment.task.goal_id;
   const affinity = affinityOf(assessment, ports);
+  const draw = drawFor(context, ports);
   const decideWith = (spend: Spend | undefined): RoutedDecision => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
     const { evidence, scale } = assessment;
@@ -34,6 +35,7 @@ export function decideWithSpend(
       scale,
       ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
       ...(affinity === undefined ? {} : { affinity }),
+      ...(draw === undefined ? {} : { draw }),
       ...(verdict === undefined ? {} : { verdict }),
     };
     return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
@@ -62,6 +64,12 @@ function affinityOf({ housekeeping, conversationKey, continuation }: Assessment,
   if (housekeeping !== undefined) return undefined;
   const known = ports.conversations.recall(conversationKey, ports.clock.now());
   return known === undefined ? undefined : { model: known.model, continuation };
+}
+
+/** A random number for exploration, where the policy wants it and a task may begin. */
+function drawFor({ assessment, configuration }: RequestContext, ports: Ports): number | undefined {
+  if (configuration.policy.routing.exploration === 0) return undefined;
+  return assessment.continuation || assessment.housekeeping !== undefined ? undefined : ports.random();
 }
 
 function decided(routed: RoutedDecision, ports: Ports): Decided {

@@ -98,6 +98,14 @@ const Routing = section({
     >,
   ).describe("Points added (or taken) for the kind of work."),
   affinity: Affinity,
+  exploration: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(0)
+    .describe(
+      "Share of new tasks that are sent, at random, to the other tier than their score has chosen (cause `exploration`), so that learning knows outcomes of both. 0: none.",
+    ),
 }).describe("The score and its thresholds.");
 
 const HardRules = section({

@@ -10,9 +10,9 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 let files = 0;
 
 /** The records that a gateway has left, once it has ended. */
-async function recordsAfter(work: (gateway: TestGateway) => Promise<void>) {
+async function recordsAfter(work: (gateway: TestGateway) => Promise<void>, policy: object = {}) {
   const env = { DATABASE_URL: `sqlite:${join(scratch, `${++files}.db`)}` };
-  const gateway = await start({ env });
+  const gateway = await start({ env, policy });
   await work(gateway);
   await gateway.stop();
   const store = await openOutcomeStore(env.DATABASE_URL);
@@ -79,6 +79,35 @@ test("a reported failure marks the ask before, and the retry names it", async ()
   const [first, retry] = records;
   expect(first?.signals.reported).toBe(1);
   expect(retry?.decision.retryOf).toBe(first?.decisionId ?? "");
+});
+
+test("explored tasks are recorded as such, each with the probability of its tier; continuations stay where they are", async () => {
+  const causes = new Map<string, string>();
+  const records = await recordsAfter(
+    async (gateway) => {
+      for (let n = 0; n < 30; n++) {
+        const messages: object[] = [ask(`Say ${n}.`)];
+        const send = () => gateway.chat({ model: "smart-router", messages } as never); // shaped by hand
+        const first = (await send()).headers;
+        messages.push({ role: "assistant", content: "Done." }, ask("And again."));
+        const second = (await send()).headers;
+        if (first.get("x-smart-gateway-cause") === "exploration")
+          expect(second.get("x-smart-gateway-model")).toBeDefined();
+        expect(second.get("x-smart-gateway-cause")).not.toBe("exploration");
+        causes.set(first.get("x-smart-gateway-decision-id") ?? "", first.get("x-smart-gateway-cause") ?? "");
+      }
+    },
+    { routing: { exploration: 0.5 } },
+  );
+  const firsts = records.filter(({ decisionId }) => causes.has(decisionId));
+  expect(firsts).toHaveLength(30);
+  for (const { decisionId, decision } of firsts) {
+    expect(decision).toMatchObject({ cause: causes.get(decisionId), probability: 0.5 });
+    expect(decision.explored).toBe(decision.cause === "exploration");
+    expect(decision.tier).toBe(decision.explored ? "pro" : "flash");
+  }
+  // Of thirty fair draws, all one way would be a chance of one in five hundred million.
+  expect(new Set(firsts.map(({ decision }) => decision.explored)).size).toBe(2);
 });
 
 test("housekeeping and refusals leave no record", async () => {

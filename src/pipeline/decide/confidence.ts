@@ -3,7 +3,10 @@ import type { Policy } from "#policy/schema.ts";
 import { confidenceOfScore } from "./rules/score.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Rules that leave no doubt are 1; a hint is a wish; at the soft cap the task wanted another model than it got. */
+/**
+ * Rules that leave no doubt are 1; a hint is a wish; at the soft cap, and where a tier was drawn,
+ * the task wanted another model than it got.
+ */
 const confidences = {
   privacy_free_denied: 1,
   privacy_scout_denied: 1,
@@ -23,6 +26,7 @@ const confidences = {
   gray_zone_flash: "score",
   gray_zone_pro: "score",
   affinity: "score",
+  exploration: 0.5,
   budget_soft_cap: 0.5,
   budget_hard_cap_exceeded: 1,
   all_models_unhealthy: 1,

@@ -41,6 +41,7 @@ const rows: { readonly [C in Cause]: Row } = {
   gray_zone_flash: [dimensions(0.6), {}, usual, { ...flash, sensitive_block_applied: true }],
   gray_zone_pro: [gray, {}, usual, { ...pro, sensitive_block_applied: true }],
   affinity: [{}, {}, aSnapshot({ affinity: { model: "vendor_v4_pro", continuation: true } }), pro],
+  exploration: [{}, {}, aSnapshot({ policy: aPolicy({ routing: { exploration: 0.1 } }), draw: 0 }), pro],
   budget_soft_cap: [dimensions(1), {}, overSoft, flash],
   budget_hard_cap_exceeded: [{}, {}, overHard, refuses("DENY")],
   all_models_unhealthy: [{}, {}, allDown, refuses("STOP_FOR_HUMAN")],

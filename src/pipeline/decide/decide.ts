@@ -3,6 +3,7 @@ import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeStat
 import type { Choice, Evidence } from "./choice.ts";
 import { confidenceOf } from "./confidence.ts";
 import { withAffinity } from "./rules/affinity.ts";
+import { withExploration } from "./rules/exploration.ts";
 import { choose } from "./rules/precedence.ts";
 import { privacyOf } from "./rules/privacy.ts";
 import { scoreOf } from "./rules/score.ts";
@@ -27,7 +28,8 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   const privacy = privacyOf(task, evidence);
   const score = scoreOf(task, runtime, policy, evidence, snapshot.scale);
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
-  const wanted = withAffinity(chosen, snapshot, evidence);
+  const kept = withAffinity(chosen, snapshot, evidence);
+  const wanted = withExploration(kept, privacy.freeAllowed, snapshot, evidence);
   const choice = withinSoftCap(wanted, snapshot, evidence);
   const outcome = outcomeOf(choice, privacy.freeAllowed, snapshot, evidence);
   return {

@@ -21,6 +21,11 @@ export interface Snapshot {
   readonly runEvidence?: readonly string[];
   /** Which model the conversation was last routed to; absent for its first request and in a dry run. */
   readonly affinity?: Affinity;
+  /**
+   * A uniform random number in [0, 1), for exploration; absent where nothing may be explored: in a dry run, for housekeeping and for
+   * a further turn of a run.
+   */
+  readonly draw?: number;
   /** What a scout call has answered, once it has: picks the tier instead of asking (again). */
   readonly verdict?: "flash" | "pro" | "none";
 }

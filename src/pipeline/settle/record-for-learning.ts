@@ -1,6 +1,7 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import { featureVectorOf, featureVersion } from "#learning/outcomes/outcomes.ts";
 import { isReported } from "#pipeline/assess/task/runtime.ts";
+import { propensityOf } from "#pipeline/decide/rules/exploration.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
 
@@ -28,8 +29,8 @@ export function recordForLearning(context: RequestContext, decision: RoutingDeci
       model: model.key,
       cause: decision.cause,
       score: decision.score,
-      explored: false,
-      probability: 1,
+      explored: decision.cause === "exploration",
+      probability: propensityOf(decision),
     }),
   });
 }

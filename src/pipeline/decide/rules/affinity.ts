@@ -4,8 +4,8 @@ import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
 import { routable } from "#pipeline/decide/select/select-model.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 
-/** Choices that affinity may change: those made by the score alone. All others were asked for, or are required. */
-const byScore: ReadonlySet<Cause> = new Set([
+/** Choices that affinity and exploration may change: those made by the score alone. All others were asked for, or are required. */
+export const byScore: ReadonlySet<Cause> = new Set([
   "score_flash",
   "score_pro",
   "gray_zone_scout",

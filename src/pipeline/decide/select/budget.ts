@@ -35,15 +35,25 @@ export function withinSoftCap(choice: Choice, snapshot: Snapshot, evidence: Evid
   if (choice.kind !== "execute" || choice.role !== "senior" || choice.firm) return choice;
   const senior = snapshot.registry.byRole.senior;
   if (senior === undefined) return choice;
-  // The bound is above the estimate. A senior model that only its bound keeps from under the hard cap steps down as
-  // well: refusing what the worker model could still answer helps nobody.
-  const cap =
-    exceededCap(softCaps, estimateOf(senior, snapshot.size), snapshot) ??
-    exceededCap(hardCaps, holdOf(senior, snapshot.size), snapshot);
+  const cap = capBeforeSenior(snapshot);
   if (cap === undefined) return choice;
   evidence.push(`stepped_down_from=${senior.key}`, `wanted_by=${choice.cause}`);
   addCapEvidence(cap, snapshot, evidence);
   return { kind: "execute", role: "worker", cause: "budget_soft_cap", firm: false };
+}
+
+/**
+ * The cap at which an optional choice of the senior model steps down; undefined when there is none. The bound is above the
+ * estimate: a senior model that only its bound keeps from under the hard cap steps down as well, because refusing what the worker
+ * model could still answer helps nobody.
+ */
+export function capBeforeSenior(snapshot: Snapshot): Cap | undefined {
+  const senior = snapshot.registry.byRole.senior;
+  if (senior === undefined) return undefined;
+  return (
+    exceededCap(softCaps, estimateOf(senior, snapshot.size), snapshot) ??
+    exceededCap(hardCaps, holdOf(senior, snapshot.size), snapshot)
+  );
 }
 
 /** Stage 4, second half: whether an attempt on this model fits under both hard caps. */
