@@ -3,6 +3,7 @@ import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Config } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
+import type { ScanCounts } from "#privacy/redaction.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { isEnabled } from "#upstream/aggregator/aggregator.ts";
@@ -15,6 +16,8 @@ export class LiveConfiguration {
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
   #onChange: () => void = () => {};
+  /** Counts on over all policies. */
+  readonly #scans: ScanCounts = { hits: 0, misses: 0 };
 
   constructor(settings: Settings, log: Log) {
     this.#settings = settings;
@@ -23,7 +26,12 @@ export class LiveConfiguration {
 
   /** Puts files that were read into force. */
   apply(config: Config): void {
-    this.#inForce = priced(configurationOf(config, this.#settings, this.#log), config, this.#settings, this.#book);
+    this.#inForce = priced(
+      configurationOf(config, this.#settings, this.#log, this.#scans),
+      config,
+      this.#settings,
+      this.#book,
+    );
     this.#loaded = config;
     this.#onChange();
   }
@@ -44,6 +52,11 @@ export class LiveConfiguration {
     return this.#inForce;
   }
 
+  /** How often texts were known to the privacy gate, and what knowing takes. */
+  scanMemory(): ScanCounts & { readonly bytes: number } {
+    return { ...this.#scans, bytes: this.current().privacy.memoryBytes() };
+  }
+
   /** The files as read, without the price book. */
   loaded(): Config {
     if (this.#loaded === undefined) throw new Error("unreachable: applied before the parts are made");
@@ -52,7 +65,7 @@ export class LiveConfiguration {
 }
 
 /** The configuration as requests see it: with the privacy engine that its policy makes, which also knows our own secrets. */
-function configurationOf(config: Config, settings: Settings, log: Log): Configuration {
+function configurationOf(config: Config, settings: Settings, log: Log, scans: ScanCounts): Configuration {
   const secrets = [
     ...(settings.upstream.kind === "aggregator" && settings.upstream.apiKey !== undefined
       ? [{ rule: "gateway_upstream_api_key", value: settings.upstream.apiKey, sentUpstream: true as const }]
@@ -61,7 +74,7 @@ function configurationOf(config: Config, settings: Settings, log: Log): Configur
       ? []
       : [{ rule: "gateway_dashboard_token", value: settings.dashboardToken }]),
   ];
-  const privacy = privacyEngine(config.policy.privacy, secrets);
+  const privacy = privacyEngine(config.policy.privacy, secrets, scans);
   for (const rule of privacy.disabledRules) log("privacy_rule_disabled", { rule: logId(rule) });
   const priceLimit = isChosen(config.policy.upstream.price_limit, settings);
   return { ...config, fields: fieldRulesOf(config.policy), privacy, priceLimit };

@@ -88,6 +88,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     day: () => ledger.peekDay(),
     eventLoopDelayMs: () => load.eventLoopDelayMs,
     priceBookReadMs: parts.priceBookReadMs,
+    scanMemory: () => configuration.scanMemory(),
   });
   return http;
 }

@@ -7,8 +7,9 @@ import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/r
 import type { Refusal } from "./respond/reply.ts";
 
 /**
- * Bodies above so many bytes are redacted in slices, a turn of the event loop each: one slice's worth of text can take a
- * tenth of a second where it is written to, so a megabyte in one piece would delay other requests by several.
+ * Bodies above so many bytes are redacted in slices, a turn of the event loop each, unless most of their text is known: one
+ * slice's worth of text can take a tenth of a second where it is written to, so a megabyte in one piece would delay other
+ * requests by several.
  */
 export const slicedBodyBytes = 262_144;
 
@@ -17,9 +18,9 @@ export function redactRequest(
   { body, bodyBytes }: ChatRequest,
   { privacy }: Configuration,
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
-  if (bodyBytes > slicedBodyBytes) return privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
   try {
-    return privacy.redactBody(body);
+    if (bodyBytes <= slicedBodyBytes) return privacy.redactBody(body);
+    return privacy.redactKnownBody(body) ?? privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
   } catch (error) {
     return refusalOfPrivacyGate(error);
   }

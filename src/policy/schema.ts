@@ -359,6 +359,14 @@ const Privacy = section({
     .max(100)
     .default([])
     .describe("Rules of your own: a name and a regular expression, checked for linear time."),
+  scan_memory_bytes: z
+    .int()
+    .min(0)
+    .max(4_294_967_296)
+    .default(16_777_216)
+    .describe(
+      "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
+    ),
 }).describe("The privacy gate.");
 
 const Tasks = section({

@@ -3,7 +3,16 @@ import type { Policy } from "#policy/schema.ts";
 import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
-import { type ChatBody, maxSecrets, type PrivacyEngine, type RedactedText, TooManySecrets } from "./redaction.ts";
+import { ScanMemory, scanOverhead, WorkLimit } from "./memory/scan-memory.ts";
+import {
+  type ChatBody,
+  maxSecrets,
+  type PrivacyEngine,
+  type RedactedBody,
+  type RedactedText,
+  type ScanCounts,
+  TooManySecrets,
+} from "./redaction.ts";
 import { createAnswerGuard } from "./restore/answer-guard.ts";
 import { Placeholders } from "./restore/placeholders.ts";
 import { customRules } from "./rules/custom-rules.ts";
@@ -18,14 +27,22 @@ export { checkCustomRules } from "./rules/custom-rules.ts";
  * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their
  * syntax is, and a broken one throws.
  * @param exactValues the gateway's own credentials, replaced wherever they appear
+ * @param counts counts on from the engine of the policy before
  */
-export function privacyEngine(policy: Policy["privacy"], exactValues: readonly ExactValue[] = []): PrivacyEngine {
-  const scan = policy.redact || policy.personal_data ? policyScan(policy, exactValues) : scanNothing;
+export function privacyEngine(
+  policy: Policy["privacy"],
+  exactValues: readonly ExactValue[] = [],
+  counts: ScanCounts = { hits: 0, misses: 0 },
+): PrivacyEngine {
+  const isOn = policy.redact || policy.personal_data;
+  const scanAnew = isOn ? policyScan(policy, exactValues) : scanNothing;
+  const memory = new ScanMemory(scanAnew, isOn ? policy.scan_memory_bytes : 0, counts);
+  const { scan } = memory;
   // An id is nobody's personal data: its digits may happen to be those of a telephone.
-  const scanIds = policy.personal_data ? policyScan({ ...policy, personal_data: false }, exactValues) : scan;
+  const scanIds = policy.personal_data ? policyScan({ ...policy, personal_data: false }, exactValues) : scanAnew;
   // Read with its name, which says that random characters are no key of a vendor that nobody knows.
-  const ids: Scan = policy.redact || policy.personal_data ? (id) => scanIds(`id: ${id}`) : scanNothing;
-  const scans: BodyScanners = { text: scan, key: cacheCleanNames(scan), id: cacheCleanNames(ids) };
+  const ids: Scan = isOn ? (id) => scanIds(`id: ${id}`) : scanNothing;
+  const scans: BodyScanners = { text: scan, key: cacheCleanNames(scanAnew), id: cacheCleanNames(ids) };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
   const answerGuard = sent === undefined ? undefined : createAnswerGuard(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
@@ -34,32 +51,50 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
   return {
     ...(answerGuard === undefined ? {} : { answerGuard }),
     disabledRules: policy.disabled_rules,
+    memoryBytes: () => memory.bytes,
     redactText: (text) => redactText(text, scan(text)),
     redactBody: (body) => redactBody(body, scans, restoring),
-    async redactBodyAsync(body: ChatBody) {
-      // The first walk only lists the texts that the second will ask about, windows across text parts among them.
-      const texts = new CollectedTexts(scan);
-      const idTexts = new CollectedTexts(ids);
-      redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect });
-      let sinceTurn = 0;
-      let secrets = 0;
-      for (const listed of [texts, idTexts]) {
-        for (const text of listed.spans.keys()) {
-          const spans = await scanInSlices(text, listed.scan, async (length) => {
-            sinceTurn += length + scanOverhead;
-            if (sinceTurn <= sliceLength) return;
-            await largeWorkTurn();
-            sinceTurn = length;
-          });
-          if (spans.length > 0) listed.spans.set(text, spans);
-          secrets += spans.length;
-          if (secrets > maxSecrets) throw new TooManySecrets();
-        }
-      }
-      await largeWorkTurn();
-      return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, restoring);
+    redactBodyAsync: (body) => redactInTurns(body, memory, ids, restoring),
+    redactKnownBody(body) {
+      const limit = new WorkLimit(mostAtOnce);
+      const text: Scan = (each) => memory.scanWithin(each, limit);
+      const redacted = redactBody(body, { text, key: limit.scan(scans.key), id: limit.scan(scans.id) }, restoring);
+      return limit.isExceeded ? undefined : redacted;
     },
   };
+}
+
+/** Characters of a large body that may be scanned at once: what is new in an agent's turn is less. */
+const mostAtOnce = 131_072;
+
+async function redactInTurns(
+  body: ChatBody,
+  memory: ScanMemory,
+  ids: Scan,
+  restoring: ((value: string) => boolean) | undefined,
+): Promise<RedactedBody> {
+  // The first walk only lists the texts that the second will ask about, windows across text parts among them.
+  const texts = new CollectedTexts(memory.scan);
+  const idTexts = new CollectedTexts(ids);
+  redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect });
+  let sinceTurn = 0;
+  let secrets = 0;
+  const turn = async (length: number) => {
+    sinceTurn += length + scanOverhead;
+    if (sinceTurn <= sliceLength) return;
+    await largeWorkTurn();
+    sinceTurn = length;
+  };
+  const record = (listed: CollectedTexts, text: string, spans: readonly Span[]) => {
+    if (spans.length > 0) listed.spans.set(text, spans);
+    secrets += spans.length;
+    if (secrets > maxSecrets) throw new TooManySecrets();
+  };
+  await largeWorkTurn();
+  for (const text of texts.spans.keys()) record(texts, text, await memory.scanInTurns(text, turn));
+  for (const text of idTexts.spans.keys()) record(idTexts, text, await scanInSlices(text, ids, turn));
+  await largeWorkTurn();
+  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, restoring);
 }
 
 /** Texts of a large body, listed in one walk for the scan and asked about in the next. */
@@ -78,9 +113,6 @@ class CollectedTexts {
 
   readonly spansOf: Scan = (text) => this.spans.get(text) ?? this.scan(text);
 }
-
-/** What a scan costs beside its text, in characters that could be scanned in the same time. */
-const scanOverhead = 64;
 
 const noSpans: readonly Span[] = [];
 const scanNothing: Scan = () => noSpans;

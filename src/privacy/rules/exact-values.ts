@@ -14,21 +14,19 @@ const minValueLength = 6;
 
 /** Finds known values wherever they stand, also in the two usual encodings. */
 export function exactValueRules(values: readonly ExactValue[]): (normalized: NormalizedText, found: Span[]) => void {
-  const needles: { readonly rule: string; readonly needle: string }[] = [];
+  const needles: { readonly rule: string; readonly needle: Buffer }[] = [];
   for (const { rule, value } of values) {
     if (value.length < minValueLength) continue;
     const base64 = Buffer.from(value).toString("base64").replace(/=+$/, "");
     for (const form of new Set([value, encodeURIComponent(value), base64])) {
-      needles.push({ rule, needle: normalize(form).text }); // as a scan would read it
+      needles.push({ rule, needle: Buffer.from(normalize(form).text, "latin1") }); // as a scan would read it
     }
   }
-  return (normalized, found) => {
+  return ({ bytes, length }, found) => {
+    // A search of bytes runs at memory speed; one of strings costs a tenth of the scan for each value.
+    const text = bytes.subarray(0, length);
     for (const { rule, needle } of needles) {
-      for (
-        let at = normalized.text.indexOf(needle);
-        at >= 0;
-        at = normalized.text.indexOf(needle, at + needle.length)
-      ) {
+      for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
         found.push({ start: at, end: at + needle.length, rule });
       }
     }

@@ -32,6 +32,8 @@ export interface Sources {
   readonly workers?: () => { readonly wanted: number; readonly serving: number };
   /** When a list of prices was last read, in milliseconds since the epoch. */
   readonly priceBookReadMs?: () => number | undefined;
+  /** Texts that the privacy gate had scanned before or not, and the bytes that knowing them takes. */
+  readonly scanMemory?: () => { readonly hits: number; readonly misses: number; readonly bytes: number };
   /** How late the event loop runs its timers, in milliseconds. */
   readonly eventLoopDelayMs?: () => number;
 }
@@ -152,6 +154,24 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
     (set) => {
       const readMs = sources.priceBookReadMs?.();
       if (readMs !== undefined) set(readMs / 1_000);
+    },
+  );
+  registry.readCounter(
+    "smart_gateway_scan_memory_hits_total",
+    "Texts of requests whose earlier scan for credentials was remembered.",
+    () => sources.scanMemory?.().hits ?? 0,
+  );
+  registry.readCounter(
+    "smart_gateway_scan_memory_misses_total",
+    "Texts of requests that were scanned for credentials and then remembered; short texts are not counted.",
+    () => sources.scanMemory?.().misses ?? 0,
+  );
+  registry.gauge(
+    "smart_gateway_scan_memory_bytes",
+    "Memory that the results of earlier scans take, estimated.",
+    [],
+    (set) => {
+      if (sources.scanMemory !== undefined) set(sources.scanMemory().bytes);
     },
   );
   registry.gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {

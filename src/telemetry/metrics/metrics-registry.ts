@@ -19,6 +19,7 @@ const gaugesAcross: { readonly [name: string]: Across } = {
   smart_gateway_active_streams: "sum",
   smart_gateway_requests_in_flight: "sum",
   smart_gateway_ledger_queue_length: "sum",
+  smart_gateway_scan_memory_bytes: "sum",
   smart_gateway_ledger_up: "min",
   smart_gateway_model_routable: "min",
   smart_gateway_config_last_reload_successful: "min",

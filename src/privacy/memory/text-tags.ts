@@ -1,0 +1,52 @@
+import { createCipheriv, randomBytes } from "node:crypto";
+
+/** Stands for a text: 16 characters, one for each byte. Equal texts have equal tags as long as the process runs. */
+export type TextTag = string & { readonly textTag: unique symbol };
+
+/** Read by its JavaScript string: a byte for each character of ASCII text, two for each of any other. */
+const asciiNonce = Buffer.alloc(12, 1);
+const utf16Nonce = Buffer.alloc(12, 2);
+/** Read by its bytes. */
+const bytesNonce = Buffer.alloc(12, 3);
+
+/** Longer texts get a buffer of their own. */
+const sharedBufferLength = 65_536;
+
+/**
+ * Tags of texts under a random key: GMAC (AES-128-GCM over nothing but associated data). GHASH is a universal hash: for two
+ * different texts of at most n blocks of 16 bytes, chosen without knowledge of the key, the probability of equal tags is
+ * n / 2^128. The nonces are constant, which would reveal the hash key to anyone who sees tags: they must not leave this
+ * process, not even in a log.
+ */
+export class TextTags {
+  readonly #key = randomBytes(16);
+  #buffer = Buffer.alloc(0);
+
+  ofText(text: string): TextTag {
+    const { length } = text;
+    const isAscii = Buffer.byteLength(text) === length;
+    const size = isAscii ? length : 2 * length;
+    const buffer = this.#bufferOf(size);
+    // Exact for lone surrogates too, which UTF-8 has no bytes for.
+    const written = buffer.write(text, 0, isAscii ? "latin1" : "utf16le");
+    if (written !== size) throw new Error("unreachable: the buffer holds the whole text");
+    return this.#tag(isAscii ? asciiNonce : utf16Nonce, buffer.subarray(0, size));
+  }
+
+  ofBytes(bytes: Uint8Array): TextTag {
+    return this.#tag(bytesNonce, bytes);
+  }
+
+  #tag(nonce: Uint8Array, bytes: Uint8Array): TextTag {
+    const gmac = createCipheriv("aes-128-gcm", this.#key, nonce);
+    gmac.setAAD(bytes);
+    gmac.final();
+    return gmac.getAuthTag().toString("latin1") as TextTag; // the only constructor of the branded type
+  }
+
+  #bufferOf(size: number): Buffer {
+    if (size > sharedBufferLength) return Buffer.allocUnsafe(size);
+    if (this.#buffer.length === 0) this.#buffer = Buffer.alloc(sharedBufferLength);
+    return this.#buffer;
+  }
+}
