@@ -5,6 +5,7 @@ import postgres0010 from "./migrations/postgres/0010-health.sql" with { type: "t
 import postgres0020 from "./migrations/postgres/0020-price-book.sql" with { type: "text" };
 import postgres0030 from "./migrations/postgres/0030-routing-memory.sql" with { type: "text" };
 import postgres0031 from "./migrations/postgres/0031-routing-outcome.sql" with { type: "text" };
+import postgres0050 from "./migrations/postgres/0050-operator-action.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
 import sqlite0002 from "./migrations/sqlite/0002-ledger-rows.sql" with { type: "text" };
 import sqlite0003 from "./migrations/sqlite/0003-generation-lookup.sql" with { type: "text" };
@@ -12,6 +13,7 @@ import sqlite0010 from "./migrations/sqlite/0010-health.sql" with { type: "text"
 import sqlite0020 from "./migrations/sqlite/0020-price-book.sql" with { type: "text" };
 import sqlite0030 from "./migrations/sqlite/0030-routing-memory.sql" with { type: "text" };
 import sqlite0031 from "./migrations/sqlite/0031-routing-outcome.sql" with { type: "text" };
+import sqlite0050 from "./migrations/sqlite/0050-operator-action.sql" with { type: "text" };
 
 /** One step of the schema. Once released, it does not change. */
 export interface Migration {
@@ -29,6 +31,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 20, name: "price-book", sql: sqlite0020 },
   { version: 30, name: "routing-memory", sql: sqlite0030 },
   { version: 31, name: "routing-outcome", sql: sqlite0031 },
+  { version: 50, name: "operator-action", sql: sqlite0050 },
 ];
 export const postgresMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: postgres0001 },
@@ -38,6 +41,7 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 20, name: "price-book", sql: postgres0020 },
   { version: 30, name: "routing-memory", sql: postgres0030 },
   { version: 31, name: "routing-outcome", sql: postgres0031 },
+  { version: 50, name: "operator-action", sql: postgres0050 },
 ];
 
 /**

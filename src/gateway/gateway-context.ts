@@ -4,6 +4,7 @@ import type { Settings } from "#settings/settings.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
 import type { LiveConfiguration } from "./live-configuration.ts";
+import type { RecentNotices } from "./notices.ts";
 
 /** What the parts of one gateway are made with. */
 export interface GatewayContext {
@@ -14,6 +15,8 @@ export interface GatewayContext {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** What the log has said that the dashboard shows later. */
+  readonly notices: RecentNotices;
   /** Replaces the ledger of the settings. */
   readonly ledger?: Ledger;
   /** What has to be closed, in the order in which it was opened. */

@@ -1,5 +1,6 @@
-import type { HealthRegistry } from "#health/health.ts";
+import type { Overrides } from "#dashboard/sources.ts";
 import { healthSync } from "#health/health-sync.ts";
+import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
@@ -46,7 +47,13 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
   return ledger;
 }
 
-export async function openHealth(context: GatewayContext): Promise<HealthRegistry> {
+export interface OpenHealth {
+  readonly registry: OperatedHealthRegistry;
+  /** What operators say about models. */
+  readonly overrides: Overrides;
+}
+
+export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
   const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
   const registry = healthRegistry({
     models: () => configuration.current().registry,
@@ -55,9 +62,10 @@ export async function openHealth(context: GatewayContext): Promise<HealthRegistr
     random,
     onChange: (change) => reportHealthChange(change, log, metrics),
   });
+  const store = await openHealthStore(settings.databaseUrl);
   const sync = healthSync({
     registry,
-    store: await openHealthStore(settings.databaseUrl),
+    store,
     clock,
     timers,
     nodeId: settings.nodeId,
@@ -67,7 +75,13 @@ export async function openHealth(context: GatewayContext): Promise<HealthRegistr
   });
   closing.push(() => sync.close());
   await sync.start();
-  return registry;
+  return {
+    registry,
+    overrides: {
+      set: (model, action, by) => sync.override(model, action, by),
+      list: async () => (await store.load()).overrides,
+    },
+  };
 }
 
 /** What is remembered of conversations and tasks. */

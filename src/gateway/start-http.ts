@@ -1,7 +1,9 @@
+import type { Handler } from "#http/endpoint.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
 import { loadSampler, readText, shedReason } from "#http/limits/shedding.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
+import type { ServerConnection } from "#http/server-options.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
@@ -26,6 +28,7 @@ export interface HttpParts {
   readonly idleSeconds?: number | undefined;
   /** Passes finished requests on to the log and the metrics now. */
   readonly flushRecords: () => void;
+  readonly dashboard: (connection: ServerConnection) => Handler;
   /** Monotonic milliseconds at which the price book was last read. */
   readonly priceBookReadMs: () => number | undefined;
 }
@@ -73,6 +76,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
       metrics.requestRejected(route, status);
       log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
     },
+    dashboard: parts.dashboard,
     ...(idleSeconds === undefined ? {} : { idleSeconds }),
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
   });

@@ -8,6 +8,7 @@ import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
+import { noRecords } from "#records/no-records.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { sharedConversationMemory, sharedTaskMemory } from "#routing-memory/shared-parts.ts";
 import { type AuthKeys, loadAuthKeys } from "#settings/auth-keys.ts";
@@ -21,7 +22,9 @@ import pkg from "../../package.json" with { type: "json" };
 import { drainRequests } from "./drain.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { LiveConfiguration } from "./live-configuration.ts";
+import { RecentNotices } from "./notices.ts";
 import { countedLedger, reportFilteredCalls, reportOtherModel } from "./observers.ts";
+import { openDashboard } from "./open-dashboard.ts";
 import {
   openGatewayLedger,
   openHealth,
@@ -75,7 +78,8 @@ export type Started =
 /** Puts the parts together and listens. Problems in files are returned; a store or a port that cannot be had is thrown. */
 export async function startGateway(settings: Settings, overrides: Overrides = {}): Promise<Started> {
   const clock = overrides.clock ?? systemClock;
-  const log = overrides.log ?? silentLog;
+  const notices = new RecentNotices(clock);
+  const log = notices.observing(overrides.log ?? silentLog);
   const context: GatewayContext = {
     settings,
     configuration: new LiveConfiguration(settings, log),
@@ -83,6 +87,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     timers: overrides.timers ?? timerWheel({ clock }),
     random: overrides.random ?? Math.random,
     log,
+    notices,
     metrics: createMetrics(),
     ...(overrides.ledger === undefined ? {} : { ledger: overrides.ledger }),
     closing: [],
@@ -136,7 +141,7 @@ async function assemble(
     random,
     timers,
     ledger: countedLedger(ledger, metrics),
-    health,
+    health: health.registry,
     upstream,
     tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
     conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
@@ -161,6 +166,16 @@ async function assemble(
       idleSeconds,
       flushRecords: () => finished.flush(),
       priceBookReadMs: () => prices.readMs,
+      dashboard: openDashboard(
+        {
+          ledger,
+          records: noRecords,
+          health,
+          configStatus: () => live.status(),
+          priceBookReadMs: () => prices.readMs,
+        },
+        context,
+      ),
     },
     context,
   );

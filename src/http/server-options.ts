@@ -1,8 +1,18 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { AuthRules } from "./access/auth.ts";
-import type { RouteLabel } from "./endpoint.ts";
+import type { Handler, RouteLabel } from "./endpoint.ts";
 import type { ConfigStatus, HealthReport } from "./endpoints/health.ts";
+import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
+
+/** What a part that answers a whole folder of paths needs of the server. */
+export interface ServerConnection {
+  /** The peer's address, as the socket has it; "" when it has gone. */
+  addressOf(request: Request): string;
+  /** For streams, which are idle most of the time. */
+  liftIdleTimeout(request: Request): void;
+  readonly bodies: BodiesInFlight;
+}
 
 export interface ServerOptions {
   readonly host: string;
@@ -33,6 +43,8 @@ export interface ServerOptions {
   readonly onRejected: (event: { requestId: string; route: RouteLabel; method: string; status: number }) => void;
   /** Called with each decision of the dry run. */
   readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
+  /** Answers everything under `/dashboard`, all methods. */
+  readonly dashboard?: (connection: ServerConnection) => Handler;
   /** Called with an unexpected error; the request is answered 500. */
   readonly onCrash: (error: unknown, requestId: string) => void;
   /** A connection without a request, or whose request does not arrive, is closed after so long. Default 10. */

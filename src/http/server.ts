@@ -16,7 +16,7 @@ import { OpenRequests } from "./limits/open-requests.ts";
 import { unlessOverloaded } from "./limits/overload-check.ts";
 import { notFound } from "./not-found.ts";
 import { requestIdOf } from "./request/request-id.ts";
-import type { ServerOptions } from "./server-options.ts";
+import type { ServerConnection, ServerOptions } from "./server-options.ts";
 
 export interface HttpServer {
   readonly url: string;
@@ -34,6 +34,7 @@ export interface HttpServer {
 /** What the endpoints need of the running server. */
 interface ServerState {
   readonly streams: OpenRequests;
+  readonly bodies: BodiesInFlight;
   readonly health: () => HealthReport;
   readonly isDraining: () => boolean;
   /** Sets the idle timeout of a request's connection; 0 lifts it. */
@@ -48,15 +49,17 @@ export function startServer(options: ServerOptions): HttpServer {
   const startedMs = options.ports.clock.monotonic();
   let draining = false;
   const health = (): HealthReport => ownHealth(options, startedMs);
-  const table = endpointTable(options, {
-    streams,
-    health,
-    isDraining: () => draining,
-    setIdleTimeout: (request, seconds) => server.timeout(request, seconds),
-  });
+  const bodies = new BodiesInFlight(options.maxBytesInFlight);
+  const setIdleTimeout = (request: Request, seconds: number) => server.timeout(request, seconds);
+  const table = endpointTable(options, { streams, bodies, health, isDraining: () => draining, setIdleTimeout });
   const guarded = requestGuard(options);
+  const connection: ServerConnection = {
+    addressOf: (request) => server.requestIP(request)?.address ?? "",
+    liftIdleTimeout: (request) => setIdleTimeout(request, 0),
+    bodies,
+  };
 
-  const server = Bun.serve({
+  const server: Bun.Server<undefined> = Bun.serve({
     hostname: options.host,
     port: options.port,
     reusePort: options.reusePort,
@@ -65,7 +68,7 @@ export function startServer(options: ServerOptions): HttpServer {
     // Far above our own limit, whose refusal explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    routes: guardedRoutes(table, guarded),
+    routes: { ...guardedRoutes(table, guarded), ...dashboardRoutes(options.dashboard?.(connection), guarded) },
     fetch: guarded((request, _, common) => errorResponse(notFound(request, table), request, common), "other"),
     error: (error) => {
       options.onCrash(error, "");
@@ -91,12 +94,11 @@ export function startServer(options: ServerOptions): HttpServer {
 
 function endpointTable(options: ServerOptions, state: ServerState): EndpointTable {
   const { ports } = options;
-  const { streams, setIdleTimeout } = state;
+  const { streams, bodies, setIdleTimeout } = state;
   const idleSeconds = options.idleSeconds ?? defaultIdleSeconds;
   const resolveAtEndOfTurn = coalescePerTurn<() => void>((waiting) => {
     for (const resolve of waiting) resolve();
   });
-  const bodies = new BodiesInFlight(options.maxBytesInFlight);
   const chat = {
     ports,
     maxRequestBytes: options.maxRequestBytes,
@@ -198,6 +200,16 @@ function guardedRoutes(table: EndpointTable, guarded: Guard) {
     ]),
   );
 }
+
+/** The dashboard answers its path and everything below it, with all methods. */
+function dashboardRoutes(handler: Handler | undefined, guarded: Guard): ReturnType<typeof guardedRoutes> {
+  if (handler === undefined) return {};
+  const route = guarded(handler, "dashboard");
+  const methods = Object.fromEntries(everyMethod.map((method) => [method, route]));
+  return { "/dashboard": methods, "/dashboard/*": methods };
+}
+
+const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /** Whether a `Connection` header asks for the connection to be closed after the answer. */
 function closesAfter(connection: string | null): boolean {

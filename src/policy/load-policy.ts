@@ -24,6 +24,12 @@ export function loadPolicy(path: string | undefined): LoadedPolicy | InvalidPoli
   return read.kind === "ok" ? policyIn(read.document) : read;
 }
 
+/** The policy that a text would mean as a file, merged over the defaults; `file` names it in problems. Never throws. */
+export function loadPolicyText(text: string, file: string): LoadedPolicy | InvalidPolicy {
+  const read = parseConfig(text, file);
+  return read.kind === "ok" ? policyIn(read.document) : read;
+}
+
 function policyIn(document: ConfigDocument): LoadedPolicy | InvalidPolicy {
   const checked = validate(Policy, document);
   const parsed = checked.kind === "ok" ? checked.value : checked.rest;

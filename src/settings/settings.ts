@@ -184,7 +184,8 @@ export const settingsTable = {
   DASHBOARD_TOKEN: {
     schema: noSpace.min(8, "must have at least 8 characters").max(4_096),
     fallback: "",
-    about: "Opens the dashboard and its API to others than loopback callers.",
+    about:
+      "Opens the dashboard and its API to others than callers of this machine. With it everybody signs in, callers of this machine too: a proxy that runs here makes all of its callers look like those.",
     secret: true,
   },
   NODE_ID: {

@@ -7,7 +7,6 @@ export const SessionAnswer = z.object({
   version: z.string(),
   node_id: z.string(),
   demo: z.boolean(),
-  url: z.string().describe("The gateway's own address, for commands to copy."),
   operator: z.string().describe("Who the audit log names for what this caller changes."),
   signed_in: z.boolean().describe("A login was needed; `POST logout` ends it."),
   csrf_header: z.string().describe("The header that every write must carry, with the value `1`."),
@@ -18,9 +17,9 @@ export const SessionAnswer = z.object({
   store: z.object({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean(), failed: z.string().nullable() }),
   records: z.object({
     enabled: z.boolean(),
-    stored: Count.nullable(),
+    ok: z.boolean(),
+    stored: Count.nullable().describe("Rows kept, as last looked."),
     dropped: Count.describe("Records that were lost since the start because the store was too slow or away."),
-    oldest_ms: AtMs.nullable(),
   }),
 });
 export type SessionAnswer = z.infer<typeof SessionAnswer>;

@@ -39,9 +39,14 @@ export function originCheck({ host, allowedHosts }: OriginRules): OriginCheck {
     const given = headers.get("host");
     // Only HTTP/1.0 may leave it out, which no browser speaks.
     if (given !== null && !isAccepted(given)) return foreignHost;
-    const origin = headers.get("origin");
-    return origin === null || isSameOrigin(origin, given) ? undefined : foreignOrigin;
+    return sameOriginProblem(headers);
   };
+}
+
+/** Why a page's request may not be answered: it was served under another name than the request is sent to. */
+export function sameOriginProblem(headers: Headers): HttpError | undefined {
+  const origin = headers.get("origin");
+  return origin === null || isSameOrigin(origin, headers.get("host")) ? undefined : foreignOrigin;
 }
 
 /** The host in a `Host` header, without its port. */

@@ -1,0 +1,56 @@
+/** The login page. It works without scripts, so that the page's code need not be loaded by who may not use it. */
+
+export function loginPage(problem: string | undefined, next: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>Sign in · Smart Gateway</title>
+<link rel="stylesheet" href="/dashboard/login.css">
+</head>
+<body>
+<main>
+<h1>Smart Gateway</h1>
+<form method="post" action="/dashboard/login">
+${problem === undefined ? "" : `<p role="alert">${escaped(problem)}</p>`}
+<label for="token">Dashboard token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<label for="name">Your name, for the audit log (optional)</label>
+<input id="name" name="name" type="text" autocomplete="username" maxlength="40">
+<input name="next" type="hidden" value="${escaped(next)}">
+<button type="submit">Sign in</button>
+</form>
+<p>The token is <code>DASHBOARD_TOKEN</code> in the gateway's settings. A login lasts 12 hours.</p>
+</main>
+</body>
+</html>
+`;
+}
+
+export const loginStyle = `:root { color-scheme: light dark; }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 0; color: light-dark(#1b1f24, #e6e8ea); background: light-dark(#fff, #14171a); }
+main { max-width: 320px; margin: 15vh auto 0; padding: 0 16px; }
+h1 { font-size: 20px; font-weight: 600; }
+form { display: grid; gap: 8px; }
+label { margin-top: 8px; }
+input, button { font: inherit; padding: 8px; border: 1px solid light-dark(#8a939c, #6b747d); border-radius: 4px; color: inherit; background: transparent; }
+button { margin-top: 16px; color: #fff; background: #1f5fbf; border-color: #1f5fbf; cursor: pointer; }
+:focus-visible { outline: 2px solid #4c8ff0; outline-offset: 2px; }
+[role="alert"] { margin: 0; padding: 8px; border-left: 3px solid #c8372d; }
+code { font-family: ui-monospace, monospace; }
+`;
+
+/** Where to go after the login: a path of the dashboard, whatever the caller wrote. */
+export function nextPathOf(text: string | null): string {
+  return text !== null && /^\/dashboard(?:\/[\w\-./~%]*)?(?:\?[\w\-.~%&=/+,:]*)?$/.test(text) && !text.includes("//")
+    ? text
+    : "/dashboard";
+}
+
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => entities[character] ?? "");
+}

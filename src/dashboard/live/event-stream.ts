@@ -1,0 +1,107 @@
+import type { Timers } from "#platform/time.ts";
+
+/** Where a handler writes the events of one caller. */
+export interface EventStream<T> {
+  /** False: the caller is so far behind that this event was left out. */
+  send(event: T, id?: string): boolean;
+  /** No more events: what waits is still sent. */
+  end(): void;
+}
+
+/** Events that wait for a caller that reads slowly; beyond them they are left out. */
+const longestQueue = 500;
+/** A comment goes out after so long without an event, so that nobody on the way takes the connection for dead. */
+const keepAliveMs = 10_000;
+/** A caller that reads nothing for so long is cut off: its tab will connect again when it wakes. */
+const stallMs = 60_000;
+
+export interface EventStreamOptions {
+  readonly timers: Timers;
+  /** Called once, when the caller has gone or the stream has ended. */
+  readonly onClose: () => void;
+}
+
+/**
+ * The body of a server-sent stream. It is written at the caller's pace, and what waits is bounded. Only the runtime's direct
+ * streams say when the caller has taken what was written.
+ */
+export class EventBody<T extends { readonly kind: string }> implements EventStream<T> {
+  readonly body: ReadableStream;
+  readonly #options: EventStreamOptions;
+  readonly #queue: string[] = [];
+  #wake: () => void = () => {};
+  #ended = false;
+  #closed = false;
+  #cancelTimer: () => void = () => {};
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.body = new ReadableStream({
+      type: "direct",
+      pull: (sink) => this.#forward(sink),
+      cancel: () => this.#close(),
+    });
+  }
+
+  send(event: T, id?: string): boolean {
+    if (this.#closed || this.#ended || this.#queue.length >= longestQueue) return false;
+    const idLine = id === undefined ? "" : `id: ${id}\n`;
+    this.#queue.push(`event: ${event.kind}\n${idLine}data: ${JSON.stringify(event)}\n\n`);
+    this.#wake();
+    return true;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async #forward(sink: ReadableStreamDirectController): Promise<void> {
+    try {
+      while (!this.#closed) {
+        const text = this.#queue.splice(0).join("") || (this.#ended ? undefined : await this.#next());
+        if (text === undefined) break;
+        if (text === "") continue;
+        this.#watch(stallMs, () => {
+          this.#close();
+          sink.close(new Error("the caller stopped reading"));
+        });
+        await sink.write(text);
+        await sink.flush();
+        this.#cancelTimer();
+      }
+      sink.close();
+    } catch {
+      // The caller has gone: `cancel` may not be called for that.
+    } finally {
+      this.#close();
+    }
+  }
+
+  /** Waits for an event, but not for long: then a comment goes out. */
+  #next(): Promise<string> {
+    return new Promise((resolve) => {
+      const done = (text: string) => {
+        this.#wake = () => {};
+        this.#cancelTimer();
+        resolve(text);
+      };
+      this.#wake = () => done("");
+      this.#watch(keepAliveMs, () => done(": keep-alive\n\n"));
+    });
+  }
+
+  #watch(ms: number, callback: () => void): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#options.timers.after(ms, callback);
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#queue.length = 0;
+    this.#cancelTimer();
+    this.#wake();
+    this.#options.onClose();
+  }
+}

@@ -1,0 +1,54 @@
+import type { DriftNotice, HealthNotice, Notices } from "#dashboard/sources.ts";
+import type { ModelKey } from "#domain/model.ts";
+import { healthStates } from "#health/health.ts";
+import type { Clock } from "#platform/time.ts";
+import type { Log, LogEvents } from "#telemetry/log/log.ts";
+
+/** Changes of state that are remembered of each model. */
+const mostChanges = 50;
+/** Models that are remembered; a registry has a handful. */
+const mostModels = 200;
+
+/** What the log has said that an operator should still find later: changes of health, and drift of prices. */
+export class RecentNotices implements Notices {
+  readonly #clock: Clock;
+  readonly #health = new Map<ModelKey, HealthNotice[]>();
+  readonly #drifts = new Map<string, DriftNotice>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The log, read along. */
+  observing(log: Log): Log {
+    return (event, fields, atMs) => {
+      log(event, fields, atMs);
+      // The fields are those of the event: the log's type has checked them.
+      if (event === "health_changed") this.#healthChanged(fields as LogEvents["health_changed"]);
+      else if (event === "price_drift") this.#drifted(fields as LogEvents["price_drift"]);
+    };
+  }
+
+  healthOf(model: ModelKey): readonly HealthNotice[] {
+    return this.#health.get(model) ?? [];
+  }
+
+  get drifts(): readonly DriftNotice[] {
+    return [...this.#drifts.values()];
+  }
+
+  #healthChanged({ model, to, reason }: LogEvents["health_changed"]): void {
+    const state = healthStates.find((one) => one === to);
+    const changes = this.#health.get(model) ?? [];
+    if (state === undefined || (changes.length === 0 && this.#health.size >= mostModels)) return;
+    changes.push({ model, to: state, reason, atMs: this.#clock.now() });
+    if (changes.length > mostChanges) changes.shift();
+    this.#health.set(model, changes);
+  }
+
+  #drifted({ model, reason, detail }: LogEvents["price_drift"]): void {
+    const key = `${reason} ${model}`;
+    if (!this.#drifts.has(key) && this.#drifts.size >= mostModels) return;
+    this.#drifts.set(key, { model, reason, detail, atMs: this.#clock.now() });
+  }
+}

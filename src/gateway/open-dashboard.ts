@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import { openOperatorActions } from "#dashboard/audit/open-operator-actions.ts";
+import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
+import { dashboardHandler } from "#dashboard/dashboard.ts";
+import { dashboardHandlers } from "#dashboard/handlers.ts";
+import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
+import type { Handler } from "#http/endpoint.ts";
+import type { ServerConnection } from "#http/server-options.ts";
+import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import type { Ledger } from "#ledger/ledger.ts";
+import { checkPolicyText } from "#policy/check-text.ts";
+import type { LiveConfig } from "#policy/live-config.ts";
+import { loadConfig } from "#policy/load-config.ts";
+import type { DecisionRecords } from "#records/records.ts";
+import { readConfigFile } from "#settings/config-file.ts";
+import pkg from "../../package.json" with { type: "json" };
+import type { GatewayContext } from "./gateway-context.ts";
+import type { OpenHealth } from "./open-parts.ts";
+
+export interface DashboardParts {
+  readonly ledger: Ledger;
+  readonly records: DecisionRecords;
+  readonly health: OpenHealth;
+  readonly configStatus: LiveConfig["status"];
+  /** Monotonic milliseconds at which the price book was last read. */
+  readonly priceBookReadMs: () => number | undefined;
+}
+
+/** The dashboard over the gateway's parts. It opens what it needs of the database when somebody first looks at it. */
+export function openDashboard(
+  parts: DashboardParts,
+  context: GatewayContext,
+): (connection: ServerConnection) => Handler {
+  const { settings, configuration, clock, timers, notices, closing } = context;
+  const startedMs = clock.now();
+  const admin = openedOnce<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl));
+  const actions = openedOnce<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
+  closing.push(async () => {
+    await Promise.all([admin.close(), actions.close()]);
+  });
+  const sources: DashboardSources = {
+    clock,
+    timers,
+    installation: {
+      version: pkg.version,
+      nodeId: settings.nodeId,
+      demo: settings.upstream.kind === "demo",
+      workers: settings.workers,
+      startedMs,
+    },
+    config: () => configuration.current(),
+    configStatus: parts.configStatus,
+    policyFile: policyFileOf(context),
+    ledger: parts.ledger,
+    admin: () => admin.get(),
+    records: parts.records,
+    health: parts.health.registry,
+    overrides: parts.health.overrides,
+    notices,
+    actions: {
+      add: async (action) => (await actions.get()).add(action),
+      list: async (limit) => (await actions.get()).list(limit),
+      close: () => actions.close(),
+    },
+    priceBookReadAtMs: () => {
+      const readMs = parts.priceBookReadMs();
+      return readMs === undefined ? undefined : clock.now() - (clock.monotonic() - readMs);
+    },
+  };
+  const { dashboardToken: token, allowedHosts } = settings;
+  const handlers = dashboardHandlers(sources);
+  const assets = join(import.meta.dir, "..", "dashboard", "assets");
+  return (connection) => dashboardHandler({ token, allowedHosts, clock, timers, handlers, assets }, connection);
+}
+
+function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
+  const { policyPath: path, registryPath } = settings;
+  return {
+    path,
+    lines() {
+      if (path === undefined) return undefined;
+      const read = readConfigFile(path, "ROUTING_POLICY_PATH");
+      return read.kind === "ok" ? read.document : undefined;
+    },
+    async problems() {
+      const loaded = await loadConfig({ policyPath: path, registryPath });
+      return loaded.kind === "ok" ? [] : loaded.problems;
+    },
+    check: (text) => checkPolicyText(text, configuration.current().registry),
+  };
+}
+
+/** Something that is opened when it is first needed; an attempt that failed is made anew. */
+function openedOnce<T extends { close(): Promise<void> }>(open: () => Promise<T>) {
+  let opened: Promise<T> | undefined;
+  return {
+    get(): Promise<T> {
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      });
+      return opened;
+    },
+    async close(): Promise<void> {
+      const open = opened;
+      opened = undefined;
+      await open?.then(
+        (thing) => thing.close(),
+        () => {}, // it was never open
+      );
+    },
+  };
+}
