@@ -35,3 +35,17 @@ export function usd(text: string): NanoUsd {
   if (amount === undefined) throw new InvalidArgumentError("an amount in US dollars, such as 7.50");
   return amount;
 }
+
+/** An option's UTC day, or the word `today`. */
+export function utcDay(text: string): string {
+  if (text === "today") return text;
+  const parsed = Date.parse(`${text}T00:00:00Z`);
+  if (
+    !/^\d{4}-\d{2}-\d{2}$/.test(text) ||
+    Number.isNaN(parsed) ||
+    new Date(parsed).toISOString().slice(0, 10) !== text
+  ) {
+    throw new InvalidArgumentError("a UTC day as YYYY-MM-DD, or today");
+  }
+  return text;
+}

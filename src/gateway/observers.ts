@@ -1,6 +1,8 @@
 import type { HealthChange } from "#health/operated-registry.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
 import type { PriceBookEvent } from "#models/price-book/price-book-reader.ts";
 import type { AttemptRecord, RequestRecord } from "#records/record.ts";
 import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
@@ -98,6 +100,31 @@ export function reportPriceBookEvent(event: PriceBookEvent, priceVersion: string
         detail: operatorText(event.reason.startsWith("list_") ? `${event.detail} ${priceUnits}` : event.detail),
       });
       return;
+  }
+}
+
+export function reportKeyUsageEvent(event: KeyUsageEvent, log: Log): void {
+  switch (event.kind) {
+    case "unavailable":
+      log("key_usage_unavailable", { detail: operatorText(event.detail) });
+      return;
+    case "store_failed": {
+      const { error, code } = loggedError(event.error);
+      log("key_usage_unavailable", { detail: operatorText(`the store: ${code ?? error}`) });
+      return;
+    }
+    case "read": {
+      if (!event.lastOfDay) return;
+      const { reconciliation } = event;
+      log(isNotable(reconciliation) ? "ledger_differs" : "ledger_reconciled", {
+        day: logId(reconciliation.day),
+        ledger_nano_usd: reconciliation.ledgerSpent,
+        held_nano_usd: reconciliation.ledgerHeld,
+        aggregator_nano_usd: reconciliation.aggregatorSpent,
+        difference_nano_usd: differenceOf(reconciliation),
+      });
+      return;
+    }
   }
 }
 

@@ -7,6 +7,9 @@ import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
 import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
+import { keyDigestOf } from "#ledger/reconcile/key-usage-store.ts";
+import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
+import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
 import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
@@ -18,12 +21,13 @@ import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { priceSourceOf } from "#upstream/aggregator/aggregator.ts";
 import { readGeneration } from "#upstream/aggregator/generation.ts";
+import { readKeyUsage, spentInDay } from "#upstream/aggregator/key-usage.ts";
 import { readModelList } from "#upstream/aggregator/model-list.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import type { Upstream } from "#upstream/upstream.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { isChosen } from "./live-configuration.ts";
-import { reportHealthChange, reportLedgerEvent, reportPriceBookEvent } from "./observers.ts";
+import { reportHealthChange, reportKeyUsageEvent, reportLedgerEvent, reportPriceBookEvent } from "./observers.ts";
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
@@ -158,7 +162,37 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
     onEvent: (event) => reportPriceBookEvent(event, configuration.current().registry.priceVersion ?? "", log, metrics),
   });
   closing.push(() => reader.close());
+  metrics.observe({ priceBookReadMs: () => reader.readMs, priceDrifts: () => reader.drifts });
   return reader;
+}
+
+/** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
+export function openKeyUsage({ baseUrl, apiKey }: UpstreamAddress, ledger: Ledger, context: GatewayContext): void {
+  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  if (apiKey === undefined) return;
+  const watch = new KeyUsageWatch({
+    source: baseUrl,
+    keyDigest: keyDigestOf(apiKey),
+    enabled: () => isChosen(configuration.current().policy.upstream.key_usage, settings),
+    async ask(signal) {
+      const reply = await readKeyUsage({ baseUrl, apiKey, clock, timers, signal });
+      if (reply.kind === "ok") return { ...reply.usage, kind: "ok", spent: spentInDay(reply.usage) };
+      const detail = reply.kind === "failed" ? reply.detail : `it answered ${reply.status}`;
+      return { kind: "failed", detail };
+    },
+    async ledgerDay() {
+      const spend = await ledger.read(adhocGoal);
+      return spend === undefined ? undefined : { day: spend.day, ...spend.dayAccount };
+    },
+    openStore: () => openKeyUsageStore(settings.databaseUrl),
+    clock,
+    timers,
+    random,
+    onEvent: (event) => reportKeyUsageEvent(event, log),
+  });
+  closing.push(() => within(harmlessCloseMs, watch.close(), timers));
+  metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
+  watch.start();
 }
 
 export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {

@@ -29,8 +29,6 @@ export interface HttpParts {
   /** Passes finished requests on to the log and the metrics now. */
   readonly flushRecords: () => void;
   readonly dashboard: (connection: ServerConnection) => Handler;
-  /** Monotonic milliseconds at which the price book was last read. */
-  readonly priceBookReadMs: () => number | undefined;
 }
 
 /** Starts the server, and lets the metrics observe it. */
@@ -91,7 +89,6 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     activeStreams: () => http.streams.streaming,
     day: () => ledger.peekDay(),
     eventLoopDelayMs: () => load.eventLoopDelayMs,
-    priceBookReadMs: parts.priceBookReadMs,
     scanMemory: () => configuration.scanMemory(),
   });
   return http;

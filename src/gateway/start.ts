@@ -28,6 +28,7 @@ import { openDashboard } from "./open-dashboard.ts";
 import {
   openGatewayLedger,
   openHealth,
+  openKeyUsage,
   openOutcomes,
   openPrices,
   openRoutingMemory,
@@ -135,6 +136,7 @@ async function assemble(
   const pricesRead = prices.start(configuration.current().policy.upstream.price_book_wait_ms);
   configuration.onChange(() => prices.configured());
   const upstream = openUpstream(address, ledger, context);
+  openKeyUsage(address, ledger, context);
   const finished = finishedRequests(prices, context);
   const ports: Ports = {
     clock,
@@ -165,7 +167,6 @@ async function assemble(
       workers,
       idleSeconds,
       flushRecords: () => finished.flush(),
-      priceBookReadMs: () => prices.readMs,
       dashboard: openDashboard(
         {
           ledger,

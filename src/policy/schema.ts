@@ -215,6 +215,12 @@ const Upstream = section({
     .describe(
       "Ask the aggregator what it has billed for a call whose outcome is unknown (`GET /generation?id=`), and settle by that. `auto`: at OpenRouter only.",
     ),
+  key_usage: z
+    .enum(["auto", "on", "off"])
+    .default("auto")
+    .describe(
+      "Ask the aggregator about every hour what it has counted for the key today (`GET /key`), and compare that with the ledger (log, metrics, `budgets reconcile`). `auto`: at OpenRouter only.",
+    ),
   timeouts_ms: section({
     connect: ms.default(5_000).describe("Until the connection stands."),
     headers: ms.default(30_000).describe("Until the answer's head has come."),

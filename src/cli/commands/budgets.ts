@@ -1,13 +1,14 @@
 import { Command, InvalidArgumentError } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { textTable } from "#cli/table.ts";
-import { usd, withLedgerAdmin } from "#cli/with-ledger.ts";
+import { usd, utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
 import { addHoldCommands } from "./budget-holds.ts";
+import { addReconcileCommand } from "./budget-reconcile.ts";
 
 /** `smart-gateway budgets`: what is spent and held, whether the ledger balances, an operator's own caps, and single holds. */
 export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
@@ -61,7 +62,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
       "the goal: with --session its id; without, as `budgets show` prints it behind `goal/` (`session/goal`, or the goal alone; `adhoc` for today's requests without one)",
     )
     .option("--session <session>", "the session that the goal belongs to")
-    .option("--day <YYYY-MM-DD>", "the UTC day, or `today`", dayOrToday)
+    .option("--day <YYYY-MM-DD>", "the UTC day, or `today`", utcDay)
     .option("--hard-usd <amount>", "the cap in US dollars, such as 7.50", usd)
     .option("--clear", "give the cap back to the policy")
     .option("--json", "print the account and its cap")
@@ -89,6 +90,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
       }),
     );
   addHoldCommands(command, env);
+  addReconcileCommand(command, env);
   return command;
 }
 
@@ -124,17 +126,4 @@ function recordOf({ id, spent, held, overrun, hard, ownHard }: LedgerAccount) {
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError("a whole number from 1 to 999999");
   return Number(text);
-}
-
-function dayOrToday(text: string): string {
-  if (text === "today") return text;
-  const parsed = Date.parse(`${text}T00:00:00Z`);
-  if (
-    !/^\d{4}-\d{2}-\d{2}$/.test(text) ||
-    Number.isNaN(parsed) ||
-    new Date(parsed).toISOString().slice(0, 10) !== text
-  ) {
-    throw new InvalidArgumentError("a UTC day as YYYY-MM-DD, or today");
-  }
-  return text;
 }

@@ -9,6 +9,8 @@ import { type HoldDialect, type HoldFilter, type HoldTotal, type LedgerHold, rea
 export interface LedgerAdmin {
   /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
   accounts(limit: number): Promise<{ readonly accounts: readonly LedgerAccount[]; readonly more: number }>;
+  /** One account; undefined when nothing was ever spent or held in it. */
+  account(id: string): Promise<LedgerAccount | undefined>;
   audit(): Promise<AuditReport>;
   /** An operator's own hard cap for an account; null removes it, and the policy's cap counts. Running gateways obey it at once. */
   setCap(account: string, hardNanoUsd: number | null): Promise<void>;
@@ -79,6 +81,10 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
         await query(store.end);
       }
     },
+    async account(id) {
+      const [row] = await query("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = $1", [id]);
+      return row === undefined ? undefined : accountOf(row);
+    },
     async accounts(limit) {
       const rows = await query(
         `SELECT id, spent, held, overrun, hard, own_hard FROM account
@@ -87,15 +93,20 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
         [Math.floor(limit) + 1],
       );
       const total = Number((await query("SELECT count(*) AS count FROM account"))[0]?.["count"]);
-      const accounts = rows.slice(0, limit).map((row) => ({
-        id: String(row["id"]),
-        spent: Number(row["spent"]),
-        held: Number(row["held"]),
-        overrun: Number(row["overrun"]),
-        hard: row["hard"] === null ? null : Number(row["hard"]),
-        ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
-      }));
+      const accounts = rows.slice(0, limit).map(accountOf);
       return { accounts, more: Math.max(0, total - accounts.length) };
     },
+  };
+}
+
+/** PostgreSQL gives a bigint as text. */
+function accountOf(row: Record<string, unknown>): LedgerAccount {
+  return {
+    id: String(row["id"]),
+    spent: Number(row["spent"]),
+    held: Number(row["held"]),
+    overrun: Number(row["overrun"]),
+    hard: row["hard"] === null ? null : Number(row["hard"]),
+    ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
   };
 }

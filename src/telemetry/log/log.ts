@@ -80,6 +80,12 @@ export interface LogEvents {
   price_book_read: { listed: number; models: number; price_version: LogId };
   /** The list, or what is kept of it, could not be read or written: the last known prices hold. */
   price_book_unavailable: { detail: OperatorText };
+  /** Shortly before the UTC day ends: what the ledger and the aggregator have counted. */
+  ledger_reconciled: ReconciledFields;
+  /** The same where the two differ by more than calls under way explain. */
+  ledger_differs: ReconciledFields;
+  /** The aggregator's count of the day could not be read or kept. */
+  key_usage_unavailable: { detail: OperatorText };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
   /** The database cannot be reached at the start and is waited for. */
   ledger_awaited: { detail: OperatorText; within_ms: number };
@@ -108,6 +114,14 @@ export const priceDrifts = [
 ] as const;
 export type PriceDrift = (typeof priceDrifts)[number];
 export type LogEvent = keyof LogEvents;
+
+interface ReconciledFields {
+  day: LogId;
+  ledger_nano_usd: number;
+  held_nano_usd: number;
+  aggregator_nano_usd: number;
+  difference_nano_usd: number;
+}
 
 /** What can be said about an error without repeating what it was about. */
 export interface LoggedError {
@@ -165,6 +179,9 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   upstream_cost_distrusted: "error",
   price_book_read: "info",
   price_book_unavailable: "warn",
+  ledger_reconciled: "info",
+  ledger_differs: "warn",
+  key_usage_unavailable: "warn",
   ledger_conflict: "error",
   ledger_awaited: "warn",
   ledger_unavailable: "error",

@@ -1,6 +1,7 @@
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { policyVersion } from "#domain/routing.ts";
+import { type AggregatorSources, declareAggregatorGauges } from "./aggregator-gauges.ts";
 import { inUsd } from "./labels.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
@@ -8,7 +9,7 @@ const healthLabels = ["HEALTHY", "DEGRADED", "UNHEALTHY", "HALF_OPEN", "DISABLED
 export type HealthLabel = (typeof healthLabels)[number];
 
 /** What gauges read at each scrape. All are optional: a part that is not there has no samples. */
-export interface Sources {
+export interface Sources extends AggregatorSources {
   readonly version?: string;
   readonly models?: () => ReadonlyMap<ModelKey, Pick<Model, "role">>;
   readonly activeStreams?: () => number;
@@ -41,6 +42,7 @@ export interface Sources {
 /** Gauges that read the gateway's parts at each scrape. `sources` may be completed later. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of declarations
 export function declareGauges(registry: MetricsRegistry, sources: Sources, modelLabel: (key: string) => string): void {
+  declareAggregatorGauges(registry, sources, modelLabel);
   registry.gauge(
     "smart_gateway_workers",
     "Worker processes, wanted and serving (WORKERS above 1).",

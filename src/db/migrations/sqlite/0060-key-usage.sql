@@ -1,0 +1,13 @@
+-- What the aggregator said was spent with a key on a UTC day, as last read on that day; to compare with the ledger.
+CREATE TABLE key_usage (
+  -- The aggregator's base URL.
+  source TEXT NOT NULL,
+  day TEXT NOT NULL,
+  -- The beginning of the key's SHA-256 digest, in hex: several keys may have been used on one day.
+  key_digest TEXT NOT NULL,
+  -- In nano-USD.
+  spent INTEGER NOT NULL,
+  -- In milliseconds since the Unix epoch.
+  read_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, day, key_digest)
+) WITHOUT ROWID;

@@ -1,0 +1,42 @@
+import type { UtcDay } from "#platform/time.ts";
+
+/** What the aggregator said was spent with one key on one UTC day. */
+export interface KeyUsageReading {
+  /** The aggregator's base URL. */
+  readonly source: string;
+  readonly day: UtcDay;
+  /** The beginning of the key's SHA-256 digest: keys themselves are never stored. */
+  readonly keyDigest: string;
+  /** In nano-USD. */
+  readonly spent: number;
+  readonly readMs: number;
+}
+
+/** All keys of one day together, as last read on that day. */
+export interface StoredKeyUsage {
+  readonly spent: number;
+  /** Milliseconds since the epoch of the oldest of these readings. */
+  readonly readMs: number;
+  readonly keys: number;
+}
+
+/** The aggregator's own count of each day, which it tells only on that day. Both forms pass `key-usage-store.contract.ts`. */
+export interface KeyUsageStore {
+  /** Replaces an older reading of the same key and day, and forgets days long gone. */
+  save(reading: KeyUsageReading): Promise<void>;
+  /** Undefined when nothing was read on that day. */
+  load(source: string, day: UtcDay): Promise<StoredKeyUsage | undefined>;
+  close(): Promise<void>;
+}
+
+/** A day is kept for so long. */
+const keptMs = 400 * 86_400_000;
+
+/** The first day that is kept beside a reading. */
+export function firstKeptDay({ readMs }: KeyUsageReading): UtcDay {
+  return new Date(Math.max(0, readMs - keptMs)).toISOString().slice(0, 10);
+}
+
+export function keyDigestOf(apiKey: string): string {
+  return new Bun.CryptoHasher("sha256").update(apiKey).digest("hex").slice(0, 12);
+}

@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { manualTime } from "#platform/manual-time.ts";
+import { utcDayOf } from "#platform/time.ts";
+import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
+import { type KeyUsageEvent, KeyUsageWatch, type UsageAnswer } from "./key-usage-watch.ts";
+
+const morning = Date.parse("2026-11-22T09:00:00Z");
+const hour = 3_600_000;
+let open: KeyUsageWatch[] = [];
+afterEach(async () => {
+  for (const watch of open) await watch.close();
+  open = [];
+});
+
+function scene(
+  given: { startMs?: number; answers?: UsageAnswer[]; enabled?: boolean; away?: boolean; failSaves?: number } = {},
+) {
+  const time = manualTime(given.startMs ?? morning);
+  const answers = [...(given.answers ?? [])];
+  const saved: KeyUsageReading[] = [];
+  const events: KeyUsageEvent[] = [];
+  const state = { asked: 0, opened: 0, failSaves: given.failSaves ?? 0 };
+  const store: KeyUsageStore = {
+    async save(reading) {
+      if (state.failSaves-- > 0) throw new Error("away");
+      saved.push(reading);
+    },
+    load: async () => undefined,
+    close: async () => undefined,
+  };
+  const watch = new KeyUsageWatch({
+    source: "https://a",
+    keyDigest: "d",
+    enabled: () => given.enabled !== false,
+    ask: async () => {
+      state.asked += 1;
+      return answers.shift() ?? { kind: "ok", spent: 5, limitRemaining: 70 };
+    },
+    ledgerDay: async () => (given.away ? undefined : { day: utcDayOf(time.clock.now()), spent: 4, held: 1 }),
+    openStore: async () => {
+      state.opened += 1;
+      return store;
+    },
+    clock: time.clock,
+    timers: time.timers,
+    random: () => 0,
+    onEvent: (event) => void events.push(event),
+  });
+  open.push(watch);
+  return { time, watch, saved, events, state };
+}
+
+describe("the watch on the aggregator's count", () => {
+  test("reads both counts at once, and then every hour", async () => {
+    const { time, watch, saved, state } = scene();
+    watch.start();
+    await time.advanceAsync(0);
+    const counts = { day: "2026-11-22", ledgerSpent: 4, ledgerHeld: 1, aggregatorSpent: 5, readMs: morning };
+    expect(watch.latest).toEqual(counts);
+    expect(watch.limitRemaining).toBe(70);
+    expect(saved).toEqual([{ source: "https://a", keyDigest: "d", day: "2026-11-22", spent: 5, readMs: morning }]);
+    await time.advanceAsync(3 * hour);
+    expect([state.asked, state.opened]).toEqual([4, 1]);
+  });
+
+  test("reads once more two to four minutes before the day ends, and marks that reading", async () => {
+    const { time, watch, events } = scene({ startMs: Date.parse("2026-11-22T23:30:00Z") });
+    watch.start();
+    await time.advanceAsync(29 * 60_000);
+    const marks = events.flatMap((event) =>
+      event.kind === "read"
+        ? [[new Date(event.reconciliation.readMs).toISOString().slice(11, 16), event.lastOfDay]]
+        : [],
+    );
+    expect(marks).toEqual([
+      ["23:30", false],
+      ["23:58", true],
+    ]);
+  });
+
+  test("asks nobody while the policy does not want it, and begins when it does", async () => {
+    const options = { enabled: false };
+    const { time, watch, state } = scene(options);
+    watch.start();
+    await time.advanceAsync(hour);
+    expect(state.asked).toBe(0);
+    options.enabled = true;
+    await time.advanceAsync(hour);
+    expect(state.asked).toBe(1);
+  });
+
+  test("says that it cannot read, keeps what it knew, and asks again", async () => {
+    const { time, watch, events, state } = scene({
+      answers: [
+        { kind: "ok", spent: 1 },
+        { kind: "failed", detail: "it answered 500" },
+      ],
+    });
+    watch.start();
+    await time.advanceAsync(hour);
+    expect(events.at(-1)).toEqual({ kind: "unavailable", detail: "it answered 500" });
+    expect(watch.latest?.aggregatorSpent).toBe(1);
+    await time.advanceAsync(hour);
+    expect([state.asked, watch.latest?.aggregatorSpent]).toEqual([3, 5]);
+  });
+
+  test("compares nothing while the ledger is away", async () => {
+    const { time, watch, saved } = scene({ away: true });
+    watch.start();
+    await time.advanceAsync(0);
+    expect([watch.latest, saved.length]).toEqual([undefined, 0]);
+  });
+
+  test("survives a store that is away, and opens it again", async () => {
+    const { time, watch, saved, events, state } = scene({ failSaves: 1 });
+    watch.start();
+    await time.advanceAsync(hour);
+    expect(events.filter(({ kind }) => kind === "store_failed")).toHaveLength(1);
+    expect([saved.length, state.opened]).toEqual([1, 2]);
+  });
+});

@@ -1,0 +1,125 @@
+import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
+import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
+import type { Reconciliation } from "./reconciliation.ts";
+
+/** What the aggregator has answered. */
+export type UsageAnswer =
+  | { readonly kind: "ok"; readonly spent: number; readonly limitRemaining?: number }
+  /** `detail` is the gateway's own text. */
+  | { readonly kind: "failed"; readonly detail: string };
+
+export interface KeyUsageWatchOptions {
+  readonly source: string;
+  readonly keyDigest: string;
+  /** Whether the policy wants the aggregator to be asked; looked at before each reading. */
+  readonly enabled: () => boolean;
+  /** What was spent with the key since the UTC day began, in nano-USD. Must not reject. */
+  readonly ask: (signal: AbortSignal) => Promise<UsageAnswer>;
+  /** Today's account in the ledger; undefined while the store is away. */
+  readonly ledgerDay: () => Promise<
+    { readonly day: UtcDay; readonly spent: number; readonly held: number } | undefined
+  >;
+  /** Called once, when there is something to keep. */
+  readonly openStore: () => Promise<KeyUsageStore>;
+  readonly clock: Pick<Clock, "now">;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly onEvent: (event: KeyUsageEvent) => void;
+}
+
+export type KeyUsageEvent =
+  | { readonly kind: "read"; readonly reconciliation: Reconciliation; readonly lastOfDay: boolean }
+  | { readonly kind: "unavailable"; readonly detail: string }
+  /** The reading could not be kept; `budgets reconcile --day` will lack it. */
+  | { readonly kind: "store_failed"; readonly error: unknown };
+
+const everyMs = 3_600_000;
+const spread = 0.2;
+/** The day's last reading is so long before midnight, the nodes spread over as long. */
+const lastReadingMs = 120_000;
+
+/**
+ * Reads the aggregator's own count of the day about every hour, and once more shortly before the UTC day ends, beside the
+ * ledger's: the aggregator tells a day's count only on that day. Nothing that it does can fail a start or a request.
+ */
+export class KeyUsageWatch {
+  readonly #options: KeyUsageWatchOptions;
+  readonly #closing = new AbortController();
+  #cancelTimer: () => void = () => undefined;
+  #store: Promise<KeyUsageStore | undefined> | undefined;
+  #reading: Promise<void> | undefined;
+  /** The two counts of the last reading. */
+  latest: Reconciliation | undefined;
+  /** What may still be spent with the key, in nano-USD, as last read; undefined where it has no limit. */
+  limitRemaining: number | undefined;
+
+  constructor(options: KeyUsageWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Reads for the first time; the caller does not wait. */
+  start(): void {
+    this.#reading = this.#read();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#cancelTimer();
+    await this.#reading;
+    await (await this.#store)?.close();
+  }
+
+  /** Never rejects. */
+  async #read(): Promise<void> {
+    const { ask, clock, enabled, ledgerDay, onEvent } = this.#options;
+    this.#schedule();
+    if (!enabled()) return;
+    const answer = await ask(this.#closing.signal);
+    const ledger = await ledgerDay();
+    if (this.#closing.signal.aborted) return;
+    if (answer.kind === "failed") return onEvent({ kind: "unavailable", detail: answer.detail });
+    this.limitRemaining = answer.limitRemaining;
+    const readMs = clock.now();
+    const day = utcDayOf(readMs);
+    // Without the ledger, or across midnight, the two counts are not of one day.
+    if (ledger === undefined || ledger.day !== day) return;
+    this.latest = {
+      day,
+      ledgerSpent: ledger.spent,
+      ledgerHeld: ledger.held,
+      aggregatorSpent: answer.spent,
+      readMs,
+    };
+    onEvent({ kind: "read", reconciliation: this.latest, lastOfDay: endOfDay(readMs) - readMs <= 2 * lastReadingMs });
+    const { source, keyDigest } = this.#options;
+    await this.#save({ source, keyDigest, day, spent: answer.spent, readMs });
+  }
+
+  #schedule(): void {
+    if (this.#closing.signal.aborted) return;
+    const { clock, random, timers } = this.#options;
+    const nowMs = clock.now();
+    const lastMs = endOfDay(nowMs) - lastReadingMs * (1 + random());
+    const inAnHour = nowMs + everyMs * (1 - spread * random());
+    const nextMs = nowMs < lastMs ? Math.min(inAnHour, lastMs) : inAnHour;
+    this.#cancelTimer = timers.after(nextMs - nowMs, () => {
+      this.#reading = this.#read();
+    });
+  }
+
+  async #save(reading: KeyUsageReading): Promise<void> {
+    const { onEvent, openStore } = this.#options;
+    try {
+      this.#store ??= openStore();
+      await (await this.#store)?.save(reading);
+    } catch (error) {
+      // The next reading opens it again.
+      this.#store = undefined;
+      onEvent({ kind: "store_failed", error });
+    }
+  }
+}
+
+function endOfDay(nowMs: number): number {
+  return (Math.floor(nowMs / 86_400_000) + 1) * 86_400_000;
+}
