@@ -18,7 +18,7 @@ const commands: readonly CommandEntry[] = [
   {
     name: "route",
     summary: "print the routing decision for a task, without sending or spending anything",
-    load: async () => (await import("#cli/commands/route.ts")).routeCommand(),
+    load: async () => (await import("#cli/commands/route/route.ts")).routeCommand(),
   },
   {
     name: "policy",
@@ -28,12 +28,12 @@ const commands: readonly CommandEntry[] = [
   {
     name: "models",
     summary: "the model registry",
-    load: async () => (await import("#cli/commands/models.ts")).modelsCommand(),
+    load: async () => (await import("#cli/commands/models/models.ts")).modelsCommand(),
   },
   {
     name: "budgets",
     summary: "what is spent and held, caps of your own, and holds that nobody ends",
-    load: async () => (await import("#cli/commands/budgets.ts")).budgetsCommand(),
+    load: async () => (await import("#cli/commands/budgets/budgets.ts")).budgetsCommand(),
   },
   {
     name: "backup",
@@ -48,7 +48,7 @@ const commands: readonly CommandEntry[] = [
   {
     name: "doctor",
     summary: "check settings, files, database, clock and limits, and say what to do",
-    load: async () => (await import("#cli/commands/doctor.ts")).doctorCommand(),
+    load: async () => (await import("#cli/commands/doctor/doctor.ts")).doctorCommand(),
   },
   {
     name: "init",

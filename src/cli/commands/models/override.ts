@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { nearest } from "#settings/nearest.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings } from "#settings/settings.ts";
-import { exitCodes, exitWith, printJson } from "./exit.ts";
 
 interface OverrideCommand {
   readonly action: OverrideAction;

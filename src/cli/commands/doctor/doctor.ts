@@ -12,7 +12,7 @@ import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
-import { dependencies } from "../../../package.json";
+import { dependencies } from "../../../../package.json";
 import { pricesCheck } from "./check-prices.ts";
 
 /** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */

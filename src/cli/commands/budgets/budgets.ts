@@ -7,8 +7,8 @@ import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
-import { addHoldCommands } from "./budget-holds.ts";
-import { addReconcileCommand } from "./budget-reconcile.ts";
+import { addHoldCommands } from "./holds.ts";
+import { addReconcileCommand } from "./reconcile.ts";
 
 /** `smart-gateway budgets`: what is spent and held, whether the ledger balances, an operator's own caps, and single holds. */
 export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {

@@ -20,7 +20,7 @@ import { formatProblems } from "#settings/problem.ts";
 import { parseSettings, type Settings } from "#settings/settings.ts";
 import { readModelHosts } from "#upstream/aggregator/model-hosts.ts";
 import { readModelList } from "#upstream/aggregator/model-list.ts";
-import { diffText, recordOf } from "./models-sync-report.ts";
+import { diffText, recordOf } from "./sync-report.ts";
 
 interface SyncOptions {
   readonly write?: true;

@@ -1,8 +1,8 @@
-import { priceRecord } from "#cli/price-record.ts";
 import { textTable } from "#cli/table.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { dearestRates } from "#domain/money/prices.ts";
 import { growthOf, type HostRow, isDearer, type ModelDiff, type RateChange } from "#models/sync/registry-diff.ts";
+import { priceRecord } from "./price-record.ts";
 
 /** What `models sync` prints. */
 export function diffText(diffs: readonly ModelDiff[]): string {

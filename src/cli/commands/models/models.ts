@@ -1,7 +1,5 @@
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
-import { addOverrideCommands } from "#cli/models-override.ts";
-import { priceRecord } from "#cli/price-record.ts";
 import { keptPrices } from "#cli/stored-prices.ts";
 import { textTable } from "#cli/table.ts";
 import type { Model } from "#domain/model.ts";
@@ -11,7 +9,9 @@ import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-boo
 import { loadPolicy } from "#policy/load-policy.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings } from "#settings/settings.ts";
-import { addSyncCommand } from "./models-sync.ts";
+import { addOverrideCommands } from "./override.ts";
+import { priceRecord } from "./price-record.ts";
+import { addSyncCommand } from "./sync.ts";
 
 /** `smart-gateway models`: the registry in force, and what the operator says about a model. */
 export function modelsCommand(): Command {
