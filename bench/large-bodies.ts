@@ -60,6 +60,22 @@ const messages = (count: number, content: string) =>
   `{"model":"smart-router-flash","messages":[${Array.from({ length: count }, () => `{"role":"user","content":"${content}"}`).join(",")}]}`;
 const parts = (count: number, text: string) =>
   `{"model":"smart-router-flash","messages":[{"role":"user","content":[${Array.from({ length: count }, () => `{"type":"text","text":"${text}"}`).join(",")}]}]}`;
+const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
+const toolCall = (argument: string) =>
+  JSON.stringify({
+    model: "smart-router-flash",
+    messages: [
+      { role: "user", content: "hello" },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "c", type: "function", function: { name: "f", arguments: JSON.stringify({ a: argument }) } },
+        ],
+      },
+      { role: "tool", tool_call_id: "c", content: "ok" },
+    ],
+  });
 
 interface Case {
   readonly name: string;
@@ -81,6 +97,10 @@ const cases: readonly Case[] = [
   { name: "keys", body: () => withField(`{${Array.from({ length: size / 14 }, (_, i) => `"k${i}":0`).join(",")}}`) },
   { name: "combining marks", body: () => chat(filled("\u0301", size)) },
   { name: "escaped quotes", body: () => chat(filled('\\"', size)) },
+  { name: "escaped quotes in messages", body: () => messages(size / 2_048, filled('\\"', 2_000)) },
+  { name: "text beyond Latin-1", body: () => chat(filled("Привет, мир; ", size)) },
+  { name: "arguments of a tool call", body: () => toolCall(`${token} ${filled('"', size / 4)}`) },
+  { name: "beginnings of keys", body: () => chat(filled("sk-or-v1-", size)) },
   { name: "one long number", body: () => withField(filled("7", size)) },
   { name: "white space", body: () => chat("hello") + filled(" ", size) },
   { name: "base64", body: () => chat(filled("c2V0dGluZyA9IDE7", size)) },
@@ -95,6 +115,11 @@ const cases: readonly Case[] = [
   { name: "20 bodies of messages", body: () => messages(size / 2_048, filled(prose, 2_000)), times: 20 },
   { name: "200 bodies of 1 MB", body: () => chat(filled(prose, 1_000_000)), times: 200 },
   { name: "an answer of empty arrays", body: () => chat("hello"), answer: () => `{"x":[${filled("[],", 2 * size)}0]}` },
+  {
+    name: "an answer of escaped quotes",
+    body: () => chat("hello"),
+    answer: () => completion.replace("ok", filled('\\"', 2 * size)),
+  },
   {
     name: "an event of empty arrays",
     body: () => withField("0").replace('"unknown":0', '"stream":true'),

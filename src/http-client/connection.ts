@@ -16,6 +16,9 @@ export interface ConnectionPool {
 
 type Socket = Bun.Socket<Connection>;
 
+/** A whole request, or the pieces of one. */
+export type RequestBytes = string | readonly Uint8Array[];
+
 const maxTunnelHeadBytes = 16_384;
 
 /** One HTTP/1.1 connection, with or without TLS, direct or through a proxy. It serves one exchange at a time. */
@@ -33,9 +36,9 @@ export class Connection implements Transport {
   #parser = new ResponseParser();
   #keepAlive = false;
   /** A request to write once the connection is ready. */
-  #queuedRequest: string | undefined;
+  #queuedRequest: RequestBytes | undefined;
   /** The part of the request, or of the CONNECT request to a proxy, that did not fit into the socket's buffer. */
-  #unsent: Buffer | undefined;
+  #unsent: readonly Uint8Array[] | undefined;
   #tunnelHead = "";
   /** When it last became idle, in the pool's time. */
   idleSince = 0;
@@ -59,7 +62,7 @@ export class Connection implements Transport {
   }
 
   /** Sends a request, at once or when the connection is ready. `keepAlive`: further requests may follow it. */
-  dispatch(exchange: HttpExchange, request: string, keepAlive: boolean): void {
+  dispatch(exchange: HttpExchange, request: RequestBytes, keepAlive: boolean): void {
     if (this.#isClosed) {
       // Without a free file descriptor, connecting fails inside the constructor.
       exchange.onFailure(new ConnectionError(this.#closeCode, false));
@@ -166,11 +169,8 @@ export class Connection implements Transport {
   }
 
   onDrain(): void {
-    const unsent = this.#unsent;
-    if (unsent === undefined || this.#socket === undefined) return;
-    const written = this.#socket.write(unsent);
-    // Below zero: the socket is closed, and `onClose` follows.
-    if (written >= 0) this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
+    // Where that fails the socket is closed, and `onClose` follows.
+    if (this.#unsent !== undefined) this.#writePieces(this.#unsent);
   }
 
   onTimeout(): void {
@@ -198,7 +198,7 @@ export class Connection implements Transport {
     if (request !== undefined) this.#send(request);
   }
 
-  #send(request: string): void {
+  #send(request: RequestBytes): void {
     const exchange = this.#exchange;
     exchange?.connected();
     if (this.#write(request) || exchange === undefined) return;
@@ -207,14 +207,26 @@ export class Connection implements Transport {
   }
 
   /** False if the connection is closed and nothing was written. */
-  #write(text: string): boolean {
-    const written = this.#socket?.write(text) ?? -1;
+  #write(request: RequestBytes): boolean {
+    if (typeof request !== "string") return this.#writePieces(request);
+    const written = this.#socket?.write(request) ?? -1;
     // UTF-8 has at most three bytes for each UTF-16 unit, so most requests need no byte count.
-    if (written >= 0 && written < 3 * text.length) {
-      const bytes = Buffer.byteLength(text);
-      if (written < bytes) this.#unsent = Buffer.from(text).subarray(written);
+    if (written >= 0 && written < 3 * request.length) {
+      const bytes = Buffer.byteLength(request);
+      if (written < bytes) this.#unsent = [Buffer.from(request).subarray(written)];
     }
     return written >= 0;
+  }
+
+  #writePieces(pieces: readonly Uint8Array[]): boolean {
+    for (const [index, piece] of pieces.entries()) {
+      const written = this.#socket?.write(piece) ?? -1;
+      if (written === piece.byteLength) continue;
+      this.#unsent = [piece.subarray(Math.max(0, written)), ...pieces.slice(index + 1)];
+      return written >= 0 || index > 0;
+    }
+    this.#unsent = undefined;
+    return true;
   }
 
   #finish(exchange: HttpExchange): void {

@@ -48,14 +48,15 @@ export class HttpAgent implements ConnectionPool {
 
   /**
    * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards.
-   * `onSent` is called when the request is being written.
+   * `onSent` is called when the request is being written. A body of megabytes had better be encoded before, in pieces.
    */
-  post(head: RequestHead, body: string, fresh: boolean, onSent: () => void): HttpExchange {
+  post(head: RequestHead, body: string | readonly Uint8Array[], fresh: boolean, onSent: () => void): HttpExchange {
     const exchange = new HttpExchange(onSent);
     const connection = (fresh ? undefined : this.#takeIdle()) ?? new Connection(this.#target, this);
-    const length = Buffer.byteLength(body);
-    const rest = `Content-Length: ${length}\r\nConnection: ${fresh ? "close" : "keep-alive"}\r\n\r\n`;
-    connection.dispatch(exchange, head + rest + body, !fresh);
+    const isText = typeof body === "string";
+    const length = isText ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.byteLength, 0);
+    const start = `${head}Content-Length: ${length}\r\nConnection: ${fresh ? "close" : "keep-alive"}\r\n\r\n`;
+    connection.dispatch(exchange, isText ? start + body : [Buffer.from(start), ...body], !fresh);
     return exchange;
   }
 

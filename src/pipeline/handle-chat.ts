@@ -1,6 +1,7 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
+import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { callScout } from "./call-scout.ts";
 import { decideWithSpend } from "./decide-with-spend.ts";
 import { guardFields, withGuardedFields } from "./field-rules.ts";
@@ -39,6 +40,8 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   const redacting = redactRequest(request, configuration);
   const redacted = redacting instanceof Promise ? await redacting : redacting;
   if ("status" in redacted) return redacted;
+  // The body is large: reading it takes as long as one of the steps in which it was redacted.
+  if (redacting instanceof Promise) await largeWorkTurn();
   const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
     policy: configuration.policy,

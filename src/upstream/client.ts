@@ -6,8 +6,9 @@ import type { ResponseHead } from "#http-client/response/response-head.ts";
 import { retryAfterMs } from "#http-client/response/retry-after.ts";
 import type { TextReader } from "#http-client/response/text-reader.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
-import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
-import { hasMoreValuesThan } from "#platform/json-values.ts";
+import { largeBodyBytes, largeWorkTurn, runInTurns } from "#platform/event-loop-turns.ts";
+import { parseJsonInSteps, writeJsonInSteps } from "#platform/json/json-in-steps.ts";
+import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody } from "./body.ts";
@@ -109,8 +110,8 @@ class UpstreamClient implements Upstream {
   }
 
   async send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
-    // Writing a large body as JSON takes tens of milliseconds.
-    if ((call.bodyBytes ?? 0) > largeBodyBytes) await largeWorkTurn();
+    const isLarge = (call.bodyBytes ?? 0) > largeBodyBytes;
+    const body = isLarge ? await runInTurns(writeJsonInSteps(call.body)) : undefined;
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
     }
@@ -119,7 +120,7 @@ class UpstreamClient implements Upstream {
     attempt.deadlines.await("connect", attempt.startedAt + connect);
     const exchange = this.#agent.post(
       call.stream ? this.#streamHead : this.#wholeHead,
-      JSON.stringify(call.body),
+      body ?? JSON.stringify(call.body),
       attempt.freshConnection,
       () => attempt.deadlines.await("headers", attempt.startedAt + headers),
     );
@@ -212,10 +213,9 @@ class UpstreamClient implements Upstream {
     if (hasMoreValuesThan(body.text, maxValues)) {
       return failed(garbage(`the upstream's answer holds more than ${maxValues} JSON values`));
     }
-    if (isLarge) await largeWorkTurn();
     let answer: Json;
     try {
-      answer = JSON.parse(body.text);
+      answer = isLarge ? ((await runInTurns(parseJsonInSteps(body.text))) as Json) : JSON.parse(body.text);
     } catch {
       // Without framing a cut looks like a clean close, and half an object is what it leaves behind.
       const cut = !framed && /^\s*(\{|$)/.test(body.text);

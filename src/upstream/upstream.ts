@@ -16,7 +16,7 @@ export interface UpstreamCall {
   readonly model: Model;
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
   readonly body: JsonObject;
-  /** About how long the body is; a large one is written in a turn of the event loop of its own. */
+  /** About how long the body is; a large one is written in several turns of the event loop. */
   readonly bodyBytes?: number;
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };

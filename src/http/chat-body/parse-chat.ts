@@ -15,8 +15,9 @@ import {
   shapeOfJson,
   startsTooDeep,
 } from "#http/request/json-shape.ts";
-import { runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
-import { hasMoreValuesThan } from "#platform/json-values.ts";
+import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
+import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
+import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { infiniteNumber, problemOfFields, problemOfModel } from "./fields.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
 import { problemOfMessages } from "./messages.ts";
@@ -66,7 +67,7 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   yield;
   let body: unknown;
   try {
-    body = JSON.parse(input.text);
+    body = yield* parsingJson(input.text, input);
   } catch {
     // The parser's message quotes the body, so it stays here.
     return refused(400, undefined, "The body is not valid JSON.");
@@ -88,11 +89,15 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
     yield;
     const quoted = quoteLongIntegers(input.text);
     yield;
-    spelled = JSON.parse(quoted) as Json; // it was JSON before
+    spelled = (yield* parsingJson(quoted, input)) as Json; // it was JSON before
     yield;
   }
   const request = chatRequest(body as Checked, input, shape, routing); // checked above, field by field
   return { kind: "ok", request: spelled === undefined ? request : { ...request, spelled } };
+}
+
+function* parsingJson(text: string, { bytes }: ChatInput): Generator<undefined, unknown> {
+  return bytes > largeBodyBytes ? yield* parseJsonInSteps(text) : JSON.parse(text);
 }
 
 function tooDeep(): Problem {

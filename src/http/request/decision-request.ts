@@ -5,8 +5,9 @@ import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/ro
 import { tooManyValues } from "#http/chat-body/parse-chat.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import { runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
-import { hasMoreValuesThan } from "#platform/json-values.ts";
+import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
+import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
+import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import { maxJsonDepth, shapeOfJson, startsTooDeep } from "./json-shape.ts";
 
@@ -68,7 +69,7 @@ function* parsing(text: string, maxValues: number): Generator<undefined, ParsedD
   yield;
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = text.length > largeBodyBytes ? yield* parseJsonInSteps(text) : JSON.parse(text);
   } catch {
     // The parser's message quotes the body, so it stays here.
     return invalid("The body is not valid JSON.");

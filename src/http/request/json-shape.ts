@@ -1,4 +1,4 @@
-import { endOfString } from "#platform/json-values.ts";
+import { endOfString } from "#platform/json/json-values.ts";
 
 const QUOTE = 0x22;
 const PLUS = 0x2b;

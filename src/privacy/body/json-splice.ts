@@ -1,3 +1,4 @@
+import { beforeEscape } from "#platform/json/json-in-steps.ts";
 import type { Span } from "#privacy/text/spans.ts";
 
 /**
@@ -14,6 +15,7 @@ export function spliceJson(
   if (!isJson(json)) return undefined;
   let out = "";
   let at = 0;
+  let cutsEscape = false;
   let token = nextToken(json, 0);
   for (const span of spans) {
     while (token !== undefined && token.end <= span.start) token = nextToken(json, token.next);
@@ -22,6 +24,7 @@ export function spliceJson(
         // A span may begin or end inside an escape sequence only if it came from text that is not JSON.
         const start = Math.max(token.start, span.start);
         const end = Math.min(token.end, span.end);
+        cutsEscape ||= beforeEscape(json, token.start, start) < start || beforeEscape(json, token.start, end) < end;
         out += json.slice(at, start) + placeholder(span.rule, decoded(json.slice(start, end)));
         at = end;
         if (span.end <= token.end) break;
@@ -33,7 +36,8 @@ export function spliceJson(
     }
   }
   out += json.slice(at);
-  return isJson(out) ? out : undefined;
+  // Parsed once more only where it is needed: it may be megabytes.
+  return cutsEscape && !isJson(out) ? undefined : out;
 }
 
 /** The inside of a string literal, or a number with at least one digit. */

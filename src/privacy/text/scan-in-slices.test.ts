@@ -70,7 +70,7 @@ describe("a long text scanned in slices", () => {
     };
     await scanInSlices("\u0301".repeat(2_000_000), measuring, noTurn);
     expect(lengths.length).toBe(Math.ceil(2_000_000 / sliceLength));
-    expect(Math.max(...lengths)).toBeLessThan(2 * sliceLength);
+    expect(Math.max(...lengths)).toBeLessThan(3 * sliceLength);
   });
 
   test("is redacted as it would be in one piece, over text parts and other fields too", async () => {

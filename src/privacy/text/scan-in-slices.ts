@@ -1,8 +1,8 @@
 import { maxSecrets, TooManySecrets } from "#privacy/redaction.ts";
 import { mergeSpans, type Scan, type Span } from "./spans.ts";
 
-/** Longest text that is scanned in one piece, in UTF-16 units: well below 50 ms, whatever it holds. */
-export const sliceLength = 262_144;
+/** Longest text that is scanned in one piece, in UTF-16 units: with its surroundings below 100 ms, whatever it holds. */
+export const sliceLength = 131_072;
 /**
  * How much of the text before and behind a slice is read with it: more than any rule looks around itself (the 200 lines
  * of 400 characters of a table, 64 KiB of base64), so that a scan of the slice finds what a scan of the whole would.
