@@ -122,7 +122,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     "/v1/chat/completions": { POST: authorized(unlessOverloaded(chatHandler, true, options, streams)) },
     "/v1/route/decision": { POST: authorized(unlessOverloaded(dryRunHandler, false, options, streams)) },
     "/v1/route/outcome": { POST: authorized(unlessOverloaded(outcomeHandler, false, options, streams)) },
-    "/v1/models": { GET: authorized(modelsEndpoint) },
+    "/v1/models": { GET: authorized(modelsEndpoint(ports)) },
     "/healthz": {
       GET: async (_request, _, common) => {
         const report = (await options.gatewayHealth?.()) ?? state.health();

@@ -1,12 +1,50 @@
-import { aliases } from "#domain/routing.ts";
+import type { Model, ModelRegistry, Role } from "#domain/model.ts";
+import { type Alias, aliases } from "#domain/routing.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
+import type { Ports } from "#pipeline/ports.ts";
 
 /** The aliases came with release 1.0.0, 2026-08-23; Unix time in seconds. */
 const created = 1_787_443_200;
 
-/** `GET /v1/models`: the four aliases. */
-export const modelsEndpoint: Handler = (_request, _, common) =>
-  jsonResponse(
-    { object: "list", data: aliases.map((id) => ({ id, object: "model", created, owned_by: "smart-gateway" })) },
-    common,
-  );
+/**
+ * `GET /v1/models`: the four aliases, with the context window and the longest answer that each is sure to have. Clients read
+ * from them when to compact a conversation.
+ */
+export function modelsEndpoint({ config }: Pick<Ports, "config">): Handler {
+  return (_request, _, common) => {
+    const { policy, registry } = config();
+    const data = aliases.map((id) => {
+      const models = routableFor(id, registry, policy.health.senior_fallback_chain);
+      return {
+        id,
+        object: "model",
+        created,
+        owned_by: "smart-gateway",
+        ...(models.length === 0
+          ? {}
+          : {
+              context_length: Math.min(...models.map(({ contextTokens }) => contextTokens)),
+              max_output_tokens: Math.min(...models.map(({ maxOutputTokens }) => maxOutputTokens)),
+            }),
+      };
+    });
+    return jsonResponse({ object: "list", data }, common);
+  };
+}
+
+/**
+ * The roles that an alias is routed to. A hard rule sends any of them to the senior model. The scout answers `smart-router`
+ * only where a caller asks for it; its smaller window would make every client compact too early.
+ */
+const rolesOf: { readonly [A in Alias]: readonly Role[] } = {
+  "smart-router": ["worker", "senior"],
+  "smart-router-flash": ["worker", "senior"],
+  "smart-router-pro": ["senior"],
+  "smart-router-free": ["scout"],
+};
+
+/** Whoever may answer for an alias: the models of its roles, and the fallbacks. */
+function routableFor(alias: Alias, { byRole, models }: ModelRegistry, chain: readonly string[]): Model[] {
+  const candidates = [...rolesOf[alias].map((role) => byRole[role]), ...chain.map((key) => models.get(key))];
+  return candidates.flatMap((model) => (model?.enabled === true ? [model] : []));
+}

@@ -190,6 +190,8 @@ export const modelList = {
     object: "model",
     created: 1_787_443_200,
     owned_by: "smart-gateway",
+    context_length: id === "smart-router-free" ? 131_072 : 1_048_576,
+    max_output_tokens: id === "smart-router-free" ? 32_768 : 65_535,
   })),
 };
 

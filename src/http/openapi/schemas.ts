@@ -152,6 +152,13 @@ export const ReadyAnswer = z.strictObject({ status: z.enum(["ok", "draining", "u
 export const ModelList = z.strictObject({
   object: z.literal("list"),
   data: z.array(
-    z.looseObject({ id: z.enum(aliases), object: z.literal("model"), created: unixTime, owned_by: z.string() }),
+    z.looseObject({
+      id: z.enum(aliases),
+      object: z.literal("model"),
+      created: unixTime,
+      owned_by: z.string(),
+      context_length: tokens.optional().describe("The smallest context window of the models it may be routed to."),
+      max_output_tokens: tokens.optional().describe("The shortest longest answer of these models."),
+    }),
   ),
 });

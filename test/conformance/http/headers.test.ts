@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect } from "node:net";
 import { fails } from "#simulator/behaviours.ts";
-import { authorization, call, start, type TestGateway } from "../../harness/gateway.ts";
+import { type Answer, authorization, call, start, type TestGateway } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -163,6 +163,29 @@ test("the aliases are listed in the usual shape", async () => {
   ]);
   for (const entry of list.data)
     expect(entry).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
+});
+
+test("the aliases are listed with the least context and answer of the models they may be routed to", async () => {
+  const sizes = (context_tokens: number, max_output_tokens: number) => ({ context_tokens, max_output_tokens });
+  await using own = await start({
+    models: {
+      vendor_free_scout: sizes(32_000, 4_000),
+      vendor_v4_flash: sizes(100_000, 8_000),
+      vendor_v4_pro: sizes(200_000, 16_000),
+      vendor_emergency: { ...sizes(300_000, 12_000), default_output_tokens: 1_000 },
+    },
+    policy: { health: { senior_fallback_chain: ["vendor_v4_pro", "vendor_emergency"] } },
+  });
+  const list = async () => {
+    const { data } = await (await own.get("/v1/models", authorization)).json();
+    return data.map((entry: Answer) => [entry.id, entry.context_length, entry.max_output_tokens]);
+  };
+  expect(await list()).toEqual([
+    ["smart-router", 100_000, 8_000],
+    ["smart-router-flash", 100_000, 8_000],
+    ["smart-router-pro", 200_000, 12_000],
+    ["smart-router-free", 32_000, 4_000],
+  ]);
 });
 
 describe("a path that is not there", () => {
