@@ -1,7 +1,7 @@
 import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
 import type { LedgerAdmin } from "./ledger-admin.ts";
 import { openPostgresAdmin } from "./postgres-admin.ts";
-import { openSqliteAdmin } from "./sqlite-admin.ts";
+import { openSqliteAdmin, openSqliteReader } from "./sqlite-admin.ts";
 
 /** Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. */
 export async function openLedgerAdmin(databaseUrl: string): Promise<LedgerAdmin> {
@@ -11,4 +11,13 @@ export async function openLedgerAdmin(databaseUrl: string): Promise<LedgerAdmin>
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   }
   return openSqliteAdmin(location.path);
+}
+
+export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "close">;
+
+/** Opens it for reading only, as it is; undefined where there is none. Rejects when it cannot be reached. */
+export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader | undefined> {
+  const location = databaseLocationOf(databaseUrl);
+  if (location.kind === "postgres") return openPostgresAdmin(location.url);
+  return location.path === inMemoryPath ? undefined : openSqliteReader(location.path);
 }

@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { openSqlite } from "#db/sqlite.ts";
 import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
@@ -7,7 +8,15 @@ import { type LedgerAdmin, ledgerAdminOver } from "./ledger-admin.ts";
 /** The ledger in an SQLite file. Throws when there is no such file. */
 export function openSqliteAdmin(path: string): LedgerAdmin {
   if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its ledger there yet`);
-  const db = openSqlite(path);
+  return sqliteAdmin(openSqlite(path), path);
+}
+
+/** The same for reading only: the schema is not brought up to date, and nothing is written. Undefined without such a file. */
+export function openSqliteReader(path: string): LedgerAdmin | undefined {
+  return existsSync(path) ? sqliteAdmin(new Database(path, { readonly: true, strict: true }), path) : undefined;
+}
+
+function sqliteAdmin(db: Database, path: string): LedgerAdmin {
   const query: Query = async (sql, parameters = []) =>
     db.query<Record<string, unknown>, (string | number | null)[]>(sql.replace(/\$(?=\d)/g, "?")).all(...parameters);
   return ledgerAdminOver({

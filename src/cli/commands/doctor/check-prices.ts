@@ -1,24 +1,41 @@
 import { keptPrices } from "#cli/stored-prices.ts";
+import type { Json } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { driftBetween, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
+import {
+  type Drift,
+  driftBetween,
+  emptyPriceBook,
+  type PriceBook,
+  updatedBook,
+  withPriceBook,
+} from "#models/price-book/price-book.ts";
+import { listingsIn } from "#models/price-book/price-list.ts";
 import type { Config } from "#policy/load-config.ts";
 import type { Settings } from "#settings/settings.ts";
+import type { ModelListReply } from "#upstream/aggregator/model-list.ts";
+import type { Check } from "./check.ts";
 
 /** A change of price is news for this long. */
 const newsMs = 7 * 86_400_000;
 /** The list is read daily: a price older than this means that it cannot be. */
 const staleMs = 3 * 86_400_000;
 
-export interface PriceCheck {
-  readonly name: "prices";
-  readonly status: "ok" | "warn";
-  readonly detail: string;
-  readonly advice?: string;
-}
-
-/** What is to be known of the registry's prices: whose they are, how old, and how far from the aggregator's list. */
-export async function pricesCheck(settings: Settings, config: Config, nowMs: number): Promise<PriceCheck> {
+/**
+ * What is to be known of the registry's prices: whose they are, how old, and how far from the aggregator's list. With
+ * `readList` the list is read now, and ids that are gone, end or were pointed elsewhere are noticed too.
+ */
+export async function pricesCheck(
+  settings: Settings,
+  config: Config,
+  readList: (() => Promise<ModelListReply>) | undefined,
+  nowMs: number,
+): Promise<Check> {
   const kept = await keptPrices(settings, config.policy);
+  if (kept.kind !== "off" && readList !== undefined) {
+    const reply = await readList();
+    const known = kept.kind === "kept" ? kept.book : emptyPriceBook;
+    if (reply.kind === "ok") return checkedNow(config, known, reply.list, nowMs);
+  }
   switch (kept.kind) {
     case "off":
       return {
@@ -33,7 +50,36 @@ export async function pricesCheck(settings: Settings, config: Config, nowMs: num
   }
 }
 
-function checked({ registry }: Config, book: PriceBook, nowMs: number): PriceCheck {
+/** By the list as it is now. */
+function checkedNow({ registry }: Config, known: PriceBook, list: Json, nowMs: number): Check {
+  const models = [...registry.models.values()].filter(({ enabled }) => enabled);
+  const listed = listingsIn(list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
+  const priced = models.filter(({ upstreamId }) => listed.get(upstreamId)?.price !== undefined);
+  const { drifts } = updatedBook(known, listed, models, nowMs);
+  const lines = [
+    `${priced.length} of ${models.length} listed at a price now`,
+    ...drifts.map(({ model, reason, detail }) => `${model}: ${driftText[reason]}${detail}`),
+  ];
+  if (drifts.length === 0 && priced.length === models.length) {
+    return { name: "prices", status: "ok", detail: lines.join("\n") };
+  }
+  return {
+    name: "prices",
+    status: "warn",
+    detail: lines.join("\n"),
+    advice: "`smart-gateway models sync` shows the whole difference",
+  };
+}
+
+const driftText: { readonly [R in Drift["reason"]]: string } = {
+  list_changed: "changed by more than half: ",
+  list_differs: "your registry file and the list differ: ",
+  not_listed: "",
+  expires: "",
+  repointed: "",
+};
+
+function checked({ registry }: Config, book: PriceBook, nowMs: number): Check {
   const models = [...withPriceBook(registry, book).models.values()].filter(({ enabled }) => enabled);
   const problems = models.flatMap((model) => problemsOf(model, book, nowMs));
   const newest = Math.max(0, ...[...book.values()].map(({ atMs }) => atMs));

@@ -8,20 +8,20 @@ import { PostgresConnection } from "#db/postgres.ts";
 import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/resource-limits.ts";
 import { readText } from "#http/limits/shedding.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import type { Timers } from "#platform/time.ts";
+import { timerWheel } from "#platform/timers.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
+import { spentInDay } from "#upstream/aggregator/key-usage.ts";
+import { readModelList } from "#upstream/aggregator/model-list.ts";
 import { dependencies } from "../../../../package.json";
+import { type Check, clockCheck, codeOf } from "./check.ts";
+import { checkMoney } from "./check-money.ts";
 import { pricesCheck } from "./check-prices.ts";
-
-/** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */
-export interface Check {
-  readonly name: string;
-  readonly status: "ok" | "warn" | "fail";
-  readonly detail: string;
-  readonly advice?: string;
-}
+import { checkUpstream } from "./check-upstream.ts";
 
 /** `smart-gateway doctor`: looks at everything a start depends on, and says what to do about what is wrong. */
 export function doctorCommand(): Command {
@@ -68,10 +68,26 @@ export async function runChecks(env: NodeJS.ProcessEnv, { offline }: { offline: 
       : offline
         ? []
         : await postgresql(settings.databaseUrl)),
-    ...(offline && !settings.databaseUrl.startsWith("sqlite:") ? [] : await prices(settings)),
+    ...(await moneyAndUpstream(settings, offline)),
     await port(settings),
-    ...(offline || settings.upstream.kind === "demo" ? [] : await upstream(settings.upstream)),
   ];
+}
+
+async function moneyAndUpstream(settings: Settings, offline: boolean): Promise<Check[]> {
+  const reachable = !offline || settings.databaseUrl.startsWith("sqlite:");
+  const { upstream } = settings;
+  const asked =
+    offline || upstream.kind === "demo" ? { checks: [] } : await checkUpstream(upstream, systemClock, timers());
+  const counted = asked.usage === undefined ? undefined : spentInDay(asked.usage);
+  return [
+    ...asked.checks,
+    ...(reachable ? await prices(settings, offline) : []),
+    ...(reachable ? await checkMoney(settings.databaseUrl, counted, Date.now()) : []),
+  ];
+}
+
+function timers(): Timers {
+  return timerWheel({ clock: systemClock });
 }
 
 async function policy({ policyPath, registryPath }: ConfiguredFiles): Promise<Check> {
@@ -90,11 +106,16 @@ async function policy({ policyPath, registryPath }: ConfiguredFiles): Promise<Ch
   return { name: "policy", status: "ok", detail: `${files}, ${registry.models.size} models` };
 }
 
-async function prices(settings: Settings): Promise<Check[]> {
-  const { policyPath, registryPath } = settings;
+async function prices(settings: Settings, offline: boolean): Promise<Check[]> {
+  const { policyPath, registryPath, upstream } = settings;
   const loaded = await loadConfig({ policyPath, registryPath });
   // What is wrong with the files is said by their own check.
-  return loaded.kind === "invalid" ? [] : [await pricesCheck(settings, loaded.config, Date.now())];
+  if (loaded.kind === "invalid") return [];
+  const list =
+    offline || upstream.kind === "demo"
+      ? undefined
+      : () => readModelList({ baseUrl: upstream.baseUrl, clock: systemClock, timers: timers(), timeoutMs: 8_000 });
+  return [await pricesCheck(settings, loaded.config, list, Date.now())];
 }
 
 function keys({ authKeysFile }: ConfiguredFiles): Check[] {
@@ -184,7 +205,7 @@ async function postgresql(url: string): Promise<Check[]> {
         status: "ok",
         detail: `PostgreSQL ${String(row["version"])}, answered in ${after - before} ms`,
       },
-      clock(Number(row["ms"]) - (before + after) / 2, "the database's"),
+      clockCheck(Number(row["ms"]) - (before + after) / 2, "the database's"),
     ];
   } catch (error) {
     const advice = "check DATABASE_URL, that the server runs, and that this machine may reach it";
@@ -192,17 +213,6 @@ async function postgresql(url: string): Promise<Check[]> {
   } finally {
     await connection.close();
   }
-}
-
-function clock(aheadMs: number, whose: string): Check {
-  const detail = `this clock and ${whose} differ by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s`;
-  if (Math.abs(aheadMs) < 5_000) return { name: "clock", status: "ok", detail };
-  return {
-    name: "clock",
-    status: "warn",
-    detail,
-    advice: "days and deadlines depend on it: run an NTP client on both",
-  };
 }
 
 function port({ host, port: wanted }: Settings): Promise<Check> {
@@ -226,36 +236,9 @@ function port({ host, port: wanted }: Settings): Promise<Check> {
   });
 }
 
-/** Any answer will do: it shows that name, route and TLS are right, and what time it is there. Nothing is sent but the path. */
-async function upstream({ baseUrl }: { baseUrl: string }): Promise<Check[]> {
-  try {
-    const before = Date.now();
-    const response = await fetch(`${baseUrl}/models`, {
-      method: "HEAD",
-      redirect: "manual",
-      signal: AbortSignal.timeout(5_000),
-    });
-    const after = Date.now();
-    const checks: Check[] = [{ name: "upstream", status: "ok", detail: `${baseUrl} answers in ${after - before} ms` }];
-    const date = Date.parse(response.headers.get("date") ?? "");
-    // The header counts whole seconds: half of one is the best guess of the rest.
-    if (!Number.isNaN(date)) checks.push(clock(date + 500 - (before + after) / 2, "the upstream's"));
-    return checks;
-  } catch (error) {
-    const advice = "check UPSTREAM_BASE_URL, the network, and any proxy";
-    return [{ name: "upstream", status: "fail", detail: `${baseUrl} does not answer: ${codeOf(error)}`, advice }];
-  }
-}
-
 function lineOf({ name, status, detail, advice }: Check): string {
   const mark = { ok: "ok  ", warn: "WARN", fail: "FAIL" }[status];
   const lines = [`${mark}  ${name.padEnd(9)} ${detail.replaceAll("\n", "\n                ")}`];
   if (advice !== undefined) lines.push(`                → ${advice}`);
   return lines.join("\n");
-}
-
-/** The code of an error; its message may hold a connection string. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown error";
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -1,0 +1,25 @@
+/** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */
+export interface Check {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly detail: string;
+  readonly advice?: string;
+}
+
+/** How far this clock is ahead of another. Days and deadlines depend on it. */
+export function clockCheck(aheadMs: number, whose: string): Check {
+  const detail = `this clock and ${whose} differ by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s`;
+  if (Math.abs(aheadMs) < 5_000) return { name: "clock", status: "ok", detail };
+  return {
+    name: "clock",
+    status: "warn",
+    detail,
+    advice: "days and deadlines depend on it: run an NTP client on both",
+  };
+}
+
+/** The code of an error; its message may hold a connection string. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown error";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}

@@ -1,0 +1,162 @@
+import { Database } from "bun:sqlite";
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#platform/system-clock.ts";
+import { hangsUp } from "#simulator/behaviours.ts";
+import { startSimulator } from "#simulator/simulator.ts";
+import { type Answer, eventually, shippedModels, start, upstreamKey } from "../harness/gateway.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "doctor-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const main = join(import.meta.dirname, "../../src/main.ts");
+const policy = join(folder, "policy.yaml");
+writeFileSync(policy, "upstream:\n  price_book: on\n");
+
+interface CheckRecord {
+  readonly name: string;
+  readonly status: string;
+  readonly detail: string;
+  readonly advice?: string;
+}
+
+async function doctor(env: Record<string, string>): Promise<{ code: number; checks: readonly CheckRecord[] }> {
+  const child = Bun.spawn([process.execPath, main, "doctor", "--json"], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      PORT: "0",
+      UPSTREAM_API_KEY: upstreamKey,
+      ROUTING_POLICY_PATH: policy,
+      DATABASE_URL: `sqlite:${join(folder, "none.db")}`,
+      ...env,
+    },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+  return { code, checks: (JSON.parse(out) as Answer).checks };
+}
+const named = (checks: readonly CheckRecord[], name: string) => checks.filter((check) => check.name === name);
+
+const simulator = (options: object = {}) =>
+  startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random, remember: 100, ...options });
+
+describe("smart-gateway doctor, online", () => {
+  test("checks upstream, key, prices and money without a call that costs anything, and creates no database", async () => {
+    const upstream = await simulator({ apiKey: upstreamKey });
+    upstream.spendElsewhere(1_250_000_000);
+    const { code, checks } = await doctor({ UPSTREAM_BASE_URL: upstream.url });
+    expect([code, checks.filter(({ status }) => status !== "ok").map(({ name }) => name)]).toEqual([0, []]);
+    expect(named(checks, "upstream")[0]?.detail).toContain(`${upstream.url} answers in `);
+    expect(named(checks, "key")[0]?.detail).toBe("accepted; 1.25 USD spent with it today (UTC), no limit");
+    expect(named(checks, "prices")[0]?.detail).toBe("4 of 4 listed at a price now");
+    expect(new Set(upstream.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
+    expect(upstream.billedNanoUsd()).toBe(0);
+    expect(existsSync(join(folder, "none.db"))).toBe(false);
+    await upstream.stop();
+  });
+
+  test("fails on a key that the upstream does not accept, and on an upstream that does not answer", async () => {
+    const upstream = await simulator({ apiKey: "another-key" });
+    const [refused, away] = await Promise.all([
+      doctor({ UPSTREAM_BASE_URL: upstream.url }),
+      doctor({ UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }),
+    ]);
+    expect(refused.code).toBe(1);
+    expect(named(refused.checks, "key")).toMatchObject([{ status: "fail", detail: expect.stringContaining("(401)") }]);
+    expect(away.code).toBe(1);
+    expect(named(away.checks, "upstream")).toMatchObject([
+      { status: "fail", advice: expect.stringContaining("proxy") },
+    ]);
+    await upstream.stop();
+  });
+
+  test("asks through the proxy that calls go through", async () => {
+    const seen: string[] = [];
+    const proxy = createServer((request: IncomingMessage, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      const body = request.url?.endsWith("/key") ? { data: { usage_daily: 0 } } : { data: [] };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const address = proxy.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { checks } = await doctor({
+      UPSTREAM_BASE_URL: "http://aggregator.test/api/v1",
+      HTTP_PROXY: `http://127.0.0.1:${port}`,
+    });
+    expect(named(checks, "key")[0]?.status).toBe("ok");
+    expect(seen).toContain("GET http://aggregator.test/api/v1/key");
+    proxy.closeAllConnections();
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+
+  test("accepts an upstream that knows neither keys nor prices", async () => {
+    const server = createServer((request, response) => {
+      const known = request.url === "/v1/models";
+      response.writeHead(known ? 200 : 404, { "content-type": "application/json" }).end('{"data":[]}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { code, checks } = await doctor({
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`,
+      ROUTING_POLICY_PATH: "",
+    });
+    expect([code, named(checks, "key")[0]?.detail]).toEqual([
+      0,
+      "not refused; this upstream tells nothing more about it",
+    ]);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("warns of prices that changed, ids that are gone, and a key with nothing left", async () => {
+    const models = shippedModels
+      .filter(({ key }) => key !== "vendor_v4_pro")
+      .map((model) => ({ ...model, price: { ...model.price, output: model.price.output * 3 } }));
+    const upstream = await simulator({ models: () => models });
+    const { checks } = await doctor({ UPSTREAM_BASE_URL: upstream.url });
+    const [prices] = named(checks, "prices");
+    expect(prices?.status).toBe("warn");
+    expect(prices?.detail).toContain("vendor_v4_pro: the list does not name deepseek/deepseek-v4-pro");
+    expect(prices?.detail).toContain("vendor_v4_flash: changed by more than half: output 0.28 → 0.84");
+    expect(prices?.advice).toContain("models sync");
+    await upstream.stop();
+  });
+
+  test("warns of calls of unknown outcome and of a ledger that differs from the aggregator's count", async () => {
+    const database = `sqlite:${join(folder, "used.db")}`;
+    await using gateway = await start({
+      env: { DATABASE_URL: database },
+      policy: { upstream: { max_attempts: 1 } },
+      script: () => hangsUp("rst", { bills: 1 }),
+    });
+    await gateway.chat();
+    const readUnresolved = () => {
+      const db = new Database(join(folder, "used.db"), { readonly: true });
+      const row = db.query("SELECT count(*) AS n FROM reservation WHERE state = 'UNRESOLVED'").get() as { n: number };
+      db.close();
+      return row.n;
+    };
+    await eventually(() => readUnresolved() === 1);
+    gateway.upstream.spendElsewhere(90_000_000_000);
+    const { code, checks } = await doctor({ DATABASE_URL: database, UPSTREAM_BASE_URL: gateway.upstream.url });
+    expect(code).toBe(0);
+    expect(named(checks, "money")).toMatchObject([
+      {
+        status: "warn",
+        detail: expect.stringMatching(/^holds: 1 unresolved \(/),
+        advice: expect.stringContaining("holds"),
+      },
+      {
+        status: "warn",
+        detail: expect.stringContaining("the aggregator 90"),
+        advice: expect.stringContaining("reconcile"),
+      },
+    ]);
+  });
+});
