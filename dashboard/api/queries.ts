@@ -1,0 +1,36 @@
+import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { AnswerOf, DashboardEndpoint } from "#dashboard/api-schema.ts";
+import { ApiError, call, type Input } from "./client.ts";
+
+/** How often a page that somebody looks at reads its numbers again. */
+const refreshMs = 5_000;
+
+/** What was loaded stays while it is read again and when that fails; refusals are not repeated, failures twice. */
+export function newQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        placeholderData: keepPreviousData,
+        refetchOnWindowFocus: true,
+        staleTime: 1_000,
+        retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status !== 0),
+        retryDelay: (failures) => 500 * 2 ** failures,
+      },
+    },
+  });
+}
+
+type Read = Extract<DashboardEndpoint, `GET ${string}`>;
+
+/** Reads an endpoint. Reads it again every few seconds where `refresh` is not false. */
+export function useRead<E extends Read>(
+  endpoint: E,
+  input: Omit<Input<E>, "body" | "signal"> = {},
+  refresh: number | false = refreshMs,
+): UseQueryResult<AnswerOf<E>> {
+  return useQuery<AnswerOf<E>>({
+    queryKey: [endpoint, input.at ?? null, input.query ?? null],
+    queryFn: ({ signal }) => call(endpoint, { ...input, signal }),
+    refetchInterval: refresh,
+  });
+}

@@ -1,0 +1,140 @@
+import uPlot from "uplot";
+import { dayMs, dayName, minuteTime, type Zone } from "../format/time.ts";
+import { stacked, type Values } from "./stack.ts";
+import { colour } from "./theme.ts";
+
+/** What a chart shows, and the options of uPlot that follow from it. */
+
+export interface Series {
+  readonly name: string;
+  readonly values: Values;
+  /** Custom property of its line, `--pro`. */
+  readonly line: string;
+  /** Custom property of the area below it; absent: a line alone. */
+  readonly fill?: string;
+  /** A projection is dotted. */
+  readonly dotted?: boolean;
+}
+
+/** A limit, drawn as a line with its name. */
+export interface Limit {
+  readonly name: string;
+  readonly value: number;
+}
+
+export interface Plot {
+  readonly atMs: readonly number[];
+  readonly series: readonly Series[];
+  readonly limits: readonly Limit[];
+  /** Filled series stand on top of each other. */
+  readonly stack: boolean;
+  readonly zone: Zone;
+  readonly format: (value: number) => string;
+}
+
+export interface PlotEvents {
+  readonly onCursor: (index: number | null) => void;
+  readonly onRange: ((fromMs: number, toMs: number) => void) | undefined;
+}
+
+/** Filled series stacked, the others as they are; in the order of `plot.series`. */
+function heights(plot: Plot): (number | null)[][] {
+  const filled = plot.series.filter(({ fill }) => fill !== undefined);
+  const sums = plot.stack ? stacked(filled.map(({ values }) => values)) : filled.map(({ values }) => [...values]);
+  return plot.series.map((series) => sums[filled.indexOf(series)] ?? [...series.values]);
+}
+
+export function dataOf(plot: Plot): uPlot.AlignedData {
+  return [[...plot.atMs], ...heights(plot)];
+}
+
+export function optionsOf(plot: Plot, width: number, height: number, events: PlotEvents): uPlot.Options {
+  const muted = colour("--muted");
+  const line = colour("--line");
+  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const axis = { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6 };
+  const inStack = plot.series.flatMap(({ fill }, index) => (fill === undefined ? [] : [index + 1]));
+  return {
+    width,
+    height,
+    ms: 1,
+    legend: { show: false },
+    padding: [16, 8, 0, 0],
+    tzDate: (ms) => (plot.zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
+    scales: { x: { time: true }, y: { range: (_, __, highest) => [0, top(highest, plot.limits)] } },
+    axes: [
+      { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, plot.zone) },
+      { ...axis, size: 64, space: 40, values: (_, splits) => splits.map((value) => plot.format(value)) },
+    ],
+    series: [{}, ...plot.series.map((series) => lineOf(series))],
+    bands: plot.stack
+      ? inStack.slice(1).map((index, below) => ({ series: [index, inStack[below] ?? 0] as uPlot.Band.Bounds }))
+      : [],
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      drag: { x: events.onRange !== undefined, y: false, setScale: false },
+    },
+    hooks: {
+      setCursor: [(plotted) => events.onCursor(plotted.cursor.idx ?? null)],
+      setSelect: [(plotted) => select(plotted, events)],
+      draw: [(plotted) => drawLimits(plotted, plot.limits, font)],
+    },
+  };
+}
+
+function lineOf(series: Series): uPlot.Series {
+  return {
+    label: series.name,
+    stroke: colour(series.line),
+    width: 1.5,
+    points: { show: false },
+    spanGaps: false,
+    ...(series.fill === undefined ? {} : { fill: colour(series.fill) }),
+    ...(series.dotted === true ? { dash: [2, 4] } : {}),
+  };
+}
+
+/** A limit is in sight once a fifth of it is used; far below one, the scale follows the values. */
+function top(highest: number | null, limits: readonly Limit[]): number {
+  const seen = highest ?? 0;
+  const near = limits.map(({ value }) => value).filter((value) => seen >= value / 5);
+  const most = Math.max(seen, ...near);
+  return most > 0 ? most * 1.08 : 1;
+}
+
+function timeLabels(splits: readonly number[], zone: Zone): string[] {
+  const step = (splits[1] ?? 0) - (splits[0] ?? 0);
+  return splits.map((ms) => (step >= dayMs ? dayName(ms, zone) : minuteTime(ms, ms, zone)));
+}
+
+function select(plotted: uPlot, { onRange }: PlotEvents): void {
+  const { left, width } = plotted.select;
+  if (width < 8 || onRange === undefined) return;
+  const from = Math.round(plotted.posToVal(left, "x"));
+  const to = Math.round(plotted.posToVal(left + width, "x"));
+  plotted.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  onRange(from, to);
+}
+
+function drawLimits(plotted: uPlot, limits: readonly Limit[], font: string): void {
+  const { ctx, bbox } = plotted;
+  const ratio = devicePixelRatio;
+  const stroke = colour("--text");
+  for (const { name, value } of limits) {
+    const y = Math.round(plotted.valToPos(value, "y", true)) + 0.5;
+    if (y < bbox.top) continue;
+    ctx.save();
+    ctx.strokeStyle = stroke;
+    ctx.fillStyle = stroke;
+    ctx.lineWidth = ratio;
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.font = font.replace("12px", `${12 * ratio}px`);
+    ctx.textBaseline = "bottom";
+    ctx.fillText(name, bbox.left + 4 * ratio, y - 2 * ratio);
+    ctx.restore();
+  }
+}

@@ -1,0 +1,16 @@
+import type { AnchorHTMLAttributes, MouseEvent } from "react";
+import { go } from "./location.ts";
+
+type Attributes = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string };
+
+/** A link within the page. With a modifier key or another button it is the browser's: a new tab, a download. */
+export function Link({ onClick, ...attributes }: Attributes) {
+  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(attributes.href);
+  };
+  return <a {...attributes} onClick={follow} />;
+}

@@ -1,0 +1,62 @@
+// Builds the dashboard's page from `dashboard/` into `src/dashboard/assets/`, which is committed: running the gateway needs
+// neither the page's packages nor a build. `bun scripts/build-dashboard.ts` after each change of the page; a test compares.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+const root = join(import.meta.dir, "..");
+export const assetsFolder = join(root, "src", "dashboard", "assets");
+
+/** Where the gateway serves the files beside the page. */
+const assetsPath = "/dashboard/assets";
+
+export interface BuiltPage {
+  /** What the browser loads, by file name: `index.html`, one script, one style sheet. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Builds the page in memory. The same sources give the same bytes, wherever the project's folder is. */
+export async function buildDashboard(): Promise<BuiltPage> {
+  const result = await Bun.build({
+    entrypoints: [join(root, "dashboard", "main.tsx")],
+    root: join(root, "dashboard"),
+    target: "browser",
+    format: "esm",
+    minify: true,
+    define: { "process.env.NODE_ENV": '"production"' },
+    naming: { entry: "dashboard-[hash].[ext]", asset: "dashboard-[hash].[ext]" },
+  });
+  if (!result.success) throw new AggregateError(result.logs, "the page cannot be built");
+  const files = new Map<string, Uint8Array>();
+  for (const output of result.outputs) {
+    files.set(output.path.replace(/^.*\//, ""), new Uint8Array(await output.arrayBuffer()));
+  }
+  const names = [...files.keys()];
+  const script = names.find((name) => name.endsWith(".js"));
+  const style = names.find((name) => name.endsWith(".css"));
+  if (script === undefined || style === undefined || names.length !== 2) {
+    throw new Error(`expected one script and one style sheet, built: ${names.join(", ")}`);
+  }
+  const template = await Bun.file(join(root, "dashboard", "index.html")).text();
+  const html = template.replace("{{style}}", `${assetsPath}/${style}`).replace("{{script}}", `${assetsPath}/${script}`);
+  files.set("index.html", new TextEncoder().encode(html));
+  return { files };
+}
+
+/** Replaces what `assetsFolder` holds, with a compressed copy (`.gz`) beside each file. */
+async function write(): Promise<void> {
+  const { files } = await buildDashboard();
+  mkdirSync(assetsFolder, { recursive: true });
+  for (const name of readdirSync(assetsFolder)) rmSync(join(assetsFolder, name));
+  let compressed = 0;
+  for (const [name, bytes] of files) {
+    const gzipped = gzipSync(bytes, { level: 9 });
+    compressed += gzipped.length;
+    writeFileSync(join(assetsFolder, name), bytes);
+    writeFileSync(join(assetsFolder, `${name}.gz`), gzipped);
+    console.log(`${name}  ${bytes.length} bytes, ${gzipped.length} gzipped`);
+  }
+  console.log(`together ${(compressed / 1_024).toFixed(1)} KiB gzipped`);
+}
+
+if (import.meta.main) await write();
