@@ -11,7 +11,7 @@ export const assetsFolder = join(root, "src", "dashboard", "assets");
 const assetsPath = "/dashboard/assets";
 
 export interface BuiltPage {
-  /** What the browser loads, by file name: `index.html`, one script, one style sheet. */
+  /** What the browser loads, by file name: `index.html`, one script, one style sheet, one icon. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -37,8 +37,14 @@ export async function buildDashboard(): Promise<BuiltPage> {
   if (script === undefined || style === undefined || names.length !== 2) {
     throw new Error(`expected one script and one style sheet, built: ${names.join(", ")}`);
   }
+  const iconBytes = new Uint8Array(await Bun.file(join(root, "dashboard", "icon.svg")).arrayBuffer());
+  const icon = `icon-${new Bun.CryptoHasher("sha256").update(iconBytes).digest("hex").slice(0, 8)}.svg`;
+  files.set(icon, iconBytes);
   const template = await Bun.file(join(root, "dashboard", "index.html")).text();
-  const html = template.replace("{{style}}", `${assetsPath}/${style}`).replace("{{script}}", `${assetsPath}/${script}`);
+  const html = Object.entries({ style, script, icon }).reduce(
+    (text, [name, file]) => text.replace(`{{${name}}}`, `${assetsPath}/${file}`),
+    template,
+  );
   files.set("index.html", new TextEncoder().encode(html));
   return { files };
 }

@@ -10,6 +10,7 @@ const fix = process.argv.includes("--fix") ? ["--write"] : [];
 const steps = [
   [bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn", ...fix, "."]],
   [bin("tsc"), ["--noEmit"]],
+  [bin("tsc"), ["--noEmit", "-p", "dashboard"]],
   [bin("knip"), ["--no-progress"]],
   [process.execPath, [join(root, "scripts", "check-folders.mjs")]],
 ];

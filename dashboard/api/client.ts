@@ -45,7 +45,7 @@ export async function send<E extends DashboardEndpoint>(endpoint: E, input: Inpu
     method,
     credentials: "same-origin",
     ...(method === "POST" && {
-      headers: { "content-type": "application/json", "x-smart-gateway-dashboard": "1" },
+      headers: { "content-type": "application/json", "x-smart-gateway-csrf": "1" },
       body: JSON.stringify(input.body ?? {}),
     }),
     ...(input.signal === undefined ? {} : { signal: input.signal }),

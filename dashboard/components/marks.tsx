@@ -38,17 +38,25 @@ export function Tier({ tier, children }: { readonly tier: TierName | null; reado
   );
 }
 
+const tierNames: readonly TierName[] = ["free", "flash", "pro", "emergency"];
+
+/** The tier of that name; null for a word that is none, such as `refused`. */
+export function tierOf(name: string): TierName | null {
+  return tierNames.find((tier) => tier === name) ?? null;
+}
+
 /** A state is a shape, a word and a tone, so that none of them is needed alone. */
-const states: Readonly<Record<ModelView["state"], { readonly shape: string; readonly tone: string; readonly word: string }>> =
-  {
-    HEALTHY: { shape: "●", tone: "good", word: "healthy" },
-    DEGRADED: { shape: "◐", tone: "warn", word: "degraded" },
-    UNHEALTHY: { shape: "○", tone: "bad", word: "out" },
-    HALF_OPEN: { shape: "◇", tone: "warn", word: "probing" },
-    DISABLED: { shape: "□", tone: "muted", word: "disabled" },
-    STALE: { shape: "◌", tone: "muted", word: "stale" },
-    QUARANTINE: { shape: "⊘", tone: "bad", word: "quarantined" },
-  };
+const states: Readonly<
+  Record<ModelView["state"], { readonly shape: string; readonly tone: string; readonly word: string }>
+> = {
+  HEALTHY: { shape: "●", tone: "good", word: "healthy" },
+  DEGRADED: { shape: "◐", tone: "warn", word: "degraded" },
+  UNHEALTHY: { shape: "○", tone: "bad", word: "out" },
+  HALF_OPEN: { shape: "◇", tone: "warn", word: "probing" },
+  DISABLED: { shape: "□", tone: "muted", word: "disabled" },
+  STALE: { shape: "◌", tone: "muted", word: "stale" },
+  QUARANTINE: { shape: "⊘", tone: "bad", word: "quarantined" },
+};
 
 export function stateWord(state: ModelView["state"]): string {
   return states[state].word;

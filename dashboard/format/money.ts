@@ -17,13 +17,15 @@ export function money(nano: number | null | undefined): string {
   if (amount >= perCent) return `${sign}$${trimmed((amount / perUsd).toFixed(4), 2)}`;
   const digits = Math.floor(Math.log10(amount)) + 1;
   const unit = 10 ** Math.max(0, digits - 4);
-  return `${sign}$${trimmed((Math.round(amount / unit) * unit / perUsd).toFixed(9), 4)}`;
+  return `${sign}$${trimmed(((Math.round(amount / unit) * unit) / perUsd).toFixed(9), 4)}`;
 }
 
 /** Every digit of an amount, for titles and copies: `0.004123456 USD`. */
 export function exactMoney(nano: number): string {
   const amount = Math.abs(nano);
-  const fraction = String(amount % perUsd).padStart(9, "0").replace(/0+$/, "");
+  const fraction = String(amount % perUsd)
+    .padStart(9, "0")
+    .replace(/0+$/, "");
   const whole = String(Math.floor(amount / perUsd));
   return `${nano < 0 ? "−" : ""}${whole}${fraction === "" ? "" : `.${fraction}`} USD`;
 }

@@ -39,12 +39,15 @@ export const filterFields = {
   session: "session",
   cause: "cause",
   rule: "rule",
+  kind: "kind",
   alias: "asked",
   model: "model",
   tier: "tier",
   outcome: "outcome",
   status: "status",
   refused_by: "refused by",
+  error_class: "error",
+  cost_state: "cost state",
   action: "action",
 } as const satisfies Partial<Record<keyof DecisionFilter, string>>;
 export type FilterField = keyof typeof filterFields;

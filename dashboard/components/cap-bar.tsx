@@ -1,0 +1,30 @@
+import type { BudgetLine, CapUse } from "#dashboard/api-schema.ts";
+import { money } from "../format/money.ts";
+import { dayMs, utcDay } from "../format/time.ts";
+
+/** The decisions whose cost an account counts. */
+export function filterOfAccount(use: CapUse | BudgetLine): Record<string, string> {
+  if (use.kind === "goal") return { goal: use.name.startsWith("adhoc") ? "adhoc" : use.name, range: "30d" };
+  const from = Date.parse(`${use.name}T00:00:00Z`);
+  const to =
+    use.name === utcDay(Date.now()) ? { range: "today" } : { from_ms: String(from), to_ms: String(from + dayMs) };
+  return Number.isNaN(from) ? { range: "today" } : to;
+}
+
+/** Spent is filled, held is hatched, the soft cap is a mark. Says the same in words to who cannot see it. */
+export function CapBar({ use }: { readonly use: CapUse }) {
+  const hard = use.hard_nano_usd;
+  if (hard === null || hard === 0) return null;
+  const percent = (nano: number): string => `${Math.min(100, (nano / hard) * 100)}%`;
+  const over = use.spent_nano_usd + use.held_nano_usd >= hard;
+  const label = `${money(use.spent_nano_usd)} spent, ${money(use.held_nano_usd)} held of ${money(hard)}`;
+  return (
+    <div className={over ? "bar over" : "bar"} role="img" aria-label={label} title={label}>
+      <i className="fill-spent" style={{ width: percent(use.spent_nano_usd) }} />
+      <i className="fill-held" style={{ width: percent(use.held_nano_usd) }} />
+      {use.soft_nano_usd !== null && use.soft_nano_usd < hard && (
+        <i className="soft" style={{ left: percent(use.soft_nano_usd) }} />
+      )}
+    </div>
+  );
+}

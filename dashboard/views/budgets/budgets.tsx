@@ -1,0 +1,231 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { AnswerOf, BudgetLine } from "#dashboard/api-schema.ts";
+import { useRead } from "../../api/queries.ts";
+import { CapBar, filterOfAccount } from "../../components/cap-bar.tsx";
+import { Empty, Loaded } from "../../components/loaded.tsx";
+import { Money, Time } from "../../components/marks.tsx";
+import { Section } from "../../components/section.tsx";
+import { money } from "../../format/money.ts";
+import { count, share } from "../../format/numbers.ts";
+import { utcDayEnd, utcDayLabel } from "../../format/time.ts";
+import { Link } from "../../router/link.tsx";
+import { usePlace } from "../../router/location.ts";
+import { decisionsHref, rangeOf } from "../../router/state.ts";
+import { CapDialog } from "./cap-dialog.tsx";
+import { Holds } from "./holds.tsx";
+
+type Answer = AnswerOf<"GET budgets">;
+
+/** What is spent, held, about to run out? */
+export function Budgets() {
+  const place = usePlace();
+  const budgets = useRead("GET budgets", { query: rangeOf(place) });
+  const [editing, setEditing] = useState<BudgetLine>();
+  const queries = useQueryClient();
+  const close = (): void => {
+    setEditing(undefined);
+    void queries.invalidateQueries();
+  };
+  return (
+    <Loaded query={budgets} what="the budgets" height={640}>
+      {(data) => (
+        <div className="view">
+          <Today data={data} onCap={setEditing} />
+          <Goals data={data} onCap={setEditing} />
+          <Holds totals={data.totals} />
+          <Days data={data} />
+          {editing !== undefined && <CapDialog line={editing} policy={data.policy_caps} onClose={close} />}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+interface PartProps {
+  readonly data: Answer;
+  readonly onCap: (line: BudgetLine) => void;
+}
+
+function Today({ data, onCap }: PartProps) {
+  const today = data.days.find(({ name }) => name === data.today);
+  return (
+    <Section
+      title={utcDayLabel(data.at_ms)}
+      aside={
+        <span className="muted">
+          {utcDayEnd(data.at_ms)}, at <Time ms={data.day_ends_at_ms} />
+        </span>
+      }
+    >
+      {today === undefined ? (
+        <Empty>Nothing was spent on this UTC day. Its hard cap is {money(data.policy_caps.day_hard_nano_usd)}.</Empty>
+      ) : (
+        <div className="stack">
+          <CapBar use={today} />
+          <dl className="facts">
+            <Fact name="spent" nano={today.spent_nano_usd} note={shareOf(today.spent_nano_usd, today.hard_nano_usd)} />
+            <Fact name="held" nano={today.held_nano_usd} note={heldBy(today)} />
+            <Fact name="left" nano={today.left_nano_usd} note={`hard cap ${money(today.hard_nano_usd)}`} />
+            <Fact name="pace" nano={data.pace.nano_usd_per_hour} note="an hour" />
+            <Fact name="at the day's end" nano={data.pace.forecast_nano_usd} note="at this pace" />
+          </dl>
+          <div className="row spread">
+            {data.pace.runs_out_at_ms === null ? (
+              <p className="muted">The cap is not reached before the day ends, at this pace.</p>
+            ) : (
+              <p data-tone="warn">
+                At this pace the cap is reached at <Time ms={data.pace.runs_out_at_ms} />; requests are refused from
+                then on.
+              </p>
+            )}
+            <button type="button" onClick={() => onCap(today)}>
+              Set the day's cap
+            </button>
+          </div>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function Fact({ name, nano, note }: { readonly name: string; readonly nano: number | null; readonly note: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Money nano={nano} />
+      </dd>
+      <dd>{note}</dd>
+    </div>
+  );
+}
+
+function shareOf(nano: number, cap: number | null): string {
+  return cap === null ? "no cap" : `${share(nano, cap)} of the hard cap`;
+}
+
+function heldBy({ held_by }: BudgetLine): string {
+  const parts = Object.entries(held_by).flatMap(([state, nano]) => (nano > 0 ? [`${money(nano)} ${state}`] : []));
+  return parts.length === 0 ? "by nothing" : parts.join(", ");
+}
+
+function Goals({ data, onCap }: PartProps) {
+  const [search, setSearch] = useState("");
+  const goals = data.goals.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+  return (
+    <Section
+      title="Goals"
+      aside={
+        <input
+          data-search
+          type="search"
+          aria-label="Search goals"
+          placeholder="search"
+          value={search}
+          onChange={({ target }) => setSearch(target.value)}
+          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+        />
+      }
+    >
+      {data.goals.length === 0 ? (
+        <Empty>
+          No goal has spent yet. A request names its goal with the header <code>X-Goal-Id</code>; without it, it counts
+          for <code>adhoc</code>, which starts anew each UTC day.
+        </Empty>
+      ) : (
+        <Lines lines={goals} caption="Goals by the share of their cap that is used" first="goal" onCap={onCap} />
+      )}
+      {data.more_goals > 0 && (
+        <p className="muted">{count(data.more_goals)} more goals have used less of their caps.</p>
+      )}
+    </Section>
+  );
+}
+
+function Days({ data }: { readonly data: Answer }) {
+  const past = data.days.filter(({ name }) => name !== data.today);
+  if (past.length === 0) return null;
+  return (
+    <Section title="UTC days before">
+      <Lines lines={past} caption="Days, the newest first" first="UTC day" />
+    </Section>
+  );
+}
+
+interface LinesProps {
+  readonly lines: readonly BudgetLine[];
+  readonly caption: string;
+  readonly first: string;
+  readonly onCap?: (line: BudgetLine) => void;
+}
+
+function Lines({ lines, caption, first, onCap }: LinesProps) {
+  const place = usePlace();
+  return (
+    <div className="scroll">
+      <table className="folds">
+        <caption className="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            <th scope="col" className="wide">
+              used
+            </th>
+            <th scope="col" className="number">
+              share
+            </th>
+            <th scope="col" className="number">
+              spent
+            </th>
+            <th scope="col" className="number">
+              held
+            </th>
+            <th scope="col" className="number">
+              soft / hard cap
+            </th>
+            {onCap !== undefined && (
+              <th scope="col">
+                <span className="hidden">change</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.account}>
+              <th scope="row" className="clip" title={line.name}>
+                <Link href={decisionsHref(filterOfAccount(line), place)}>{line.name}</Link>
+              </th>
+              <td className="wide">
+                <CapBar use={line} />
+              </td>
+              <td className="number push">
+                {line.hard_nano_usd === null
+                  ? "–"
+                  : share(line.spent_nano_usd + line.held_nano_usd, line.hard_nano_usd)}
+              </td>
+              <td className="number">
+                <Money nano={line.spent_nano_usd} />
+              </td>
+              <td className="number" title={line.frees_itself_ms === null ? undefined : heldBy(line)}>
+                {line.held_nano_usd === 0 ? <span className="muted">–</span> : <Money nano={line.held_nano_usd} />}
+              </td>
+              <td className="number">
+                {money(line.soft_nano_usd)} / {money(line.hard_nano_usd)}
+                {line.cap_from === "operator" && <span className="muted"> set by hand</span>}
+              </td>
+              {onCap !== undefined && (
+                <td className="number">
+                  <button type="button" className="plain" onClick={() => onCap(line)}>
+                    Set cap<span className="hidden"> of {line.name}</span>
+                  </button>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

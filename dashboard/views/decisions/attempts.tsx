@@ -1,0 +1,107 @@
+import type { DecisionRecord } from "#records/decision-record.ts";
+import { Money, words } from "../../components/marks.tsx";
+import { duration } from "../../format/numbers.ts";
+
+interface Props {
+  readonly record: Partial<DecisionRecord>;
+  readonly totalMs: number;
+}
+
+interface Span {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly kind: "gateway" | "waiting" | "answer" | "failed";
+}
+
+type Attempt = NonNullable<DecisionRecord["attempts"]>[number];
+
+/** The attempts on one time line: deciding, reserving, waiting for the first token, the answer; fail-overs below each other. */
+export function Attempts({ record, totalMs }: Props) {
+  const attempts = record.attempts ?? [];
+  const whole = Math.max(totalMs, ...attempts.map(({ started_ms, duration_ms }) => started_ms + duration_ms), 0.1);
+  const gateway = gatewaySpans(record.timings);
+  return (
+    <div className="timeline">
+      {gateway.length > 0 && (
+        <div className="lane">
+          <p className="muted">gateway</p>
+          <Lane spans={gateway} wholeMs={whole} />
+        </div>
+      )}
+      {attempts.length === 0 && <p className="muted">Nothing was sent upstream.</p>}
+      {attempts.map((attempt, index) => (
+        <div className="lane" key={`${attempt.started_ms} ${attempt.model} ${attempts.indexOf(attempt)}`}>
+          <p>
+            {index + 1}. <code>{attempt.model}</code>{" "}
+            <span data-tone={attempt.outcome === "answered" ? undefined : "bad"}>{words(attempt.outcome)}</span>{" "}
+            <span className="muted">{factsOf(attempt).join(" · ")}</span>
+          </p>
+          <Lane spans={spansOf(attempt)} wholeMs={whole} />
+          <p className="muted">
+            held <Money nano={attempt.hold_nano_usd} />, cost <Money nano={attempt.cost_nano_usd} />
+            {attempt.cost_source !== null && ` (${words(attempt.cost_source)})`}
+          </p>
+        </div>
+      ))}
+      <p className="row spread muted axis">
+        <span>0</span>
+        <span>total {duration(totalMs)}</span>
+      </p>
+    </div>
+  );
+}
+
+function gatewaySpans(timings: DecisionRecord["timings"] | undefined): Span[] {
+  if (timings?.decision_ms === undefined || timings.decision_ms === null) return [];
+  const decided: Span = { name: "decision", fromMs: 0, toMs: timings.decision_ms, kind: "gateway" };
+  if (timings.ledger_ms === null) return [decided];
+  const end = timings.decision_ms + timings.ledger_ms;
+  return [decided, { name: "ledger", fromMs: timings.decision_ms, toMs: end, kind: "waiting" }];
+}
+
+function spansOf(attempt: Attempt): Span[] {
+  const { started_ms: start, first_token_ms: first, duration_ms: took } = attempt;
+  const end = start + took;
+  if (attempt.outcome !== "answered" && first === null) {
+    return [{ name: words(attempt.outcome), fromMs: start, toMs: end, kind: "failed" }];
+  }
+  const answered = attempt.outcome === "answered";
+  if (first === null) return [{ name: "answer", fromMs: start, toMs: end, kind: "answer" }];
+  return [
+    { name: "first token", fromMs: start, toMs: start + first, kind: "waiting" },
+    {
+      name: answered ? "answer" : words(attempt.outcome),
+      fromMs: start + first,
+      toMs: end,
+      kind: answered ? "answer" : "failed",
+    },
+  ];
+}
+
+function factsOf(attempt: Attempt): string[] {
+  return [
+    attempt.purpose === "SCOUT" ? "scout" : null,
+    attempt.upstream_status === null ? null : `status ${attempt.upstream_status}`,
+    attempt.host,
+    attempt.other_model === null ? null : `answered as ${attempt.other_model}`,
+  ].filter((fact) => fact !== null);
+}
+
+function Lane({ spans, wholeMs }: { readonly spans: readonly Span[]; readonly wholeMs: number }) {
+  const said = spans.map(({ name, fromMs, toMs }) => `${name} ${duration(Math.max(0, toMs - fromMs))}`);
+  return (
+    <>
+      <div className="track" aria-hidden="true">
+        {spans.map(({ name, fromMs, toMs, kind }) => (
+          <i
+            key={name}
+            className={kind}
+            style={{ left: `${(fromMs / wholeMs) * 100}%`, width: `${(Math.max(0, toMs - fromMs) / wholeMs) * 100}%` }}
+          />
+        ))}
+      </div>
+      <p className="muted spans">{said.join(" · ")}</p>
+    </>
+  );
+}

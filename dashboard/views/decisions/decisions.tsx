@@ -1,0 +1,131 @@
+import { type FocusEvent, useRef, useState } from "react";
+import { useRead } from "../../api/queries.ts";
+import { Empty, Failed, Skeleton } from "../../components/loaded.tsx";
+import { Money } from "../../components/marks.tsx";
+import { count, counted } from "../../format/numbers.ts";
+import { go, href, usePlace } from "../../router/location.ts";
+import { type FilterField, filterFields, filterOf, rangeOf } from "../../router/state.ts";
+import { Filters } from "./filters.tsx";
+import { DecisionPanel } from "./panel.tsx";
+import { DecisionTable, rowId } from "./table.tsx";
+import { type DecisionList, useDecisions } from "./use-decisions.ts";
+
+/** Why did this request go there, or not go at all? The list, and the opened decision over it. */
+export function Decisions({ opened }: { readonly opened: string | undefined }) {
+  const place = usePlace();
+  const [pointer, setPointer] = useState(false);
+  const [focus, setFocus] = useState(false);
+  const filter = filterOf(place);
+  const list = useDecisions(filter, pointer || focus || opened !== undefined);
+  const region = useRef<HTMLElement>(null);
+  const filtered = Object.keys(filterFields).some((field) => filter[field as FilterField] !== undefined);
+
+  const onBlur = (event: FocusEvent): void => {
+    if (!(event.relatedTarget instanceof Node && region.current?.contains(event.relatedTarget))) setFocus(false);
+  };
+  const close = (): void => {
+    go(href("/decisions", place.search));
+    const row = opened === undefined ? null : document.getElementById(rowId(opened));
+    requestAnimationFrame(() => row?.focus());
+  };
+  return (
+    <div className="view tight">
+      <Filters />
+      <section
+        ref={region}
+        className="section"
+        aria-label="List of decisions"
+        onPointerEnter={({ pointerType }) => setPointer(pointerType === "mouse")}
+        onPointerLeave={() => setPointer(false)}
+        onFocus={() => setFocus(true)}
+        onBlur={onBlur}
+      >
+        <News list={list} />
+        {list.query.isError && (
+          <Failed
+            what="Reading the decisions failed."
+            error={list.query.error}
+            again={() => void list.query.refetch()}
+          />
+        )}
+        {list.query.isPending && <Skeleton height={620} what="the decisions" />}
+        {list.query.data !== undefined &&
+          (list.rows.length === 0 ? <Nothing filtered={filtered} /> : <Rows list={list} opened={opened} />)}
+      </section>
+      {opened !== undefined && <DecisionPanel key={opened} id={opened} onClose={close} />}
+    </div>
+  );
+}
+
+/** What came while the list was read. The line keeps its height, so that no row moves under the pointer. */
+function News({ list }: { readonly list: DecisionList }) {
+  return (
+    <div className="news row">
+      {list.waiting > 0 && (
+        <button type="button" className="plain" onClick={list.showWaiting}>
+          {list.waiting > 100 ? "more than 100 new" : `${count(list.waiting)} new`} ↑
+        </button>
+      )}
+      {list.missed && <span data-tone="warn">Some decisions were missed; reading the list again.</span>}
+    </div>
+  );
+}
+
+function Rows({ list, opened }: { readonly list: DecisionList; readonly opened: string | undefined }) {
+  const { total, query } = list;
+  return (
+    <>
+      <DecisionTable rows={list.rows} opened={opened} />
+      <footer className="row spread">
+        <span className="muted">
+          {total !== null && (
+            <>
+              <span data-total-requests={total.requests}>{counted(total.requests, "request")}</span>,{" "}
+              <span data-total-cost={total.cost_nano_usd}>
+                <Money nano={total.cost_nano_usd} />
+              </span>
+            </>
+          )}
+        </span>
+        <span className="row">
+          <span className="muted">{counted(list.rows.length, "row")}</span>
+          {query.hasNextPage && (
+            <button type="button" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+              older ↓
+            </button>
+          )}
+        </span>
+      </footer>
+    </>
+  );
+}
+
+function Nothing({ filtered }: { readonly filtered: boolean }) {
+  const place = usePlace();
+  const session = useRead("GET session", {}, 30_000).data;
+  if (filtered) {
+    return (
+      <div className="empty">
+        <p>No decision of this range matches the filters.</p>
+        <p>
+          <button
+            type="button"
+            onClick={() => go(href("/decisions", { ...rangeText(place), tz: place.search.get("tz") ?? undefined }))}
+          >
+            Remove the filters
+          </button>
+        </p>
+      </div>
+    );
+  }
+  if (session === undefined) return null;
+  const command = session.demo
+    ? "smart-gateway demo traffic"
+    : `curl ${location.origin}/v1/chat/completions -H 'Authorization: Bearer my-token' -H 'Content-Type: application/json' -d '{"model": "smart-router", "messages": [{"role": "user", "content": "Say hello."}]}'`;
+  return <Empty command={command}>No request came in this range. Send one; it is here within a second.</Empty>;
+}
+
+function rangeText(place: Parameters<typeof rangeOf>[0]): Record<string, string | undefined> {
+  const { range, from_ms, to_ms } = rangeOf(place);
+  return { range, from_ms: from_ms?.toString(), to_ms: to_ms?.toString() };
+}

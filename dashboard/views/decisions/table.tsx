@@ -1,0 +1,150 @@
+import { type KeyboardEvent, type MouseEvent, memo } from "react";
+import type { DecisionRow } from "#dashboard/api-schema.ts";
+import { Duration, Money, Tier, Time, words } from "../../components/marks.tsx";
+import { counted } from "../../format/numbers.ts";
+import { Link } from "../../router/link.tsx";
+import { go, href, usePlace } from "../../router/location.ts";
+
+interface Props {
+  readonly rows: readonly DecisionRow[];
+  readonly opened: string | undefined;
+}
+
+export function rowId(decision: string): string {
+  return `decision-${decision}`;
+}
+
+export function DecisionTable({ rows, opened }: Props) {
+  const place = usePlace();
+  return (
+    <div className="scroll">
+      <table className="folds decisions">
+        <caption className="hidden">Decisions, the newest first. Enter opens a row.</caption>
+        <thead>
+          <tr>
+            <th scope="col">time</th>
+            <th scope="col">goal</th>
+            <th scope="col">asked</th>
+            <th scope="col">→ served</th>
+            <th scope="col">cause</th>
+            <th scope="col" className="number">
+              score
+            </th>
+            <th scope="col" className="number">
+              cost
+            </th>
+            <th scope="col" className="number">
+              total
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Row
+              key={row.decision_id}
+              row={row}
+              address={href(`/decisions/${encodeURIComponent(row.decision_id)}`, place.search)}
+              selected={row.decision_id === opened}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly row: DecisionRow;
+  readonly address: string;
+  readonly selected: boolean;
+}
+
+const Row = memo(function Row({ row, address, selected }: RowProps) {
+  const open = (event: MouseEvent | KeyboardEvent): void => {
+    if (event.target instanceof Element && event.target.closest("a, button") !== null) return;
+    if ("key" in event && event.key !== "Enter") return;
+    if (!("key" in event) && getSelection()?.toString() !== "") return; // text was selected, not a row opened
+    go(address);
+  };
+  return (
+    <tr
+      id={rowId(row.decision_id)}
+      className="link"
+      tabIndex={0}
+      aria-selected={selected}
+      onClick={open}
+      onKeyDown={open}
+    >
+      <td>
+        <Link className="cell" href={address} tabIndex={-1}>
+          <Time ms={row.at_ms} exact />
+        </Link>
+      </td>
+      <td className="clip" title={row.goal ?? undefined}>
+        {row.goal ?? <span className="muted">–</span>}
+      </td>
+      <td className="nowrap mono">
+        {row.alias?.replace("smart-router", "router") ?? <span className="muted">–</span>}
+      </td>
+      <td className="push">
+        <Served row={row} />
+      </td>
+      <td className="break" aria-hidden="true" />
+      <td className="cause">
+        <Why row={row} />
+      </td>
+      <td className="number score">{row.score === null ? "–" : Math.round(row.score)}</td>
+      <td className="number push" data-cost={row.cost_nano_usd}>
+        <Cost row={row} />
+      </td>
+      <td className="number">
+        <Duration ms={row.total_ms} />
+      </td>
+    </tr>
+  );
+});
+
+/** Who answered; where nobody did, who refused. */
+function Served({ row }: { readonly row: DecisionRow }) {
+  if (row.outcome === "answered" || row.served_by !== null) {
+    const broken = row.outcome !== "answered";
+    return (
+      <>
+        <Tier tier={row.tier}>{row.tier ?? row.served_by ?? "–"}</Tier>
+        {broken && <span data-tone="bad"> {words(row.outcome)}</span>}
+      </>
+    );
+  }
+  return (
+    <span data-tone={row.outcome === "refused" ? "warn" : "bad"} className="nowrap">
+      {words(row.outcome)} <span className="muted">{row.status}</span>
+    </span>
+  );
+}
+
+function Why({ row }: { readonly row: DecisionRow }) {
+  const cause = row.cause === null ? row.error_class : row.cause;
+  return (
+    <span className="nowrap">
+      {cause === null ? <span className="muted">–</span> : words(cause)}
+      {row.rule !== null && <span className="muted"> {row.rule}</span>}
+      {row.repeated > 1 && <span className="muted"> × {counted(row.repeated, "request")}</span>}
+      {row.attempts > 1 && <span className="muted"> {counted(row.attempts, "attempt")}</span>}
+    </span>
+  );
+}
+
+function Cost({ row }: { readonly row: DecisionRow }) {
+  if (row.cost_state === "unknown") return <span title="not known yet">?</span>;
+  if (row.cost_nano_usd === 0 && row.served_by === null) return <span className="muted">–</span>;
+  return (
+    <>
+      {row.cost_state === "estimated" && (
+        <span className="muted" title="estimated">
+          ~
+        </span>
+      )}
+      <Money nano={row.cost_nano_usd} />
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
+import { Command } from "../../components/loaded.tsx";
+import { Money, Tier, Time, words } from "../../components/marks.tsx";
+import { Section } from "../../components/section.tsx";
+import { count, counted } from "../../format/numbers.ts";
+
+const sources: Readonly<Record<ModelView["price_source"]["kind"], string>> = {
+  shipped: "as shipped",
+  registry_file: "your registry file",
+  price_book: "the aggregator's list",
+};
+
+/** What a million tokens cost, where the price comes from, and what the aggregator says otherwise. */
+export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
+  const drifting = data.models.filter(({ drift }) => drift.length > 0);
+  return (
+    <Section
+      title="Prices"
+      aside={
+        <span className="muted">
+          a million tokens;{" "}
+          {data.price_book_read_ms === null ? (
+            "the aggregator's list was not read"
+          ) : (
+            <>
+              list read <Time ms={data.price_book_read_ms} />
+            </>
+          )}
+        </span>
+      }
+    >
+      {drifting.length > 0 && (
+        <div className="notice stack-tight">
+          {drifting.flatMap(({ key, drift }) =>
+            drift.map(({ reason, detail, at_ms }) => (
+              <p key={`${key} ${reason} ${detail}`}>
+                <code>{key}</code>: {words(reason)}. {detail} <Time ms={at_ms} />
+              </p>
+            )),
+          )}
+          <Command text="smart-gateway models sync" />
+        </div>
+      )}
+      <div className="scroll">
+        <table>
+          <caption className="hidden">Prices of a million tokens</caption>
+          <thead>
+            <tr>
+              <th scope="col">model</th>
+              <th scope="col">upstream id</th>
+              <th scope="col" className="number">
+                input
+              </th>
+              <th scope="col" className="number">
+                cached
+              </th>
+              <th scope="col" className="number">
+                output
+              </th>
+              <th scope="col" className="number">
+                context
+              </th>
+              <th scope="col">from</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.models.map(({ key, tier, upstream_id, price, price_source, context_tokens }) => (
+              <tr key={key}>
+                <th scope="row">
+                  <Tier tier={tier}>{key}</Tier>
+                </th>
+                <td className="mono">{upstream_id}</td>
+                <td className="number">
+                  <Money nano={price.input_nano_usd_per_mtok} />
+                </td>
+                <td className="number">
+                  <Money nano={price.cached_input_nano_usd_per_mtok} />
+                </td>
+                <td className="number">
+                  <Money nano={price.output_nano_usd_per_mtok} />
+                </td>
+                <td className="number">{count(context_tokens)}</td>
+                <td className="nowrap">
+                  {sources[price_source.kind]}
+                  {price.bands > 0 && <span className="muted">, {counted(price.bands, "more band")}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}

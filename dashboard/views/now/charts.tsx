@@ -1,0 +1,119 @@
+import type { AnswerOf, QueryOf } from "#dashboard/api-schema.ts";
+import { useRead } from "../../api/queries.ts";
+import { Chart } from "../../components/chart.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { count, duration } from "../../format/numbers.ts";
+import { Link } from "../../router/link.tsx";
+import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
+import { decisionsHref, rangeOf, zoneOf } from "../../router/state.ts";
+
+/** Requests by what became of them, and how long the first token took, over the range. */
+export function RequestCharts() {
+  return (
+    <div className="columns">
+      <Requests />
+      <FirstToken />
+    </div>
+  );
+}
+
+type Answer = AnswerOf<"GET series">;
+
+function useSeries(place: Place, metric: QueryOf<"GET series">["metric"], by: "none" | "outcome" = "none") {
+  return useRead("GET series", { query: { metric, by, ...rangeOf(place) } }, 15_000);
+}
+
+function zoom(place: Place): (fromMs: number, toMs: number) => void {
+  return (from, to) => go(withSearch(place, { from_ms: String(from), to_ms: String(to), range: undefined }));
+}
+
+/** Four lines: what the reader does about them is the same for the outcomes that are together. */
+const lines = [
+  { name: "answered", outcomes: ["answered"], line: "--flash", fill: "--flash-fill", swatch: "fill-flash" },
+  { name: "caller gone", outcomes: ["caller_gone"], line: "--free", fill: "--free-fill", swatch: "fill-free" },
+  { name: "refused", outcomes: ["refused"], line: "--emergency", fill: "--emergency-fill", swatch: "fill-emergency" },
+  { name: "failed", outcomes: ["failed", "broken_stream"], line: "--bad", fill: "--bad", swatch: "fill-bad" },
+] as const;
+
+function Requests() {
+  const place = usePlace();
+  const series = useSeries(place, "requests", "outcome");
+  return (
+    <Loaded query={series} what="the requests" height={260}>
+      {(data) => {
+        const shown = lines
+          .map((line) => ({ ...line, values: sumOf(data, line.outcomes) }))
+          .filter(({ values }) => values.some((value) => value !== null && value > 0));
+        return (
+          <Chart
+            title="Requests"
+            plot={{ atMs: data.at_ms, series: shown, limits: [], stack: true, zone: zoneOf(place), format: count }}
+            onRange={zoom(place)}
+            aside={shown.map(({ name, outcomes, swatch, values }) => (
+              <span className="key" key={name}>
+                <i className={swatch} />
+                {name}{" "}
+                <Link href={decisionsHref({ outcome: outcomes.join(",") }, place, data.range)}>
+                  {count(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}
+                </Link>
+              </span>
+            ))}
+          />
+        );
+      }}
+    </Loaded>
+  );
+}
+
+/** The values of some groups together; null where none of them has one. */
+function sumOf(answer: Answer, names: readonly string[]): (number | null)[] {
+  const groups = answer.groups.filter(({ name }) => names.includes(name));
+  return answer.at_ms.map((_, index) =>
+    groups.reduce<number | null>((sum, { values }) => {
+      const value = values[index] ?? null;
+      return value === null ? sum : (sum ?? 0) + value;
+    }, null),
+  );
+}
+
+function valuesOf(answer: Answer | undefined, like: Answer): (number | null)[] {
+  const values = answer?.groups[0]?.values ?? [];
+  return like.at_ms.map((_, index) => values[index] ?? null);
+}
+
+function FirstToken() {
+  const place = usePlace();
+  const half = useSeries(place, "first_token_p50_ms");
+  const most = useSeries(place, "first_token_p95_ms");
+  return (
+    <Loaded query={half} what="the first-token times" height={260}>
+      {(data) => (
+        <Chart
+          title="First token"
+          plot={{
+            atMs: data.at_ms,
+            limits: [],
+            stack: false,
+            zone: zoneOf(place),
+            format: duration,
+            series: [
+              { name: "half within", line: "--flash", values: valuesOf(data, data) },
+              { name: "95 % within", line: "--pro", values: valuesOf(most.data, data) },
+            ],
+          }}
+          onRange={zoom(place)}
+          aside={
+            <>
+              <span className="key">
+                <i className="fill-flash" /> half within
+              </span>
+              <span className="key">
+                <i className="fill-pro" /> 95 % within
+              </span>
+            </>
+          }
+        />
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,69 @@
+import type { AnswerOf } from "#dashboard/api-schema.ts";
+import { useRead } from "../../api/queries.ts";
+import { Chart } from "../../components/chart.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { Money } from "../../components/marks.tsx";
+import type { Plot, Series } from "../../components/plot.ts";
+import { running } from "../../components/stack.ts";
+import { money } from "../../format/money.ts";
+import { utcDay, type Zone } from "../../format/time.ts";
+import { Link } from "../../router/link.tsx";
+import { usePlace } from "../../router/location.ts";
+import { decisionsHref, zoneOf } from "../../router/state.ts";
+import type { Summary } from "./summary.ts";
+
+const tiers = ["free", "flash", "pro", "emergency"] as const;
+
+/** The spend of the UTC day so far, stacked by tier, against the day's caps; its pace leads on, dotted. */
+export function SpendToday({ summary }: { readonly summary: Summary }) {
+  const place = usePlace();
+  const series = useRead("GET series", { query: { metric: "cost_nano_usd", by: "tier", range: "today" } }, 15_000);
+  return (
+    <Loaded query={series} what="the day's spend" height={260}>
+      {(data) => (
+        <Chart
+          title={`Spent on UTC day ${utcDay(summary.at_ms)}`}
+          plot={plotOf(data, summary, zoneOf(place))}
+          aside={tiers.map((tier) => {
+            const total = data.groups.find(({ name }) => name === tier)?.total ?? 0;
+            if (total === 0) return null;
+            return (
+              <span className="key" key={tier}>
+                <i className={`fill-${tier}`} />
+                {tier}{" "}
+                <Link href={decisionsHref({ tier }, place, data.range)}>
+                  <Money nano={total} />
+                </Link>
+              </span>
+            );
+          })}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+function plotOf(data: AnswerOf<"GET series">, summary: Summary, zone: Zone): Plot {
+  const { pace, day } = summary.caps;
+  const ends = data.at_ms.map((at) => Math.min(at + data.step_ms, summary.at_ms));
+  const known = ends.filter((end, index) => index === 0 || end > (ends[index - 1] ?? 0)).length;
+  const start = data.at_ms[0] ?? data.range.from_ms;
+  const atMs = [start, ...ends.slice(0, known), pace.day_ends_at_ms];
+  const lines: Series[] = tiers.flatMap((tier) => {
+    const group = data.groups.find(({ name }) => name === tier);
+    if (group === undefined || (group.total ?? 0) === 0) return [];
+    const sums = running(group.values.slice(0, known), ends, summary.at_ms);
+    return [{ name: tier, line: `--${tier}`, fill: `--${tier}-fill`, values: [0, ...sums, null] }];
+  });
+  const total = lines.reduce((sum, { values }) => sum + (values[known] ?? 0), 0);
+  const projection = atMs.map((_, index) => {
+    if (index === known) return total;
+    return index === known + 1 ? Math.max(total, pace.forecast_nano_usd) : null;
+  });
+  const limits = [
+    { name: `hard cap ${money(day.hard_nano_usd)}`, value: day.hard_nano_usd },
+    { name: `soft cap ${money(day.soft_nano_usd)}`, value: day.soft_nano_usd },
+  ].flatMap(({ name, value }) => (value === null ? [] : [{ name, value }]));
+  const pacing: Series = { name: "at this pace", line: "--muted", dotted: true, values: projection };
+  return { atMs, series: [...lines, pacing], limits, stack: true, zone, format: money };
+}

@@ -1,0 +1,3 @@
+import type { AnswerOf } from "#dashboard/api-schema.ts";
+
+export type Summary = AnswerOf<"GET summary">;

@@ -1,0 +1,102 @@
+import { eventsOf } from "../../api/event-stream.ts";
+
+/** A chat request of the playground, and what has come of it so far. */
+
+export interface Chat {
+  readonly text: string;
+  readonly alias: string;
+  readonly sensitive: boolean;
+  readonly goal: string;
+  readonly token: string;
+}
+
+export interface ChatState {
+  readonly kind: "running" | "whole" | "failed" | "stopped";
+  readonly content: string;
+  readonly reasoning: string;
+  readonly problem: string | null;
+  readonly model: string | null;
+  readonly decision: string | null;
+}
+
+const start: ChatState = { kind: "running", content: "", reasoning: "", problem: null, model: null, decision: null };
+
+export async function sendChat(chat: Chat, tell: (state: ChatState) => void, signal: AbortSignal): Promise<void> {
+  let state = start;
+  const update = (change: Partial<ChatState>): void => {
+    state = { ...state, ...change };
+    tell(state);
+  };
+  update({});
+  try {
+    const response = await post(chat, signal);
+    const { headers } = response;
+    update({ model: headers.get("x-smart-gateway-model"), decision: headers.get("x-smart-gateway-decision-id") });
+    if (!response.ok) {
+      update({ kind: "failed", problem: detailOf(await response.text(), response.status) });
+      return;
+    }
+    for await (const data of eventsOf(response)) {
+      if (data === "[DONE]") continue;
+      const { content, reasoning, problem } = read(data);
+      update({
+        content: state.content + content,
+        reasoning: state.reasoning + reasoning,
+        ...(problem === null ? {} : { problem }),
+      });
+    }
+    update({ kind: state.problem === null ? "whole" : "failed" });
+  } catch (error) {
+    if (signal.aborted) update({ kind: "stopped" });
+    else update({ kind: "failed", problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function post({ text, alias, sensitive, goal, token }: Chat, signal: AbortSignal): Promise<Response> {
+  return fetch("/v1/chat/completions", {
+    method: "POST",
+    signal,
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${token}`,
+      ...(goal === "" ? {} : { "x-goal-id": goal }),
+    },
+    body: JSON.stringify({
+      model: alias,
+      stream: true,
+      messages: [{ role: "user", content: text }],
+      metadata: { sensitive },
+    }),
+  });
+}
+
+interface Chunk {
+  readonly error?: { readonly message?: string };
+  readonly choices?: readonly {
+    readonly delta?: {
+      readonly content?: string | null;
+      readonly reasoning?: string;
+      readonly reasoning_content?: string;
+    };
+  }[];
+}
+
+function read(data: string): { readonly content: string; readonly reasoning: string; readonly problem: string | null } {
+  const chunk = JSON.parse(data) as Chunk; // the gateway passes on no event that is not a chunk
+  const delta = chunk.choices?.[0]?.delta;
+  return {
+    content: delta?.content ?? "",
+    reasoning: delta?.reasoning ?? delta?.reasoning_content ?? "",
+    problem: chunk.error === undefined ? null : (chunk.error.message ?? "The stream broke off."),
+  };
+}
+
+function detailOf(body: string, status: number): string {
+  try {
+    const { detail } = JSON.parse(body) as { readonly detail?: unknown };
+    if (typeof detail === "string") return detail;
+  } catch {
+    // Not JSON.
+  }
+  return `The gateway answered ${status}.`;
+}

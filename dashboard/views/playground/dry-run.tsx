@@ -1,0 +1,54 @@
+import type { RouteAnswer } from "#dashboard/api-schema.ts";
+import { ScoreBar, Stages } from "../../components/explanation.tsx";
+import { Money, Tier, tierOf } from "../../components/marks.tsx";
+import { Section } from "../../components/section.tsx";
+
+/** What the gateway would do, in the words that it uses for what it has done. */
+export function DryRun({ answer }: { readonly answer: RouteAnswer }) {
+  return (
+    <>
+      <Section
+        title="It would go"
+        aside={
+          <span>
+            <Tier tier={answer.tier}>{answer.tier ?? "nowhere"}</Tier>
+          </span>
+        }
+      >
+        <p className="sentence">{answer.sentence}</p>
+        {answer.cost !== null && (
+          <p className="muted">
+            Estimated <Money nano={answer.cost.estimate_nano_usd} /> on <code>{answer.cost.model}</code>;{" "}
+            <Money nano={answer.cost.hold_nano_usd} /> would be held. On <code>{answer.cost.other_model}</code>:{" "}
+            <Money nano={answer.cost.other_estimate_nano_usd} />.
+          </p>
+        )}
+      </Section>
+      <div className="columns">
+        <Section title="Pipeline">
+          <Stages stages={answer.stages} />
+        </Section>
+        <div className="stack-wide">
+          <Section title="Score">
+            <ScoreBar
+              score={answer.decision.score}
+              contributions={answer.contributions}
+              thresholds={answer.thresholds}
+            />
+          </Section>
+          {answer.would_change.length > 0 && (
+            <Section title="What would change it">
+              <ul className="changes">
+                {answer.would_change.map(({ sentence, leads_to }) => (
+                  <li key={sentence}>
+                    {sentence} <Tier tier={tierOf(leads_to)}>{leads_to}</Tier>
+                  </li>
+                ))}
+              </ul>
+            </Section>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,146 @@
+import { useState } from "react";
+import type { AnswerOf, PolicyKey } from "#dashboard/api-schema.ts";
+import { useRead } from "../../api/queries.ts";
+import { Loaded } from "../../components/loaded.tsx";
+import { Time } from "../../components/marks.tsx";
+import { Section } from "../../components/section.tsx";
+import { counted } from "../../format/numbers.ts";
+import { Try } from "./try.tsx";
+import { written } from "./written.ts";
+
+type Answer = AnswerOf<"GET policy">;
+
+/** What are the rules, and what if I change them? */
+export function PolicyView() {
+  const policy = useRead("GET policy", {}, 15_000);
+  return (
+    <Loaded query={policy} what="the policy" height={640}>
+      {(data) => (
+        <div className="view">
+          <Source data={data} />
+          <Keys keys={data.keys} />
+          <Try initial={data.text} />
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function Source({ data }: { readonly data: Answer }) {
+  const changed = data.keys.filter((key) => key.changed).length;
+  return (
+    <div className="stack">
+      <p>
+        {data.file === null ? (
+          "The defaults are in force."
+        ) : (
+          <>
+            From <code>{data.file}</code>.
+          </>
+        )}{" "}
+        {counted(changed, "value differs", "values differ")} from the defaults. Loaded <Time ms={data.loaded_at_ms} />,{" "}
+        <span className="muted">
+          hash <code>{data.hash.slice(0, 12)}</code>
+        </span>
+      </p>
+      {data.problems.length > 0 && (
+        <div className="failed stack-tight" role="alert">
+          <p>The file as it is now is refused; the policy before it stays in force.</p>
+          {data.problems.map(({ file, path, line, message }) => (
+            <p key={`${file} ${path} ${message}`}>
+              <code>
+                {path}
+                {line === undefined ? "" : ` (line ${line})`}
+              </code>{" "}
+              {message}
+            </p>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Keys({ keys }: { readonly keys: readonly PolicyKey[] }) {
+  const [search, setSearch] = useState("");
+  const [changedOnly, setChangedOnly] = useState(false);
+  const wanted = search.toLowerCase();
+  const shown = keys.filter(
+    ({ path, about, changed }) =>
+      (!changedOnly || changed) && (path.toLowerCase().includes(wanted) || about.toLowerCase().includes(wanted)),
+  );
+  const groups = Map.groupBy(shown, ({ path }) => path.split(".")[0] ?? path);
+  return (
+    <Section
+      title="In force"
+      aside={
+        <span className="row">
+          <label className="row">
+            <input type="checkbox" checked={changedOnly} onChange={({ target }) => setChangedOnly(target.checked)} />
+            changed only
+          </label>
+          <input
+            data-search
+            type="search"
+            aria-label="Search the policy"
+            placeholder="search"
+            value={search}
+            onChange={({ target }) => setSearch(target.value)}
+            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+          />
+        </span>
+      }
+    >
+      {shown.length === 0 && (
+        <p className="muted">{changedOnly ? "Every value is the default." : "No key matches the search."}</p>
+      )}
+      {[...groups].map(([group, members]) => (
+        <details key={group} open={wanted !== "" || changedOnly || members.some(({ changed }) => changed)}>
+          <summary>
+            <code>{group}</code>{" "}
+            <span className="muted">
+              {counted(members.length, "key")}
+              {members.some(({ changed }) => changed) && `, ${members.filter(({ changed }) => changed).length} changed`}
+            </span>
+          </summary>
+          <KeyTable keys={members} group={group} />
+        </details>
+      ))}
+    </Section>
+  );
+}
+
+function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readonly group: string }) {
+  return (
+    <div className="scroll">
+      <table className="folds policy">
+        <caption className="hidden">Keys of {group}</caption>
+        <thead>
+          <tr>
+            <th scope="col">key</th>
+            <th scope="col">value</th>
+            <th scope="col">from</th>
+            <th scope="col">meaning</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.path} data-changed={key.changed || undefined}>
+              <th scope="row" className="mono">
+                {key.path}
+              </th>
+              <td className="mono value">
+                {written(key.value)}
+                {key.changed && <span className="muted block">default {written(key.default)}</span>}
+              </td>
+              <td className="nowrap">
+                {key.from === "file" ? `file${key.line === null ? "" : `, line ${key.line}`}` : "default"}
+              </td>
+              <td className="muted break">{key.about}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+import { spawnSync } from "node:child_process";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
+import { type Browser, chromium } from "playwright-core";
+
+/**
+ * A Chromium for the tests: the one that `CHROMIUM_PATH` names, else the system's, else the one that an npm package carries,
+ * else Debian's package. Needs no download but npm's and Debian's.
+ */
+export async function launchChromium(): Promise<Browser> {
+  const problems: string[] = [];
+  for (const find of [named, ofTheSystem, ofNpm, ofDebian]) {
+    const found = find();
+    if (typeof found === "string") {
+      problems.push(found);
+      continue;
+    }
+    try {
+      return await launch(found);
+    } catch (error) {
+      problems.push(`${found.path}: ${String(error).split("\n")[0]}`);
+    }
+  }
+  throw new Error(`no Chromium can be started on this machine:\n${problems.join("\n")}`);
+}
+
+interface Candidate {
+  readonly path: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function launch({ path, env = {} }: Candidate): Promise<Browser> {
+  return chromium.launch({
+    executablePath: path,
+    // Only pages of our own are loaded, and containers have neither the namespaces nor the shared memory that it asks for.
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"],
+    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? tmpdir(), ...env },
+    timeout: 30_000,
+  });
+}
+
+function named(): Candidate | string {
+  const path = process.env["CHROMIUM_PATH"];
+  return path === undefined ? "CHROMIUM_PATH is not set" : { path };
+}
+
+const macPaths = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
+
+function ofTheSystem(): Candidate | string {
+  const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+  const paths = [...names.map((name) => Bun.which(name)), ...macPaths].filter((path) => path !== null);
+  // Some are stubs that tell how to install it: such a one does not say its version.
+  const path = paths.find((path) => existsSync(path) && saysVersion(path));
+  return path === undefined ? "the system has none" : { path };
+}
+
+function saysVersion(path: string): boolean {
+  const { status, stdout } = spawnSync(path, ["--version"], { encoding: "utf8", timeout: 10_000 });
+  return status === 0 && /Chrom/.test(stdout);
+}
+
+/** Unpacks the package's Chromium once, with the libraries and fonts that it brings for machines without them. */
+function ofNpm(): Candidate | string {
+  if (process.platform !== "linux" || process.arch !== "x64") return "the npm package has none for this platform";
+  const manifest = createRequire(import.meta.url).resolve("@sparticuz/chromium");
+  const packaged = join(dirname(manifest), "..", "bin");
+  const { version } = JSON.parse(readFileSync(join(packaged, "..", "package.json"), "utf8")) as { version: string };
+  const home = unpackedIn(cacheFolder(), `chromium-${version}`, (folder, home) => {
+    const path = join(folder, "chromium");
+    writeFileSync(path, brotliDecompressSync(readFileSync(join(packaged, "chromium.br"))));
+    chmodSync(path, 0o755);
+    for (const name of ["al2023", "fonts"]) {
+      const archive = brotliDecompressSync(readFileSync(join(packaged, `${name}.tar.br`)));
+      const { status, stderr } = spawnSync("tar", ["-x", "-C", folder], { input: archive, encoding: "utf8" });
+      if (status !== 0) throw new Error(`tar: ${stderr}`);
+    }
+    // The package's own names folders of the platform that it is made for.
+    const dirs = ["/usr/share/fonts", join(home, "fonts")].map((dir) => `<dir>${dir}</dir>`).join("");
+    const cache = `<cachedir>${join(home, "font-cache")}</cachedir>`;
+    writeFileSync(join(folder, "fonts.conf"), `<?xml version="1.0"?><fontconfig>${dirs}${cache}</fontconfig>`);
+  });
+  return { path: join(home, "chromium"), env: environmentFor(home) };
+}
+
+function environmentFor(home: string): Record<string, string> {
+  const libraries = join(home, "lib");
+  const missing = spawnSync("ldd", [join(home, "chromium")], { encoding: "utf8" }).stdout?.includes("not found");
+  return {
+    ...(missing === true ? { LD_LIBRARY_PATH: libraries } : {}),
+    ...(existsSync("/etc/fonts/fonts.conf") ? {} : { FONTCONFIG_FILE: join(home, "fonts.conf") }),
+  };
+}
+
+/** A folder that is there whole or not at all, whoever makes it first. */
+function unpackedIn(cache: string, name: string, unpack: (folder: string, home: string) => void): string {
+  const home = join(cache, name);
+  if (existsSync(home)) return home;
+  const folder = mkdtempSync(join(cache, `${name}-`));
+  unpack(folder, home);
+  chmodSync(folder, 0o755);
+  try {
+    renameSync(folder, home);
+  } catch {
+    rmSync(folder, { recursive: true, force: true }); // another process was first
+  }
+  return home;
+}
+
+function cacheFolder(): string {
+  const modules = join(import.meta.dir, "..", "..", "node_modules");
+  const ours = join(modules, ".cache", "smart-gateway");
+  try {
+    mkdirSync(ours, { recursive: true });
+    accessSync(ours, constants.W_OK);
+    return ours;
+  } catch {
+    const other = join(tmpdir(), `smart-gateway-tests-${process.getuid?.() ?? "user"}`);
+    mkdirSync(other, { recursive: true, mode: 0o700 });
+    return other;
+  }
+}
+
+function ofDebian(): Candidate | string {
+  if (Bun.which("apt-get") === null) return "there is no apt-get; install Chromium, or name it in CHROMIUM_PATH";
+  if (process.getuid?.() !== 0) return "Debian's package needs root: apt-get install chromium";
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  spawnSync("apt-get", ["update"], { env, timeout: 120_000 });
+  spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "chromium"], { env, timeout: 300_000 });
+  const path = Bun.which("chromium");
+  return path === null ? "apt-get install chromium has failed" : { path };
+}

@@ -1,0 +1,49 @@
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { launchChromium } from "./chromium.ts";
+
+let browser: Promise<Browser> | undefined;
+
+/** One browser for all tests of this process; it is closed by `closeBrowser`. */
+function theBrowser(): Promise<Browser> {
+  browser ??= launchChromium();
+  return browser;
+}
+
+export async function closeBrowser(): Promise<void> {
+  await (await browser)?.close();
+  browser = undefined;
+}
+
+/** A page of its own context, with all that went wrong in it. */
+export interface OpenedPage extends AsyncDisposable {
+  readonly page: Page;
+  /** Errors of the console, uncaught errors, violations of the content security policy, requests to elsewhere. */
+  readonly problems: string[];
+}
+
+export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
+  const context = await (await theBrowser()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(new URL(url).origin)) problems.push(`request to ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, problems, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** What axe finds against WCAG 2.2 A and AA and its best practices, one line each. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source); // through the debugger, which the page's content security policy does not bind
+  const found = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+  const { violations } = found as axe.AxeResults; // what `axe.run` promises
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary?.split("\n")[1]?.trim()}`),
+  );
+}
