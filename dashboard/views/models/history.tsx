@@ -13,9 +13,11 @@ interface Span {
   readonly toMs: number;
 }
 
+type Change = ModelView["history"][number];
+
 /** The states that a model had in the range. Before the first change that was seen nothing is known. */
 export function spansOf(
-  model: Pick<ModelView, "history" | "state" | "since_ms" | "reason">,
+  model: Pick<ModelView, "state" | "since_ms" | "reason"> & { readonly history: readonly Change[] },
   range: Answer["range"],
 ): Span[] {
   const changes = [...model.history];
