@@ -1,6 +1,5 @@
 import type { ChatMessage, GatewayFields } from "#domain/chat.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
-import { fnv1a } from "#pipeline/assess/run-signals/error-signature.ts";
 
 /**
  * The name under which a conversation is known from one request to the next: the caller's task id, else a hash of its
@@ -16,5 +15,6 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     if (role === "user") break;
   }
-  return `${session}\n\n${fnv1a(beginning)}`;
+  // Nodes share these names: the algorithm is a published one, not the runtime's own choice.
+  return `${session}\n\n${Bun.hash.xxHash3(beginning).toString(16)}`;
 }
