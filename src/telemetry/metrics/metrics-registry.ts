@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { Histogram } from "./histogram.ts";
+import { LabelSums } from "./label-sums.ts";
 import type { Across, MetricSnapshot } from "./merged-metrics.ts";
 
 export interface Declaration {
@@ -52,24 +53,20 @@ export class MetricsRegistry {
     labelNames: readonly L[],
   ): (amount: number, ...labels: string[]) => void {
     this.#declared.push({ name, type: "counter", across: "sum", help, labelNames });
-    const pending = new Map<string, { readonly labels: string[]; amount: number }>();
+    const pending = new LabelSums();
     const counter = new Counter({
       name,
       help,
       labelNames: [...labelNames],
       registers: [this.#registry],
       collect() {
-        for (const { labels, amount } of pending.values()) counter.labels(...labels).inc(amount);
-        pending.clear();
+        pending.drain((sum, labels) => counter.labels(...labels).inc(sum));
       },
     });
     return (amount, ...labels) => {
       // What an upstream reports ends up here: an absurd figure must not spoil the scrape.
       if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)) return;
-      const key = labels.join("\n");
-      const cell = pending.get(key);
-      if (cell === undefined) pending.set(key, { labels, amount });
-      else cell.amount += amount;
+      pending.add(amount, labels);
     };
   }
 

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { LabelSums } from "./label-sums.ts";
+
+function drained(sums: LabelSums): (readonly [string, number])[] {
+  const found: [string, number][] = [];
+  sums.drain((sum, labels) => found.push([labels.join(" "), sum]));
+  return found.sort(([a], [b]) => a.localeCompare(b));
+}
+
+test("amounts add up by all of their labels, in their order", () => {
+  const sums = new LabelSums();
+  sums.add(1, ["flash", "200"]);
+  sums.add(2, ["flash", "200"]);
+  sums.add(4, ["200", "flash"]);
+  sums.add(8, ["flash", "503"]);
+  sums.add(16, []);
+  expect(drained(sums)).toEqual([
+    ["", 16],
+    ["200 flash", 4],
+    ["flash 200", 3],
+    ["flash 503", 8],
+  ]);
+});
+
+test("a sum of nothing counts, and is handed out once", () => {
+  const sums = new LabelSums();
+  sums.add(0, ["cached_input"]);
+  expect(drained(sums)).toEqual([["cached_input", 0]]);
+  expect(drained(sums)).toEqual([]);
+  sums.add(3, ["cached_input"]);
+  expect(drained(sums)).toEqual([["cached_input", 3]]);
+});
