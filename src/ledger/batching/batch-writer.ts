@@ -93,7 +93,7 @@ export class BatchWriter {
 
   /** Items that wait for the store, in flight or not. */
   get queued(): number {
-    return this.#queue.length + this.#underway().length;
+    return this.#batchesUnderway().reduce((count, { items }) => count + items.length, this.#queue.length);
   }
 
   get queuedReserves(): number {
@@ -114,9 +114,11 @@ export class BatchWriter {
 
   /** Age of the oldest item, in milliseconds; 0 when nothing waits. */
   oldestMs(): number {
+    if (this.isIdle) return 0;
     const nowMs = this.#options.clock.monotonic();
-    const oldest = Math.min(this.#underway()[0]?.sinceMs ?? nowMs, this.#queue[0]?.sinceMs ?? nowMs);
-    return Math.max(0, nowMs - oldest);
+    let oldest = this.#queue[0]?.sinceMs ?? nowMs;
+    for (const { items } of this.#batchesUnderway()) oldest = Math.min(oldest, items[0]?.sinceMs ?? nowMs);
+    return nowMs - oldest;
   }
 
   /** Operations that are written in one batch; `answer` is called once, with the reply to the last of them or undefined. */
@@ -394,7 +396,11 @@ export class BatchWriter {
 
   /** The items that the store has received, or has just returned. */
   #underway(): QueueItem[] {
-    return [...this.#returned, ...this.#inFlight].flatMap(({ items }) => items);
+    return this.#batchesUnderway().flatMap(({ items }) => items);
+  }
+
+  #batchesUnderway(): readonly InFlightBatch[] {
+    return this.#returned.length === 0 ? this.#inFlight : [...this.#returned, ...this.#inFlight];
   }
 }
 
