@@ -101,15 +101,23 @@ const framingHeaders: ReadonlySet<string> = new Set(["content-length", "transfer
 export class HeaderFields {
   readonly #text: string;
   readonly #lowerCase: string;
+  /** Bit `length % 32` is set for the length of each name: most headers that are asked for are not there. */
+  readonly #nameLengths: number;
 
   /** @param text the header lines, each preceded by LF */
   constructor(text: string) {
     this.#text = text;
     this.#lowerCase = text.toLowerCase();
+    let lengths = 0;
+    for (let lf = text.indexOf("\n"); lf >= 0; lf = text.indexOf("\n", lf + 1)) {
+      lengths |= 1 << (text.indexOf(":", lf) - lf - 1);
+    }
+    this.#nameLengths = lengths;
   }
 
   /** The value of a header, by its lower-case name; repeated headers are joined with ", ". */
   get(name: string): string | undefined {
+    if ((this.#nameLengths & (1 << name.length)) === 0) return undefined;
     const mark = `\n${name}:`;
     let value: string | undefined;
     for (let at = this.#lowerCase.indexOf(mark); at >= 0; at = this.#lowerCase.indexOf(mark, at + 1)) {
