@@ -4,6 +4,16 @@ import { type Migration, pendingMigrations, postgresMigrations } from "./migrati
 /** One row as it comes: a bigint is text. */
 export type PostgresRow = Record<string, unknown>;
 
+/** How long one transaction may take. */
+export interface TransactionLimits {
+  /** Milliseconds that a statement waits for a lock. */
+  readonly lockMs: number;
+  /** Milliseconds that a statement runs. */
+  readonly statementMs: number;
+  /** Whether the answer waits until the transaction is on disk; it does by default. */
+  readonly durable?: boolean;
+}
+
 class PostgresTimeout extends Error {
   override readonly name = "PostgresTimeout";
 }
@@ -51,6 +61,27 @@ export class PostgresConnection {
       throw error;
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Runs statements as one transaction, in one message; their answers, in their order. For what can be lost or done again: an
+   * error drops the connection, because one in the middle of a message leaves the session in a failed transaction.
+   */
+  async transact(limits: TransactionLimits, statements: readonly string[]): Promise<readonly PostgresRow[][]> {
+    const { lockMs, statementMs, durable = true } = limits;
+    const before = [
+      "BEGIN",
+      `SET LOCAL lock_timeout = '${lockMs}ms'`,
+      `SET LOCAL statement_timeout = '${statementMs}ms'`,
+      ...(durable ? [] : ["SET LOCAL synchronous_commit = off"]),
+    ];
+    try {
+      const answers = await this.run([...before, ...statements, "COMMIT"].join("; "));
+      return answers.slice(answers.length - 1 - statements.length, -1);
+    } catch (error) {
+      this.drop();
+      throw error;
     }
   }
 
@@ -139,6 +170,11 @@ export function integerLiteral(value: number | null): string {
   if (value === null) return "NULL";
   if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number: ${value}`);
   return String(value);
+}
+
+/** A number as the literal of the nearest whole one: clocks and pauses may carry fractions of a millisecond, tables do not. */
+export function roundedLiteral(value: number): string {
+  return integerLiteral(Math.round(value));
 }
 
 /** A statement with the values of its `$1`, `$2` … as literals: the simple protocol has no parameters. */

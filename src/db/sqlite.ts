@@ -42,6 +42,20 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
 }
 
 /**
+ * A further connection to the gateway's database, for data that may be lost. It is used on the event loop, so nothing of it
+ * blocks: statements that have to wait are tried again (`onceWritable`), and commits do not wait for the disk. The ledger's
+ * commits sync the same log.
+ */
+export function openBackgroundSqlite(path: string): Database {
+  const db = openSqlite(path);
+  db.run("PRAGMA busy_timeout = 0");
+  db.run("PRAGMA synchronous = NORMAL");
+  // Checkpoints sync; they are the ledger's, in its own thread.
+  db.run("PRAGMA wal_autocheckpoint = 0");
+  return db;
+}
+
+/**
  * Makes the file before SQLite does, which would let the whole machine read it. The files of the log get the database's mode.
  * One that is there is not touched: closing it here would end the locks that other connections of this process have on it.
  */

@@ -1,65 +1,48 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { PostgresConnection } from "#db/postgres.ts";
+import { expect, test } from "bun:test";
 import { healthStoreContract } from "#health/store/health-store.contract.ts";
 import type { HealthStore } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
-const missing = postgresMissing();
-if (missing !== undefined) {
-  test.skip(`the PostgreSQL health store is not tested here: ${missing}`, () => {});
-} else {
-  let server: TestPostgres;
-  let url: string;
+describeOnPostgres("the health store", (postgres) => {
+  /** The contract wants an empty store each time; a server wants few databases. */
+  async function emptyStore(): Promise<HealthStore> {
+    const store = await openHealthStore(postgres.url);
+    await postgres.run("TRUNCATE model_health, model_override, model_health_sample");
+    return store;
+  }
+  healthStoreContract("PostgreSQL", emptyStore);
 
-  describe("on a server of its own", () => {
-    beforeAll(async () => {
-      server = await startPostgres({ fsync: "off" });
-      url = await server.createDatabase();
-    }, 60_000);
-    afterAll(() => server.remove());
-
-    /** The contract wants an empty store each time; a server wants few databases. */
-    async function emptyStore(): Promise<HealthStore> {
-      const store = await openHealthStore(url);
-      const admin = new PostgresConnection(url, 5_000);
-      await admin.run("TRUNCATE model_health, model_override, model_health_sample");
-      await admin.close();
-      return store;
-    }
-    healthStoreContract("PostgreSQL", emptyStore);
-
-    test("is away while the server is, and comes back with it", async () => {
-      const store = await emptyStore();
-      await store.override({ model: "flash", action: "disable", atMs: 5, by: "ada" });
-      await server.stop("fast");
-      expect(store.load()).rejects.toThrow();
-      await store.load().catch(() => {});
-      await server.start();
-      let overrides = 0;
-      for (let attempt = 0; attempt < 5 && overrides === 0; attempt++) {
-        overrides = await store.load().then(
-          (stored) => stored.overrides.length,
-          () => 0,
-        );
-      }
-      expect(overrides).toBe(1);
-      await store.close();
-    });
-
-    test("of two nodes that write at once over the same epoch, one wins", async () => {
-      const [one, other] = [await emptyStore(), await openHealthStore(url)];
-      const health = { state: "HEALTHY", sinceMs: 1, reason: "first seen", detail: kept } as const;
-      const change = { model: "flash", health, updatedMs: 1, updatedBy: "node" };
-      const written = await Promise.all(
-        [one, other, one, other].map((store) => store.save([{ ...change, basedOn: undefined }])),
+  test("is away while the server is, and comes back with it", async () => {
+    const store = await emptyStore();
+    await store.override({ model: "flash", action: "disable", atMs: 5, by: "ada" });
+    await postgres.server.stop("fast");
+    expect(store.load()).rejects.toThrow();
+    await store.load().catch(() => {});
+    await postgres.server.start();
+    let overrides = 0;
+    for (let attempt = 0; attempt < 5 && overrides === 0; attempt++) {
+      overrides = await store.load().then(
+        (stored) => stored.overrides.length,
+        () => 0,
       );
-      expect(written.flat()).toEqual(["flash"]);
-      await one.close();
-      await other.close();
-    });
+    }
+    expect(overrides).toBe(1);
+    await store.close();
   });
-}
+
+  test("of two nodes that write at once over the same epoch, one wins", async () => {
+    const [one, other] = [await emptyStore(), await openHealthStore(postgres.url)];
+    const health = { state: "HEALTHY", sinceMs: 1, reason: "first seen", detail: kept } as const;
+    const change = { model: "flash", health, updatedMs: 1, updatedBy: "node" };
+    const written = await Promise.all(
+      [one, other, one, other].map((store) => store.save([{ ...change, basedOn: undefined }])),
+    );
+    expect(written.flat()).toEqual(["flash"]);
+    await one.close();
+    await other.close();
+  });
+});
 
 const kept = {
   lastVerdictMs: 1,

@@ -1,55 +1,40 @@
-import { afterAll, beforeAll, describe, test } from "bun:test";
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { ledgerContract, ManualClock } from "#ledger/testing/ledger.contract.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
-const missing = postgresMissing();
-if (missing !== undefined) {
-  test.skip(`the PostgreSQL ledger is not tested here: ${missing}`, () => {});
-} else {
-  let server: TestPostgres;
-  let url: string;
-
-  describe("on a server of its own", () => {
-    beforeAll(async () => {
-      server = await startPostgres({ fsync: "off" });
-      url = await server.createDatabase();
-    });
-    afterAll(() => server.remove());
-
-    ledgerContract("PostgreSQL", async () => {
-      const clock = new ManualClock();
-      const admin = new PostgresConnection(url, 5_000);
-      return {
-        clock,
-        open: async (nodeId, log = () => {}) =>
-          BatchedLedger.open(await PostgresStore.open(url, { clockOffsetMs: () => clock.offsetMs }), nodeId, {
-            clock,
-            timers: processTimers,
-            random: Math.random,
-            log,
-            retentionMs: () => 30 * 86_400_000,
-            coalesce: setImmediate,
-          }),
-        audit: async () => {
-          const report = await audit(async (sql) => (await admin.run(sql))[0] ?? [], clock.now());
-          return report.findings.map(({ check, id, detail }) => `${check} ${id}: ${detail}`);
-        },
-        setCap: async (account, hard) => {
-          await admin.run(
-            `INSERT INTO account (id, own_hard) VALUES (${textLiteral(account)}, ${hard ?? "NULL"})
-             ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard`,
-          );
-        },
-        close: async () => {
-          await admin.run("TRUNCATE account, reservation, ledger_entry, node");
-          await admin.close();
-        },
-      };
-    });
+describeOnPostgres("the ledger", (postgres) => {
+  ledgerContract("PostgreSQL", async () => {
+    const clock = new ManualClock();
+    const admin = new PostgresConnection(postgres.url, 5_000);
+    return {
+      clock,
+      open: async (nodeId, log = () => {}) =>
+        BatchedLedger.open(await PostgresStore.open(postgres.url, { clockOffsetMs: () => clock.offsetMs }), nodeId, {
+          clock,
+          timers: processTimers,
+          random: Math.random,
+          log,
+          retentionMs: () => 30 * 86_400_000,
+          coalesce: setImmediate,
+        }),
+      audit: async () => {
+        const report = await audit(async (sql) => (await admin.run(sql))[0] ?? [], clock.now());
+        return report.findings.map(({ check, id, detail }) => `${check} ${id}: ${detail}`);
+      },
+      setCap: async (account, hard) => {
+        await admin.run(
+          `INSERT INTO account (id, own_hard) VALUES (${textLiteral(account)}, ${hard ?? "NULL"})
+           ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard`,
+        );
+      },
+      close: async () => {
+        await admin.run("TRUNCATE account, reservation, ledger_entry, node");
+        await admin.close();
+      },
+    };
   });
-}
+});

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresConnection } from "#db/postgres.ts";
 import { keyUsageStoreContract } from "#ledger/reconcile/key-usage-store.contract.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { type Answer, eventually, start, type TestGateway, upstreamKey } from "../harness/gateway.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reconcile-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -134,24 +133,10 @@ describe("the ledger's day against the aggregator's count", () => {
   });
 });
 
-const missing = postgresMissing();
-if (missing !== undefined) {
-  test.skip(`the aggregator's counts in PostgreSQL are not tested here: ${missing}`, () => {});
-} else {
-  let server: TestPostgres;
-  let url: string;
-  describe("on a server of its own", () => {
-    beforeAll(async () => {
-      server = await startPostgres({ fsync: "off" });
-      url = await server.createDatabase();
-    }, 60_000);
-    afterAll(() => server.remove());
-    keyUsageStoreContract("PostgreSQL", async () => {
-      const store = await openKeyUsageStore(url);
-      const admin = new PostgresConnection(url, 5_000);
-      await admin.run("TRUNCATE key_usage");
-      await admin.close();
-      return store;
-    });
+describeOnPostgres("the aggregator's counts", (postgres) => {
+  keyUsageStoreContract("PostgreSQL", async () => {
+    const store = await openKeyUsageStore(postgres.url);
+    await postgres.run("TRUNCATE key_usage");
+    return store;
   });
-}
+});

@@ -1,4 +1,4 @@
-import { integerLiteral, migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { integerLiteral, migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from "#db/postgres.ts";
 import type { OperatorAction, OperatorActions } from "./operator-actions.ts";
 
 const answerLimitMs = 5_000;
@@ -12,7 +12,7 @@ export async function openPostgresActions(url: string): Promise<OperatorActions>
       const texts = [operator, action, target, detail].map(textLiteral).join(", ");
       await connection.run(
         `INSERT INTO operator_action (at_ms, operator, action, target, detail)
-         VALUES (${integerLiteral(Math.round(atMs))}, ${texts})`,
+         VALUES (${roundedLiteral(atMs)}, ${texts})`,
       );
     },
     async list(limit) {

@@ -1,4 +1,4 @@
-import { integerLiteral, migratePostgres, PostgresConnection, type PostgresRow, textLiteral } from "#db/postgres.ts";
+import { migratePostgres, PostgresConnection, type PostgresRow, roundedLiteral, textLiteral } from "#db/postgres.ts";
 import {
   type HealthSample,
   type HealthStore,
@@ -10,7 +10,7 @@ import {
 
 /** Health can wait for the next second; a message that has no answer by then is taken for lost. */
 const answerLimitMs = 1_500;
-const limits = "SET LOCAL lock_timeout = '300ms'; SET LOCAL statement_timeout = '900ms'";
+const limits = { lockMs: 300, statementMs: 900 };
 
 /**
  * Health in PostgreSQL, over a connection of its own, for any number of nodes. Each exchange is one message. A save whose
@@ -23,18 +23,7 @@ export async function openPostgresHealthStore(url: string): Promise<HealthStore>
 
 /** The same over a connection, which it closes with itself. */
 function postgresHealthStore(connection: PostgresConnection): HealthStore {
-  /** Runs the statements as one transaction, in one message; their answers, those around them left out. */
-  async function transact(statements: readonly string[]): Promise<readonly PostgresRow[][]> {
-    const message = ["BEGIN", limits, ...statements, "COMMIT"].join("; ");
-    try {
-      const answers = await connection.run(message);
-      return answers.slice(answers.length - 1 - statements.length, -1);
-    } catch (error) {
-      // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
-      connection.drop();
-      throw error;
-    }
-  }
+  const transact = (statements: readonly string[]) => connection.transact(limits, statements);
 
   return {
     async load() {
@@ -56,19 +45,19 @@ function postgresHealthStore(connection: PostgresConnection): HealthStore {
       if (samples.length === 0) return;
       const values = samples.map(
         ({ nodeId, model, atMs, answers, failures, excluded }) =>
-          `(${textLiteral(nodeId)}, ${textLiteral(model)}, ${whole(atMs)}, ${whole(answers)}, ${whole(failures)}, ${excluded})`,
+          `(${textLiteral(nodeId)}, ${textLiteral(model)}, ${roundedLiteral(atMs)}, ${roundedLiteral(answers)}, ${roundedLiteral(failures)}, ${excluded})`,
       );
       const oldest = Math.max(...samples.map(({ atMs }) => atMs)) - sampleRetentionMs;
       await transact([
         `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES ${values.join(", ")}
          ON CONFLICT (node_id, model) DO UPDATE SET at_ms = excluded.at_ms, answers = excluded.answers,
            failures = excluded.failures, excluded = excluded.excluded`,
-        `DELETE FROM model_health_sample WHERE at_ms < ${whole(oldest)}`,
+        `DELETE FROM model_health_sample WHERE at_ms < ${roundedLiteral(oldest)}`,
       ]);
     },
     async override({ model, action, atMs, by }) {
       const key = textLiteral(model);
-      const at = whole(atMs);
+      const at = roundedLiteral(atMs);
       const who = textLiteral(by);
       const [disabled, resetMs, changed] =
         action === "reset"
@@ -90,22 +79,17 @@ function postgresHealthStore(connection: PostgresConnection): HealthStore {
 function saveStatement({ model, basedOn, health, updatedMs, updatedBy }: RowChange): string {
   const key = textLiteral(model);
   const state = textLiteral(health.state);
-  const since = whole(health.sinceMs);
+  const since = roundedLiteral(health.sinceMs);
   const reason = textLiteral(health.reason);
   const detail = textLiteral(JSON.stringify(health.detail));
-  const at = whole(updatedMs);
+  const at = roundedLiteral(updatedMs);
   const by = textLiteral(updatedBy);
   if (basedOn === undefined) {
     return `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by)
       VALUES (${key}, 1, ${state}, ${since}, ${reason}, ${detail}, ${at}, ${by}) ON CONFLICT (model) DO NOTHING RETURNING model`;
   }
   return `UPDATE model_health SET epoch = epoch + 1, state = ${state}, since_ms = ${since}, reason = ${reason},
-      detail = ${detail}, updated_ms = ${at}, updated_by = ${by} WHERE model = ${key} AND epoch = ${whole(basedOn)} RETURNING model`;
-}
-
-/** Clocks and pauses may carry fractions of a millisecond; the tables do not. */
-function whole(value: number): string {
-  return integerLiteral(Math.round(value));
+      detail = ${detail}, updated_ms = ${at}, updated_by = ${by} WHERE model = ${key} AND epoch = ${roundedLiteral(basedOn)} RETURNING model`;
 }
 
 function readOverride(row: PostgresRow): OverrideRow {

@@ -1,8 +1,9 @@
-import { integerLiteral, migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { integerLiteral, migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from "#db/postgres.ts";
 import { firstKeptDay, type KeyUsageStore } from "./key-usage-store.ts";
 
 /** A reading can wait for the next hour; a message that has no answer by then is taken for lost. */
 const answerLimitMs = 3_000;
+const limits = { lockMs: 500, statementMs: 2_000 };
 
 /** The days' counts in PostgreSQL, over a connection of its own, for all nodes. Rejects when it cannot be reached. */
 export async function openPostgresKeyUsage(url: string): Promise<KeyUsageStore> {
@@ -12,20 +13,13 @@ export async function openPostgresKeyUsage(url: string): Promise<KeyUsageStore> 
     async save(reading) {
       const { source, day, keyDigest, spent, readMs } = reading;
       const from = textLiteral(source);
-      try {
-        await connection.run(
-          `BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '2s';
-           INSERT INTO key_usage (source, day, key_digest, spent, read_ms)
-             VALUES (${from}, ${textLiteral(day)}, ${textLiteral(keyDigest)}, ${integerLiteral(spent)}, ${integerLiteral(Math.round(readMs))})
-             ON CONFLICT (source, day, key_digest) DO UPDATE SET spent = excluded.spent, read_ms = excluded.read_ms
-             WHERE key_usage.read_ms <= excluded.read_ms;
-           DELETE FROM key_usage WHERE source = ${from} AND day < ${textLiteral(firstKeptDay(reading))}; COMMIT`,
-        );
-      } catch (error) {
-        // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
-        connection.drop();
-        throw error;
-      }
+      const values = [from, textLiteral(day), textLiteral(keyDigest), integerLiteral(spent), roundedLiteral(readMs)];
+      await connection.transact(limits, [
+        `INSERT INTO key_usage (source, day, key_digest, spent, read_ms) VALUES (${values.join(", ")})
+         ON CONFLICT (source, day, key_digest) DO UPDATE SET spent = excluded.spent, read_ms = excluded.read_ms
+         WHERE key_usage.read_ms <= excluded.read_ms`,
+        `DELETE FROM key_usage WHERE source = ${from} AND day < ${textLiteral(firstKeptDay(reading))}`,
+      ]);
     },
     async load(source, day) {
       const [rows = []] = await connection.run(

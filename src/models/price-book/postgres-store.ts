@@ -1,9 +1,10 @@
-import { integerLiteral, migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from "#db/postgres.ts";
 import type { BookEntry } from "./price-book.ts";
 import { entriesKeptMs, entryText, type PriceBookStore, readEntry } from "./price-book-store.ts";
 
 /** The price book can wait for the next day; a message that has no answer by then is taken for lost. */
 const answerLimitMs = 3_000;
+const limits = { lockMs: 500, statementMs: 2_000 };
 
 /** The price book in PostgreSQL, over a connection of its own, for all nodes. Rejects when the database cannot be reached. */
 export async function openPostgresPriceBook(url: string): Promise<PriceBookStore> {
@@ -29,29 +30,19 @@ export function postgresPriceBook(connection: PostgresConnection): PriceBookStor
       // In one order everywhere, so that two nodes never wait for each other.
       const sorted = [...book].toSorted(([a], [b]) => (a < b ? -1 : 1));
       const rows = sorted.map(
-        ([id, entry]) => `(${from}, ${textLiteral(id)}, ${textLiteral(entryText(entry))}, ${whole(entry.atMs)})`,
+        ([id, entry]) =>
+          `(${from}, ${textLiteral(id)}, ${textLiteral(entryText(entry))}, ${roundedLiteral(entry.atMs)})`,
       );
       const newest = Math.max(...sorted.map(([, { atMs }]) => atMs));
-      try {
-        await connection.run(
-          `BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '2s';
-           INSERT INTO price_book (source, upstream_id, entry, read_ms) VALUES ${rows.join(", ")}
-             ON CONFLICT (source, upstream_id) DO UPDATE SET entry = excluded.entry, read_ms = excluded.read_ms
-             WHERE price_book.read_ms <= excluded.read_ms;
-           DELETE FROM price_book WHERE source = ${from} AND read_ms < ${whole(newest - entriesKeptMs)}; COMMIT`,
-        );
-      } catch (error) {
-        // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
-        connection.drop();
-        throw error;
-      }
+      await connection.transact(limits, [
+        `INSERT INTO price_book (source, upstream_id, entry, read_ms) VALUES ${rows.join(", ")}
+         ON CONFLICT (source, upstream_id) DO UPDATE SET entry = excluded.entry, read_ms = excluded.read_ms
+         WHERE price_book.read_ms <= excluded.read_ms`,
+        `DELETE FROM price_book WHERE source = ${from} AND read_ms < ${roundedLiteral(newest - entriesKeptMs)}`,
+      ]);
     },
     async close() {
       await connection.close();
     },
   };
-}
-
-function whole(value: number): string {
-  return integerLiteral(Math.round(value));
 }

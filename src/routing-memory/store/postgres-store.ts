@@ -1,8 +1,10 @@
-import { integerLiteral, migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from "#db/postgres.ts";
+import { deleteBeyondRetention } from "#db/retention.ts";
 import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
 
 /** Memory can be lost; a message that has no answer by then is taken for lost. */
 const answerLimitMs = 3_000;
+const limits = { lockMs: 300, statementMs: 2_000, durable: false };
 
 /** Routing memory in PostgreSQL, over a connection of its own, for all nodes. Rejects when the database cannot be reached. */
 export async function openPostgresRoutingMemory(url: string): Promise<RoutingMemoryStore> {
@@ -12,18 +14,6 @@ export async function openPostgresRoutingMemory(url: string): Promise<RoutingMem
 
 /** The same over a connection, which it closes with itself. */
 function postgresRoutingMemory(connection: PostgresConnection): RoutingMemoryStore {
-  async function write(statement: string): Promise<void> {
-    try {
-      await connection.run(
-        `BEGIN; SET LOCAL lock_timeout = '300ms'; SET LOCAL statement_timeout = '2s';
-         SET LOCAL synchronous_commit = off; ${statement}; COMMIT`,
-      );
-    } catch (error) {
-      // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
-      connection.drop();
-      throw error;
-    }
-  }
   return {
     async salt() {
       const select = "SELECT salt FROM routing_salt WHERE id = 1";
@@ -52,20 +42,18 @@ function postgresRoutingMemory(connection: PostgresConnection): RoutingMemorySto
       if (rows.length === 0) return;
       // In one order everywhere, so that two nodes never wait for each other.
       const values = rows.toSorted(byKey).map(({ kind, keyHash, value, heardMs }) => {
-        return `(${textLiteral(kind)}, ${textLiteral(keyHash)}, ${textLiteral(value)}, ${whole(heardMs)})`;
+        return `(${textLiteral(kind)}, ${textLiteral(keyHash)}, ${textLiteral(value)}, ${roundedLiteral(heardMs)})`;
       });
-      await write(
+      await connection.transact(limits, [
         `INSERT INTO routing_memory (kind, key_hash, value, heard_ms) VALUES ${values.join(", ")}
          ON CONFLICT (kind, key_hash) DO UPDATE SET value = excluded.value, heard_ms = excluded.heard_ms
          WHERE routing_memory.heard_ms <= excluded.heard_ms`,
-      );
+      ]);
     },
     async prune(kind, { rows, fromMs }) {
-      const of = textLiteral(kind);
-      await write(
-        `DELETE FROM routing_memory WHERE kind = ${of} AND (heard_ms < ${whole(fromMs)} OR heard_ms <=
-           (SELECT heard_ms FROM routing_memory WHERE kind = ${of} ORDER BY heard_ms DESC LIMIT 1 OFFSET ${whole(rows)}))`,
-      );
+      const values = { from: roundedLiteral(fromMs), rows: roundedLiteral(rows) };
+      const only = `kind = ${textLiteral(kind)}`;
+      await connection.transact(limits, [deleteBeyondRetention("routing_memory", "heard_ms", values, only)]);
     },
     async close() {
       await connection.close();
@@ -75,8 +63,4 @@ function postgresRoutingMemory(connection: PostgresConnection): RoutingMemorySto
 
 function byKey(a: MemoryRow, b: MemoryRow): number {
   return `${a.kind}${a.keyHash}` < `${b.kind}${b.keyHash}` ? -1 : 1;
-}
-
-function whole(value: number): string {
-  return integerLiteral(Math.round(value));
 }

@@ -1,19 +1,11 @@
 import type { Database } from "bun:sqlite";
-import { onceWritable, openSqlite } from "#db/sqlite.ts";
+import { deleteBeyondRetention } from "#db/retention.ts";
+import { onceWritable, openBackgroundSqlite } from "#db/sqlite.ts";
 import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
 
-/**
- * Routing memory in the gateway's SQLite file, over a connection of its own. It runs on the event loop, so nothing in
- * it blocks: while another connection writes it tries again in later turns, and commits do not wait for the disk (the ledger's
- * commits sync the same log, and what a power cut loses is only routed anew).
- */
+/** Routing memory in the gateway's SQLite file, over a connection of its own that never blocks the event loop. */
 export function openSqliteRoutingMemory(path: string): RoutingMemoryStore {
-  const db = openSqlite(path);
-  db.run("PRAGMA busy_timeout = 0");
-  db.run("PRAGMA synchronous = NORMAL");
-  // Checkpoints sync; they are the ledger's, in its own thread.
-  db.run("PRAGMA wal_autocheckpoint = 0");
-  return sqliteRoutingMemory(db);
+  return sqliteRoutingMemory(openBackgroundSqlite(path));
 }
 
 /** The same over an open connection, which it closes with itself. */
@@ -50,11 +42,11 @@ export function sqliteRoutingMemory(db: Database): RoutingMemoryStore {
     },
     async prune(kind, { rows, fromMs }) {
       await onceWritable(() =>
-        db.run(
-          `DELETE FROM routing_memory WHERE kind = ?1 AND (heard_ms < ?2 OR heard_ms <=
-           (SELECT heard_ms FROM routing_memory WHERE kind = ?1 ORDER BY heard_ms DESC LIMIT 1 OFFSET ?3))`,
-          [kind, Math.round(fromMs), rows],
-        ),
+        db.run(deleteBeyondRetention("routing_memory", "heard_ms", { from: "?2", rows: "?3" }, "kind = ?1"), [
+          kind,
+          Math.round(fromMs),
+          rows,
+        ]),
       );
     },
     async close() {

@@ -1,3 +1,4 @@
+import { databaseLocationOf } from "#db/database-url.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 import { openPostgresOutcomes } from "./postgres-store.ts";
 import { openSqliteOutcomes } from "./sqlite-store.ts";
@@ -7,7 +8,6 @@ import { openSqliteOutcomes } from "./sqlite-store.ts";
  * schema up to date. Rejects when the URL is none of these or the database cannot be reached.
  */
 export async function openOutcomeStore(databaseUrl: string): Promise<OutcomeStore> {
-  if (databaseUrl.startsWith("sqlite:")) return openSqliteOutcomes(databaseUrl.slice("sqlite:".length));
-  if (/^postgres(ql)?:\/\//.test(databaseUrl)) return openPostgresOutcomes(databaseUrl);
-  throw new Error("DATABASE_URL must begin with sqlite: or postgres://");
+  const location = databaseLocationOf(databaseUrl);
+  return location.kind === "sqlite" ? openSqliteOutcomes(location.path) : openPostgresOutcomes(location.url);
 }

@@ -1,9 +1,11 @@
-import { integerLiteral, migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
+import { migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from "#db/postgres.ts";
+import { deleteBeyondRetention } from "#db/retention.ts";
 import { readRecord } from "#learning/outcomes/outcomes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 
 /** Records can be lost; a message that has no answer by then is taken for lost. */
 const answerLimitMs = 3_000;
+const limits = { lockMs: 300, statementMs: 2_000, durable: false };
 /** Reading all of them takes as long as it takes. */
 const loadLimitMs = 60_000;
 
@@ -15,19 +17,6 @@ export async function openPostgresOutcomes(url: string): Promise<OutcomeStore> {
 
 /** The same over a connection, which it closes with itself. */
 function postgresOutcomes(connection: PostgresConnection): OutcomeStore {
-  async function write(statement: string): Promise<number> {
-    try {
-      const answers = await connection.run(
-        `BEGIN; SET LOCAL lock_timeout = '300ms'; SET LOCAL statement_timeout = '2s';
-         SET LOCAL synchronous_commit = off; ${statement}; COMMIT`,
-      );
-      return answers.at(-2)?.length ?? 0;
-    } catch (error) {
-      // An error in the middle of the message leaves the session in a failed transaction; a fresh one costs little.
-      connection.drop();
-      throw error;
-    }
-  }
   return {
     async save(records) {
       if (records.length === 0) return;
@@ -35,25 +24,25 @@ function postgresOutcomes(connection: PostgresConnection): OutcomeStore {
       const sorted = records.toSorted((a, b) => (a.decisionId < b.decisionId ? -1 : 1));
       const values = sorted.map(({ decisionId, atMs, decision, signals }) => {
         const texts = [JSON.stringify(decision), JSON.stringify(signals)].map(textLiteral).join(", ");
-        return `(${textLiteral(decisionId)}, ${whole(atMs)}, ${texts})`;
+        return `(${textLiteral(decisionId)}, ${roundedLiteral(atMs)}, ${texts})`;
       });
-      await write(
+      await connection.transact(limits, [
         `INSERT INTO routing_outcome (decision_id, at_ms, decision, signals) VALUES ${values.join(", ")}
          ON CONFLICT (decision_id) DO UPDATE SET signals = excluded.signals`,
-      );
+      ]);
     },
     async judge(decisionId, outcome, score) {
       const of = textLiteral(decisionId);
-      const changed = await write(
+      const [changed = []] = await connection.transact(limits, [
         `UPDATE routing_outcome SET outcome = ${textLiteral(outcome)}, outcome_score = ${score === undefined ? "NULL" : Number(score)}
          WHERE decision_id = ${of} RETURNING decision_id`,
-      );
-      return changed > 0;
+      ]);
+      return changed.length > 0;
     },
     async load(fromMs) {
       const [rows = []] = await connection.run(
         `SELECT decision_id, at_ms, decision, signals, outcome, outcome_score FROM routing_outcome
-         WHERE at_ms >= ${whole(fromMs)} ORDER BY at_ms, decision_id`,
+         WHERE at_ms >= ${roundedLiteral(fromMs)} ORDER BY at_ms, decision_id`,
         loadLimitMs,
       );
       return rows.flatMap((row) => {
@@ -69,17 +58,11 @@ function postgresOutcomes(connection: PostgresConnection): OutcomeStore {
       });
     },
     async prune(fromMs, rows) {
-      await write(
-        `DELETE FROM routing_outcome WHERE at_ms < ${whole(fromMs)} OR at_ms <=
-           (SELECT at_ms FROM routing_outcome ORDER BY at_ms DESC LIMIT 1 OFFSET ${whole(rows)})`,
-      );
+      const values = { from: roundedLiteral(fromMs), rows: roundedLiteral(rows) };
+      await connection.transact(limits, [deleteBeyondRetention("routing_outcome", "at_ms", values)]);
     },
     async close() {
       await connection.close();
     },
   };
-}
-
-function whole(value: number): string {
-  return integerLiteral(Math.round(value));
 }

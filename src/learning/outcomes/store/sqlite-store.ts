@@ -1,16 +1,12 @@
 import type { Database } from "bun:sqlite";
-import { onceWritable, openSqlite } from "#db/sqlite.ts";
+import { deleteBeyondRetention } from "#db/retention.ts";
+import { onceWritable, openBackgroundSqlite } from "#db/sqlite.ts";
 import { readRecord } from "#learning/outcomes/outcomes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 
 /** Outcome records in the gateway's SQLite file, over a connection of its own that never blocks the event loop. */
 export function openSqliteOutcomes(path: string): OutcomeStore {
-  const db = openSqlite(path);
-  db.run("PRAGMA busy_timeout = 0");
-  db.run("PRAGMA synchronous = NORMAL");
-  // Checkpoints sync; they are the ledger's, in its own thread.
-  db.run("PRAGMA wal_autocheckpoint = 0");
-  return sqliteOutcomes(db);
+  return sqliteOutcomes(openBackgroundSqlite(path));
 }
 
 type Row = Parameters<typeof readRecord>[0];
@@ -46,10 +42,7 @@ export function sqliteOutcomes(db: Database): OutcomeStore {
         .flatMap((row) => readRecord(row) ?? []);
     },
     async prune(fromMs, rows) {
-      const remove = db.query(
-        `DELETE FROM routing_outcome WHERE at_ms < ?1 OR at_ms <=
-           (SELECT at_ms FROM routing_outcome ORDER BY at_ms DESC LIMIT 1 OFFSET ?2)`,
-      );
+      const remove = db.query(deleteBeyondRetention("routing_outcome", "at_ms", { from: "?1", rows: "?2" }));
       await onceWritable(() => remove.run(Math.round(fromMs), rows));
     },
     async close() {
