@@ -9,6 +9,7 @@ const record: RequestRecord = {
   requestId: "req_0123456789abcdef",
   decisionId: "dec_0123456789abcdef",
   atMs: 1_790_000_000_000,
+  begunMs: 0,
   alias: "smart-router",
   stream: true,
   decision: {
@@ -29,6 +30,8 @@ const record: RequestRecord = {
   answeredBy: "vendor_v4_flash",
   attempts: [
     {
+      id: "dec-1.1",
+      startedMs: 1,
       model: "vendor_v4_flash",
       purpose: "EXECUTE",
       outcome: "answered",

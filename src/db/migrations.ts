@@ -5,6 +5,7 @@ import postgres0010 from "./migrations/postgres/0010-health.sql" with { type: "t
 import postgres0020 from "./migrations/postgres/0020-price-book.sql" with { type: "text" };
 import postgres0030 from "./migrations/postgres/0030-routing-memory.sql" with { type: "text" };
 import postgres0031 from "./migrations/postgres/0031-routing-outcome.sql" with { type: "text" };
+import postgres0040 from "./migrations/postgres/0040-decision-record.sql" with { type: "text" };
 import postgres0050 from "./migrations/postgres/0050-operator-action.sql" with { type: "text" };
 import postgres0060 from "./migrations/postgres/0060-key-usage.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
@@ -14,6 +15,7 @@ import sqlite0010 from "./migrations/sqlite/0010-health.sql" with { type: "text"
 import sqlite0020 from "./migrations/sqlite/0020-price-book.sql" with { type: "text" };
 import sqlite0030 from "./migrations/sqlite/0030-routing-memory.sql" with { type: "text" };
 import sqlite0031 from "./migrations/sqlite/0031-routing-outcome.sql" with { type: "text" };
+import sqlite0040 from "./migrations/sqlite/0040-decision-record.sql" with { type: "text" };
 import sqlite0050 from "./migrations/sqlite/0050-operator-action.sql" with { type: "text" };
 import sqlite0060 from "./migrations/sqlite/0060-key-usage.sql" with { type: "text" };
 
@@ -33,6 +35,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 20, name: "price-book", sql: sqlite0020 },
   { version: 30, name: "routing-memory", sql: sqlite0030 },
   { version: 31, name: "routing-outcome", sql: sqlite0031 },
+  { version: 40, name: "decision-record", sql: sqlite0040 },
   { version: 50, name: "operator-action", sql: sqlite0050 },
   { version: 60, name: "key-usage", sql: sqlite0060 },
 ];
@@ -44,6 +47,7 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 20, name: "price-book", sql: postgres0020 },
   { version: 30, name: "routing-memory", sql: postgres0030 },
   { version: 31, name: "routing-outcome", sql: postgres0031 },
+  { version: 40, name: "decision-record", sql: postgres0040 },
   { version: 50, name: "operator-action", sql: postgres0050 },
   { version: 60, name: "key-usage", sql: postgres0060 },
 ];

@@ -1,4 +1,5 @@
 import type { Ledger } from "#ledger/ledger.ts";
+import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Settings } from "#settings/settings.ts";
 import type { Log } from "#telemetry/log/log.ts";
@@ -19,6 +20,8 @@ export interface GatewayContext {
   readonly notices: RecentNotices;
   /** Replaces the ledger of the settings. */
   readonly ledger?: Ledger;
+  /** Called with each event of the ledger, after it was logged. */
+  readonly onLedgerEvent: ((event: LedgerEvent) => void)[];
   /** What has to be closed, in the order in which it was opened. */
   readonly closing: (() => void | Promise<void>)[];
 }

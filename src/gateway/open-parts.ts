@@ -5,7 +5,7 @@ import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
-import { adhocGoal, type BillingLookups, type Ledger } from "#ledger/ledger.ts";
+import { adhocGoal, type BillingLookups, type Ledger, type LendsConnection } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { keyDigestOf } from "#ledger/reconcile/key-usage-store.ts";
 import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
@@ -31,9 +31,9 @@ import { reportHealthChange, reportKeyUsageEvent, reportLedgerEvent, reportPrice
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
-export async function openGatewayLedger(context: GatewayContext): Promise<Ledger> {
+export async function openGatewayLedger(context: GatewayContext): Promise<Ledger & LendsConnection> {
   const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
-  const ledger =
+  const ledger: Ledger & LendsConnection =
     context.ledger ??
     (await openLedger(settings.databaseUrl, {
       nodeId: settings.nodeId,
@@ -41,7 +41,10 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
       timers,
       random,
       waitMs: settings.databaseWaitMs,
-      log: (event) => reportLedgerEvent(event, log, metrics),
+      log: (event) => {
+        reportLedgerEvent(event, log, metrics);
+        for (const listener of context.onLedgerEvent) listener(event);
+      },
       retentionDays: () => configuration.current().policy.records.retention_days,
       expectUsed: () => configuration.current().policy.budget.expect_ledger,
     }));

@@ -10,6 +10,7 @@ import type { LiveConfig } from "#policy/live-config.ts";
 import type { AuthKeys } from "#settings/auth-keys.ts";
 import { loggedError, logId } from "#telemetry/log/log.ts";
 import pkg from "../../package.json" with { type: "json" };
+import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
 /** What several workers together answer; undefined when they cannot be asked now. */
@@ -24,6 +25,7 @@ export interface HttpParts {
   readonly configStatus: LiveConfig["status"];
   /** Digests of the keys that callers may use; absent: any key of sufficient length. */
   readonly accepted?: AuthKeys | undefined;
+  readonly records: GatewayRecords;
   readonly workers?: WorkersView | undefined;
   readonly idleSeconds?: number | undefined;
   /** Passes finished requests on to the log and the metrics now. */
@@ -33,7 +35,7 @@ export interface HttpParts {
 
 /** Starts the server, and lets the metrics observe it. */
 export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer {
-  const { ports, ledger, configStatus, accepted, workers, idleSeconds } = parts;
+  const { ports, ledger, configStatus, accepted, records, workers, idleSeconds } = parts;
   const { settings, configuration, clock, log, metrics, closing } = context;
   const { health } = ports;
   const maxStreams = maxStreamsOf(readText);
@@ -70,7 +72,12 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
         ledgerOldestMs: ledger.status().oldestMs,
       }),
     onDryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
-    onRejected: ({ requestId, route, method, status }) => {
+    recordsHealth: () => {
+      const { kind, ok, queued, dropped } = records.records.status();
+      return kind === "off" ? undefined : { ok, queued, dropped };
+    },
+    onRejected: ({ requestId, route, method, status, code }) => {
+      records.requestRejected({ requestId, route, status, code });
       metrics.requestRejected(route, status);
       log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
     },
@@ -83,6 +90,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     models: () => configuration.current().registry.models,
     requestsInFlight: () => http.streams.count,
     ledger: () => ledger.status(),
+    records: () => records.records.status(),
     health: () => health.view(),
     caps: () => configuration.current().caps,
     config: configStatus,

@@ -8,8 +8,8 @@ import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
-import { noRecords } from "#records/no-records.ts";
 import type { RequestRecord } from "#records/record.ts";
+import type { DecisionRecords } from "#records/records.ts";
 import { sharedConversationMemory, sharedTaskMemory } from "#routing-memory/shared-parts.ts";
 import { type AuthKeys, loadAuthKeys } from "#settings/auth-keys.ts";
 import type { Problem } from "#settings/problem.ts";
@@ -19,6 +19,7 @@ import { type Log, requestFields, silentLog } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics/metrics.ts";
 import pkg from "../../package.json" with { type: "json" };
+import { type GatewayRecords, openRecords } from "./decision-records.ts";
 import { drainRequests } from "./drain.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { LiveConfiguration } from "./live-configuration.ts";
@@ -58,6 +59,7 @@ export interface Gateway {
   readonly settings: Settings;
   readonly ports: Ports;
   readonly metrics: Metrics;
+  readonly records: DecisionRecords;
   readonly http: HttpServer;
   /** The metrics of this process alone. */
   metricsSnapshot(): Promise<MetricSnapshot[]>;
@@ -91,6 +93,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     notices,
     metrics: createMetrics(),
     ...(overrides.ledger === undefined ? {} : { ledger: overrides.ledger }),
+    onLedgerEvent: [],
     closing: [],
   };
   const { configuration, metrics, closing } = context;
@@ -128,6 +131,7 @@ async function assemble(
 ): Promise<Gateway> {
   const { settings, configuration, clock, timers, random, metrics, closing } = context;
   const ledger = await openGatewayLedger(context);
+  const records = openRecords(ledger, context);
   const health = await openHealth(context);
   const memory = openRoutingMemory(context);
   const simulator = await openSimulator(context);
@@ -137,7 +141,7 @@ async function assemble(
   configuration.onChange(() => prices.configured());
   const upstream = openUpstream(address, ledger, context);
   openKeyUsage(address, ledger, context);
-  const finished = finishedRequests(prices, context);
+  const finished = finishedRequests(prices, records, context);
   const ports: Ports = {
     clock,
     random,
@@ -164,13 +168,14 @@ async function assemble(
       ledger,
       configStatus: () => live.status(),
       accepted,
+      records,
       workers,
       idleSeconds,
       flushRecords: () => finished.flush(),
       dashboard: openDashboard(
         {
           ledger,
-          records: noRecords,
+          records: records.records,
           health,
           configStatus: () => live.status(),
           priceBookReadMs: () => prices.readMs,
@@ -186,6 +191,7 @@ async function assemble(
     settings,
     ports,
     metrics,
+    records: records.records,
     http,
     metricsSnapshot() {
       finished.flush();
@@ -206,11 +212,12 @@ const recordBatching = { size: 32, withinMs: 20 };
 const neverForced = new AbortController().signal;
 
 /** Passes the records of finished requests on to the metrics and the log. */
-function finishedRequests(prices: PriceBookReader, { log, metrics, closing }: GatewayContext) {
+function finishedRequests(prices: PriceBookReader, kept: GatewayRecords, { log, metrics, closing }: GatewayContext) {
   const finished = createBatcher<RequestRecord>({
     ...recordBatching,
     onFlush: (records) => {
       for (const record of records) metrics.requestFinished(record);
+      for (const record of records) kept.requestFinished(record);
       for (const record of records) {
         log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
         if (reportFilteredCalls(record, log, metrics)) prices.suspect();

@@ -37,7 +37,16 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
   const all: Record<string, string> = { ...headers, ...error.headers, "content-type": "application/json" };
   // What is wrong with the request itself stays wrong; SDKs try some of these again unless told not to.
   if (error.status < 500 && !("retry-after" in all)) all["x-should-retry"] = "false";
-  return new Response(JSON.stringify(body), { status: error.status, headers: all });
+  const response = new Response(JSON.stringify(body), { status: error.status, headers: all });
+  if (error.code !== undefined) codes.set(response, error.code);
+  return response;
+}
+
+const codes = new WeakMap<Response, string>();
+
+/** The code of the error that a response was made of, for its record: bodies without an `error` object do not have it. */
+export function codeOf(response: Response): string | undefined {
+  return codes.get(response);
 }
 
 /** SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. */

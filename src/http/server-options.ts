@@ -2,7 +2,7 @@ import type { RoutingDecision } from "#domain/routing.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { AuthRules } from "./access/auth.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";
-import type { ConfigStatus, HealthReport } from "./endpoints/health.ts";
+import type { ConfigStatus, HealthReport, RecordsHealth } from "./endpoints/health.ts";
 import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 
 /** What a part that answers a whole folder of paths needs of the server. */
@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly ports: Ports;
   /** Whether the files' configuration is in force, for `/healthz`. */
   readonly configStatus: () => ConfigStatus;
+  /** How the decision records are kept, for `/healthz`; undefined where none are. */
+  readonly recordsHealth?: () => RecordsHealth | undefined;
   /** Undefined when it is not available now. */
   readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string } | undefined>;
   /** The report of all workers together, where there are several; undefined when it is not available now. */
@@ -40,7 +42,13 @@ export interface ServerOptions {
   /** Why a request should be refused before its body is read; undefined when there is room. */
   readonly shedReason: (activeRequests: number) => string | undefined;
   /** Called for every request that was answered with an error and has no record of its own. */
-  readonly onRejected: (event: { requestId: string; route: RouteLabel; method: string; status: number }) => void;
+  readonly onRejected: (event: {
+    requestId: string;
+    route: RouteLabel;
+    method: string;
+    status: number;
+    code?: string;
+  }) => void;
   /** Called with each decision of the dry run. */
   readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
   /** Answers everything under `/dashboard`, all methods. */

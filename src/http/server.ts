@@ -10,7 +10,7 @@ import { openApiEndpoint } from "./endpoints/openapi.ts";
 import { livenessEndpoint, readinessEndpoint } from "./endpoints/probes.ts";
 import { routeDecisionEndpoint } from "./endpoints/route-decision.ts";
 import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
-import { errorResponse } from "./errors.ts";
+import { codeOf, errorResponse } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
 import { unlessOverloaded } from "./limits/overload-check.ts";
@@ -136,11 +136,12 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
   };
 }
 
-function ownHealth({ ports, configStatus, version }: ServerOptions, startedMs: number): HealthReport {
+function ownHealth({ ports, configStatus, recordsHealth, version }: ServerOptions, startedMs: number): HealthReport {
   return healthReport({
     view: ports.health.view(),
     seniorChain: ports.config().policy.health.senior_fallback_chain,
     ledger: ports.ledger.status(),
+    records: recordsHealth?.(),
     config: configStatus(),
     version,
     uptimeMs: ports.clock.monotonic() - startedMs,
@@ -173,7 +174,15 @@ function requestGuard(options: ServerOptions): Guard {
       );
     }
     if (response.status >= 400 && !response.headers.has("x-smart-gateway-decision-id")) {
-      options.onRejected({ requestId, route, method: request.method, status: response.status });
+      const code = codeOf(response);
+      const { status } = response;
+      options.onRejected({
+        requestId,
+        route,
+        method: request.method,
+        status,
+        ...(code === undefined ? {} : { code }),
+      });
     }
     return response;
   };

@@ -1,3 +1,4 @@
+import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { UtcDay } from "#platform/time.ts";
 
@@ -38,6 +39,12 @@ export interface Ledger {
   status(): LedgerStatus;
   /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
   close(withinMs: number): Promise<void>;
+}
+
+/** A ledger whose store has room for one writer: others write over its connection, between its own transactions. */
+export interface LendsConnection {
+  /** Absent where every part can have a connection of its own. Rejects like the store does; the ledger is not affected. */
+  readonly writeBehind?: WriteTransaction | undefined;
 }
 
 /** The goal a request belongs to, made by `goalIdOf`: `session/goal` as the caller named it. The `adhoc` goal starts anew each UTC day. */

@@ -3,7 +3,7 @@ import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batching/batched-ledger.ts";
 import type { LedgerEvent } from "./batching/ledger-event.ts";
-import type { BillingLookups, Ledger } from "./ledger.ts";
+import type { BillingLookups, Ledger, LendsConnection } from "./ledger.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { LedgerStore } from "./store.ts";
@@ -32,7 +32,10 @@ const retryPauseMs = 500;
  * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to date.
  * Rejects when the URL is none of these, the store cannot be reached in time, or its schema is newer than this program.
  */
-export async function openLedger(databaseUrl: string, options: OpenLedgerOptions): Promise<Ledger & BillingLookups> {
+export async function openLedger(
+  databaseUrl: string,
+  options: OpenLedgerOptions,
+): Promise<Ledger & BillingLookups & LendsConnection> {
   const store = await openStoreInTime(databaseUrl, options);
   try {
     return await BatchedLedger.open(store, options.nodeId, {

@@ -1,3 +1,4 @@
+import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
 import type { OpenHolds } from "./open-holds.ts";
@@ -40,6 +41,8 @@ export interface LedgerStore {
    * into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`: all.
    */
   prune(retentionMs: number, limit: number): Promise<number>;
+  /** See `LendsConnection`. */
+  readonly writeBehind?: WriteTransaction | undefined;
   close(): Promise<void>;
 }
 

@@ -42,6 +42,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if ("status" in redacted) return redacted;
   // The body is large: reading it takes as long as one of the steps in which it was redacted.
   if (redacting instanceof Promise) await largeWorkTurn();
+  recorder.recordGate();
   const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
     policy: configuration.policy,
@@ -56,6 +57,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     redacted.unredactable.length === 0 ? redacted.findings : [...redacted.findings, ...redacted.unredactable];
   const decided = await decideWithSpend(context, ports);
   recorder.recordDecision(decided.decision, findings);
+  recorder.recordRouting(assessment, decided);
   const head: Head = {
     decisionId: recorder.decisionId,
     decision: decided.decision,
@@ -72,6 +74,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     const verdict = await askScout(context, decided, callScout, ports);
     if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
     const after = await decideWithSpend(context, ports, verdict);
+    recorder.recordRouting(assessment, after);
     if (after.kind === "store_unavailable")
       return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
     if (after.decision.model === null) {
@@ -88,6 +91,6 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
 /** Finishes the record of a request that is refused before it is executed. */
 function recordRefusal(recorder: RequestRecorder, refusal: Refusal): Refusal {
   const outcome = refusal.status === 499 ? "caller_gone" : refusal.status === 403 ? "refused" : "failed";
-  recorder.finish(outcome, refusal.status);
+  recorder.finish(outcome, refusal.status, refusal.code);
   return refusal;
 }

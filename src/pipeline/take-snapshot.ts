@@ -29,5 +29,17 @@ export function takeSnapshot(
       goalSoft: lowerCap(caps.goalSoft, goalHard),
       daySoft: lowerCap(caps.daySoft, dayHard),
     },
+    ...(spend === undefined ? {} : ownCapsOf(spend)),
+  };
+}
+
+/** Seldom there, so that snapshots are of one shape. */
+function ownCapsOf({ goalHardOverride, dayHardOverride }: Spend): Pick<Snapshot, "ownCaps"> {
+  if (goalHardOverride === undefined && dayHardOverride === undefined) return {};
+  return {
+    ownCaps: {
+      ...(goalHardOverride === undefined ? {} : { goalHard: goalHardOverride }),
+      ...(dayHardOverride === undefined ? {} : { dayHard: dayHardOverride }),
+    },
   };
 }

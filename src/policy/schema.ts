@@ -381,7 +381,14 @@ const Tasks = section({
 }).describe("Runtime state kept per task between requests.");
 
 const Records = section({
+  enabled: z.boolean().default(true).describe("Whether decision records are kept."),
   retention_days: z.int().min(1).max(3_650).default(30).describe("Days after which they are deleted."),
+  max_bytes: z
+    .int()
+    .min(1_000_000)
+    .max(1_000_000_000_000)
+    .default(1_000_000_000)
+    .describe("Bytes that decision records take in the database at most; the oldest are deleted first."),
 }).describe("Decision records and closed reservations.");
 
 export const Policy = z.strictObject({

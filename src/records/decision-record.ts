@@ -36,6 +36,7 @@ const DecisionTokens = z.object({
 export type DecisionTokens = z.infer<typeof DecisionTokens>;
 
 const DecisionAttempt = z.object({
+  number: z.int().describe("In the id of its reservation, `decision_id.number`: 1 is the scout's, the others follow."),
   model: text,
   purpose: z.enum(["EXECUTE", "SCOUT"]),
   outcome: text.describe("answered, or the kind of failure."),
@@ -105,10 +106,20 @@ const DecisionInputs = z.object({
       goal_hard_nano_usd: nanoUsd.nullable().describe("The goal's own hard cap, where an operator has set one."),
       day_hard_nano_usd: nanoUsd.nullable(),
     })
-    .describe("As the decision saw it; where the ledger refused the hold, as the ledger saw it."),
+    .describe("As the decision saw it."),
+  ledger_spend: z
+    .object({
+      goal_spent_nano_usd: nanoUsd,
+      goal_held_nano_usd: nanoUsd,
+      day_spent_nano_usd: nanoUsd,
+      day_held_nano_usd: nanoUsd,
+    })
+    .nullable()
+    .describe("As the ledger saw it, where it refused the hold."),
   scale: z.enum(["declared", "chat", "agent"]),
   run_evidence: z.array(text),
   affinity: z.object({ model: text, continuation: z.boolean() }).nullable(),
+  draw: z.number().nullable().describe("The random number for exploration, where one was drawn."),
   verdict: z.enum(["flash", "pro", "none"]).nullable().describe("The scout's, once it was asked."),
   unroutable: z.array(text).describe("Models that could not be sent traffic, whatever their state."),
 });

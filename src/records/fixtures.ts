@@ -48,9 +48,11 @@ export const someInputs: DecisionInputs = {
     goal_hard_nano_usd: null,
     day_hard_nano_usd: null,
   },
+  ledger_spend: null,
   scale: "chat",
   run_evidence: [],
   affinity: null,
+  draw: null,
   verdict: null,
   unroutable: [],
 };
@@ -97,6 +99,7 @@ export function aDecisionRecord(n: number, given: Partial<DecisionRecord> = {}):
     evidence: ["kind=CODING", "score=22.5"],
     attempts: [
       {
+        number: 2,
         model: "vendor_v4_flash",
         purpose: "EXECUTE",
         outcome: "answered",

@@ -34,3 +34,18 @@ export const noRecords: DecisionRecords = {
   async *export() {},
   status: () => ({ kind: "off", ok: true, queued: 0, written: 0, dropped: 0 }),
 };
+
+/** The records that `inForce` names at each call. A feed goes on with those it began with. */
+export function switchedRecords(inForce: () => DecisionRecords): DecisionRecords {
+  return {
+    append: (records) => inForce().append(records),
+    query: (filter, page) => inForce().query(filter, page),
+    get: (id) => inForce().get(id),
+    summary: (range, filter) => inForce().summary(range, filter),
+    series: (request) => inForce().series(request),
+    groups: (by, range, limit) => inForce().groups(by, range, limit),
+    subscribe: (filter, onRecords) => inForce().subscribe(filter, onRecords),
+    export: (filter) => inForce().export(filter),
+    status: () => inForce().status(),
+  };
+}

@@ -1,7 +1,9 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
-import type { Alias, RoutingDecision } from "#domain/routing.ts";
+import type { Alias, RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 
 /**
  * What was asked, decided, answered and paid: one record per chat request, the one source of its log line, its metrics and
@@ -11,9 +13,15 @@ export interface RequestRecord {
   readonly requestId: string;
   readonly decisionId: string;
   readonly atMs: number;
+  /** The same moment on the monotonic clock, to which attempts refer. */
+  readonly begunMs: number;
   readonly alias: Alias;
   readonly stream: boolean;
   readonly decision: RoutingDecision;
+  /** What the decision was made of. */
+  readonly routed?: RoutedInputs;
+  /** What the caller read as `error.code`; absent where it got an answer. */
+  readonly errorCode?: string;
   /** Status of the answer's head; 499 when the caller left before there was one. */
   readonly status: number;
   readonly outcome: RequestOutcome;
@@ -29,6 +37,8 @@ export interface RequestRecord {
   /** Replacements by rule id. */
   readonly redactions: readonly { readonly rule: string; readonly count: number }[];
   readonly timings: {
+    /** The privacy gate. */
+    readonly gateMs?: number;
     /** From the request's last body byte to the decision. */
     readonly decisionMs: number;
     /** From dispatch to the first answer byte or event; absent when there was none. */
@@ -37,20 +47,54 @@ export interface RequestRecord {
   };
 }
 
+/** What `decide` was given, and what it made of it in the end: where a scout was asked, after its verdict. Nobody's text is in it. */
+export interface RoutedInputs {
+  readonly decision: RoutingDecision;
+  readonly task: Omit<RoutingTask, "instruction">;
+  readonly runtime: RuntimeState;
+  readonly snapshot: Snapshot;
+  readonly features: AskFeatures;
+  readonly housekeeping: string | undefined;
+  readonly conversationKey: string;
+  readonly sessionId: string | undefined;
+  /** Whether the caller named the task. */
+  readonly namesTask: boolean;
+  /** Where the ledger refused the hold: what it had spent and held. */
+  readonly ledgerSpend?: SpendView;
+}
+
 export const requestOutcomes = ["answered", "refused", "failed", "broken_stream", "caller_gone"] as const;
 export type RequestOutcome = (typeof requestOutcomes)[number];
 
 /** One call to the upstream. */
 export interface AttemptRecord {
+  /** Of its reservation. */
+  readonly id: string;
   readonly model: ModelKey;
   readonly purpose: "EXECUTE" | "SCOUT";
   /** `answered`, or the kind of failure. */
   readonly outcome: string;
   readonly upstreamStatus?: number;
+  /** Monotonic milliseconds at which it began, with its reservation. */
+  readonly startedMs: number;
+  /** The UTC day on which the ledger counts it. */
+  readonly day?: string;
+  /** Milliseconds until the ledger had answered and the call was sent; absent when it was not. */
+  readonly ledgerMs?: number;
+  /** Milliseconds from dispatch to the first answer byte or event. */
+  readonly firstTokenMs?: number;
   readonly durationMs: number;
   readonly holdNanoUsd: NanoUsd;
   /** What it is known to have cost; absent while unknown. */
   readonly costNanoUsd?: NanoUsd;
+  /** Where the cost is known from: the ledger's sources, or `hold` where that was charged. */
+  readonly costSource?: string;
+  /** The aggregator's id of the call. */
+  readonly generationId?: string;
+  /** The provider that served, as the aggregator names it. */
+  readonly host?: string;
+  /** The aggregator used the operator's own account with the provider. */
+  readonly ownAccount?: boolean;
   /** What the upstream said it cost, where that is too high to be believed. The hold was charged. */
   readonly distrustedCostNanoUsd?: NanoUsd;
   readonly usage?: TokenUsage;

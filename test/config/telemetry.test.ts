@@ -17,6 +17,7 @@ const record: RequestRecord = {
   requestId: "req-1",
   decisionId: "dec-1",
   atMs: 1_790_000_000_000,
+  begunMs: 0,
   alias: "smart-router",
   stream: true,
   decision: {
@@ -37,14 +38,26 @@ const record: RequestRecord = {
   answeredBy: "vendor_v4_pro",
   attempts: [
     {
+      id: "dec-1.1",
+      startedMs: 1,
       model: "vendor_free_scout",
       purpose: "SCOUT",
       outcome: "timed_out",
       durationMs: 4_000,
       holdNanoUsd: nanoUsd(0),
     },
-    { model: "vendor_v4_flash", purpose: "EXECUTE", outcome: "cut_off", durationMs: 30, holdNanoUsd: nanoUsd(900) },
     {
+      id: "dec-1.2",
+      startedMs: 2,
+      model: "vendor_v4_flash",
+      purpose: "EXECUTE",
+      outcome: "cut_off",
+      durationMs: 30,
+      holdNanoUsd: nanoUsd(900),
+    },
+    {
+      id: "dec-1.3",
+      startedMs: 3,
       model: "vendor_v4_flash",
       purpose: "EXECUTE",
       outcome: "rate_limited",
@@ -52,6 +65,8 @@ const record: RequestRecord = {
       holdNanoUsd: nanoUsd(900),
     },
     {
+      id: "dec-1.4",
+      startedMs: 4,
       model: "vendor_v4_pro",
       purpose: "EXECUTE",
       outcome: "answered",

@@ -11,6 +11,8 @@ export interface HealthReport {
     readonly policy_version: string;
     readonly uptime_s: number;
     readonly database: Pick<LedgerStatus, "kind" | "ok" | "failed">;
+    /** Decision records; `dropped` since the start. Absent where none are kept. */
+    readonly records?: RecordsHealth;
     readonly config: { readonly state: ConfigStatus["state"]; readonly hash: string; readonly loaded_at: string };
     /** Present where several worker processes serve. */
     readonly workers?: WorkerCount;
@@ -31,6 +33,12 @@ export interface ConfigStatus {
   readonly hash: string;
 }
 
+export interface RecordsHealth {
+  readonly ok: boolean;
+  readonly queued: number;
+  readonly dropped: number;
+}
+
 interface ModelReport {
   readonly state: string;
   readonly since: string;
@@ -43,6 +51,7 @@ export interface HealthSources {
   /** The policy's `health.senior_fallback_chain`: the models that sensitive requests may use. */
   readonly seniorChain: readonly ModelKey[];
   readonly ledger: LedgerStatus;
+  readonly records?: RecordsHealth | undefined;
   readonly config: ConfigStatus;
   readonly version: string;
   readonly uptimeMs: number;
@@ -52,7 +61,15 @@ export interface HealthSources {
  * What `GET /healthz` says: unavailable when money cannot be counted or no model of the senior chain can serve, degraded when
  * one model cannot. Free models are never in the chain: what only they could serve, no sensitive request can use.
  */
-export function healthReport({ view, seniorChain, ledger, config, version, uptimeMs }: HealthSources): HealthReport {
+export function healthReport({
+  view,
+  seniorChain,
+  ledger,
+  records,
+  config,
+  version,
+  uptimeMs,
+}: HealthSources): HealthReport {
   const models = Object.entries(view);
   const serving = seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
@@ -69,6 +86,7 @@ export function healthReport({ view, seniorChain, ledger, config, version, uptim
         ok: ledger.ok,
         ...(ledger.failed === undefined ? {} : { failed: ledger.failed }),
       },
+      ...(records === undefined ? {} : { records }),
       config: { state: config.state, hash: config.hash, loaded_at: new Date(config.loadedAtMs).toISOString() },
       models: Object.fromEntries(
         models.map(([key, { state, sinceMs, reason, retryAtMs }]) => [

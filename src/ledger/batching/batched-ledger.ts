@@ -7,6 +7,7 @@ import type {
   HeldMoney,
   Ledger,
   LedgerStatus,
+  LendsConnection,
   Reservation,
   ReservationId,
   ReserveReply,
@@ -53,7 +54,7 @@ const maxPerItem = 64;
  * A ledger over any store. Every operation of this process goes through one queue: one batch is in flight, and what arrives
  * meanwhile forms the next, so the store's slowest step (a sync to disk, a round trip) is paid once for all of them.
  */
-export class BatchedLedger implements Ledger, BillingLookups {
+export class BatchedLedger implements Ledger, BillingLookups, LendsConnection {
   readonly #store: LedgerStore;
   readonly #timers: Timers;
   readonly #availability: StoreAvailability;
@@ -121,6 +122,10 @@ export class BatchedLedger implements Ledger, BillingLookups {
         if (this.#writer.mode !== "closed") this.#writer.storeFailed(asStoreFailure(error));
       },
     });
+  }
+
+  get writeBehind(): LendsConnection["writeBehind"] {
+    return this.#store.writeBehind;
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
+import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
@@ -293,6 +294,11 @@ export class SqliteEngine {
       }
       if (rows.length < pruneReadRows) return found;
     }
+  }
+
+  /** Writes of another part of the gateway, to tables of its own, between two batches; they need not be durable at once. */
+  writeBehind(writes: readonly SqlWrite[]): void {
+    this.#guarded(() => runSqliteWrites(this.#db, writes));
   }
 
   close(): void {

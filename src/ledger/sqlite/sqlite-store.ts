@@ -1,3 +1,5 @@
+import { inMemoryPath } from "#db/database-url.ts";
+import type { SqlWrite, WriteTransaction } from "#db/sql-writes.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import type { OpenHolds } from "#ledger/open-holds.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
@@ -18,6 +20,7 @@ export type WorkerRequest =
   | { readonly call: "takeLookups"; readonly limit: number; readonly nowMs: number }
   | { readonly call: "dropLookups"; readonly ids: readonly ReservationId[] }
   | { readonly call: "prune"; readonly retentionMs: number; readonly limit: number; readonly nowMs: number }
+  | { readonly call: "writeBehind"; readonly writes: readonly SqlWrite[] }
   | { readonly call: "close" };
 
 export interface JoinReply {
@@ -33,6 +36,8 @@ export type WorkerReply =
 export class SqliteStore implements LedgerStore {
   readonly kind = "sqlite";
   empty: { readonly expected: boolean } | undefined;
+  /** Absent for a database in memory, which nobody else could read. */
+  readonly writeBehind: WriteTransaction | undefined;
   readonly #clock: Clock;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (failure: StoreFailure) => void }>();
@@ -41,7 +46,7 @@ export class SqliteStore implements LedgerStore {
 
   /** `path` as SQLite takes it; `:memory:` for a ledger that ends with the process. Rejects when it cannot be opened. */
   static async open(path: string, clock: Clock): Promise<SqliteStore> {
-    const store = new SqliteStore(clock);
+    const store = new SqliteStore(path, clock);
     try {
       await store.#call({ call: "open", path });
       return store;
@@ -53,8 +58,9 @@ export class SqliteStore implements LedgerStore {
     }
   }
 
-  private constructor(clock: Clock) {
+  private constructor(path: string, clock: Clock) {
     this.#clock = clock;
+    if (path !== inMemoryPath) this.writeBehind = (writes) => this.#call({ call: "writeBehind", writes });
     this.#worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
     // Only this program's own worker writes here.
     this.#worker.onmessage = ({ data }: MessageEvent<string>) => this.#answered(JSON.parse(data) as WorkerReply);

@@ -15,6 +15,8 @@ export interface Snapshot {
   readonly size: RequestSize;
   /** With the caps of their own that the goal and the day have, if any. */
   readonly caps: Caps;
+  /** The hard caps of their own among them. */
+  readonly ownCaps?: { readonly goalHard?: NanoUsd; readonly dayHard?: NanoUsd };
   /** How points become the score; absent where the task was stated and not inferred, as in a dry run: `declared`. */
   readonly scale?: ScoreScale;
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */

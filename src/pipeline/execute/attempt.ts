@@ -24,7 +24,11 @@ export interface OpenAttempt {
   readonly pricedByCost: boolean;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
-  /** The same moment in milliseconds since the epoch: prices can depend on the hour. */
+  /** Monotonic milliseconds at which the hold was reserved and the call goes out; absent before. */
+  dispatchedMs?: number;
+  /** The UTC day on which the ledger counts it; absent before it has answered. */
+  day?: string;
+  /** The moment of `startedMs` in milliseconds since the epoch: prices can depend on the hour. */
   readonly startedAtMs: number;
 }
 

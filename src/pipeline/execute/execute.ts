@@ -106,6 +106,8 @@ export async function execute(
       return callerGone(progress, ports);
     }
 
+    attempt.day = reply.day;
+    attempt.dispatchedMs = ports.clock.monotonic();
     const answer = await send(attempt, progress, plan, ports, signal);
     if (answer.kind === "answer") {
       return {

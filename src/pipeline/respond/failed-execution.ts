@@ -23,27 +23,28 @@ export function refusalOfExecution(
       // Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial.
       const { reply, model, retryAdvice } = execution;
       const evidence: string[] = [];
-      const { goalAccount, dayAccount } = reply.spend;
-      addHardCapEvidence(model, { ...routed.snapshot, spend: { goal: goalAccount, day: dayAccount } }, evidence);
+      const spend = { goal: reply.spend.goalAccount, day: reply.spend.dayAccount };
+      addHardCapEvidence(model, { ...routed.snapshot, spend }, evidence);
       const decision = deniedByLedger(head.decision, reply, evidence);
       recorder.recordDecision(decision, context.redacted.findings);
-      recorder.finish("refused", 403);
+      recorder.recordLedgerRefusal(decision, spend);
+      recorder.finish("refused", 403, decision.cause);
       return refusalOf({ ...head, decision }, retryAdvice);
     }
     case "unavailable":
-      recorder.finish("failed", 503);
+      recorder.finish("failed", 503, "budget_store_unavailable");
       return storeUnavailable(head, ports.ledger.status());
     case "no_capacity":
-      recorder.finish("failed", 503);
+      recorder.finish("failed", 503, "no_capacity");
       return noCapacity(head, retryAfterOf(routed, ports.health.view(), ports.clock.now()));
     case "caller_gone":
-      recorder.finish("caller_gone", 499);
+      recorder.finish("caller_gone", 499, "caller_gone");
       return callerGone(head);
     case "failed": {
       const { failure, model } = execution;
       const retryAfterS = retryAfterFailure(routed, failure, ports.health.view(), ports.clock.now());
       const refusal = failedUpstream({ ...head, answeredBy: model }, failure, retryAfterS);
-      recorder.finish("failed", refusal.status);
+      recorder.finish("failed", refusal.status, refusal.code);
       return refusal;
     }
   }

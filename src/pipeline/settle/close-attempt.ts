@@ -25,7 +25,7 @@ export function closeAnswered(attempt: OpenAttempt, answered: AnsweredCall, nowM
   else if (settlement === undefined) resolution = { id: attempt.id, kind: "charged", reason: "answered without usage" };
   else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
-  const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, distrusted);
+  const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, resolution, distrusted, firstTokenMs);
   return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
@@ -60,7 +60,7 @@ export function closeFailed(
     resolution = { id: attempt.id, kind: "unknown", reason };
   }
   const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
-  const record = recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, distrusted);
+  const record = recordOf(attempt, failure.kind, failure.status, report, cost, nowMs, resolution, distrusted);
   return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
@@ -92,17 +92,15 @@ export function closeAbandoned(
     cost = attempt.hold;
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };
   }
-  const record = recordOf(attempt, "aborted", undefined, report, cost, nowMs, distrusted);
+  const record = recordOf(attempt, "aborted", undefined, report, cost, nowMs, resolution, distrusted);
   return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
 /** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
 export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
-  return {
-    resolution: { id: attempt.id, kind: "released", reason: "never sent" },
-    record: recordOf(attempt, "aborted", undefined, {}, undefined, nowMs),
-  };
+  const resolution: Resolution = { id: attempt.id, kind: "released", reason: "never sent" };
+  return { resolution, record: recordOf(attempt, "aborted", undefined, {}, undefined, nowMs, resolution) };
 }
 
 /** What the report says the attempt cost, unless that is too much to be true: then what it stated. */
@@ -157,19 +155,29 @@ function recordOf(
   report: UsageReport,
   cost: NanoUsd | undefined,
   nowMs: number,
+  resolution: Resolution,
   distrusted?: NanoUsd,
+  firstTokenMs?: number,
 ): AttemptRecord {
   const record: { -readonly [name in keyof AttemptRecord]: AttemptRecord[name] } = {
+    id: attempt.id,
     model: attempt.model.key,
     purpose: attempt.purpose,
     outcome,
+    startedMs: attempt.startedMs,
     durationMs: nowMs - attempt.startedMs,
     holdNanoUsd: attempt.hold,
   };
   if (upstreamStatus !== undefined) record.upstreamStatus = upstreamStatus;
   if (cost !== undefined) record.costNanoUsd = cost;
+  if (resolution.kind === "settled") record.costSource = resolution.source;
+  else if (resolution.kind === "charged") record.costSource = "hold";
+  else if (resolution.kind === "released") record.costSource = "released";
   if (distrusted !== undefined) record.distrustedCostNanoUsd = distrusted;
   if (report.usage !== undefined) record.usage = report.usage;
   if (attempt.priceLimited) record.priceLimited = true;
+  if (attempt.day !== undefined) record.day = attempt.day;
+  if (attempt.dispatchedMs !== undefined) record.ledgerMs = attempt.dispatchedMs - attempt.startedMs;
+  if (firstTokenMs !== undefined) record.firstTokenMs = firstTokenMs;
   return record;
 }

@@ -2,9 +2,11 @@ import type { ChatRequest } from "#domain/chat.ts";
 import type { ModelKey } from "#domain/model.ts";
 import { saturatedUsd } from "#domain/money/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
+import type { Assessment } from "#pipeline/assess/assess.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { Clock } from "#platform/time.ts";
 import type { Finding } from "#privacy/redaction.ts";
-import type { AttemptRecord, RequestOutcome, RequestRecord } from "#records/record.ts";
+import type { AttemptRecord, RequestOutcome, RequestRecord, RoutedInputs } from "#records/record.ts";
 
 /** Collects the events of one request and appends its record when it ends: once, at the first end. */
 export class RequestRecorder {
@@ -12,11 +14,15 @@ export class RequestRecorder {
   readonly attempts: AttemptRecord[] = [];
   /** Not the request itself, whose conversation would live as long as its answer takes. */
   readonly #request: Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream" | "surcharge">;
+  readonly #sessionId: string | undefined;
+  readonly #namesTask: boolean;
   readonly #clock: Clock;
   readonly #append: (record: RequestRecord) => void;
   readonly #begunMs: number;
   readonly #priceVersion: string | undefined;
   #decision: RoutingDecision | undefined;
+  #routed: RoutedInputs | undefined;
+  #gateMs: number | undefined;
   #decisionMs = 0;
   #findings: readonly Finding[] = [];
   #firstTokenMs: number | undefined;
@@ -32,6 +38,8 @@ export class RequestRecorder {
   ) {
     const { requestId, receivedAtMs, alias, stream, surcharge } = request;
     this.#request = { requestId, receivedAtMs, alias, stream, ...(surcharge === undefined ? {} : { surcharge }) };
+    this.#sessionId = request.routing.sessionId;
+    this.#namesTask = request.routing.taskId !== undefined;
     this.decisionId = decisionId;
     this.#clock = clock;
     this.#append = append;
@@ -45,12 +53,65 @@ export class RequestRecorder {
     this.#findings = findings;
   }
 
+  /** The privacy gate has finished. */
+  recordGate(): void {
+    this.#gateMs = this.#clock.monotonic() - this.#begunMs;
+  }
+
+  /**
+   * What the decision was made of; the last call counts. The instruction is left out, because the conversation would live as
+   * long as the answer takes.
+   */
+  recordRouting(
+    { task, runtime, features, housekeeping, conversationKey }: Assessment,
+    { decision, snapshot }: { readonly decision: RoutingDecision; readonly snapshot: Snapshot },
+  ): void {
+    this.#routed = {
+      decision,
+      task: {
+        task_id: task.task_id,
+        goal_id: task.goal_id,
+        kind: task.kind,
+        explicit_route: task.explicit_route,
+        reasoning: task.reasoning,
+        sensitive: task.sensitive,
+        repo_context_present: task.repo_context_present,
+        repo_free_opt_in: task.repo_free_opt_in,
+        risk_level: task.risk_level,
+        blast_radius: task.blast_radius,
+        reasoning_requirement: task.reasoning_requirement,
+        ambiguity: task.ambiguity,
+        dependency_depth: task.dependency_depth,
+        verification_difficulty: task.verification_difficulty,
+        estimated_tool_depth: task.estimated_tool_depth,
+        metadata: task.metadata,
+      },
+      runtime,
+      snapshot,
+      features,
+      housekeeping,
+      conversationKey,
+      sessionId: this.#sessionId,
+      namesTask: this.#namesTask,
+    };
+  }
+
+  /** The ledger has refused the hold of the decided model: the decision became `denied`. */
+  recordLedgerRefusal(denied: RoutingDecision, ledgerSpend: SpendView): void {
+    if (this.#routed !== undefined) this.#routed = { ...this.#routed, decision: denied, ledgerSpend };
+  }
+
   recordAnswer(model: ModelKey, firstTokenMs: number): void {
     this.#answeredBy = model;
     this.#firstTokenMs = firstTokenMs;
   }
 
-  finish(outcome: RequestOutcome, status: number): void {
+  /** What the request has shown so far as a record, for who asks before it ends; undefined before the decision. */
+  sofar(): RoutedInputs | undefined {
+    return this.#routed;
+  }
+
+  finish(outcome: RequestOutcome, status: number, errorCode?: string): void {
     if (this.#ended || this.#decision === undefined) return;
     this.#ended = true;
     let cost = 0;
@@ -59,9 +120,12 @@ export class RequestRecorder {
       requestId: this.#request.requestId,
       decisionId: this.decisionId,
       atMs: this.#request.receivedAtMs,
+      begunMs: this.#begunMs,
       alias: this.#request.alias,
       stream: this.#request.stream,
       decision: this.#decision,
+      ...(this.#routed === undefined ? {} : { routed: this.#routed }),
+      ...(errorCode === undefined ? {} : { errorCode }),
       status,
       outcome,
       answeredBy: this.#answeredBy,
@@ -71,6 +135,7 @@ export class RequestRecorder {
       redactions: byRule(this.#findings),
       ...(this.#request.surcharge === undefined ? {} : { forwardedFields: this.#request.surcharge.fields }),
       timings: {
+        ...(this.#gateMs === undefined ? {} : { gateMs: this.#gateMs }),
         decisionMs: this.#decisionMs,
         ...(this.#firstTokenMs === undefined ? {} : { firstTokenMs: this.#firstTokenMs }),
         totalMs: this.#clock.monotonic() - this.#begunMs,

@@ -68,6 +68,8 @@ export interface LogEvents {
   health_store_changed: { away: boolean; detail: OperatorText };
   /** Conversations and tasks are remembered in this process alone while their store is away. */
   routing_memory_changed: { away: boolean; detail: OperatorText };
+  /** Decision records wait, and are dropped when too many wait, while their store is away. */
+  records_store_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   /**
    * Our registry and the aggregator have drifted apart: it found no host within the limit we sent, its list changed by more
@@ -174,6 +176,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   health_aggregator_changed: "warn",
   health_store_changed: "warn",
   routing_memory_changed: "warn",
+  records_store_changed: "warn",
   ledger_overrun: "error",
   price_drift: "error",
   upstream_cost_distrusted: "error",

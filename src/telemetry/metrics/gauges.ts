@@ -20,6 +20,13 @@ export interface Sources extends AggregatorSources {
     readonly oldestMs: number;
     readonly holds?: { readonly [S in "running" | "unresolved"]: { readonly count: number; readonly amount: number } };
   };
+  /** Decision records: whether the store takes them, how many wait, and what is kept. */
+  readonly records?: () => {
+    readonly ok: boolean;
+    readonly queued: number;
+    readonly rows?: number;
+    readonly bytes?: number;
+  };
   readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
   /** In nano-USD. */
   readonly caps?: () => { readonly [cap in keyof Caps]: number };
@@ -108,6 +115,25 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
     [],
     (set) => {
       if (sources.ledger !== undefined) set(sources.ledger().oldestMs / 1_000);
+    },
+  );
+  registry.gauge("smart_gateway_records_up", "1 while the store of decision records answers.", [], (set) => {
+    if (sources.records !== undefined) set(sources.records().ok ? 1 : 0);
+  });
+  registry.gauge("smart_gateway_records_queue_length", "Decision records that wait to be written.", [], (set) => {
+    if (sources.records !== undefined) set(sources.records().queued);
+  });
+  registry.gauge("smart_gateway_records_stored", "Decision records kept, of all nodes.", [], (set) => {
+    const rows = sources.records?.().rows;
+    if (rows !== undefined) set(rows);
+  });
+  registry.gauge(
+    "smart_gateway_records_stored_bytes",
+    "About how many bytes the decision records take in the database, at most `records.max_bytes`.",
+    [],
+    (set) => {
+      const bytes = sources.records?.().bytes;
+      if (bytes !== undefined) set(bytes);
     },
   );
   registry.gauge(

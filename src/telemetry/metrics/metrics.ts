@@ -34,6 +34,8 @@ export interface Metrics {
   chargeCorrected(lessNanoUsd: number): void;
   /** Our prices and the aggregator's have drifted apart. */
   priceDrifted(model: ModelKey, reason: PriceDrift): void;
+  /** Decision records could not be kept. */
+  recordsDropped(count: number): void;
   healthChanged(model: ModelKey, to: HealthLabel): void;
   /** A worker process has ended while it was to go on; `started`: whether it had ever served. */
   workerExited(started: boolean): void;
@@ -99,6 +101,9 @@ export function createMetrics(): Metrics {
     },
     priceDrifted(model, reason) {
       metrics.priceDrifts(1, metrics.modelLabel(model), reason);
+    },
+    recordsDropped(count) {
+      metrics.droppedRecords(count);
     },
     healthChanged(model, to) {
       metrics.healthChanges(1, metrics.modelLabel(model), to);

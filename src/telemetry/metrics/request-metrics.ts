@@ -149,6 +149,11 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     "result",
   ]);
 
+  const droppedRecords = registry.counter(
+    "smart_gateway_records_dropped_total",
+    "Decision records that could not be kept: too many waited for the store. Money is never dropped.",
+    [],
+  );
   const workerExits = registry.counter(
     "smart_gateway_worker_exits_total",
     "Worker processes that exited without a signal to stop, by whether they had started to serve (WORKERS above 1).",
@@ -184,6 +189,7 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     priceDrifts,
     healthChanges,
     reloads,
+    droppedRecords,
     workerExits,
   };
 }

@@ -1,0 +1,127 @@
+import type { Ledger, LendsConnection } from "#ledger/ledger.ts";
+import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { Configuration } from "#pipeline/ports.ts";
+import { redactId } from "#pipeline/redact-id.ts";
+import { buildRecord } from "#records/build-record.ts";
+import { ConfigNames } from "#records/config-names.ts";
+import { noRecords, switchedRecords } from "#records/no-records.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
+import type { RequestRecord } from "#records/record.ts";
+import type { DecisionRecords } from "#records/records.ts";
+import { type Rejection, RejectionRecords } from "#records/rejections.ts";
+import { StoredRecords } from "#records/stored-records.ts";
+import { loggedError, operatorText } from "#telemetry/log/log.ts";
+import type { GatewayContext } from "./gateway-context.ts";
+
+/** The decision records of a gateway, and what feeds them. */
+export interface GatewayRecords {
+  /** What is asked of them; empty while the policy has them off. */
+  readonly records: DecisionRecords;
+  requestFinished(record: RequestRecord): void;
+  requestRejected(rejection: Rejection): void;
+  ledgerEvent(event: LedgerEvent): void;
+  /** The configuration that a record names, as JSON. */
+  config(hash: string): Promise<string | undefined>;
+}
+
+/** How often the shared records of floods are written. */
+const flushRejectionsMs = 15_000;
+/** Decision ids whose cost is not known yet. */
+const maxOpenCosts = 10_000;
+
+export function openRecords(ledger: Ledger & LendsConnection, context: GatewayContext): GatewayRecords {
+  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const stored = new StoredRecords({
+    openStore: () => openRecordStore(settings.databaseUrl, ledger.writeBehind),
+    kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
+    rules: () => configuration.current().policy.records,
+    shared: settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:"),
+    clock,
+    timers,
+    random,
+    onDrop: (count) => metrics.recordsDropped(count),
+    onStore: (state, problem) =>
+      log("records_store_changed", {
+        away: state === "away",
+        detail: operatorText(problem === undefined ? "" : (loggedError(problem).code ?? "")),
+      }),
+  });
+  const enabled = () => configuration.current().policy.records.enabled;
+  const names = new ConfigNames(
+    (config) => stored.addConfig(config),
+    () => clock.now(),
+  );
+  const rejections = new RejectionRecords(
+    clock,
+    () => Bun.randomUUIDv7(),
+    (record) => stored.append([record]),
+  );
+  const sessions = new RedactedSessions(() => configuration.current().privacy);
+  const openCosts = new Set<string>();
+  let cancelFlush = timers.after(flushRejectionsMs, flushRejections);
+  function flushRejections(): void {
+    rejections.flush();
+    cancelFlush = timers.after(flushRejectionsMs, flushRejections);
+  }
+  closing.push(async () => {
+    cancelFlush();
+    rejections.flush(Number.POSITIVE_INFINITY);
+    await stored.close();
+  });
+  const gateway: GatewayRecords = {
+    records: switchedRecords(() => (enabled() ? stored : noRecords)),
+    requestFinished(record) {
+      if (!enabled()) return;
+      const { routed } = record;
+      const policyHash = routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry);
+      stored.add((salt) => buildRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId), salt }));
+      if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) {
+        openCosts.add(record.decisionId);
+        for (const oldest of openCosts) {
+          if (openCosts.size <= maxOpenCosts) break;
+          openCosts.delete(oldest);
+        }
+      }
+    },
+    requestRejected(rejection) {
+      if (enabled()) rejections.add(rejection);
+    },
+    ledgerEvent(event) {
+      if (event.kind !== "resolved" || !enabled()) return;
+      const late = event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED";
+      if (!late && !openCosts.has(event.requestId)) return;
+      stored.correct({
+        decisionId: event.requestId,
+        attempt: event.attempt,
+        costNanoUsd: event.charged,
+        state: event.state === "EXPIRED_CHARGED" ? "estimated" : "known",
+      });
+    },
+    config: (hash) => stored.config(hash),
+  };
+  context.onLedgerEvent.push((event) => gateway.ledgerEvent(event));
+  return gateway;
+}
+
+/** Sessions that have been looked at; an agent sends the same with each of its calls. */
+const maxSessions = 1_000;
+
+/** Session ids that are credentials, replaced by digests, as goals and tasks are where they are routed by. */
+class RedactedSessions {
+  readonly #privacy: () => Configuration["privacy"];
+  readonly #known = new Map<string, string>();
+
+  constructor(privacy: () => Configuration["privacy"]) {
+    this.#privacy = privacy;
+  }
+
+  redacted(session: string | undefined): string | undefined {
+    if (session === undefined) return undefined;
+    const known = this.#known.get(session);
+    if (known !== undefined) return known;
+    const redacted = redactId(session, this.#privacy());
+    if (this.#known.size >= maxSessions) this.#known.clear();
+    this.#known.set(session, redacted);
+    return redacted;
+  }
+}

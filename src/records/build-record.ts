@@ -1,0 +1,369 @@
+import type { Model, ModelRegistry, Price } from "#domain/model.ts";
+import { ratesOf } from "#domain/money/prices.ts";
+import { costOf } from "#domain/money/tokens.ts";
+import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type {
+  CostState,
+  DecisionAttempt,
+  DecisionInputs,
+  DecisionRecord,
+  DecisionTokens,
+  RefusedBy,
+  Tier,
+} from "./decision-record.ts";
+import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
+
+/** Ids that callers choose are free text: no longer than this. */
+const maxIdLength = 128;
+
+/** What a decision record needs beside the request's own. */
+export interface RecordContext {
+  /** Names the configuration that the decision was made by, so that it can be made again. */
+  readonly policyHash: string | null;
+  /** The caller's session, fit to be kept. */
+  readonly session: string | undefined;
+  /** Makes a conversation's name unreadable; different in each installation. */
+  readonly salt: number;
+}
+
+/**
+ * The decision record of a request that has ended. Its `seq` is the store's to give. Made when it is written, not while the
+ * caller waits.
+ */
+export function buildRecord(request: RequestRecord, { policyHash, session, salt }: RecordContext): DecisionRecord {
+  const { routed, decision } = request;
+  const final = routed?.decision ?? decision;
+  const registry = routed?.snapshot.registry;
+  const attempts = request.attempts.map((attempt) => attemptOf(attempt, request));
+  const tokens = tokensIn(attempts);
+  const last = request.attempts.at(-1);
+  const model = final.model ?? decision.model;
+  const endedMs = Math.round(request.atMs + request.timings.totalMs);
+  const answering = request.answeredBy ?? model;
+  return {
+    seq: 0,
+    at_ms: request.atMs,
+    recorded_ms: bookedMs(endedMs, request.attempts.findLast(({ day }) => day !== undefined)?.day),
+    decision_id: request.decisionId,
+    request_id: request.requestId,
+    session: bounded(session),
+    goal: bounded(routed?.task.goal_id),
+    task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
+    conversation: routed === undefined ? null : Bun.hash(routed.conversationKey, salt).toString(36),
+    generation_ids: request.attempts.flatMap(({ generationId }) => generationId ?? []),
+    route: "chat_completions",
+    alias: request.alias,
+    stream: request.stream,
+    action: decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action,
+    model,
+    served_by: request.answeredBy,
+    upstream_model:
+      request.answeredBy === null
+        ? null
+        : bounded(last?.otherModel ?? registry?.models.get(request.answeredBy)?.upstreamId),
+    upstream_host: last?.host ?? null,
+    status: request.status,
+    outcome: request.outcome,
+    refused_by: refuserOf(request),
+    error_class: errorClassOf(request),
+    cause: final.cause,
+    rule: rulesIn(final.evidence),
+    kind: routed?.task.kind ?? null,
+    tier: answering === null ? null : tierOf(registry?.models.get(answering)),
+    score: final.score,
+    confidence: final.confidence,
+    sensitive_block_applied: final.sensitive_block_applied,
+    ...pointsIn(final.evidence),
+    thresholds: routed === undefined ? null : thresholdsOf(routed.snapshot),
+    inputs: routed === undefined ? null : inputsOf(routed),
+    housekeeping: routed?.housekeeping ?? null,
+    features: routed === undefined ? {} : featuresOf(routed.features),
+    evidence: final.evidence,
+    attempts,
+    timings: {
+      gate_ms: rounded(request.timings.gateMs),
+      decision_ms: rounded(request.timings.decisionMs),
+      ledger_ms: rounded(ledgerMsOf(request.attempts)),
+      first_token_ms: rounded(request.timings.firstTokenMs),
+      total_ms: rounded(request.timings.totalMs),
+    },
+    tokens,
+    hold_nano_usd: request.attempts.reduce((sum, { holdNanoUsd }) => sum + holdNanoUsd, 0),
+    cost_nano_usd: request.costNanoUsd,
+    cost_state: costStateOf(request.attempts),
+    cost_source: last?.costSource ?? null,
+    baseline_nano_usd: registry === undefined ? null : baselineOf(request, registry),
+    price_band: bandOf(request, registry),
+    price_version: request.priceVersion ?? null,
+    is_byok: last?.ownAccount ?? null,
+    forwarded_fields: [...(request.forwardedFields ?? [])],
+    redactions: request.redactions.map(({ rule, count }) => ({ rule, count })),
+    health: routed === undefined ? {} : healthOf(routed.snapshot),
+    policy_hash: policyHash,
+    reported: null,
+    repeated: 1,
+  };
+}
+
+const dayMs = 86_400_000;
+
+/** When it ended, within the UTC day that the ledger counts its cost to. */
+function bookedMs(endedMs: number, day: string | undefined): number {
+  if (day === undefined) return endedMs;
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
+}
+
+function bounded(id: string | undefined): string | null {
+  if (id === undefined) return null;
+  return id.length <= maxIdLength ? id : `${id.slice(0, maxIdLength - 1)}…`;
+}
+
+function attemptOf(attempt: AttemptRecord, { begunMs }: RequestRecord): DecisionAttempt {
+  const { usage } = attempt;
+  return {
+    number: Number(attempt.id.slice(attempt.id.lastIndexOf(".") + 1)),
+    model: attempt.model,
+    purpose: attempt.purpose,
+    outcome: attempt.outcome,
+    upstream_status: attempt.upstreamStatus ?? (attempt.outcome === "answered" ? 200 : null),
+    started_ms: rounded(Math.max(0, attempt.startedMs - begunMs)),
+    first_token_ms: rounded(attempt.firstTokenMs),
+    duration_ms: rounded(attempt.durationMs),
+    hold_nano_usd: attempt.holdNanoUsd,
+    cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : null),
+    cost_source: attempt.costSource ?? null,
+    tokens:
+      usage === undefined
+        ? null
+        : {
+            prompt: usage.input,
+            cached: usage.cachedInput,
+            cache_write: usage.cacheWrite ?? 0,
+            completion: usage.output,
+            reasoning: usage.reasoning,
+          },
+    other_model: bounded(attempt.otherModel),
+    generation_id: attempt.generationId ?? null,
+    host: attempt.host ?? null,
+  };
+}
+
+function tokensIn(attempts: readonly DecisionAttempt[]): DecisionTokens | null {
+  let sum: DecisionTokens | null = null;
+  for (const { tokens } of attempts) {
+    if (tokens === null) continue;
+    sum =
+      sum === null
+        ? tokens
+        : {
+            prompt: sum.prompt + tokens.prompt,
+            cached: sum.cached + tokens.cached,
+            cache_write: sum.cache_write + tokens.cache_write,
+            completion: sum.completion + tokens.completion,
+            reasoning: sum.reasoning + tokens.reasoning,
+          };
+  }
+  return sum;
+}
+
+function refuserOf({ outcome, attempts, status }: RequestRecord): RefusedBy | null {
+  if (outcome === "refused") return "gateway";
+  if (outcome === "broken_stream") return "upstream";
+  if (outcome !== "failed") return null;
+  return status !== 503 && attempts.length > 0 ? "upstream" : "gateway";
+}
+
+function errorClassOf({ errorCode, outcome, attempts }: RequestRecord): string | null {
+  if (errorCode !== undefined) return errorCode;
+  if (outcome === "answered") return null;
+  return attempts.at(-1)?.outcome ?? outcome;
+}
+
+function rulesIn(evidence: readonly string[]): string | null {
+  const rules = evidence.filter((entry) => entry.startsWith(ruleKey)).map((entry) => entry.slice(ruleKey.length));
+  return rules.length === 0 ? null : rules.join(", ");
+}
+const ruleKey = "hard_rule=";
+const pointsKey = "points_";
+
+/** What the score's evidence says of each feature's points. */
+function pointsIn(evidence: readonly string[]): Pick<DecisionRecord, "contributions" | "points"> {
+  const contributions: { name: string; value: number }[] = [];
+  let points: number | null = null;
+  for (const entry of evidence) {
+    if (!entry.startsWith("points")) continue;
+    const at = entry.indexOf("=");
+    const value = Number(entry.slice(at + 1));
+    if (entry.startsWith(pointsKey)) contributions.push({ name: entry.slice(pointsKey.length, at), value });
+    else if (at === "points".length) points = value;
+  }
+  return { contributions, points };
+}
+
+const tierOfRole = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
+
+function tierOf(model: Model | undefined): Tier | null {
+  return model === undefined ? null : tierOfRole[model.role];
+}
+
+function thresholdsOf({ policy }: Snapshot): NonNullable<DecisionRecord["thresholds"]> {
+  return { flash_below: policy.routing.flash_below, pro_from: policy.routing.pro_from };
+}
+
+/** What is needed to decide again. */
+function inputsOf({ task, runtime, snapshot, ledgerSpend }: Omit<RoutedInputs, "decision">): DecisionInputs {
+  const { metadata } = task;
+  const hint = metadata["routing"];
+  const { size, spend, ownCaps } = snapshot;
+  return {
+    task: {
+      explicit_route: task.explicit_route,
+      reasoning: task.reasoning,
+      sensitive: task.sensitive,
+      repo_context_present: task.repo_context_present,
+      repo_free_opt_in: task.repo_free_opt_in,
+      risk_level: task.risk_level,
+      blast_radius: task.blast_radius,
+      reasoning_requirement: task.reasoning_requirement,
+      ambiguity: task.ambiguity,
+      dependency_depth: task.dependency_depth,
+      verification_difficulty: task.verification_difficulty,
+      estimated_tool_depth: task.estimated_tool_depth,
+      hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
+      scout: metadata["scout"] === true,
+      pro: metadata["pro"] === true,
+    },
+    runtime: {
+      attempts: runtime.attempts,
+      flash_attempts: runtime.flash_attempts,
+      same_error_count: runtime.same_error_count,
+      tests_failed: runtime.tests_failed,
+      files_touched: runtime.files_touched,
+      tool_depth: runtime.tool_depth,
+      failure_class: runtime.failure_class,
+      last_model: bounded(runtime.last_model ?? undefined),
+    },
+    size: {
+      input_tokens_bound: size.inputTokensBound,
+      input_tokens_estimate: size.inputTokensEstimate,
+      requested_output_tokens: size.requestedOutputTokens,
+      other_output_tokens: size.otherOutputTokens ?? 0,
+      reasoning_tokens: size.reasoningTokens ?? 0,
+      predicted_tokens: size.predictedTokens ?? 0,
+      choices: size.choices,
+      writes_cache: size.writesCache ?? false,
+      surcharge_nano_usd: size.surcharge?.fee ?? 0,
+      surcharge_factor: size.surcharge?.factor ?? 1,
+    },
+    spend: {
+      ...spendOf(spend),
+      goal_hard_nano_usd: ownCaps?.goalHard ?? null,
+      day_hard_nano_usd: ownCaps?.dayHard ?? null,
+    },
+    ledger_spend: ledgerSpend === undefined ? null : spendOf(ledgerSpend),
+    scale: snapshot.scale ?? "declared",
+    run_evidence: [...(snapshot.runEvidence ?? [])],
+    affinity:
+      snapshot.affinity === undefined
+        ? null
+        : { model: snapshot.affinity.model, continuation: snapshot.affinity.continuation },
+    draw: snapshot.draw ?? null,
+    verdict: snapshot.verdict ?? null,
+    unroutable: unroutableIn(snapshot),
+  };
+}
+
+function spendOf({ goal, day }: SpendView) {
+  return {
+    goal_spent_nano_usd: goal.spent,
+    goal_held_nano_usd: goal.held,
+    day_spent_nano_usd: day.spent,
+    day_held_nano_usd: day.held,
+  };
+}
+
+function unroutableIn({ health }: Snapshot): string[] {
+  const models: string[] = [];
+  for (const [key, { routable }] of Object.entries(health)) if (!routable) models.push(key);
+  return models;
+}
+
+function healthOf({ health }: Snapshot): Record<string, string> {
+  const states: Record<string, string> = {};
+  for (const [key, { state }] of Object.entries(health)) if (state !== "HEALTHY") states[key] = state;
+  return states;
+}
+
+function featuresOf(features: AskFeatures): Record<string, number> {
+  return {
+    characters: features.characters,
+    words: features.topics.words,
+    distinct_words: features.topics.distinctWords,
+    code_lines: features.codeLines,
+    trace_lines: features.traceLines,
+    list_items: features.listItems,
+    options: features.options,
+    numbers: features.numbers,
+    math_signs: features.mathSigns,
+    commas: features.commas,
+    identifiers: features.identifiers,
+    dense_characters: features.denseCharacters,
+  };
+}
+
+function ledgerMsOf(attempts: readonly AttemptRecord[]): number | undefined {
+  let sum: number | undefined;
+  for (const { ledgerMs } of attempts) if (ledgerMs !== undefined) sum = (sum ?? 0) + ledgerMs;
+  return sum;
+}
+
+/** `at_least` and a charged hold are what the ledger counts, but nobody has said that they are the cost. */
+function costStateOf(attempts: readonly AttemptRecord[]): CostState {
+  let estimated = false;
+  for (const { costNanoUsd, costSource } of attempts) {
+    if (costNanoUsd === undefined && costSource !== "released" && costSource !== "hold") return "unknown";
+    if (costSource === "at_least" || costSource === "hold") estimated = true;
+  }
+  return estimated ? "estimated" : "known";
+}
+
+/** The tokens of all answers at the senior model's prices of the time, with the same share of them cached. */
+function baselineOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry): number | null {
+  const senior = registry.byRole.senior;
+  if (senior === undefined) return null;
+  let sum: number | null = null;
+  for (const { usage, purpose } of attempts) {
+    // Without the tiers nobody would have asked a scout.
+    if (usage === undefined || purpose === "SCOUT") continue;
+    sum = (sum ?? 0) + safeCost(usage, senior.price, { fromMs: atMs, toMs: atMs + timings.totalMs });
+  }
+  return sum;
+}
+
+function safeCost(...[usage, price, during]: Parameters<typeof costOf>): number {
+  try {
+    return costOf(usage, price, during);
+  } catch {
+    // Counts that no amount can hold.
+    return 0;
+  }
+}
+
+/** Which of the model's rates the last answer met, where it has several. */
+function bandOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry | undefined): string | null {
+  const last = attempts.findLast(({ usage }) => usage !== undefined);
+  const price: Price | undefined = registry?.models.get(last?.model ?? "")?.price;
+  if (price?.bands === undefined || last?.usage === undefined) return null;
+  const { input, output } = ratesOf(price, last.usage.input, { fromMs: atMs, toMs: atMs + timings.totalMs });
+  if (input === price.input && output === price.output) return "base";
+  return `${input / 1e9}/${output / 1e9} USD per million`;
+}
+
+/** Three places are plenty. */
+function rounded(value: number): number;
+function rounded(value: number | undefined): number | null;
+function rounded(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value * 1_000) / 1_000;
+}

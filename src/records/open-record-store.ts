@@ -1,0 +1,22 @@
+import { databaseLocationOf } from "#db/database-url.ts";
+import type { WriteTransaction } from "#db/sql-writes.ts";
+import { postgresRecords } from "./store/postgres-connection.ts";
+import { RecordStore } from "./store/record-store.ts";
+import { sqliteRecords } from "./store/sqlite-connection.ts";
+
+/**
+ * The store of decision records in the database that a URL names. `writeBehind` writes over the ledger's connection to the same
+ * SQLite file. Rejects when the database cannot be reached.
+ */
+export async function openRecordStore(databaseUrl: string, writeBehind?: WriteTransaction): Promise<RecordStore> {
+  const location = databaseLocationOf(databaseUrl);
+  const sql = await (location.kind === "sqlite"
+    ? sqliteRecords(location.path, writeBehind)
+    : postgresRecords(location.url));
+  try {
+    return await RecordStore.open(sql);
+  } catch (error) {
+    await sql.close();
+    throw error;
+  }
+}

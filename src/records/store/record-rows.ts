@@ -1,0 +1,68 @@
+import type { SqlValue } from "#db/sql-writes.ts";
+import { Cause } from "#domain/routing.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import type { SqlRow } from "./sql-connection.ts";
+
+/** What `seq` has of a millisecond. */
+export const seqPerMs = 1024;
+
+export function seqFrom(atMs: number): number {
+  return Math.ceil(atMs) * seqPerMs;
+}
+
+/** The columns by which records are found; the rest is in the block. In the order of `rowOf`. */
+export const recordColumns =
+  "seq, decision_id, request_id, session, goal, task, model, tier, cause, rule, kind, alias, action, outcome, status, refused_by, error_class, cost_nano_usd, cost_state, repeated, block, line";
+
+/** What is selected to make records of. */
+export const selectedRecord = "r.seq, r.cost_nano_usd, r.cost_state, r.block, r.line, b.data";
+
+export function rowOf(record: DecisionRecord, block: number, line: number): SqlValue[] {
+  return [
+    record.seq,
+    record.decision_id,
+    record.request_id,
+    record.session,
+    record.goal,
+    record.task,
+    record.served_by ?? record.model,
+    record.tier,
+    record.cause,
+    record.rule,
+    record.kind,
+    record.alias,
+    record.action,
+    record.outcome,
+    record.status,
+    record.refused_by,
+    record.error_class,
+    record.cost_nano_usd,
+    record.cost_state,
+    record.repeated,
+    block,
+    line,
+  ];
+}
+
+/** Records written together, as one compressed text; base64. */
+export async function blockOf(records: readonly DecisionRecord[]): Promise<string> {
+  let text = "";
+  for (const record of records) text += text === "" ? JSON.stringify(record) : `\n${JSON.stringify(record)}`;
+  return (await Bun.zstdCompress(text, { level: 1 })).toString("base64");
+}
+
+/**
+ * The record of a row. Trusted, because only this program writes it; a field that a later release has added is absent from
+ * older ones, so every field that is read of old records must bear that.
+ */
+export function recordOf(row: SqlRow): DecisionRecord | undefined {
+  if (typeof row["text"] !== "string") return undefined;
+  const record: DecisionRecord = JSON.parse(row["text"]);
+  // A cause that this release does not know any more.
+  if (record.cause !== null && !Cause.safeParse(record.cause).success) return undefined;
+  record.seq = Number(row["seq"]);
+  // The ledger may have learned more of the cost since it was written.
+  record.cost_nano_usd = Number(row["cost_nano_usd"]);
+  if (row["cost_state"] === "known" || row["cost_state"] === "estimated") record.cost_state = row["cost_state"];
+  return record;
+}

@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import { aDecisionRecord } from "#records/fixtures.ts";
+import type { RecordFilter } from "#records/records.ts";
+import type { RecordStore } from "./record-store.ts";
+import { hourMs, minuteMs } from "./record-sums.ts";
+
+/** What every form of the store of decision records must do. `open` gives an empty store. */
+export function recordStoreContract(name: string, open: () => Promise<RecordStore>): void {
+  describe(`${name}: a store of decision records`, () => {
+    const startMs = Date.UTC(2026, 5, 1, 12);
+    let store: RecordStore;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(() => store.close());
+
+    const record = (n: number, given: Partial<DecisionRecord> = {}) =>
+      aDecisionRecord(n, { recorded_ms: startMs + n * 1_000, ...given });
+    const ids = async (filter: RecordFilter, page = {}) =>
+      (await store.query(filter, { limit: 100, ...page })).records.map(({ decision_id }) => decision_id);
+
+    test("gives back what was written, by page, the newest first, or the oldest after one", async () => {
+      const records = [1, 2, 3, 4, 5].map((n) => record(n));
+      await store.append(records.slice(0, 3));
+      await store.append(records.slice(3));
+      expect(await store.query({}, { limit: 2 })).toEqual({ records: [records[4]!, records[3]!], more: true });
+      expect(await ids({}, { before: records[3]!.seq })).toEqual(["d3", "d2", "d1"]);
+      expect(await store.query({}, { after: records[1]!.seq, limit: 2 })).toEqual({
+        records: [records[2]!, records[3]!],
+        more: true,
+      });
+      expect(await store.query({}, { limit: 5 })).toMatchObject({ more: false });
+    });
+
+    test("finds records by each field that a filter has", async () => {
+      const odd: Partial<DecisionRecord> = {
+        session: "o'b%_",
+        goal: 'g"\\é\u0000x'.replaceAll("\u0000", ""),
+        task: "t1",
+        request_id: "r-odd",
+        cause: "hard_pro_rule",
+        rule: "tool_depth, same_error_count",
+        alias: "smart-router-pro",
+        served_by: null,
+        model: "vendor_v4_pro",
+        tier: "pro",
+        kind: "AUTH",
+        action: "DENY",
+        outcome: "refused",
+        status: 403,
+        refused_by: "gateway",
+        error_class: "budget_hard_cap_exceeded",
+        cost_state: "unknown",
+      };
+      await store.append([record(1), record(2, odd), record(3)]);
+      const filters: RecordFilter[] = [
+        { session: odd.session! },
+        { goal: odd.goal! },
+        { task: "t1" },
+        { requestId: "r-odd" },
+        { cause: ["hard_pro_rule"] },
+        { rule: "same_error_count" },
+        { alias: ["smart-router-pro", "smart-router-free"] },
+        { model: ["vendor_v4_pro"] },
+        { tier: ["pro"] },
+        { kind: ["AUTH"] },
+        { action: ["DENY"] },
+        { outcome: ["refused"] },
+        { status: ["403"] },
+        { status: ["5xx", "4xx"] },
+        { refusedBy: ["gateway"] },
+        { errorClass: ["budget_hard_cap_exceeded"] },
+        { costState: ["unknown"] },
+        { fromMs: startMs + 2_000, toMs: startMs + 3_000 },
+        { tier: ["pro"], status: ["403"], fromMs: startMs },
+      ];
+      for (const filter of filters) expect([filter, await ids(filter)]).toEqual([filter, ["d2"]]);
+      expect(await ids({ rule: "error_count" })).toEqual([]);
+      expect(await ids({ goal: "s1/refactor", outcome: ["answered", "refused"] })).toEqual(["d3", "d1"]);
+      expect(await ids({ status: ["2xx"], tier: [] })).toEqual([]);
+    });
+
+    test("gives a record by its own id, else the newest by the request's", async () => {
+      await store.append([record(1, { request_id: "same" }), record(2, { request_id: "same" })]);
+      expect((await store.get("d1"))?.decision_id).toBe("d1");
+      expect((await store.get("same"))?.decision_id).toBe("d2");
+      expect(await store.get("o'b")).toBeUndefined();
+    });
+
+    test("sums equal what the records say, for every key, whole or filtered", async () => {
+      const records = Array.from({ length: 300 }, (_, n) =>
+        record(n, {
+          recorded_ms: startMs + n * 40_000,
+          cost_nano_usd: n * 7,
+          tier: n % 3 === 0 ? "pro" : "flash",
+          served_by: n % 3 === 0 ? "vendor_v4_pro" : "vendor_v4_flash",
+          cause: n % 3 === 0 ? "hard_pro_rule" : "score_flash",
+          outcome: n % 10 === 0 ? "refused" : "answered",
+          status: n % 10 === 0 ? 403 : 200,
+          refused_by: n % 10 === 0 ? "gateway" : null,
+          goal: `g${n % 4}`,
+          session: n % 2 === 0 ? "even" : null,
+          repeated: n === 10 ? 50 : 1,
+          baseline_nano_usd: n % 5 === 0 ? null : n * 9,
+        }),
+      );
+      for (let at = 0; at < records.length; at += 64) await store.append(records.slice(at, at + 64));
+      const sum = (of: readonly DecisionRecord[], pick: (record: DecisionRecord) => number) =>
+        of.reduce((total, each) => total + pick(each), 0);
+      const nowMs = startMs + 4 * hourMs;
+      const range = { fromMs: startMs, toMs: nowMs };
+      for (const [filter, passes] of [
+        [{}, () => true],
+        [{ tier: ["pro"] }, ({ tier }: DecisionRecord) => tier === "pro"],
+        [{ status: ["4xx"], cause: ["hard_pro_rule"] }, (it: DecisionRecord) => it.status === 403 && it.tier === "pro"],
+      ] as const) {
+        const summary = await store.summary(range, filter, nowMs);
+        const of = records.filter(passes);
+        expect(summary.requests).toBe(sum(of, ({ repeated }) => repeated));
+        expect(summary.cost_nano_usd).toBe(sum(of, ({ cost_nano_usd }) => cost_nano_usd));
+        expect(summary.baseline_nano_usd).toBe(sum(of, ({ baseline_nano_usd }) => baseline_nano_usd ?? 0));
+        expect(summary.prompt_tokens).toBe(of.length * 100);
+        expect(summary.by.tier.reduce((total, { cost_nano_usd }) => total + cost_nano_usd, 0)).toBe(
+          summary.cost_nano_usd,
+        );
+        // The link behind a number: the records of the same range and filter.
+        const listed: DecisionRecord[] = [];
+        for (let before: number | undefined; ; before = listed.at(-1)?.seq) {
+          const page = await store.query(
+            { ...filter, fromMs: summary.from_ms, toMs: summary.to_ms },
+            before === undefined ? { limit: 50 } : { limit: 50, before },
+          );
+          listed.push(...page.records);
+          if (!page.more) break;
+        }
+        expect(sum(listed, ({ cost_nano_usd }) => cost_nano_usd)).toBe(summary.cost_nano_usd);
+      }
+      const all = await store.summary(range, {}, nowMs);
+      expect(all.outcomes).toEqual({ answered: 270, refused: 79 });
+      expect(all.refused_by_gateway).toBe(79);
+      expect(all.first_token_p50_ms).toBeGreaterThan(200);
+      expect(all.first_token_p95_ms).toBeLessThanOrEqual(350);
+      expect(all.oldest_record_ms).toBe(startMs);
+
+      // By hours, once the minutes are too old.
+      const later = await store.summary(range, {}, nowMs + 100 * 24 * hourMs);
+      expect({ ...later, to_ms: 0 }).toEqual({ ...all, to_ms: 0 });
+
+      const series = await store.series({ metric: "cost_nano_usd", by: "tier", range, maxPoints: 20 }, nowMs);
+      expect(series.bucket_ms % minuteMs).toBe(0);
+      expect(series.at_ms.length).toBeLessThanOrEqual(21);
+      for (const { key, values } of series.lines) {
+        const total = values.reduce((total: number, value) => total + (value ?? 0), 0);
+        expect(total).toBe(
+          sum(
+            records.filter(({ tier }) => tier === key),
+            ({ cost_nano_usd }) => cost_nano_usd,
+          ),
+        );
+      }
+      const refusals = await store.series({ metric: "refusals", range, maxPoints: 1_000 }, nowMs);
+      expect(refusals.lines[0]!.values.reduce((total: number, value) => total + (value ?? 0), 0)).toBe(79);
+      const p95 = await store.series({ metric: "first_token_p95_ms", range }, nowMs);
+      expect(p95.lines[0]!.values.some((value) => value !== null && value > 200)).toBe(true);
+
+      const groups = await store.groups("goal", range, 3);
+      expect(groups).toHaveLength(3);
+      expect(groups.map(({ cost_nano_usd }) => cost_nano_usd)).toEqual(
+        groups.map(({ cost_nano_usd }) => cost_nano_usd).toSorted((a, b) => b - a),
+      );
+      const even = await store.groups("session", range, 3);
+      expect(even).toHaveLength(1);
+      expect(even[0]).toMatchObject({
+        key: "even",
+        cost_nano_usd: sum(
+          records.filter(({ session }) => session !== null),
+          (it) => it.cost_nano_usd,
+        ),
+      });
+    });
+
+    test("writes a batch whole or not at all", async () => {
+      await store.append([record(1)]);
+      const refused = await store.append([record(2), record(1, { seq: 5 })]).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(Error);
+      expect(await ids({})).toEqual(["d1"]);
+      expect((await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs)).requests).toBe(1);
+      expect(await store.known(["d1", "d2"])).toEqual(new Set(["d1"]));
+    });
+
+    test("corrects a cost when the ledger learns it, with every sum, and repeating changes nothing", async () => {
+      const [attempt] = record(1).attempts;
+      const open = record(1, {
+        cost_nano_usd: 0,
+        cost_state: "unknown",
+        attempts: [{ ...attempt!, cost_nano_usd: null, cost_source: null }],
+      });
+      await store.append([open, record(2)]);
+      const correction = { decisionId: "d1", attempt: attempt!.number, costNanoUsd: 555, state: "known" } as const;
+      expect(await store.correct(correction, startMs)).toBe(true);
+      expect(await store.correct(correction, startMs)).toBe(false);
+      expect(await store.get("d1")).toMatchObject({
+        cost_nano_usd: 555,
+        cost_state: "known",
+        attempts: [{ cost_nano_usd: 555 }],
+      });
+      const summary = await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs);
+      expect(summary).toMatchObject({ cost_nano_usd: 40_555, cost_unknown: 0 });
+      const [goal] = await store.groups("goal", { fromMs: startMs, toMs: startMs + hourMs }, 1);
+      expect(goal?.cost_nano_usd).toBe(40_555);
+      expect((await store.query({ costState: ["unknown"] }, { limit: 9 })).records).toEqual([]);
+      expect(await store.correct({ ...correction, decisionId: "nobody" }, startMs)).toBe(false);
+    });
+
+    test("deletes the oldest in chunks, by age or by size, and counts what is left", async () => {
+      for (let batch = 0; batch < 10; batch++) {
+        await store.append(Array.from({ length: 20 }, (_, n) => record(batch * 20 + n)));
+      }
+      const before = await store.size();
+      expect(before.rows).toBe(200);
+      expect(before.bytes).toBeGreaterThan(200 * 300);
+      expect(await store.prune(startMs + 30_000, Number.MAX_SAFE_INTEGER, 50)).toBe(30);
+      expect(await store.prune(startMs + 30_000, Number.MAX_SAFE_INTEGER, 50)).toBe(0);
+      expect(await ids({ toMs: startMs + 30_000 })).toEqual([]);
+      expect((await store.size()).rows).toBe(170);
+      expect(await store.prune(0, (await store.size()).bytes - 1, 50)).toBe(50);
+      while ((await store.prune(0, 0, 50)) > 0);
+      expect(await store.size()).toEqual({ rows: 0, bytes: 0 });
+      // The sums of what is gone stay.
+      expect((await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs)).requests).toBe(200);
+      await store.pruneSums(startMs, startMs + 500 * 24 * hourMs);
+      expect((await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs)).requests).toBe(0);
+    });
+
+    test("keeps each configuration once, until no record can name it", async () => {
+      await store.saveConfig({ hash: "a", atMs: 1, config: "{}" });
+      await store.saveConfig({ hash: "b", atMs: 2, config: '{"it": "o\'b"}' });
+      await store.saveConfig({ hash: "b", atMs: 3, config: "ignored" });
+      expect(await store.config("b")).toBe('{"it": "o\'b"}');
+      await store.pruneSums(10, 10);
+      expect(await store.config("a")).toBeUndefined();
+      expect(await store.config("b")).toBeDefined();
+    });
+
+    test("adds what a caller has reported to the decision", async () => {
+      await store.append([record(1)]);
+      expect((await store.get("d1"))?.reported).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,263 @@
+import type { SqlWrite } from "#db/sql-writes.ts";
+import type { CostState, DecisionRecord } from "#records/decision-record.ts";
+import type {
+  PageRequest,
+  RecordFilter,
+  RecordGroup,
+  RecordPage,
+  RecordSeries,
+  RecordSummary,
+  RollupFilter,
+  SeriesRequest,
+  TimeRange,
+} from "#records/records.ts";
+import { recordCondition } from "./filter-sql.ts";
+import { blockOf, recordColumns, recordOf, rowOf, selectedRecord, seqFrom, seqPerMs } from "./record-rows.ts";
+import { correctionWrites, minuteMs, sumWrites } from "./record-sums.ts";
+import type { SqlConnection, SqlRow } from "./sql-connection.ts";
+import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
+
+/** What a record takes beside its part of the block: its row and its places in the indexes. Measured over a million records. */
+const rowBytes = 360;
+/** Sums by hour are kept for so long, whatever the retention of the records. */
+const hoursKeptMs = 400 * 86_400_000;
+const joined = "decision_record r JOIN decision_block b ON b.id = r.block";
+
+/** A policy and a model registry that decisions were made by. */
+export interface StoredConfig {
+  readonly hash: string;
+  readonly atMs: number;
+  /** JSON. */
+  readonly config: string;
+}
+
+/** What the ledger has learned of one attempt. */
+export interface CostCorrection {
+  readonly decisionId: string;
+  /** Its number in the reservation's id. */
+  readonly attempt: number;
+  readonly costNanoUsd: number;
+  readonly state: CostState;
+}
+
+/** The records of all nodes in a database. Every method rejects when the database does not answer. */
+export class RecordStore {
+  readonly #sql: SqlConnection;
+
+  /** Makes names of conversations unreadable; different in each database. */
+  readonly salt: number;
+
+  static async open(sql: SqlConnection): Promise<RecordStore> {
+    const [row] = await sql.read("SELECT salt FROM decision_store");
+    return new RecordStore(sql, Number(row?.["salt"] ?? 0));
+  }
+
+  private constructor(sql: SqlConnection, salt: number) {
+    this.#sql = sql;
+    this.salt = salt;
+  }
+
+  get kind(): "sqlite" | "postgres" {
+    return this.#sql.kind;
+  }
+
+  /** Writes records that are not there yet, with their sums, all or none of them. */
+  async append(records: readonly DecisionRecord[]): Promise<void> {
+    const [first] = records;
+    if (first === undefined) return;
+    const data = await blockOf(records);
+    const last = records.reduce((newest, { seq }) => Math.max(newest, seq), 0);
+    const bytes = Buffer.byteLength(data, "base64") + records.length * rowBytes;
+    await this.#sql.write([
+      {
+        sql: `INSERT INTO decision_record (${recordColumns}) VALUES (?)`,
+        rows: records.map((record, line) => rowOf(record, first.seq, line)),
+      },
+      { sql: "INSERT INTO decision_block (id, last_seq, data) VALUES (?)", rows: [[first.seq, last, { blob: data }]] },
+      ...sumWrites(records),
+      {
+        sql: "UPDATE decision_store SET records = records + ?, bytes = bytes + ? WHERE id = 1",
+        rows: [[records.length, bytes]],
+      },
+    ]);
+  }
+
+  /** Of these decision ids those that have a record. For a batch whose answer was lost. */
+  async known(decisionIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#sql.read(
+      `SELECT decision_id FROM decision_record WHERE decision_id IN (${decisionIds.map(() => "?").join(",")})`,
+      decisionIds,
+    );
+    return new Set(rows.map((row) => String(row["decision_id"])));
+  }
+
+  async query(filter: RecordFilter, { before, after, limit }: PageRequest): Promise<RecordPage> {
+    const condition = recordCondition(filter);
+    const values = [...condition.values];
+    let where = condition.sql;
+    if (before !== undefined) {
+      where += " AND r.seq < ?";
+      values.push(before);
+    }
+    if (after !== undefined) {
+      where += " AND r.seq > ?";
+      values.push(after);
+    }
+    const order = after === undefined ? "DESC" : "ASC";
+    const rows = await this.#sql.read(
+      `SELECT ${selectedRecord} FROM ${joined} WHERE ${where} ORDER BY r.seq ${order} LIMIT ?`,
+      [...values, limit + 1],
+    );
+    return { records: recordsOf(rows.slice(0, limit)), more: rows.length > limit };
+  }
+
+  /** By decision id, else the newest with that request id. */
+  async get(id: string): Promise<DecisionRecord | undefined> {
+    for (const column of ["decision_id", "request_id"]) {
+      const rows = await this.#sql.read(
+        `SELECT ${selectedRecord} FROM ${joined} WHERE r.${column} = ? ORDER BY r.seq DESC LIMIT 1`,
+        [id],
+      );
+      const [record] = recordsOf(rows);
+      if (record === undefined) continue;
+      const corrections = await this.#corrections(record.decision_id);
+      const attempts = record.attempts.map((attempt) => {
+        const cost = corrections.get(attempt.number);
+        return cost === undefined ? attempt : { ...attempt, cost_nano_usd: cost, cost_source: "ledger" };
+      });
+      return { ...record, attempts, reported: await this.#reported(record.decision_id) };
+    }
+    return undefined;
+  }
+
+  async summary(range: TimeRange, filter: RollupFilter, nowMs: number): Promise<RecordSummary> {
+    const summary = await summaryOf(this.#sql, range, filter, nowMs);
+    const [oldest] = await this.#sql.read("SELECT MIN(seq) AS seq FROM decision_record");
+    const seq = oldest?.["seq"];
+    return { ...summary, oldest_record_ms: seq == null ? null : Math.floor(Number(seq) / seqPerMs) };
+  }
+
+  series(request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
+    return seriesOf(this.#sql, request, nowMs);
+  }
+
+  groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]> {
+    return groupsOf(this.#sql, by, range, limit);
+  }
+
+  async size(): Promise<{ readonly rows: number; readonly bytes: number }> {
+    const [row] = await this.#sql.read("SELECT records, bytes FROM decision_store");
+    return { rows: Number(row?.["records"] ?? 0), bytes: Number(row?.["bytes"] ?? 0) };
+  }
+
+  /**
+   * Deletes about `limit` of the oldest records, where they are from before `fromMs` or all of them take more than `maxBytes`.
+   * Returns how many; 0 when there is nothing to delete. In whole blocks.
+   */
+  async prune(fromMs: number, maxBytes: number, limit: number): Promise<number> {
+    const { bytes } = await this.size();
+    const oldest = await this.#sql.read("SELECT seq, block FROM decision_record ORDER BY seq LIMIT ?", [limit]);
+    const tooMany = bytes > maxBytes;
+    const old = tooMany ? oldest : oldest.filter((row) => Number(row["seq"]) < seqFrom(fromMs));
+    const newest = old.at(-1);
+    if (newest === undefined) return 0;
+    const upTo = Number(newest["seq"]);
+    const data = this.kind === "sqlite" ? "LENGTH(data)" : "OCTET_LENGTH(data)";
+    const deleted = "(SELECT COUNT(*) FROM decision_record WHERE seq <= ?)";
+    await this.#sql.write([
+      {
+        sql: `UPDATE decision_store SET records = records - ${deleted}, bytes = bytes - ${deleted} * ?
+                - (SELECT COALESCE(SUM(${data}), 0) FROM decision_block WHERE last_seq <= ?) WHERE id = 1`,
+        rows: [[upTo, upTo, rowBytes, upTo]],
+      },
+      { sql: "DELETE FROM decision_record WHERE seq <= ?", rows: [[upTo]] },
+      { sql: "DELETE FROM decision_block WHERE last_seq <= ?", rows: [[upTo]] },
+    ]);
+    return old.length;
+  }
+
+  /** Deletes sums, corrections and configurations that nothing needs any more. Rows that are few, so in one go. */
+  async pruneSums(fromMs: number, nowMs: number): Promise<void> {
+    await this.#sql.write([
+      {
+        sql: "DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?",
+        rows: [
+          [minuteMs, nowMs - minutesKeptMs],
+          [60 * minuteMs, nowMs - hoursKeptMs],
+        ],
+      },
+      { sql: "DELETE FROM decision_goal_sum WHERE at_ms < ?", rows: [[fromMs]] },
+      { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
+      {
+        // The last one before that moment was still in force then.
+        sql: `DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)`,
+        rows: [[fromMs]],
+      },
+    ]);
+  }
+
+  /** Keeps a configuration, once. */
+  async saveConfig({ hash, atMs, config }: StoredConfig): Promise<void> {
+    await this.#sql.write([
+      {
+        sql: "INSERT INTO decision_config (hash, at_ms, config) VALUES (?) ON CONFLICT (hash) DO UPDATE SET at_ms = excluded.at_ms",
+        rows: [[hash, Math.round(atMs), config]],
+      },
+    ]);
+  }
+
+  async config(hash: string): Promise<string | undefined> {
+    const [row] = await this.#sql.read("SELECT config FROM decision_config WHERE hash = ?", [hash]);
+    return row === undefined ? undefined : String(row["config"]);
+  }
+
+  /** Writes what an attempt has cost in the end. Repeating it changes nothing. */
+  async correct({ decisionId, attempt, costNanoUsd, state }: CostCorrection, nowMs: number): Promise<boolean> {
+    const record = await this.get(decisionId);
+    const before = record?.attempts.find(({ number }) => number === attempt);
+    if (record === undefined || before === undefined || before.cost_nano_usd === costNanoUsd) return false;
+    const delta = costNanoUsd - (before.cost_nano_usd ?? 0);
+    const open = record.attempts.some(({ number, cost_nano_usd }) => number !== attempt && cost_nano_usd === null);
+    const resolved = record.cost_state === "unknown" && !open;
+    await this.#sql.write([
+      {
+        sql: `INSERT INTO decision_correction (decision_id, attempt, cost_nano_usd, at_ms) VALUES (?)
+              ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_nano_usd = excluded.cost_nano_usd`,
+        rows: [[decisionId, attempt, costNanoUsd, Math.round(nowMs)]],
+      },
+      {
+        sql: "UPDATE decision_record SET cost_nano_usd = cost_nano_usd + ?, cost_state = ? WHERE seq = ?",
+        rows: [[delta, open ? record.cost_state : state, record.seq]],
+      },
+      ...correctionWrites(record, delta, resolved),
+    ] satisfies readonly SqlWrite[]);
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#sql.close();
+  }
+
+  async #corrections(decisionId: string): Promise<ReadonlyMap<number, number>> {
+    const rows = await this.#sql.read("SELECT attempt, cost_nano_usd FROM decision_correction WHERE decision_id = ?", [
+      decisionId,
+    ]);
+    return new Map(rows.map((row) => [Number(row["attempt"]), Number(row["cost_nano_usd"])]));
+  }
+
+  /** What a caller has said of it; the table of outcomes is its only source. */
+  async #reported(decisionId: string): Promise<DecisionRecord["reported"]> {
+    const [row] = await this.#sql.read(
+      "SELECT outcome, outcome_score FROM routing_outcome WHERE decision_id = ? AND outcome IS NOT NULL",
+      [decisionId],
+    );
+    const outcome = row?.["outcome"];
+    if (outcome !== "solved" && outcome !== "failed") return null;
+    const score = row?.["outcome_score"];
+    return { outcome, score: score == null ? null : Number(score) };
+  }
+}
+
+function recordsOf(rows: readonly SqlRow[]): readonly DecisionRecord[] {
+  return rows.flatMap((row) => recordOf(row) ?? []);
+}

@@ -1,0 +1,163 @@
+import type {
+  RecordGroup,
+  RecordSeries,
+  RecordSummary,
+  RecordSums,
+  RollupFilter,
+  SeriesMetric,
+  SeriesRequest,
+  SummaryShare,
+  TimeRange,
+} from "#records/records.ts";
+import { sumCondition } from "./filter-sql.ts";
+import { firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneySums, sumKeys } from "./record-sums.ts";
+import type { SqlConnection, SqlRow } from "./sql-connection.ts";
+
+/** How long minutes are kept; what lies further back is known by hours. */
+export const minutesKeptMs = 3 * 86_400_000;
+/** Ranges up to this long are summed by minutes. */
+const minuteRangeMs = 50 * hourMs;
+
+const sumOf = (name: string) => `SUM(${name}) AS ${name}`;
+
+/** The range in whole spans, and the span: minutes for short and recent ranges, else hours. */
+function spanned({ fromMs, toMs }: TimeRange, nowMs: number): { span: number; fromMs: number; toMs: number } {
+  const short = toMs - fromMs <= minuteRangeMs && fromMs >= nowMs - minutesKeptMs;
+  const span = short ? minuteMs : hourMs;
+  return { span, fromMs: Math.floor(fromMs / span) * span, toMs: Math.ceil(toMs / span) * span };
+}
+
+export async function summaryOf(
+  sql: SqlConnection,
+  range: TimeRange,
+  filter: RollupFilter,
+  nowMs: number,
+): Promise<Omit<RecordSummary, "oldest_record_ms">> {
+  const { span, fromMs, toMs } = spanned(range, nowMs);
+  const condition = sumCondition(filter);
+  const rows = await sql.read(
+    `SELECT ${sumKeys.join(", ")}, ${[...moneySums, "cost_unknown", ...firstTokenColumns].map(sumOf).join(", ")}
+     FROM decision_sum WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition.sql} GROUP BY ${sumKeys.join(", ")}`,
+    [span, fromMs, toMs, ...condition.values],
+  );
+  const total = (of: readonly SqlRow[]) => sumsIn(of);
+  const requestsWhere = (where: (row: SqlRow) => boolean) => total(rows.filter(where)).requests;
+  const outcomes: Record<string, number> = {};
+  for (const row of rows) {
+    const outcome = String(row["outcome"]);
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + Number(row["requests"]);
+  }
+  const histogram = histogramOf(rows);
+  return {
+    ...total(rows),
+    from_ms: fromMs,
+    to_ms: toMs,
+    outcomes,
+    refused_by_gateway: requestsWhere((row) => row["refused_by"] === "gateway"),
+    refused_by_upstream: requestsWhere((row) => row["refused_by"] === "upstream"),
+    cost_unknown: rows.reduce((sum, row) => sum + Number(row["cost_unknown"]), 0),
+    first_token_p50_ms: quantileOf(histogram, 0.5),
+    first_token_p95_ms: quantileOf(histogram, 0.95),
+    by: {
+      tier: sharesBy("tier", rows),
+      cause: sharesBy("cause", rows),
+      model: sharesBy("model", rows),
+      status: sharesBy("status", rows),
+    },
+  };
+}
+
+export async function groupsOf(
+  sql: SqlConnection,
+  by: "goal" | "session",
+  range: TimeRange,
+  limit: number,
+): Promise<readonly RecordGroup[]> {
+  const rows = await sql.read(
+    `SELECT ${by} AS name, ${[...moneySums, "refused"].map(sumOf).join(", ")}, MAX(last_ms) AS last_ms FROM decision_goal_sum
+     WHERE at_ms >= ? AND at_ms < ? AND ${by} <> '' GROUP BY ${by} ORDER BY SUM(cost_nano_usd) DESC, ${by} LIMIT ?`,
+    [Math.floor(range.fromMs / hourMs) * hourMs, range.toMs, limit],
+  );
+  return rows.map((row) => ({
+    key: String(row["name"]),
+    ...sumsIn([row]),
+    refused: Number(row["refused"]),
+    last_ms: Number(row["last_ms"]),
+  }));
+}
+
+export async function seriesOf(sql: SqlConnection, request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
+  const { metric, by, filter = {}, maxPoints = 400 } = request;
+  const { span, fromMs, toMs } = spanned(request.range, nowMs);
+  const bucketMs = span * Math.max(1, Math.ceil((toMs - fromMs) / span / maxPoints));
+  const first = Math.floor(fromMs / bucketMs) * bucketMs;
+  const condition = sumCondition(metric === "refusals" ? { ...filter, outcome: ["refused"] } : filter);
+  const columns = columnsOf[metric] ?? [metric];
+  const errors = metric === "errors" ? " AND outcome IN ('failed', 'broken_stream')" : "";
+  const rows = await sql.read(
+    `SELECT CAST((at_ms - ?) / ? AS BIGINT) AS bucket, ${by === undefined ? "''" : by} AS name, ${columns.map(sumOf).join(", ")} FROM decision_sum
+     WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition.sql}${errors} GROUP BY 1, 2`,
+    [first, bucketMs, span, fromMs, toMs, ...condition.values],
+  );
+  const buckets = Math.max(1, Math.ceil((toMs - first) / bucketMs));
+  const lines = new Map<string, (number | null)[]>();
+  for (const row of rows) {
+    const name = String(row["name"]);
+    const values = lines.get(name) ?? new Array<number | null>(buckets).fill(null);
+    lines.set(name, values);
+    values[Math.floor(Number(row["bucket"]))] = metricValueOf(metric, row);
+  }
+  return {
+    bucket_ms: bucketMs,
+    at_ms: Array.from({ length: buckets }, (_, index) => first + index * bucketMs),
+    lines: [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, values]) => ({ key, values })),
+  };
+}
+
+/** Where a metric is not a column of its own name. */
+const columnsOf: { readonly [M in SeriesMetric]?: readonly string[] } = {
+  refusals: ["requests"],
+  errors: ["requests"],
+  first_token_p50_ms: firstTokenColumns,
+  first_token_p95_ms: firstTokenColumns,
+};
+
+function metricValueOf(metric: SeriesMetric, row: SqlRow): number | null {
+  if (metric === "first_token_p50_ms") return quantileOf(histogramOf([row]), 0.5);
+  if (metric === "first_token_p95_ms") return quantileOf(histogramOf([row]), 0.95);
+  return Number(row[columnsOf[metric]?.[0] ?? metric]);
+}
+
+function sharesBy(key: (typeof sumKeys)[number], rows: readonly SqlRow[]): readonly SummaryShare[] {
+  const groups = Map.groupBy(rows, (row) => String(row[key]));
+  return [...groups]
+    .map(([name, of]) => ({ key: name, ...sumsIn(of) }))
+    .toSorted((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1));
+}
+
+function sumsIn(rows: readonly SqlRow[]): RecordSums {
+  const sums = Object.fromEntries(moneySums.map((name) => [name, 0])) as Record<(typeof moneySums)[number], number>;
+  for (const row of rows) for (const name of moneySums) sums[name] += Number(row[name] ?? 0);
+  return sums;
+}
+
+function histogramOf(rows: readonly SqlRow[]): readonly number[] {
+  return firstTokenColumns.map((name) => rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0));
+}
+
+/** Linear between a bucket's bounds; what is above the last bound counts as that. */
+function quantileOf(histogram: readonly number[], share: number): number | null {
+  const all = histogram.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  let seen = 0;
+  for (const [index, count] of histogram.entries()) {
+    if (count === 0 || seen + count < share * all) {
+      seen += count;
+      continue;
+    }
+    const low = index === 0 ? 0 : (firstTokenBoundsMs[index - 1] ?? 0);
+    const high = firstTokenBoundsMs[index] ?? low;
+    return Math.round(low + ((high - low) * (share * all - seen)) / count);
+  }
+  return firstTokenBoundsMs.at(-1) ?? null;
+}

@@ -1,0 +1,321 @@
+import type { Clock, Random, Timers } from "#platform/time.ts";
+import type { DecisionRecord } from "./decision-record.ts";
+import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
+import { passes } from "./store/filter-sql.ts";
+import { seqPerMs } from "./store/record-rows.ts";
+import type { CostCorrection, RecordStore, StoredConfig } from "./store/record-store.ts";
+
+export interface StoredRecordsOptions {
+  readonly openStore: () => Promise<RecordStore>;
+  readonly kind: "sqlite" | "postgres";
+  readonly rules: () => { readonly retention_days: number; readonly max_bytes: number };
+  /** Whether other processes write to the same store: their records are looked for while somebody follows the feed. */
+  readonly shared: boolean;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Called with every number of records that had to be dropped. */
+  readonly onDrop?: (count: number) => void;
+  /** Called when the store stops answering, with why, and when it answers again. */
+  readonly onStore?: (state: "away" | "back", problem?: unknown) => void;
+}
+
+/** A record that is made when it is its turn to be written, so that nobody who waits for an answer waits for that. */
+export type PendingRecord = (salt: number) => DecisionRecord;
+
+/** Records that wait; what comes when it is full is dropped. At some kilobytes each, tens of megabytes at most. */
+const maxWaiting = 10_000;
+const maxBatch = 128;
+const writeEveryMs = 250;
+const retryMs = 5_000;
+const pruneEveryMs = 60_000;
+/** Deleted at a time, because the ledger waits meanwhile. */
+const pruneChunk = 256;
+const pruneAgainMs = 50;
+const pruneSumsEveryMs = 3_600_000;
+const pollEveryMs = 400;
+/** How far a poll looks back: records of another node may become visible after ones that follow them. */
+const pollOverlapMs = 2_000;
+const maxPolled = 500;
+const exportPage = 500;
+/** Configurations and corrections that wait for the store. */
+const maxSideWrites = 1_000;
+
+/** Decision records in the database, written behind the requests in batches. */
+export class StoredRecords implements DecisionRecords {
+  readonly #options: StoredRecordsOptions;
+  #waiting: PendingRecord[] = [];
+  /** Taken from the queue, numbered, and not known to be written. */
+  #batch: readonly DecisionRecord[] = [];
+  #mayBeWritten = false;
+  #configs: StoredConfig[] = [];
+  #corrections: CostCorrection[] = [];
+  #store: Promise<RecordStore> | undefined;
+  #saving: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #cancelPoll: (() => void) | undefined;
+  readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
+  /** Decision ids that the listeners have been given; the oldest are forgotten. */
+  readonly #delivered = new Set<string>();
+  #lastSeq = 0;
+  readonly #salt: number;
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  #sumsPrunedMs = Number.NEGATIVE_INFINITY;
+  #ok = true;
+  #written = 0;
+  #dropped = 0;
+  #droppedAtMs: number | undefined;
+  #size: { readonly rows: number; readonly bytes: number } | undefined;
+  #closed = false;
+
+  constructor(options: StoredRecordsOptions) {
+    this.#options = options;
+    // So that two nodes seldom give two records of one millisecond the same number.
+    this.#salt = Math.floor(options.random() * seqPerMs);
+  }
+
+  append(records: readonly DecisionRecord[]): void {
+    for (const record of records) this.add(() => record);
+  }
+
+  /** Takes a record that is made later. Never throws. */
+  add(record: PendingRecord): void {
+    if (this.#closed || this.#waiting.length >= maxWaiting) {
+      this.#drop(1);
+      return;
+    }
+    this.#waiting.push(record);
+    if (this.#waiting.length === maxBatch && this.#ok) void this.save();
+    else this.#schedule(writeEveryMs);
+  }
+
+  /** Keeps a configuration that records name. */
+  addConfig(config: StoredConfig): void {
+    if (this.#configs.length < maxSideWrites) this.#configs.push(config);
+    this.#schedule(writeEveryMs);
+  }
+
+  /** Corrects the cost of a record, which may still wait itself. */
+  correct(correction: CostCorrection): void {
+    if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
+    this.#schedule(writeEveryMs);
+  }
+
+  async query(filter: RecordFilter, page: PageRequest) {
+    const limit = Math.min(1_000, Math.max(1, page.limit));
+    return (await this.#opened()).query(filter, { ...page, limit });
+  }
+
+  async get(id: string) {
+    return (await this.#opened()).get(id);
+  }
+
+  async summary(range: Parameters<DecisionRecords["summary"]>[0], filter = {}) {
+    return (await this.#opened()).summary(range, filter, this.#options.clock.now());
+  }
+
+  async series(request: Parameters<DecisionRecords["series"]>[0]) {
+    return (await this.#opened()).series(request, this.#options.clock.now());
+  }
+
+  async groups(...[by, range, limit]: Parameters<DecisionRecords["groups"]>) {
+    return (await this.#opened()).groups(by, range, limit);
+  }
+
+  /** The configuration that a record names, as JSON. */
+  async config(hash: string): Promise<string | undefined> {
+    const waiting = this.#configs.find((config) => config.hash === hash);
+    return waiting?.config ?? (await this.#opened()).config(hash);
+  }
+
+  subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
+    this.#listeners.set(onRecords, filter);
+    if (this.#options.shared && this.#cancelPoll === undefined) this.#schedulePoll(this.#options.clock.now());
+    return () => {
+      this.#listeners.delete(onRecords);
+      if (this.#listeners.size > 0) return;
+      this.#cancelPoll?.();
+      this.#cancelPoll = undefined;
+    };
+  }
+
+  async *export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]> {
+    for (let after = 0; ; ) {
+      const { records, more } = await this.query(filter, { after, limit: exportPage });
+      if (records.length > 0) yield records;
+      after = records.at(-1)?.seq ?? after;
+      if (!more) return;
+    }
+  }
+
+  status(): RecordsStatus {
+    return {
+      kind: this.#options.kind,
+      ok: this.#ok,
+      queued: this.#waiting.length + this.#batch.length,
+      written: this.#written,
+      dropped: this.#dropped,
+      ...(this.#droppedAtMs === undefined ? {} : { droppedAtMs: this.#droppedAtMs }),
+      ...this.#size,
+    };
+  }
+
+  /** Writes what waits, now. Never rejects. */
+  async save(): Promise<void> {
+    // One under way may have begun before what is to be written now.
+    await this.#saving;
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
+  /** Writes what it can and closes the store. Never rejects. */
+  async close(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelPoll?.();
+    await this.save();
+    this.#closed = true;
+    this.#cancelTimer?.();
+    const store = await this.#store?.catch(() => undefined);
+    await store?.close().catch(() => undefined); // it goes away with the process
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count;
+    this.#droppedAtMs = this.#options.clock.now();
+    this.#options.onDrop?.(count);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#cancelTimer !== undefined || this.#closed) return;
+    this.#cancelTimer = this.#options.timers.after(delayMs, () => {
+      this.#cancelTimer = undefined;
+      void this.save();
+    });
+  }
+
+  async #saveAll(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0 || this.#batch.length > 0 || this.#configs.length > 0) {
+        const store = await this.#opened();
+        if (this.#batch.length === 0) this.#takeBatch(store.salt);
+        for (let next = this.#configs[0]; next !== undefined; next = this.#configs[0]) {
+          await store.saveConfig(next);
+          this.#configs.shift();
+        }
+        await this.#writeBatch(store);
+      }
+      await this.#sideWork(await this.#opened());
+      if (!this.#ok) this.#options.onStore?.("back");
+      this.#ok = true;
+    } catch (error) {
+      if (this.#ok) this.#options.onStore?.("away", error);
+      this.#ok = false;
+      this.#schedule(retryMs);
+    }
+  }
+
+  /** Makes the records whose turn it is, and gives them their numbers. */
+  #takeBatch(salt: number): void {
+    const pending = this.#waiting.splice(0, maxBatch);
+    const batch: DecisionRecord[] = [];
+    for (const make of pending) {
+      const record = make(salt);
+      record.seq = this.#nextSeq(record.recorded_ms);
+      batch.push(record);
+    }
+    this.#batch = batch;
+    this.#mayBeWritten = false;
+    this.#deliver(batch);
+  }
+
+  #nextSeq(recordedMs: number): number {
+    const place = Math.floor(recordedMs) * seqPerMs;
+    const own = place + this.#salt;
+    // One that counts in the past, because the ledger booked it on the day before.
+    if (own + seqPerMs * 1_000 < this.#lastSeq) return place + Math.floor(this.#options.random() * seqPerMs);
+    this.#lastSeq = Math.max(this.#lastSeq + 1, own);
+    return this.#lastSeq;
+  }
+
+  async #writeBatch(store: RecordStore): Promise<void> {
+    if (this.#batch.length === 0) return;
+    if (this.#mayBeWritten) await this.#leaveOutWritten(store);
+    this.#mayBeWritten = true;
+    await store.append(this.#batch);
+    this.#written += this.#batch.length;
+    this.#batch = [];
+    if (this.#size !== undefined && this.#size.bytes > this.#options.rules().max_bytes) await this.#prune(store);
+  }
+
+  /** A batch that failed may be in the store all the same, or its numbers may be another node's. */
+  async #leaveOutWritten(store: RecordStore): Promise<void> {
+    const written = await store.known(this.#batch.map(({ decision_id }) => decision_id));
+    this.#batch = this.#batch.filter(({ decision_id }) => !written.has(decision_id));
+    for (const record of this.#batch) {
+      record.seq = Math.floor(record.recorded_ms) * seqPerMs + Math.floor(this.#options.random() * seqPerMs);
+    }
+  }
+
+  async #sideWork(store: RecordStore): Promise<void> {
+    const { clock } = this.#options;
+    for (let next = this.#corrections[0]; next !== undefined; next = this.#corrections[0]) {
+      await store.correct(next, clock.now());
+      this.#corrections.shift();
+    }
+    if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
+  }
+
+  /** Deletes one chunk of what is too old or too much; comes again soon while there is more. */
+  async #prune(store: RecordStore): Promise<void> {
+    const { clock, rules } = this.#options;
+    const { retention_days, max_bytes } = rules();
+    const nowMs = clock.now();
+    const fromMs = nowMs - retention_days * 86_400_000;
+    const deleted = await store.prune(fromMs, max_bytes, pruneChunk);
+    this.#size = await store.size();
+    if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
+      await store.pruneSums(fromMs, nowMs);
+      this.#sumsPrunedMs = nowMs;
+    }
+    if (deleted === 0) this.#prunedMs = nowMs;
+    else this.#schedule(pruneAgainMs);
+  }
+
+  #deliver(records: readonly DecisionRecord[]): void {
+    if (this.#listeners.size === 0) return;
+    const fresh = records.filter(({ decision_id }) => !this.#delivered.has(decision_id));
+    for (const { decision_id } of fresh) this.#delivered.add(decision_id);
+    for (const oldest of this.#delivered) {
+      if (this.#delivered.size <= maxWaiting) break;
+      this.#delivered.delete(oldest);
+    }
+    for (const [onRecords, filter] of this.#listeners) {
+      const wanted = fresh.filter((record) => passes(record, filter));
+      if (wanted.length > 0) onRecords(wanted);
+    }
+  }
+
+  #schedulePoll(sinceMs: number): void {
+    this.#cancelPoll = this.#options.timers.after(pollEveryMs, async () => {
+      const nowMs = this.#options.clock.now();
+      const after = (sinceMs - pollOverlapMs) * seqPerMs;
+      const page = await this.query({}, { after, limit: maxPolled }).catch(() => undefined); // the next poll asks again
+      if (page !== undefined) this.#deliver(page.records);
+      if (this.#cancelPoll === undefined) return;
+      const last = page?.records.at(-1);
+      this.#schedulePoll(page?.more === true && last !== undefined ? last.recorded_ms + pollOverlapMs : nowMs);
+    });
+  }
+
+  #opened(): Promise<RecordStore> {
+    if (this.#store === undefined) {
+      this.#store = this.#options.openStore();
+      this.#store.catch(() => {
+        this.#store = undefined;
+      });
+    }
+    return this.#store;
+  }
+}

@@ -1,0 +1,117 @@
+import { expect, test } from "bun:test";
+import { DecisionRecord } from "#records/decision-record.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
+import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
+
+/** The decision records, as soon as there are so many. */
+async function recordsOf(gateway: TestGateway, count: number): Promise<DecisionRecord[]> {
+  for (let tries = 0; ; tries++) {
+    const { records } = await gateway.gateway.records.query({}, { limit: 1_000 });
+    if (records.length >= count || tries > 400) return [...records];
+    await Bun.sleep(10);
+  }
+}
+
+test("each request leaves one record, which its schema reads, with what the answer's head said of it", async () => {
+  await using gateway = await start();
+  const reply = await gateway.chat({}, { "x-session-id": "s1", "x-goal-id": "g1", "x-task-id": "t1" });
+  await reply.json();
+  const [record] = await recordsOf(gateway, 1);
+  expect(DecisionRecord.parse(record)).toEqual(record!);
+  expect(record).toMatchObject({
+    decision_id: reply.headers.get("x-smart-gateway-decision-id"),
+    request_id: reply.headers.get("x-request-id"),
+    session: "s1",
+    goal: "s1/g1",
+    task: "t1",
+    alias: "smart-router-flash",
+    status: 200,
+    outcome: "answered",
+    cause: reply.headers.get("x-smart-gateway-cause"),
+    score: Number(reply.headers.get("x-smart-gateway-score")),
+    model: reply.headers.get("x-smart-gateway-model"),
+    served_by: reply.headers.get("x-smart-gateway-answered-by"),
+    cost_state: "known",
+    repeated: 1,
+  });
+  const books = await gateway.books();
+  expect(record?.cost_nano_usd).toBe(books.spent);
+  expect(record?.attempts).toHaveLength(1);
+  expect(record?.attempts[0]).toMatchObject({ outcome: "answered", upstream_status: 200, number: 2 });
+});
+
+test("refusals of every kind are recorded, and say that the gateway refused", async () => {
+  await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0, per_goal_soft_usd: 0 } } });
+  const { url } = gateway;
+  const body = JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hi" }] });
+  const json = { "content-type": "application/json" };
+  const path = `${url}/v1/chat/completions`;
+  await call(path, { method: "POST", headers: json, body });
+  await call(path, { method: "POST", headers: { ...json, ...authorization }, body: "{" });
+  await call(path, { method: "POST", headers: { ...json, ...authorization }, body: '{"model": "x"}' });
+  await call(path, { method: "POST", headers: { ...json, ...authorization }, body: "x".repeat(17_000_000) });
+  await call(path, { method: "POST", headers: { ...json, ...authorization }, body: body.replace("hi", "ok") });
+  const records = await recordsOf(gateway, 5);
+  expect(records.map(({ status, outcome, refused_by }) => [status, outcome, refused_by]).toReversed()).toEqual([
+    [401, "refused", "gateway"],
+    [400, "refused", "gateway"],
+    [422, "refused", "gateway"],
+    [413, "refused", "gateway"],
+    [403, "refused", "gateway"],
+  ]);
+  expect(records[0]).toMatchObject({ cause: "budget_hard_cap_exceeded", error_class: "budget_hard_cap_exceeded" });
+});
+
+test("a flood of refusals makes a bounded number of records, whose counts add up", async () => {
+  await using gateway = await start();
+  const refused = async () => {
+    const reply = await call(`${gateway.url}/v1/chat/completions`, { method: "POST", body: "{}" });
+    expect(reply.status).toBe(401);
+  };
+  for (let n = 0; n < 60; n++) await refused();
+  const file = gateway.gateway.settings.databaseUrl;
+  await gateway.stop();
+  if (file.endsWith(":memory:")) return;
+  const store = await openRecordStore(file);
+  const { records } = await store.query({ status: ["401"] }, { limit: 1_000 });
+  await store.close();
+  expect(records.reduce((sum, { repeated }) => sum + repeated, 0)).toBe(60);
+  expect(records.length).toBeLessThanOrEqual(42);
+});
+
+test("no text of a prompt or an answer is recorded, and no secret in an id", async () => {
+  await using gateway = await start();
+  const secret = ["sk", "proj", "Zx9".repeat(16)].join("-");
+  const reply = await gateway.chat(
+    { messages: [{ role: "user", content: `the Perugian plan ${secret}` }] },
+    { "x-session-id": secret, "x-goal-id": `g ${secret}`, "x-task-id": secret },
+  );
+  const answer = await reply.json();
+  const [record] = await recordsOf(gateway, 1);
+  const written = JSON.stringify(record);
+  expect(written).not.toContain("Perugian");
+  expect(written).not.toContain(secret);
+  expect(written).not.toContain(answer.choices[0].message.content.slice(0, 20));
+  expect(record?.redactions.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
+});
+
+test("what the records and the ledger say of a day is the same, also for failures and callers who leave", async () => {
+  await using gateway = await start();
+  for (let n = 0; n < 4; n++) await (await gateway.chat()).json();
+  for (const stream of [true, true]) await (await gateway.chat({ stream })).text();
+  const records = await recordsOf(gateway, 6);
+  const books = await gateway.books();
+  expect(records.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0)).toBe(books.spent);
+  const day = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  const summary = await gateway.gateway.records.summary({ fromMs: day, toMs: day + 86_400_000 });
+  expect(summary.cost_nano_usd).toBe(books.spent);
+  expect(summary.requests).toBe(6);
+});
+
+test("with the policy's switch off nothing is recorded", async () => {
+  await using gateway = await start({ policy: { records: { enabled: false } } });
+  await (await gateway.chat()).json();
+  expect(gateway.gateway.records.status().kind).toBe("off");
+  expect((await gateway.gateway.records.query({}, { limit: 10 })).records).toEqual([]);
+  expect((await (await gateway.get("/healthz")).json()).records).toBeUndefined();
+});
