@@ -1,3 +1,4 @@
+import { LruMap } from "#platform/lru-map.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { MemoryKind, MemoryRow, RoutingMemoryStore } from "./store/routing-memory-store.ts";
 
@@ -47,7 +48,7 @@ interface Waiting {
   readonly loads: Map<string, boolean>;
   readonly saves: Set<string>;
   /** When a key was last looked up, in milliseconds since the epoch; the oldest first. */
-  readonly checked: Map<string, number>;
+  readonly checked: LruMap<string, number>;
 }
 
 /**
@@ -71,7 +72,7 @@ export class SharedMemory {
   }
 
   attach(part: SharedPart): SharedKeys {
-    const waiting: Waiting = { loads: new Map(), saves: new Set(), checked: new Map() };
+    const waiting: Waiting = { loads: new Map(), saves: new Set(), checked: new LruMap() };
     this.#parts.set(part.kind, { part, waiting });
     return {
       recalled: (key, known, nowMs) => {
@@ -109,7 +110,8 @@ export class SharedMemory {
   #isDue(key: string, nowMs: number, { checked }: Waiting): boolean {
     const last = checked.get(key);
     if (last !== undefined && nowMs - last < freshMs) return false;
-    noteChecked(checked, key, nowMs);
+    checked.set(key, nowMs);
+    checked.trim(maxChecked);
     return true;
   }
 
@@ -175,8 +177,9 @@ export class SharedMemory {
     const nowMs = this.#options.clock.now();
     for (const [key] of wanted) {
       waiting.loads.delete(key);
-      if (this.#options.shared) noteChecked(waiting.checked, key, nowMs);
+      if (this.#options.shared) waiting.checked.set(key, nowMs);
     }
+    waiting.checked.trim(maxChecked);
     const oldestMs = nowMs - part.limits().remembered_ms;
     for (const row of rows) {
       const asked = byHash.get(row.keyHash);
@@ -208,16 +211,6 @@ export class SharedMemory {
       await store.prune(part.kind, { rows: remembered, fromMs: nowMs - remembered_ms });
     }
     this.#prunedMs = nowMs;
-  }
-}
-
-function noteChecked(checked: Map<string, number>, key: string, nowMs: number): void {
-  checked.delete(key);
-  checked.set(key, nowMs);
-  if (checked.size <= maxChecked) return;
-  for (const oldest of checked.keys()) {
-    checked.delete(oldest);
-    return;
   }
 }
 

@@ -1,3 +1,4 @@
+import { LruMap } from "#platform/lru-map.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import {
   noSignals,
@@ -21,7 +22,7 @@ export interface OutcomeTrackerOptions {
 /** The ask that a conversation is at. */
 interface OpenAsk {
   record: OutcomeRecord;
-  readonly askHash: string;
+  readonly askHash: bigint;
   lastSeenMs: number;
 }
 
@@ -44,8 +45,8 @@ const maxRecords = 200_000;
  */
 export class StoredOutcomeTracker implements OutcomeTracker {
   readonly #options: OutcomeTrackerOptions;
-  /** By conversation, the one longest without a request first. */
-  readonly #open = new Map<string, OpenAsk>();
+  /** By conversation. */
+  readonly #open = new LruMap<string, OpenAsk>();
   readonly #unsaved = new Map<string, OutcomeRecord>();
   #store: Promise<OutcomeStore> | undefined;
   #saving: Promise<boolean> | undefined;
@@ -71,12 +72,8 @@ export class StoredOutcomeTracker implements OutcomeTracker {
     const follows = open !== undefined && (repeated || call.reportedFailure);
     const decision = { ...call.decision(), ...(follows ? { retryOf: open.record.decisionId } : {}) };
     const record: OutcomeRecord = { decisionId: call.decisionId, atMs, decision, signals: noSignals };
-    this.#open.delete(conversationKey);
     this.#open.set(conversationKey, { record, askHash, lastSeenMs: atMs });
-    for (const oldest of this.#open.keys()) {
-      if (this.#open.size <= maxOpen) break;
-      this.#open.delete(oldest);
-    }
+    this.#open.trim(maxOpen);
     // Most asks never show an outcome and teach nothing, so one is written once something is known of it; where other
     // processes may be asked to judge it, at once.
     if (follows || this.#options.shared) this.#keep(record);
@@ -188,6 +185,6 @@ function atNextAsk({ signals }: OutcomeRecord, { reportedFailure }: RoutedCall, 
 }
 
 /** Kept in this process alone, and gone with it. */
-function hashOf(ask: string): string {
-  return Bun.hash(ask.trim().slice(0, 10_000)).toString(36);
+function hashOf(ask: string): bigint {
+  return Bun.hash.xxHash3(ask.trim().slice(0, 10_000));
 }

@@ -1,4 +1,5 @@
 import type { ModelKey } from "#domain/model.ts";
+import { LruMap } from "#platform/lru-map.ts";
 
 /** Which model a conversation was last routed to: the one that has its context in the prompt cache. */
 export interface RememberedConversation {
@@ -22,8 +23,7 @@ export interface ConversationLimits {
 
 /** Keeps conversations in this process; the one longest without an answer goes first. */
 export function inMemoryConversationMemory(limits: () => ConversationLimits): ConversationMemory {
-  // A Map iterates in the order of insertion; taking an entry out and putting it back makes it the youngest.
-  const conversations = new Map<string, RememberedConversation>();
+  const conversations = new LruMap<string, RememberedConversation>();
   return {
     recall(key, nowMs) {
       const known = conversations.get(key);
@@ -32,13 +32,8 @@ export function inMemoryConversationMemory(limits: () => ConversationLimits): Co
       return undefined;
     },
     remember(key, conversation) {
-      conversations.delete(key);
       conversations.set(key, conversation);
-      const { remembered } = limits();
-      for (const oldest of conversations.keys()) {
-        if (conversations.size <= remembered) break;
-        conversations.delete(oldest);
-      }
+      conversations.trim(limits().remembered);
     },
   };
 }

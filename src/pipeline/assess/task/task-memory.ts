@@ -1,5 +1,6 @@
 import type { ModelKey, Role } from "#domain/model.ts";
 import type { FailureClass } from "#domain/routing.ts";
+import { LruMap } from "#platform/lru-map.ts";
 
 /** What is remembered of a task (`X-Task-Id`) from one request to the next. Counts and hashes, never text. */
 export interface RememberedTask {
@@ -51,8 +52,7 @@ export interface TaskLimits {
 
 /** Keeps tasks in this process. The one longest unheard of goes first; `limits` is asked anew, as policies are reloaded. */
 export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
-  // A Map iterates in the order of insertion; taking a task out and putting it back makes it the youngest.
-  const tasks = new Map<string, { readonly task: RememberedTask; readonly heardMs: number }>();
+  const tasks = new LruMap<string, { readonly task: RememberedTask; readonly heardMs: number }>();
 
   function recall(key: string, nowMs: number): RememberedTask | undefined {
     const kept = tasks.get(key);
@@ -65,13 +65,8 @@ export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
   }
 
   function remember(key: string, task: RememberedTask, nowMs: number): void {
-    tasks.delete(key);
     tasks.set(key, { task, heardMs: nowMs });
-    const { remembered } = limits();
-    for (const oldest of tasks.keys()) {
-      if (tasks.size <= remembered) break;
-      tasks.delete(oldest);
-    }
+    tasks.trim(limits().remembered);
   }
 
   return {

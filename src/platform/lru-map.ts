@@ -1,0 +1,67 @@
+interface Entry<Key, Value> {
+  readonly key: Key;
+  value: Value;
+  older: Entry<Key, Value> | undefined;
+  newer: Entry<Key, Value> | undefined;
+}
+
+/**
+ * A map whose oldest entries can be removed; an entry is as old as its last `set`. The order is a list of its own: a `Map` of this
+ * runtime keeps the places of deleted entries for a while, so finding its first entry means walking over all that were deleted
+ * before it. With 20,000 entries that took 250,000 instructions.
+ */
+export class LruMap<Key, Value> {
+  readonly #entries = new Map<Key, Entry<Key, Value>>();
+  #oldest: Entry<Key, Value> | undefined;
+  #newest: Entry<Key, Value> | undefined;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** Sets the value and makes the entry the newest. */
+  set(key: Key, value: Value): void {
+    const known = this.#entries.get(key);
+    const entry = known ?? { key, value, older: undefined, newer: undefined };
+    entry.value = value;
+    if (known === undefined) this.#entries.set(key, entry);
+    else if (entry === this.#newest) return;
+    else this.#unlink(entry);
+    entry.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+  }
+
+  delete(key: Key): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#unlink(entry);
+  }
+
+  /** Removes the oldest entries until at most `size` are left. */
+  trim(size: number): void {
+    while (this.#oldest !== undefined && this.#entries.size > size) this.delete(this.#oldest.key);
+  }
+
+  /** From the oldest to the newest. */
+  *values(): Generator<Value, void> {
+    for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield entry.value;
+  }
+
+  /** Cuts its links too: an entry that the collector takes for old would keep its neighbours alive. */
+  #unlink(entry: Entry<Key, Value>): void {
+    const { older, newer } = entry;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    entry.older = undefined;
+    entry.newer = undefined;
+  }
+}
