@@ -35,6 +35,14 @@ const paced = ["200", "1", "10"];
 const cases: readonly Case[] = [
   { name: "small", about: "small chat", workload: "answers", connections: 32, requestsPerRound: 2_000, warmup: 1 },
   {
+    name: "conversations",
+    about: "small chat, each request the first of a conversation",
+    workload: "conversations",
+    connections: 32,
+    requestsPerRound: 2_000,
+    warmup: 1,
+  },
+  {
     name: "new-text",
     about: "100 KB of new text",
     workload: "new-text",

@@ -61,6 +61,12 @@ function* repeated(body: string): Generator<string, never> {
 
 const small = (streamed: boolean) => chat([system, { role: "user", content: ask.repeat(4) }], streamed);
 
+/** As `small`, but each request begins another conversation. */
+function* newConversations(seed: string): Generator<string, never> {
+  for (let count = 1; ; count++)
+    yield chat([system, { role: "user", content: `${seed}/${count}: ${ask.repeat(4)}` }], false);
+}
+
 /** Each request has other text than all before it. */
 function* newText(seed: string, bytes: number, end: string): Generator<string, never> {
   const random = randomFrom(seed);
@@ -104,6 +110,7 @@ const secret = `AWS_SECRET_ACCESS_KEY=${["wJalrXUtnFEMI", "K7MDENG", "bPxRfiCYq9
 export const workloads: { readonly [name: string]: Workload } = {
   answers: { redactions: 0, bodies: () => repeated(small(false)) },
   streams: { redactions: 0, bodies: () => repeated(small(true)) },
+  conversations: { redactions: 0, bodies: (seed, of) => newConversations(`${seed}/${of}`) },
   "new-text": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, "") },
   "em-dash": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, " \u2014") },
   agent: { redactions: 0, bodies: (seed, of) => agentTurns(`${seed}/${of}`, undefined) },
