@@ -30,6 +30,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The body as sent; never changed in place. */
   readonly body: JsonObject & { messages: ChatMessage[] };
+  /** The bytes of the body, where what is sent on may be made of them. */
+  readonly received?: ReceivedBody;
   /** The body once more, with its long integers as texts of what was sent; only where it holds any. */
   readonly spelled?: Json;
   /** The body's size in bytes: as received, or, where numbers come out longer when written anew, at least what is sent on. */
@@ -46,6 +48,27 @@ export interface ChatRequest {
   readonly wantsUsage: boolean;
   readonly routing: GatewayFields;
   readonly receivedAtMs: number;
+}
+
+/**
+ * The bytes of a body, and where its members stand in them. Exists only where the bytes say nothing but what was parsed, to
+ * whatever reader: no key twice in any object, no escapes in keys, no number that is written differently.
+ */
+export interface ReceivedBody {
+  readonly bytes: Uint8Array;
+  readonly parsed: ChatRequest["body"];
+  /** By name, in the order of the body. */
+  readonly members: ReadonlyMap<string, MemberRange>;
+  /** Where message i stands: from [2i] to [2i + 1]. */
+  readonly messages: readonly number[];
+}
+
+/** `[from, to)` in the bytes, from the quote before the name to what follows the value; white space may be included. */
+export interface MemberRange {
+  /** Counted from 0. */
+  readonly index: number;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** What headers and `metadata` say to the gateway, parsed, header before metadata. Absent means not said. */

@@ -56,7 +56,7 @@ export class HttpAgent implements ConnectionPool {
     const isText = typeof body === "string";
     const length = isText ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.byteLength, 0);
     const start = `${head}Content-Length: ${length}\r\nConnection: ${fresh ? "close" : "keep-alive"}\r\n\r\n`;
-    connection.dispatch(exchange, isText ? start + body : [Buffer.from(start), ...body], !fresh);
+    connection.dispatch(exchange, isText ? start + body : withStart(start, body), !fresh);
     return exchange;
   }
 
@@ -89,6 +89,11 @@ export class HttpAgent implements ConnectionPool {
     for (const connection of this.#idle.splice(0)) connection.close();
     return undefined;
   }
+}
+
+/** The pieces with the head of the request in the first one: each piece is a write of its own. */
+function withStart(start: string, [first, ...others]: readonly Uint8Array[]): readonly Uint8Array[] {
+  return [Buffer.concat([Buffer.from(start), first ?? new Uint8Array(0)]), ...others];
 }
 
 /** Printable ASCII, without white space around it; also the empty value. */

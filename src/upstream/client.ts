@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { spliceBody } from "#domain/splice-body.ts";
 import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed } from "#http-client/response/compressed-body.ts";
@@ -120,7 +121,7 @@ class UpstreamClient implements Upstream {
     attempt.deadlines.await("connect", attempt.startedAt + connect);
     const exchange = this.#agent.post(
       call.stream ? this.#streamHead : this.#wholeHead,
-      body ?? JSON.stringify(call.body),
+      body ?? (call.received === undefined ? JSON.stringify(call.body) : spliceBody(call.body, call.received)),
       attempt.freshConnection,
       () => attempt.deadlines.await("headers", attempt.startedAt + headers),
     );

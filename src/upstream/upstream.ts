@@ -1,4 +1,4 @@
-import type { JsonObject } from "#domain/chat.ts";
+import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
@@ -16,6 +16,8 @@ export interface UpstreamCall {
   readonly model: Model;
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
   readonly body: JsonObject;
+  /** What the body was made of, where it is to be sent as the bytes that were received, but for what differs. */
+  readonly received?: ReceivedBody;
   /** About how long the body is; a large one is written in several turns of the event loop. */
   readonly bodyBytes?: number;
   readonly stream: boolean;

@@ -8,6 +8,7 @@ import {
   type JsonObject,
 } from "#domain/chat.ts";
 import type { Alias } from "#domain/routing.ts";
+import { JsonOutline } from "#http/request/json-outline.ts";
 import {
   type JsonShape,
   maxJsonDepth,
@@ -35,6 +36,8 @@ export interface ChatInput {
   readonly text: string;
   /** Its size as received, in bytes. */
   readonly bytes: number;
+  /** The bytes themselves, where they are there; not changed while the request lasts. */
+  readonly received?: Uint8Array;
   /** Most JSON values that it may hold. */
   readonly maxValues: number;
   readonly headers: Headers;
@@ -62,7 +65,9 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
     return startsTooDeep(input.text) ? tooDeep() : refused(413, undefined, tooManyValues(input.maxValues));
   }
   yield;
-  const shape = shapeOfJson(input.text, maxJsonDepth);
+  const { received } = input;
+  const outline = received !== undefined && isOutlined(received) ? new JsonOutline(input.text) : undefined;
+  const shape = shapeOfJson(input.text, maxJsonDepth, outline);
   if (shape.tooDeep) return tooDeep();
   yield;
   let body: unknown;
@@ -93,7 +98,11 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
     yield;
   }
   const request = chatRequest(body as Checked, input, shape, routing); // checked above, field by field
-  return { kind: "ok", request: spelled === undefined ? request : { ...request, spelled } };
+  if (spelled !== undefined) return { kind: "ok", request: { ...request, spelled } };
+  if (received === undefined || outline === undefined) return { kind: "ok", request };
+  yield;
+  const source = outline.receivedBody(received, request.body);
+  return { kind: "ok", request: source === undefined ? request : { ...request, received: source } };
 }
 
 function* parsingJson(text: string, { bytes }: ChatInput): Generator<undefined, unknown> {
@@ -107,6 +116,11 @@ function tooDeep(): Problem {
 /** Why a body of too many values is refused. */
 export function tooManyValues(maxValues: number): string {
   return `The body holds more than ${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES).`;
+}
+
+/** Smaller bodies are written anew in less time than it takes to find their members. Larger ones are written in steps. */
+function isOutlined({ length }: Uint8Array): boolean {
+  return length >= 16_384 && length <= largeBodyBytes;
 }
 
 /** What the checks have established. */

@@ -63,13 +63,14 @@ async function respond(
 
   const input = {
     text: body.text,
-    bytes: body.bytes,
+    bytes: body.bytes.length,
+    received: body.bytes,
     maxValues: endpoint.maxRequestValues,
     headers: request.headers,
     requestId,
     receivedAtMs: ports.clock.now(),
   };
-  const parsed = body.bytes > largeBodyBytes ? await parseLargeChatRequest(input) : parseChatRequest(input);
+  const parsed = body.bytes.length > largeBodyBytes ? await parseLargeChatRequest(input) : parseChatRequest(input);
   if (parsed.kind === "refused") {
     const { status, detail, param } = parsed;
     return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });

@@ -29,7 +29,7 @@ export function routeDecisionEndpoint(endpoint: RouteDecisionEndpoint): Handler 
       const configuration = ports.config();
       const { privacy } = configuration;
       const parsed =
-        body.bytes > largeBodyBytes
+        body.bytes.length > largeBodyBytes
           ? await parseLargeDecisionRequest(body.text, maxRequestValues, privacy)
           : parseDecisionRequest(body.text, maxRequestValues, privacy);
       if (parsed.kind === "invalid") return invalid(parsed.detail, parsed.status);

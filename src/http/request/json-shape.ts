@@ -1,11 +1,14 @@
 import { endOfString } from "#platform/json/json-values.ts";
+import type { JsonOutline } from "./json-outline.ts";
 
 const QUOTE = 0x22;
 const PLUS = 0x2b;
+const COMMA = 0x2c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
+const COLON = 0x3a;
 const UPPER_E = 0x45;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
@@ -43,34 +46,51 @@ const longestSafeDigits = 15;
 /**
  * Scans the text, so that a hostile body is refused before it is parsed; strings are skipped by a native
  * search, so it costs little on bodies that are mostly text.
+ * @param outline gets what it notes, where one is wanted
  */
-export function shapeOfJson(text: string, limit: number): JsonShape {
+export function shapeOfJson(text: string, limit: number, outline?: JsonOutline): JsonShape {
   const shape = { tooDeep: false, exponents: 0, longIntegers: false, infinite: false, cacheControl: false, large: 0 };
   let depth = 0;
+  /** Where the last string begins and ends. */
+  let open = 0;
+  let close = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
-        const open = at;
+        open = at;
         at = endOfString(text, at);
         if (at < 0) return shape;
         if (at - open >= shortestCacheKey && at - open <= longestCacheKey) {
           shape.cacheControl ||= isCacheKey(text, open, at);
         }
+        close = at;
         break;
       }
+      case COLON:
+        outline?.colon(depth, open, close);
+        break;
+      case COMMA:
+        outline?.comma(depth, at);
+        break;
       case OPEN_BRACKET:
       case OPEN_BRACE:
         if (++depth > limit) {
           shape.tooDeep = true;
           return shape;
         }
+        if (text.charCodeAt(at) === OPEN_BRACKET) outline?.openArray(depth, at);
         break;
       case CLOSE_BRACKET:
       case CLOSE_BRACE:
+        outline?.close(depth, at);
         depth--;
         break;
       default:
-        if (isDigit(text.charCodeAt(at))) at = scanNumber(text, at, shape) - 1;
+        if (isDigit(text.charCodeAt(at))) {
+          const end = scanNumber(text, at, shape);
+          outline?.number(at, end);
+          at = end - 1;
+        }
     }
   }
   return shape;

@@ -6,8 +6,8 @@ export type ReadBody = BodyText | { readonly kind: "not_utf8" } | RefusedBody | 
 export interface BodyText {
   readonly kind: "ok";
   readonly text: string;
-  /** Its size as received. */
-  readonly bytes: number;
+  /** As received. */
+  readonly bytes: Uint8Array;
   /** To be released once nothing is left of the body. */
   readonly held: HeldBytes;
 }
@@ -49,7 +49,7 @@ export async function readBody(request: Request, maxBytes: number, inFlight: Bod
 }
 
 async function readCounting(request: Request, maxBytes: number, held: HeldBytes): Promise<ReadBody> {
-  if (request.body === null) return { kind: "ok", text: "", bytes: 0, held };
+  if (request.body === null) return { kind: "ok", text: "", bytes: new Uint8Array(0), held };
   const reader = request.body.getReader();
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -73,7 +73,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** JSON is UTF-8: invalid bytes would become replacement characters, and the upstream would read a changed text. */
 function decoded(bytes: Uint8Array, held: HeldBytes): ReadBody {
   try {
-    return { kind: "ok", text: utf8.decode(bytes), bytes: bytes.byteLength, held };
+    return { kind: "ok", text: utf8.decode(bytes), bytes, held };
   } catch {
     return { kind: "not_utf8" };
   }

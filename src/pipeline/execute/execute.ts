@@ -213,6 +213,7 @@ function send(
     {
       model,
       body: plan.bodyFor(model),
+      ...(plan.received === undefined ? {} : { received: plan.received }),
       bodyBytes: plan.bodyBytes,
       stream: plan.stream,
       timeoutsMs: timeoutsOf(model, plan.configuration.policy, plan.deadlineMs - ports.clock.monotonic()),

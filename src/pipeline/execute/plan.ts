@@ -1,4 +1,4 @@
-import type { JsonObject } from "#domain/chat.ts";
+import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
 import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { Permit } from "#health/health.ts";
@@ -24,6 +24,8 @@ export interface ExecutionPlan {
   /** The models in the order in which they are tried, by index from 0; undefined after the last. */
   readonly candidate: (index: number) => Model | undefined;
   readonly bodyFor: (model: Model) => JsonObject;
+  /** What such a body is made of, where the bytes that were received may be sent. */
+  readonly received?: ReceivedBody;
   /** Approximate length of such a body. */
   readonly bodyBytes: number;
   readonly holdFor: (model: Model) => NanoUsd;
@@ -65,6 +67,7 @@ export function planExecution(
     stream: request.stream,
     purpose: "EXECUTE",
     candidate: candidatesOf(routed, context, ports),
+    ...(request.received === undefined ? {} : { received: request.received }),
     bodyBytes: request.bodyBytes,
     // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
     bodyFor: (model) =>

@@ -1,0 +1,101 @@
+import type { Json, JsonObject, ReceivedBody } from "./chat.ts";
+
+/**
+ * A body as JSON, in pieces: what it shares with the received body as the bytes that were received, and the rest written anew.
+ * Values are shared where they are the same objects, or equal texts, numbers or literals.
+ */
+export function spliceBody(body: JsonObject, received: ReceivedBody): Uint8Array[] {
+  const pieces = new Pieces(received.bytes);
+  pieces.open("{");
+  for (const key of Object.keys(body)) {
+    const value = body[key];
+    if (value === undefined) continue;
+    const range = received.members.get(key);
+    if (range !== undefined && received.parsed[key] === value) pieces.copy(range.index, range.from, range.to);
+    else {
+      pieces.write(`${JSON.stringify(key)}:`);
+      if (key === "messages" && Array.isArray(value)) spliceMessages(value, received, pieces);
+      else pieces.append(JSON.stringify(value));
+    }
+  }
+  pieces.close("}");
+  return pieces.finish();
+}
+
+function spliceMessages(messages: readonly Json[], { parsed, messages: ranges }: ReceivedBody, pieces: Pieces): void {
+  pieces.open("[");
+  for (const [index, message] of messages.entries()) {
+    if (message === parsed.messages[index]) pieces.copy(index, ranges[2 * index] ?? 0, ranges[2 * index + 1] ?? 0);
+    else pieces.write(JSON.stringify(message));
+  }
+  pieces.close("]");
+}
+
+/** The items of an object or array, one after the other, with commas between them. Neighbours are copied together. */
+class Pieces {
+  readonly #bytes: Uint8Array;
+  readonly #pieces: Uint8Array[] = [];
+  #text = "";
+  #isFirst = true;
+  /** What is to be copied, and the index of its last item; -1 when nothing is. */
+  #from = 0;
+  #to = 0;
+  #index = -1;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  open(bracket: string): void {
+    this.append(bracket);
+    this.#isFirst = true;
+  }
+
+  close(bracket: string): void {
+    this.append(bracket);
+    this.#isFirst = false;
+  }
+
+  /** An item as it was received. */
+  copy(index: number, from: number, to: number): void {
+    if (this.#index >= 0 && index === this.#index + 1) {
+      // Between the two is a comma, and white space.
+      this.#to = to;
+      this.#index = index;
+      return;
+    }
+    this.write("");
+    this.#flushText();
+    this.#from = from;
+    this.#to = to;
+    this.#index = index;
+  }
+
+  /** An item that is written anew. */
+  write(text: string): void {
+    this.append(this.#isFirst ? text : `,${text}`);
+    this.#isFirst = false;
+  }
+
+  append(text: string): void {
+    this.#flushCopy();
+    this.#text += text;
+  }
+
+  finish(): Uint8Array[] {
+    this.#flushCopy();
+    this.#flushText();
+    return this.#pieces;
+  }
+
+  #flushCopy(): void {
+    if (this.#index < 0) return;
+    this.#pieces.push(this.#bytes.subarray(this.#from, this.#to));
+    this.#index = -1;
+  }
+
+  #flushText(): void {
+    if (this.#text !== "") this.#pieces.push(Buffer.from(this.#text));
+    this.#text = "";
+  }
+}

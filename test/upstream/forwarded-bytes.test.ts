@@ -1,0 +1,245 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { ChatRequest, JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import { spliceBody } from "#domain/splice-body.ts";
+import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
+import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
+import { Policy } from "#policy/schema.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import { start } from "../harness/gateway.ts";
+
+const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
+const engine = privacyEngine(Policy.parse({}).privacy);
+const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
+const filler = "The quarterly report is generated from the orders table. ".repeat(300);
+
+/** JSON text of a value that may be written in unusual ways: white space, escapes, keys that stand twice. */
+type Written = fc.Arbitrary<string>;
+const space = fc.constantFrom("", "", "", " ", "\n", "\t\r\n");
+const plainString: Written = fc
+  .oneof(
+    fc.string({ maxLength: 8 }),
+    fc.string({ unit: "grapheme", maxLength: 4 }),
+    fc.constantFrom("__proto__", "messages", "\ud800", "—", `${filler}${token}`, token),
+  )
+  .map((text) => JSON.stringify(text));
+/** Every character as an escape sequence. */
+const escapedString: Written = fc
+  .constantFrom("text", "id", "model", "role")
+  .map((text) => `"${[...text].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join("")}"`);
+const number: Written = fc.constantFrom(
+  "0",
+  "-0",
+  "1",
+  "1.0",
+  "0.5",
+  "1e2",
+  "12345678901234567890",
+  "0.1000000000000000055",
+  "-7",
+  "1E-7",
+  "123456789012345",
+);
+const key: Written = fc.oneof(
+  { weight: 20, arbitrary: fc.constantFrom('"a"', '"b"', '"c"', '"text"', '"__proto_"', '"ключ"', '""', '"x,y]"') },
+  { weight: 1, arbitrary: escapedString },
+  { weight: 1, arbitrary: fc.constant('"__proto__"') },
+);
+
+function objectOf(members: fc.Arbitrary<[string, string][]>): Written {
+  return fc
+    .tuple(members, space, space)
+    .map(([all, a, b]) => `{${a}${all.map(([name, value]) => `${name}${b}:${a}${value}`).join(`${b},${a}`)}${b}}`);
+}
+
+const { value } = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    { weight: 4, arbitrary: fc.constantFrom("1", "true", "null", '"x"', '"\\n"') },
+    { weight: 1, arbitrary: plainString },
+    { weight: 1, arbitrary: number },
+    // The keys are few, so that the same one often stands twice.
+    { weight: 3, arbitrary: objectOf(fc.array(fc.tuple(key, tie("value")), { maxLength: 3 })) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.array(tie("value"), { maxLength: 3 }), space)
+        .map(([items, a]) => `[${a}${items.join(`${a},${a}`)}${a}]`),
+    },
+  ),
+}));
+
+const text: Written = fc.oneof(plainString, fc.constant('"hello"'));
+const message: Written = objectOf(
+  fc
+    .tuple(fc.constantFrom('"user"', '"assistant"', '"system"'), text, fc.array(fc.tuple(key, value), { maxLength: 2 }))
+    .map(([role, content, more]): [string, string][] => [['"role"', role], ['"content"', content], ...more]),
+);
+const member: fc.Arbitrary<[string, string]> = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(key, value) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<[string, string]>(
+      ['"stream"', "true"],
+      ['"stream"', "false"],
+      ['"max_tokens"', "0"],
+      ['"max_tokens"', "17"],
+      ['"usage"', "{}"],
+      ['"model"', '"smart-router-pro"'],
+      ['"messages"', '[{"role":"user","content":"twice"}]'],
+      ['"metadata"', '{"task_id":"t","mine":"1"}'],
+      ['"metadata"', '{"task_id":"t"}'],
+    ),
+  },
+);
+const body: Written = fc
+  .tuple(
+    fc.array(message, { minLength: 1, maxLength: 5 }),
+    fc.array(member, { maxLength: 4 }),
+    fc.array(member, { maxLength: 4 }),
+    space,
+  )
+  .chain(([messages, before, after, a]) =>
+    objectOf(
+      fc.constant<[string, string][]>([
+        ...before,
+        ['"model"', '"smart-router"'],
+        ['"messages"', `[${a}${messages.join(`${a},${a}`)}${a}]`],
+        // So that each body is large enough to be sent by its bytes.
+        ['"filler"', JSON.stringify(filler)],
+        ...after,
+      ]),
+    ),
+  );
+
+function parsed(json: string, bytes: Uint8Array = Buffer.from(json)): ChatRequest | undefined {
+  const result = parseChatRequest({
+    text: json,
+    bytes: bytes.length,
+    received: bytes,
+    maxValues: 100_000,
+    headers: new Headers(),
+    requestId: "r",
+    receivedAtMs: 0,
+  });
+  return result.kind === "ok" ? result.request : undefined;
+}
+
+/** A reader that refuses a key that stands twice, where `JSON.parse` takes the last one and others the first. */
+function hasKeyTwice(json: string): boolean {
+  const open: (Set<string> | undefined)[] = [];
+  for (const [piece, , colon] of json.matchAll(/"((?:[^"\\]|\\.)*)"\s*(:)?|[{}[\]]/gs)) {
+    if (piece === "{") open.push(new Set());
+    else if (piece === "[") open.push(undefined);
+    else if (piece === "}" || piece === "]") open.pop();
+    else if (colon !== undefined) {
+      const keys = open.at(-1);
+      const name: string = JSON.parse(piece.slice(0, piece.lastIndexOf('"') + 1));
+      if (keys === undefined || keys.has(name)) return true;
+      keys.add(name);
+    }
+  }
+  return false;
+}
+
+describe("the bytes that go upstream", () => {
+  test("say what was scanned and what would have been written, and no key twice, whatever was received", () => {
+    let spliced = 0;
+    let refused = 0;
+    let keysTwice = 0;
+    fc.assert(
+      fc.property(body, fc.boolean(), (json, isNarrow) => {
+        const request = parsed(json);
+        if (request === undefined) {
+          refused += 1;
+          return;
+        }
+        const { received } = request;
+        if (hasKeyTwice(json)) {
+          keysTwice += 1;
+          expect(received).toBeUndefined();
+        }
+        if (received === undefined) return;
+        let redacted: JsonObject;
+        try {
+          redacted = engine.redactBody(request.body).body;
+        } catch {
+          return; // a credential in a key or an id
+        }
+        const limit = isNarrow ? { prompt: 1, completion: 2, request: 0 } : undefined;
+        const target = forwardedBody(request, redacted, model, 4_096, limit);
+        const sent = Buffer.concat(spliceBody(target, received)).toString();
+        const written = JSON.stringify(target);
+        expect(JSON.parse(sent)).toEqual(JSON.parse(written));
+        expect(Object.keys(JSON.parse(sent))).toEqual(Object.keys(JSON.parse(written)));
+        expect(hasKeyTwice(sent)).toBe(false);
+        expect(sent).not.toContain(token);
+        spliced += 1;
+      }),
+      { numRuns: 3_000 },
+    );
+    // Each kind has come up often.
+    expect(spliced).toBeGreaterThan(300);
+    expect(keysTwice).toBeGreaterThan(300);
+    expect(refused).toBeLessThan(2_500);
+  }, 60_000);
+
+  const large = (members: string) =>
+    `{"model":"smart-router","messages":[{"role":"user","content":${JSON.stringify(filler)}}]${members}}`;
+
+  test("are the caller's own, white space and escape sequences included, between what is changed", () => {
+    const json = `{ "seed" : 7, "messages": [ {"role":"user","content":${JSON.stringify(filler)}} ,\n {"role":"user","content":"${token}"},{"content":"go \\u006fn","role":"user"}\t],"model":"smart-router" , "x":[1, 2] }`;
+    const request = parsed(json);
+    if (request?.received === undefined) throw new Error("unreachable: nothing in it is unusual");
+    const target = forwardedBody(request, engine.redactBody(request.body).body, model, 4_096);
+    expect(Buffer.concat(spliceBody(target, request.received)).toString()).toBe(
+      `{"seed" : 7,"messages":[ {"role":"user","content":${JSON.stringify(filler)}} ,{"role":"user","content":"[REDACTED:github_token:1]"},{"content":"go \\u006fn","role":"user"}\t],"model":"vendor/v4-flash","x":[1, 2] ,"max_tokens":4096}`,
+    );
+  });
+
+  test.each([
+    ["a key that stands twice", ',"a":1,"a":1'],
+    [
+      "a key that stands twice, deep in a tool",
+      ',"tools":[{"type":"function","function":{"name":"f","parameters":{"x":{"y":1,"y":2}}}}]',
+    ],
+    ["messages that stand twice", ',"messages":[{"role":"user","content":"other"}]'],
+    ["a key with an escape sequence", ',"\\u0061":1'],
+    ["a key that is __proto__", ',"x":{"__proto__":1}'],
+    ["a number that is written differently", ',"x":1.0'],
+    ["a number that a double does not hold", ',"x":12345678901234567890'],
+    ["a number with an exponent", ',"x":[1e2]'],
+    ["a zero with a sign", ',"x":-0'],
+  ])("are written anew for a body with %s", (_, members) => {
+    const request = parsed(large(members));
+    expect(request).toBeDefined();
+    expect(request?.received).toBeUndefined();
+  });
+
+  test("are written anew for a body with a byte order mark", () => {
+    const json = large("");
+    expect(parsed(json)?.received).toBeDefined();
+    expect(parsed(json, Buffer.from(`\ufeff${json}`))?.received).toBeUndefined();
+  });
+
+  test("are those received, but for what the gateway changes and the messages with a credential", async () => {
+    await using gateway = await start();
+    const say = (role: string, content: string) => `{"role": "${role}",  "content": ${JSON.stringify(content)}}`;
+    const messages = [
+      say("system", `${filler} — “typed” ${filler}`),
+      say("user", `use ${token} please`),
+      say("assistant", "\u0001 fine\\"),
+      '{"role":"user","content":"go \\u006fn"}',
+    ];
+    const json = `{ "seed": 7, "messages": [${messages.join(" ,\n")}],"model":"smart-router-flash", "metadata":{"task_id":"t1"},"temperature":0.25 }`;
+    const reply = await gateway.chat({}, {}, { body: json });
+    expect(reply.status).toBe(200);
+    const sent = gateway.upstream.requests.at(-1);
+    const { model: sentModel, max_tokens, ...rest } = (sent?.body ?? {}) as JsonObject;
+    const { model: _, metadata: __, ...received } = JSON.parse(json);
+    received.messages[1].content = "use [REDACTED:github_token:1] please";
+    expect(rest).toEqual(received);
+    expect(sentModel !== "smart-router-flash" && max_tokens !== undefined).toBe(true);
+  });
+});
