@@ -1,5 +1,6 @@
+import type { ModelKey } from "#domain/model.ts";
 import type { HealthChange } from "#health/operated-registry.ts";
-import type { Ledger } from "#ledger/ledger.ts";
+import type { GoalId, Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
@@ -168,13 +169,19 @@ export function reportOtherModel({ decisionId }: RequestRecord, attempt: Attempt
   });
 }
 
-/** The ledger, counting every answer to a reservation. */
-export function countedLedger(ledger: Ledger, metrics: Metrics): Ledger {
+/** The ledger, counting every answer to a reservation. `onHeld`: money is held for a call of this goal to a model. */
+export function countedLedger(
+  ledger: Ledger,
+  metrics: Metrics,
+  onHeld: (goal: GoalId, model: ModelKey) => void,
+): Ledger {
   return {
     reserve(reservation, closing) {
       return ledger.reserve(reservation, closing).then((reply) => {
-        if (reply.kind === "held") metrics.reservationAnswered("held", reservation.amount);
-        else if (reply.kind === "refused") metrics.reservationAnswered(`refused_${reply.binding}`);
+        if (reply.kind === "held") {
+          metrics.reservationAnswered("held", reservation.amount);
+          onHeld(reservation.goal, reservation.modelKey);
+        } else if (reply.kind === "refused") metrics.reservationAnswered(`refused_${reply.binding}`);
         else metrics.reservationAnswered("unavailable");
         return reply;
       });

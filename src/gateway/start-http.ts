@@ -3,7 +3,7 @@ import type { HealthReport } from "#http/endpoints/health.ts";
 import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
 import { loadSampler, readText, shedReason } from "#http/limits/shedding.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
-import type { ServerConnection } from "#http/server-options.ts";
+import type { ServerConnection, ServerOptions } from "#http/server-options.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
@@ -30,6 +30,7 @@ export interface HttpParts {
   readonly idleSeconds?: number | undefined;
   /** Passes finished requests on to the log and the metrics now. */
   readonly flushRecords: () => void;
+  readonly lastModel: ServerOptions["lastModel"];
   readonly dashboard: (connection: ServerConnection) => Handler;
 }
 
@@ -57,6 +58,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     }),
     ports,
     configStatus,
+    lastModel: parts.lastModel,
     metricsText: async () => {
       parts.flushRecords();
       const text = await (workers === undefined ? metrics.text() : workers.metricsText());

@@ -1,5 +1,7 @@
+import type { ModelKey } from "#domain/model.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Ledger } from "#ledger/ledger.ts";
+import { RecentMap } from "#ledger/recent-map.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { retryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -142,11 +144,12 @@ async function assemble(
   const upstream = openUpstream(address, ledger, context);
   openKeyUsage(address, ledger, context);
   const finished = finishedRequests(prices, records, context);
+  const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(goalsRemembered);
   const ports: Ports = {
     clock,
     random,
     timers,
-    ledger: countedLedger(ledger, metrics),
+    ledger: countedLedger(ledger, metrics, (goal, model) => lastModels.set(goal, { model, atMs: clock.now() })),
     health: health.registry,
     upstream,
     tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
@@ -172,6 +175,7 @@ async function assemble(
       workers,
       idleSeconds,
       flushRecords: () => finished.flush(),
+      lastModel: (goal) => lastModels.get(goal),
       dashboard: openDashboard(
         {
           ledger,
@@ -205,6 +209,9 @@ async function assemble(
     },
   };
 }
+
+/** Goals of which the last model is known. */
+const goalsRemembered = 1_000;
 
 /** Finished requests are logged and counted in batches of at most `size`, at the latest after `withinMs`. */
 const recordBatching = { size: 32, withinMs: 20 };

@@ -9,7 +9,14 @@ export type Handler = (
 export type EndpointTable = Readonly<Record<string, Readonly<Record<string, Handler>>>>;
 
 /** The endpoints as metrics and log name them. */
-export type RouteLabel = "chat_completions" | "route_decision" | "route_outcome" | "models" | "dashboard" | "other";
+export type RouteLabel =
+  | "chat_completions"
+  | "route_decision"
+  | "route_outcome"
+  | "route_status"
+  | "models"
+  | "dashboard"
+  | "other";
 
 export function jsonResponse(body: unknown, common: Record<string, string>, status = 200): Response {
   return new Response(JSON.stringify(body), { status, headers: { ...common, "content-type": "application/json" } });

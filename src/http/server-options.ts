@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly allowedHosts: readonly string[];
   readonly auth: () => AuthRules;
   readonly ports: Ports;
+  /** The model that a goal was last sent to by this process, and when; undefined when that is long ago. */
+  readonly lastModel: (goal: string) => { readonly model: string; readonly atMs: number } | undefined;
   /** Whether the files' configuration is in force, for `/healthz`. */
   readonly configStatus: () => ConfigStatus;
   /** How the decision records are kept, for `/healthz`; undefined where none are. */

@@ -11,6 +11,7 @@ import { livenessEndpoint, readinessEndpoint } from "./endpoints/probes.ts";
 import { routeDecisionEndpoint } from "./endpoints/route-decision.ts";
 import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
 import { codeOf, errorResponse } from "./errors.ts";
+import { routeStatusEndpoint } from "./endpoints/route-status.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
 import { unlessOverloaded } from "./limits/overload-check.ts";
@@ -122,6 +123,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     "/v1/chat/completions": { POST: authorized(unlessOverloaded(chatHandler, true, options, streams)) },
     "/v1/route/decision": { POST: authorized(unlessOverloaded(dryRunHandler, false, options, streams)) },
     "/v1/route/outcome": { POST: authorized(unlessOverloaded(outcomeHandler, false, options, streams)) },
+    "/v1/route/status": { GET: authorized(routeStatusEndpoint(options)) },
     "/v1/models": { GET: authorized(modelsEndpoint(ports)) },
     "/healthz": {
       GET: async (_request, _, common) => {
@@ -192,6 +194,7 @@ const routeLabels: Readonly<Record<string, RouteLabel>> = {
   "/v1/chat/completions": "chat_completions",
   "/v1/route/decision": "route_decision",
   "/v1/route/outcome": "route_outcome",
+  "/v1/route/status": "route_status",
   "/v1/models": "models",
 };
 

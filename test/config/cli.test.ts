@@ -296,7 +296,7 @@ describe("smart-gateway route", () => {
 describe("smart-gateway init and doctor", () => {
   test("init writes files to start from, that are valid, and never overwrites", async () => {
     const first = await run(["init", "fresh", "--json"]);
-    expect(first.json()).toEqual({ written: ["fresh/.env", "fresh/policy.yaml"], kept: [] });
+    expect(first.json()).toEqual({ written: ["fresh/.env", "fresh/policy.yaml", "fresh/models.yaml"], kept: [] });
     expect(statSync(join(folder, "fresh/.env")).mode & 0o077).toBe(0);
     writeFileSync(join(folder, "fresh/policy.yaml"), "limits:\n  max_attempts: 3\n");
     const [again, check] = [await run(["init", "fresh"]), await run(["policy", "check", "fresh/policy.yaml"])];

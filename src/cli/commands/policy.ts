@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { stringify } from "yaml";
+import { changedFrom } from "#cli/changed-keys.ts";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
@@ -8,14 +9,14 @@ import { defaultPolicyName } from "#policy/load-policy.ts";
 import { Policy } from "#policy/schema.ts";
 import { jsonSchemaOf } from "#settings/json-schema.ts";
 import { formatProblems } from "#settings/problem.ts";
-import { isSection } from "#settings/section.ts";
+import { addDiffCommand } from "./policy/diff.ts";
 
 interface FileOptions {
   readonly models?: string;
   readonly json?: true;
 }
 
-/** `smart-gateway policy check|show|schema`. */
+/** `smart-gateway policy check|show|schema|diff`. */
 export function policyCommand(): Command {
   const command = new Command("policy").description("check and show the routing policy");
   const fileHelp = "policy file; ROUTING_POLICY_PATH, else the defaults, when absent";
@@ -64,6 +65,7 @@ export function policyCommand(): Command {
           : jsonSchemaOf(Policy, "Smart Gateway routing policy"),
       );
     });
+  addDiffCommand(command);
   return command;
 }
 
@@ -83,14 +85,4 @@ async function load(file: string | undefined, options: FileOptions): Promise<Con
 function given(name: string): string | undefined {
   const value = process.env[name];
   return value === "" ? undefined : value;
-}
-
-/** The part of `value` that differs from `base`; undefined when none does. */
-function changedFrom(base: unknown, value: unknown): unknown {
-  if (!isSection(base) || !isSection(value)) return JSON.stringify(base) === JSON.stringify(value) ? undefined : value;
-  const changed = Object.entries(value).flatMap(([key, entry]) => {
-    const difference = changedFrom(base[key], entry);
-    return difference === undefined ? [] : [[key, difference] as const];
-  });
-  return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }

@@ -12,8 +12,9 @@ import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.
 export function serveCommand(): Command {
   return new Command("serve")
     .description("Run the gateway (settings come from the environment; none: demo mode)")
-    .action(async () => {
-      process.exit(await serve(process.env));
+    .option("--json", "log as JSON, as LOG_FORMAT=json does")
+    .action(async (options: { readonly json?: true }) => {
+      process.exit(await serve(options.json ? { ...process.env, LOG_FORMAT: "json" } : process.env));
     });
 }
 

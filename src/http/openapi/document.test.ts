@@ -40,6 +40,7 @@ describe("the document", () => {
       "POST /v1/chat/completions",
       "POST /v1/route/decision",
       "POST /v1/route/outcome",
+      "GET /v1/route/status",
       "GET /v1/models",
       "GET /healthz",
       "GET /livez",
@@ -65,6 +66,7 @@ describe("the document", () => {
       "POST /v1/chat/completions",
       "POST /v1/route/decision",
       "POST /v1/route/outcome",
+      "GET /v1/route/status",
       "GET /v1/models",
     ]);
   });

@@ -12,6 +12,7 @@ import {
   LiveAnswer,
   ModelList,
   ReadyAnswer,
+  RouteStatus,
 } from "./schemas.ts";
 
 /** The OpenAPI 3.1 document behind `GET /openapi.json`, made of the schemas that the gateway itself checks with. */
@@ -37,6 +38,7 @@ export function openApiDocument(): object {
       "/v1/chat/completions": { post: chatCompletions },
       "/v1/route/decision": { post: routeDecision },
       "/v1/route/outcome": { post: routeOutcome },
+      "/v1/route/status": { get: routeStatus },
       "/v1/models": { get: models },
       "/healthz": { get: healthz },
       "/livez": { get: livez },
@@ -60,6 +62,7 @@ export function openApiDocument(): object {
         DecisionRequest: withNulls(jsonSchema(DecisionRequest, "input")),
         RoutingDecision: jsonSchema(RoutingDecision, "output"),
         OutcomeReport: jsonSchema(OutcomeReport, "input"),
+        RouteStatus: jsonSchema(RouteStatus, "output"),
         ModelList: jsonSchema(ModelList, "output"),
         Health: jsonSchema(HealthAnswer, "output"),
         Live: jsonSchema(LiveAnswer, "output"),
@@ -310,6 +313,29 @@ const routeOutcome = {
     413: failure("The body has more than 16,384 bytes.", examples.tooLarge, retryHeaders),
     422: failure("Not JSON, or a field is missing or wrong.", examples.wrongOutcome, retryHeaders),
     503: failure(`${overloaded}, or the database is away.`, examples.overloaded, retryHeaders),
+  },
+};
+
+const routeStatus = {
+  operationId: "getStatus",
+  tags: ["routing"],
+  summary: "What a goal and the day have spent, and which model the goal was last sent to",
+  description:
+    "For status bars (`smart-gateway statusline`): one read of the ledger. Without a goal, that of requests without one.",
+  security: bearer,
+  parameters: ["session", "goal"].map((name) => ({
+    name,
+    in: "query",
+    required: false,
+    description: `The ${name}, as requests name it.`,
+    schema: { type: "string", minLength: 1, maxLength: 256 },
+  })),
+  responses: {
+    200: answer("The accounts; amounts in US dollars.", "RouteStatus", { example: examples.routeStatus }),
+    401: unauthorized,
+    403: foreign,
+    422: failure("A parameter is empty or too long.", examples.wrongStatus, retryHeaders),
+    503: failure("The database is away.", examples.overloaded, retryHeaders),
   },
 };
 

@@ -14,6 +14,7 @@ export const unreachable = "The upstream could not be reached, also after repeat
 export const overloaded = "The gateway is overloaded. Try again shortly.";
 export const timedOut = "The upstream took too long, also after repeated attempts.";
 export const wrongOutcome = "outcome: must be one of solved, failed";
+export const wrongStatus = "goal: must have 1 to 256 characters.";
 export const unknownDecision =
   "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of a new ask's answer (not of a further turn, nor of housekeeping) within the retention.";
 export const outcomeReports = {
@@ -181,6 +182,12 @@ export const decisions = {
       policy_version: "1",
     },
   },
+};
+
+export const routeStatus = {
+  goal: { id: "team/release", spent_usd: "0.42", held_usd: "0.01", hard_cap_usd: "5", left_usd: "4.57" },
+  day: { id: "2026-08-23", spent_usd: "3.1", held_usd: "0.01", hard_cap_usd: "50", left_usd: "46.89" },
+  model: { key: "vendor_v4_flash", upstream_id: "deepseek/deepseek-v4-flash", at_ms: 1_787_443_200_000 },
 };
 
 export const modelList = {

@@ -149,6 +149,24 @@ export const HealthAnswer = z.strictObject({
 export const LiveAnswer = z.strictObject({ status: z.enum(["ok", "restart_needed"]) });
 export const ReadyAnswer = z.strictObject({ status: z.enum(["ok", "draining", "unavailable"]) });
 
+const amount = z.string().regex(/^\d+(\.\d+)?$/);
+const Account = z.strictObject({
+  id: z.string().describe("The goal as the ledger names it, or the UTC day."),
+  spent_usd: amount,
+  held_usd: amount.describe("Held by calls that run, or whose outcome is unknown."),
+  hard_cap_usd: amount,
+  left_usd: amount,
+});
+
+export const RouteStatus = z.strictObject({
+  goal: Account,
+  day: Account,
+  model: z
+    .strictObject({ key: z.string(), upstream_id: z.string(), at_ms: z.int().min(0) })
+    .nullable()
+    .describe("The model that the goal was last sent to; null when this process has not sent it anywhere for long."),
+});
+
 export const ModelList = z.strictObject({
   object: z.literal("list"),
   data: z.array(

@@ -55,6 +55,7 @@ export const rejectedRoutes = [
   "chat_completions",
   "route_decision",
   "route_outcome",
+  "route_status",
   "models",
   "dashboard",
   "other",

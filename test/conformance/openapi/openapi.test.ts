@@ -109,7 +109,7 @@ const answers: [method: string, path: string, status: number, ask: () => Promise
   ["POST", "/v1/route/decision", 503, overloadedBy("/v1/route/decision")],
   ["POST", "/v1/route/decision", 403, () => post("/v1/route/decision", {}, foreign)],
   ["POST", "/v1/route/decision", 413, () => post("/v1/route/decision", { unknown: Array(110_000).fill(0) })],
-  ...["/v1/models", "/healthz", "/livez", "/readyz", "/metrics", "/openapi.json"].map(
+  ...["/v1/route/status", "/v1/models", "/healthz", "/livez", "/readyz", "/metrics", "/openapi.json"].map(
     (path): [string, string, number, () => Promise<Reply>] => ["GET", path, 403, () => gateway.get(path, foreign)],
   ),
   [
@@ -150,6 +150,9 @@ const answers: [method: string, path: string, status: number, ask: () => Promise
   ["POST", "/v1/route/outcome", 404, () => post("/v1/route/outcome", { decision_id: "x", outcome: "solved" })],
   ["POST", "/v1/route/outcome", 413, () => post("/v1/route/outcome", { pad: "x".repeat(20_000) })],
   ["POST", "/v1/route/outcome", 422, () => post("/v1/route/outcome", {})],
+  ["GET", "/v1/route/status", 200, () => gateway.get("/v1/route/status", authorization)],
+  ["GET", "/v1/route/status", 401, () => gateway.get("/v1/route/status")],
+  ["GET", "/v1/route/status", 422, () => gateway.get("/v1/route/status?goal=", authorization)],
   ["GET", "/v1/models", 200, () => gateway.get("/v1/models", authorization)],
   ["GET", "/v1/models", 401, () => gateway.get("/v1/models")],
   ["GET", "/healthz", 200, () => gateway.get("/healthz")],

@@ -157,6 +157,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
       allowedHosts: [],
       auth: () => ({ minTokenLength: 8 }),
       ports,
+      lastModel: () => undefined,
       configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
       metricsText: async () => undefined,
       shedReason: () => "memory_high",

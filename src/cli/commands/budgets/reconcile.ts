@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
-import { withExamples } from "#cli/help.ts";
 import { utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
@@ -20,7 +19,7 @@ interface ReconcileOptions {
 
 /** `budgets reconcile`: the ledger's UTC day against the aggregator's own count. */
 export function addReconcileCommand(budgets: Command, env: NodeJS.ProcessEnv): void {
-  const reconcile = budgets
+  budgets
     .command("reconcile")
     .description(
       "compare a UTC day of the ledger with the aggregator's own count; exit code 1 when they differ notably",
@@ -28,13 +27,6 @@ export function addReconcileCommand(budgets: Command, env: NodeJS.ProcessEnv): v
     .option("--day <YYYY-MM-DD>", "a day on which a gateway ran and read the count, or `today`", utcDay, "today")
     .option("--json", "print {ok, day, ledger_usd, held_usd, aggregator_usd, difference_usd, read_at}")
     .action((options: ReconcileOptions) => reconcileDay(options, env));
-  withExamples(reconcile, [
-    ["smart-gateway budgets reconcile", "today: asks the aggregator now, which costs nothing"],
-    [
-      "smart-gateway budgets reconcile --day 2026-03-01",
-      "that day, as the gateways last read it before midnight (UTC)",
-    ],
-  ]);
 }
 
 async function reconcileDay(options: ReconcileOptions, env: NodeJS.ProcessEnv): Promise<void> {

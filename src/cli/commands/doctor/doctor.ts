@@ -26,7 +26,7 @@ import { checkUpstream } from "./check-upstream.ts";
 /** `smart-gateway doctor`: looks at everything a start depends on, and says what to do about what is wrong. */
 export function doctorCommand(): Command {
   return new Command("doctor")
-    .description("check settings, files, database, clock and limits, and say what to do")
+    .description("check settings, files, database, clock, limits, upstream, key, prices and money, and say what to do")
     .option("--offline", "ask no other machine")
     .option("--json", "print {ok, checks}")
     .action(async (options: { readonly offline?: true; readonly json?: true }) => {

@@ -2,7 +2,6 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { extname } from "node:path";
 import type { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
-import { withExamples } from "#cli/help.ts";
 import { progressBar } from "#cli/progress.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { keptPrices } from "#cli/stored-prices.ts";
@@ -29,18 +28,13 @@ interface SyncOptions {
 
 /** Adds `models sync`: the registry against the aggregator's lists. */
 export function addSyncCommand(models: Command): void {
-  const sync = models
+  models
     .command("sync")
     .description("compare the registry's prices with the aggregator's lists; write them only with --write")
     .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
     .option("--write", "write the listed prices into the file; comments and all other fields stay")
     .option("--json", "print {ok, complete, written, models}; prices in USD per million tokens, as text")
     .action((file: string | undefined, options: SyncOptions) => syncModels(file, options));
-  withExamples(sync, [
-    ["smart-gateway models sync", "what differs, dearer first, and which hosts stay within your prices"],
-    ["smart-gateway models sync models.yaml --write", "take the listed prices over into models.yaml"],
-    ["smart-gateway models sync --json | jq '.models[] | select(.changes != [])'", "only what differs"],
-  ]);
 }
 
 async function syncModels(file: string | undefined, options: SyncOptions): Promise<void> {

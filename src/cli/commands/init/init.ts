@@ -1,0 +1,160 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command, Option } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { usd } from "#cli/with-ledger.ts";
+import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { settingsTable } from "#settings/settings.ts";
+import { type Answers, askAll, problemIn } from "./questions.ts";
+import { terminalQuestions } from "./terminal.ts";
+
+interface InitOptions {
+  readonly yes?: true;
+  readonly ask?: true;
+  readonly upstreamUrl?: string;
+  readonly port?: string;
+  readonly perDayUsd: NanoUsd;
+  readonly perGoalUsd: NanoUsd;
+  readonly json?: true;
+}
+
+/** The defaults of the policy. */
+const perDay = nanoUsd(50_000_000_000);
+const perGoal = nanoUsd(5_000_000_000);
+/** Above this share of a hard cap, optional pro requests go to flash. */
+const softShare = 0.4;
+
+/** `smart-gateway init`: writes settings, policy and model registry to start from; never overwrites. */
+export function initCommand(): Command {
+  return new Command("init")
+    .description("write .env, policy.yaml and models.yaml to start from; asks on a terminal; existing files are kept")
+    .argument("[directory]", "where to write", ".")
+    .option("-y, --yes", "ask nothing; the key is taken from UPSTREAM_API_KEY where that is set")
+    .option("--ask", "ask also where standard input is no terminal, one answer a line")
+    .option("--upstream-url <url>", "base URL of the aggregator; OpenRouter's when absent")
+    .option("--port <port>", "port to listen on")
+    .addOption(usdOption("--per-day-usd <amount>", "hard cap of a UTC day", perDay))
+    .addOption(usdOption("--per-goal-usd <amount>", "hard cap of a goal", perGoal))
+    .option("--json", "ask nothing; print {written, kept}")
+    .action(init);
+}
+
+function usdOption(flags: string, about: string, fallback: NanoUsd): Option {
+  return new Option(flags, `${about}, in US dollars`).argParser(usd).default(fallback, formatUsd(fallback));
+}
+
+async function init(directory: string, options: InitOptions): Promise<void> {
+  const given: Answers = {
+    apiKey: process.env["UPSTREAM_API_KEY"] || undefined,
+    baseUrl: options.upstreamUrl,
+    port: options.port,
+    perDayHard: options.perDayUsd,
+    perGoalHard: options.perGoalUsd,
+  };
+  for (const [flag, name, value] of [
+    ["--upstream-url", "UPSTREAM_BASE_URL", given.baseUrl],
+    ["--port", "PORT", given.port],
+  ] as const) {
+    const problem = value === undefined ? undefined : problemIn(name, value);
+    if (problem === undefined) continue;
+    console.error(`${flag} ${problem}`);
+    return exitWith(exitCodes.badUsage);
+  }
+  const asks = options.ask === true || (process.stdin.isTTY === true && !options.yes && !options.json);
+  const answers = asks ? await askOnTerminal(given) : given;
+  if (answers === undefined) {
+    console.error("No usable answers: nothing was written.");
+    return exitWith(exitCodes.badUsage);
+  }
+  writeFiles(directory, answers, options.json === true);
+}
+
+async function askOnTerminal(given: Answers): Promise<Answers | undefined> {
+  const { ask, end } = terminalQuestions();
+  try {
+    return await askAll(given, ask, (line) => console.error(line));
+  } finally {
+    end();
+  }
+}
+
+function writeFiles(directory: string, answers: Answers, json: boolean): void {
+  const written: string[] = [];
+  const kept: string[] = [];
+  for (const { name, text, mode } of [
+    // The key of the aggregator stands in it.
+    { name: ".env", text: envFile(answers), mode: 0o600 },
+    { name: "policy.yaml", text: policyFile(answers), mode: 0o644 },
+    { name: "models.yaml", text: modelsFile, mode: 0o644 },
+  ]) {
+    const path = join(directory, name);
+    try {
+      mkdirSync(directory, { recursive: true });
+      writeFileSync(path, text, { flag: "wx", mode });
+      written.push(path);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+      if (code !== "EEXIST") {
+        console.error(`cannot write ${path}: ${code}`);
+        exitWith(exitCodes.failed);
+        return;
+      }
+      kept.push(path);
+    }
+  }
+  if (json) {
+    printJson({ written, kept });
+    return;
+  }
+  for (const path of written) console.log(`written  ${path}`);
+  for (const path of kept) console.log(`kept     ${path} (it exists already)`);
+  const first = answers.apiKey === undefined ? "put your aggregator's key into .env, then run" : "run";
+  console.log(`\nNext: ${first} \`smart-gateway doctor\` and \`smart-gateway serve\`.`);
+}
+
+function envFile({ apiKey, baseUrl, port }: Answers): string {
+  const chosen: { readonly [name: string]: string | undefined } = {
+    UPSTREAM_API_KEY: apiKey,
+    UPSTREAM_BASE_URL: baseUrl,
+    PORT: port,
+    ROUTING_POLICY_PATH: "./policy.yaml",
+    MODEL_REGISTRY_PATH: "./models.yaml",
+  };
+  const settings = Object.entries(settingsTable).flatMap(([name, { fallback, about }]) => {
+    const value = chosen[name];
+    return ["", `# ${about.replaceAll("`", "")}`, value === undefined ? `#${name}=${fallback}` : `${name}=${value}`];
+  });
+  return [
+    "# Settings of Smart Gateway, read at start from the working directory. Keep this file out of version control.",
+    ...settings,
+    "",
+  ].join("\n");
+}
+
+function policyFile({ perDayHard, perGoalHard }: Answers): string {
+  const soft = (hard: NanoUsd) => formatUsd(Math.floor(hard * softShare));
+  return `# Your routing policy: only what differs from the defaults has to stand here, for example:
+# smart-gateway policy show    prints all keys with what is in force
+# smart-gateway policy check   says what is wrong with this file
+# Changes are taken over while the gateway runs.
+
+# US dollars. Above a soft cap, requests that need not have the pro tier step down; above a hard cap they are denied.
+budget:
+  per_goal_soft_usd: ${soft(perGoalHard)}
+  per_goal_hard_usd: ${formatUsd(perGoalHard)}
+  per_day_soft_usd: ${soft(perDayHard)}
+  per_day_hard_usd: ${formatUsd(perDayHard)}
+`;
+}
+
+const modelsFile = `# Your model registry, merged over the shipped one: a record with a key from there changes only what it names.
+# smart-gateway models         prints what is in force, and where each price comes from
+# smart-gateway models sync    compares the prices with your aggregator's lists
+# Changes are taken over while the gateway runs. Another model for the flash tier would be:
+#
+# models:
+#   vendor_v4_flash:
+#     upstream_id: author/slug
+#     prices: { input: 0.14, cached_input: 0.0028, output: 0.28 }
+models: {}
+`;

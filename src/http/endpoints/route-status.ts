@@ -1,0 +1,57 @@
+import { goalIdOf } from "#domain/goal.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import { type Handler, jsonResponse } from "#http/endpoint.ts";
+import { errorResponse } from "#http/errors.ts";
+import type { ServerOptions } from "#http/server-options.ts";
+
+const longestId = 256;
+
+/** `GET /v1/route/status`: what a goal and the day have spent and may still spend, and which model the goal was last sent to. */
+export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "ports" | "lastModel">): Handler {
+  return async (request, _, common) => {
+    const { searchParams } = new URL(request.url);
+    const [sessionId, goalId] = [searchParams.get("session"), searchParams.get("goal")];
+    for (const [name, value] of [
+      ["session", sessionId],
+      ["goal", goalId],
+    ] as const) {
+      if (value !== null && (value === "" || value.length > longestId)) {
+        const detail = `${name}: must have 1 to ${longestId} characters.`;
+        return errorResponse({ status: 422, detail, code: "invalid_request", param: name }, request, common);
+      }
+    }
+    const goal = goalIdOf({
+      ...(sessionId === null ? {} : { sessionId }),
+      ...(goalId === null ? {} : { goalId }),
+    });
+    const spend = await ports.ledger.read(goal);
+    if (spend === undefined) {
+      const detail = "The budget store does not answer. Try again shortly.";
+      const headers = { "retry-after": "2" };
+      return errorResponse({ status: 503, detail, code: "budget_store_unavailable", headers }, request, common);
+    }
+    const { caps, registry } = ports.config();
+    const last = lastModel(goal);
+    const model = last === undefined ? undefined : registry.models.get(last.model);
+    return jsonResponse(
+      {
+        goal: { id: goal, ...accountOf(spend.goalAccount, spend.goalHardOverride ?? caps.goalHard) },
+        day: { id: spend.day, ...accountOf(spend.dayAccount, spend.dayHardOverride ?? caps.dayHard) },
+        model:
+          last === undefined || model === undefined
+            ? null
+            : { key: model.key, upstream_id: model.upstreamId, at_ms: last.atMs },
+      },
+      common,
+    );
+  };
+}
+
+function accountOf({ spent, held }: { readonly spent: number; readonly held: number }, hard: number) {
+  return {
+    spent_usd: formatUsd(spent),
+    held_usd: formatUsd(held),
+    hard_cap_usd: formatUsd(hard),
+    left_usd: formatUsd(Math.max(0, hard - spent - held)),
+  };
+}
