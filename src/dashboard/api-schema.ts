@@ -104,7 +104,13 @@ export type BodyOf<E extends DashboardEndpoint> = DashboardApi[E] extends { read
   ? z.input<S>
   : undefined;
 
-export type { DecisionDetail, DecisionRow, LiveEvent, StageView } from "./schema/decisions.ts";
+export type {
+  Counterfactual,
+  DecisionRecord,
+  DecisionStage,
+  DecisionStage as StageView,
+} from "#records/decision-record.ts";
+export type { DecisionDetail, DecisionRow, LiveEvent } from "./schema/decisions.ts";
 export type { Need, seriesGroups, seriesMetrics } from "./schema/now.ts";
 export type { BudgetLine, Hold, ModelView } from "./schema/operating.ts";
 export type { BacktestEvent, BacktestResult, PolicyKey, RouteAnswer } from "./schema/policy.ts";

@@ -1,10 +1,39 @@
+import { LedgerBooks } from "./api/books.ts";
 import type { ApiHandlers } from "./api/handlers.ts";
-import { sessionHandler } from "./api/session.ts";
+import { readableRecords } from "./api/readable-records.ts";
+import { budgetsHandler, capHandler } from "./endpoints/budgets.ts";
+import { decisionHandler, decisionsHandler, liveHandler } from "./endpoints/decisions.ts";
+import { holdsHandler, releaseHandler, settleHandler } from "./endpoints/holds.ts";
+import { modelsHandler, overrideHandler } from "./endpoints/models.ts";
+import { policyCheckHandler, policyHandler } from "./endpoints/policy.ts";
+import { routeHandler } from "./endpoints/route.ts";
+import { seriesHandler } from "./endpoints/series.ts";
+import { sessionHandler } from "./endpoints/session.ts";
+import { summaryHandler } from "./endpoints/summary.ts";
 import type { DashboardSources } from "./sources.ts";
 
 /** Every endpoint of the API. */
-export function dashboardHandlers(sources: DashboardSources): Partial<ApiHandlers> {
+export function dashboardHandlers(given: DashboardSources): Partial<ApiHandlers> {
+  const sources = { ...given, records: readableRecords(given.records) };
+  const books = new LedgerBooks(sources);
   return {
     "GET session": sessionHandler(sources),
+    "GET summary": summaryHandler(sources, books),
+    "GET decisions": decisionsHandler(sources),
+    "GET decisions/live": liveHandler(sources),
+    "GET decisions/{id}": decisionHandler(sources),
+    "GET series": seriesHandler(sources),
+    "GET budgets": budgetsHandler(sources, books),
+    "POST budgets/{goal}/cap": capHandler(sources, books),
+    "GET holds": holdsHandler(sources),
+    "POST holds/{id}/settle": settleHandler(sources, books),
+    "POST holds/{id}/release": releaseHandler(sources, books),
+    "GET models": modelsHandler(sources),
+    "POST models/{key}/disable": overrideHandler(sources, "disable"),
+    "POST models/{key}/enable": overrideHandler(sources, "enable"),
+    "POST models/{key}/reset": overrideHandler(sources, "reset"),
+    "GET policy": policyHandler(sources),
+    "POST policy/check": policyCheckHandler(sources),
+    "POST route": routeHandler(sources),
   };
 }

@@ -5,8 +5,11 @@ import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts"
 import type { ConfigStatus } from "#http/endpoints/health.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
+import type { Reconciliation } from "#ledger/reconcile/reconciliation.ts";
+import type { DryRun } from "#pipeline/dry-run/dry-run.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
+import type { DecisionExplanation, DecisionRecord } from "#records/decision-record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import type { ConfigDocument } from "#settings/config-file.ts";
 import type { Problem } from "#settings/problem.ts";
@@ -23,14 +26,22 @@ export interface DashboardSources {
   readonly ledger: Ledger;
   /** The ledger as operators use it. Rejects where there is none to open, or it does not answer. */
   readonly admin: () => Promise<LedgerAdmin>;
+  /** Empty while the policy has them off. */
   readonly records: DecisionRecords;
   readonly health: OperatedHealthRegistry;
   readonly overrides: Overrides;
   /** What the gateway has noticed since its start, and may need somebody. */
   readonly notices: Notices;
   readonly actions: OperatorActions;
-  /** When the aggregator's list of prices was last read; undefined: not yet, or nobody wants it. */
-  readonly priceBookReadAtMs: () => number | undefined;
+  /** What the aggregator's list of models, as last read, differs in from the registry. */
+  readonly drifts: () => readonly DriftNotice[];
+  /** When it was last read, in milliseconds since the epoch; undefined: not yet, or nobody wants it. */
+  readonly priceBookReadMs: () => number | undefined;
+  /** The day's two counts as last read together; undefined without an upstream key. */
+  readonly reconciliation: () => Reconciliation | undefined;
+  /** Undefined where there was no decision, or its policy is not kept any more. */
+  readonly explain: (record: DecisionRecord) => Promise<DecisionExplanation | undefined>;
+  readonly explainDryRun: (run: DryRun) => DecisionExplanation | undefined;
 }
 
 export interface Installation {
@@ -52,8 +63,10 @@ export interface Overrides {
 export interface PolicyFile {
   /** Undefined: the defaults are in force. */
   readonly path: string | undefined;
-  /** The file's own keys and where they stand; undefined without a file, or when it cannot be read now. */
-  readonly lines: () => Pick<ConfigDocument, "value" | "lineOf"> | undefined;
+  /** The file as it is now; undefined without one, or when it cannot be read. */
+  readonly text: () => string | undefined;
+  /** Its keys and where they stand. */
+  readonly document: () => Pick<ConfigDocument, "value" | "lineOf"> | undefined;
   /** What is wrong with the files as they are now. */
   readonly problems: () => Promise<readonly Problem[]>;
   /** A policy that somebody has edited, judged as a file would be, with the registry in force. */
@@ -82,6 +95,6 @@ export interface DriftNotice {
 export interface Notices {
   /** Changes of state, the oldest first; a bounded number per model. */
   healthOf(model: ModelKey): readonly HealthNotice[];
-  /** The newest drift of each model and reason. */
-  readonly drifts: readonly DriftNotice[];
+  /** Models that the aggregator had no host for within our prices, and when that was last so. */
+  readonly filtered: readonly DriftNotice[];
 }

@@ -9,11 +9,11 @@ const mostChanges = 50;
 /** Models that are remembered; a registry has a handful. */
 const mostModels = 200;
 
-/** What the log has said that an operator should still find later: changes of health, and drift of prices. */
+/** What the log has said that an operator should still find later: changes of health, and models that had no host within our prices. */
 export class RecentNotices implements Notices {
   readonly #clock: Clock;
   readonly #health = new Map<ModelKey, HealthNotice[]>();
-  readonly #drifts = new Map<string, DriftNotice>();
+  readonly #filtered = new Map<string, DriftNotice>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -25,7 +25,7 @@ export class RecentNotices implements Notices {
       log(event, fields, atMs);
       // The fields are those of the event: the log's type has checked them.
       if (event === "health_changed") this.#healthChanged(fields as LogEvents["health_changed"]);
-      else if (event === "price_drift") this.#drifted(fields as LogEvents["price_drift"]);
+      else if (event === "price_drift") this.#priceDrifted(fields as LogEvents["price_drift"]);
     };
   }
 
@@ -33,8 +33,8 @@ export class RecentNotices implements Notices {
     return this.#health.get(model) ?? [];
   }
 
-  get drifts(): readonly DriftNotice[] {
-    return [...this.#drifts.values()];
+  get filtered(): readonly DriftNotice[] {
+    return [...this.#filtered.values()];
   }
 
   #healthChanged({ model, to, reason }: LogEvents["health_changed"]): void {
@@ -46,9 +46,10 @@ export class RecentNotices implements Notices {
     this.#health.set(model, changes);
   }
 
-  #drifted({ model, reason, detail }: LogEvents["price_drift"]): void {
-    const key = `${reason} ${model}`;
-    if (!this.#drifts.has(key) && this.#drifts.size >= mostModels) return;
-    this.#drifts.set(key, { model, reason, detail, atMs: this.#clock.now() });
+  #priceDrifted({ model, reason, detail }: LogEvents["price_drift"]): void {
+    // The other reasons stand in what the list was last found to differ in.
+    if (reason !== "constraint_filtered") return;
+    if (!this.#filtered.has(model) && this.#filtered.size >= mostModels) return;
+    this.#filtered.set(model, { model, reason, detail, atMs: this.#clock.now() });
   }
 }

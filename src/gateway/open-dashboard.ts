@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openOperatorActions } from "#dashboard/audit/open-operator-actions.ts";
 import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
@@ -9,6 +10,8 @@ import type { ServerConnection } from "#http/server-options.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
+import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
+import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
@@ -23,8 +26,9 @@ export interface DashboardParts {
   readonly records: DecisionRecords;
   readonly health: OpenHealth;
   readonly configStatus: LiveConfig["status"];
-  /** Monotonic milliseconds at which the price book was last read. */
-  readonly priceBookReadMs: () => number | undefined;
+  readonly prices: Pick<PriceBookReader, "drifts" | "readMs">;
+  /** Absent without an upstream key. */
+  readonly keyUsage: KeyUsageWatch | undefined;
 }
 
 /** The dashboard over the gateway's parts. It opens what it needs of the database when somebody first looks at it. */
@@ -63,10 +67,11 @@ export function openDashboard(
       list: async (limit) => (await actions.get()).list(limit),
       close: () => actions.close(),
     },
-    priceBookReadAtMs: () => {
-      const readMs = parts.priceBookReadMs();
-      return readMs === undefined ? undefined : clock.now() - (clock.monotonic() - readMs);
-    },
+    drifts: () => parts.prices.drifts.map((drift) => ({ ...drift, atMs: parts.prices.readMs ?? startedMs })),
+    priceBookReadMs: () => parts.prices.readMs,
+    reconciliation: () => parts.keyUsage?.latest,
+    explain: async () => undefined,
+    explainDryRun: () => undefined,
   };
   const { dashboardToken: token, allowedHosts } = settings;
   const handlers = dashboardHandlers(sources);
@@ -78,7 +83,15 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
   const { policyPath: path, registryPath } = settings;
   return {
     path,
-    lines() {
+    text() {
+      if (path === undefined) return undefined;
+      try {
+        return readFileSync(path, "utf8");
+      } catch {
+        return undefined; // `problems` says what is wrong with it
+      }
+    },
+    document() {
       if (path === undefined) return undefined;
       const read = readConfigFile(path, "ROUTING_POLICY_PATH");
       return read.kind === "ok" ? read.document : undefined;

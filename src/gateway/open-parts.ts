@@ -170,9 +170,13 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
 }
 
 /** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
-export function openKeyUsage({ baseUrl, apiKey }: UpstreamAddress, ledger: Ledger, context: GatewayContext): void {
+export function openKeyUsage(
+  { baseUrl, apiKey }: UpstreamAddress,
+  ledger: Ledger,
+  context: GatewayContext,
+): KeyUsageWatch | undefined {
   const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
-  if (apiKey === undefined) return;
+  if (apiKey === undefined) return undefined;
   const watch = new KeyUsageWatch({
     source: baseUrl,
     keyDigest: keyDigestOf(apiKey),
@@ -196,6 +200,7 @@ export function openKeyUsage({ baseUrl, apiKey }: UpstreamAddress, ledger: Ledge
   closing.push(() => within(harmlessCloseMs, watch.close(), timers));
   metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
   watch.start();
+  return watch;
 }
 
 export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {

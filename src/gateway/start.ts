@@ -142,7 +142,7 @@ async function assemble(
   const pricesRead = prices.start(configuration.current().policy.upstream.price_book_wait_ms);
   configuration.onChange(() => prices.configured());
   const upstream = openUpstream(address, ledger, context);
-  openKeyUsage(address, ledger, context);
+  const keyUsage = openKeyUsage(address, ledger, context);
   const finished = finishedRequests(prices, records, context);
   const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(goalsRemembered);
   const ports: Ports = {
@@ -182,7 +182,8 @@ async function assemble(
           records: records.records,
           health,
           configStatus: () => live.status(),
-          priceBookReadMs: () => prices.readMs,
+          prices,
+          keyUsage,
         },
         context,
       ),

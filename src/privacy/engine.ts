@@ -52,6 +52,7 @@ export function privacyEngine(
     ...(answerGuard === undefined ? {} : { answerGuard }),
     disabledRules: policy.disabled_rules,
     memoryBytes: () => memory.bytes,
+    placesIn: scan,
     redactText: (text) => redactText(text, scan(text)),
     redactBody: (body) => redactBody(body, scans, restoring),
     redactBodyAsync: (body) => redactInTurns(body, memory, ids, restoring),

@@ -1,5 +1,6 @@
 import type { ChatMessage, JsonObject } from "#domain/chat.ts";
 import type { Restorer } from "./restore/restore.ts";
+import type { Span } from "./text/spans.ts";
 
 /**
  * What the privacy gate reports. A finding never holds the value it found, nor its length.
@@ -109,6 +110,8 @@ export interface ScanCounts {
 
 /** The privacy gate, built once per policy. If it throws, refuse the request. */
 export interface PrivacyEngine {
+  /** Where credentials stand in a text, to mark them for whoever wrote it. */
+  placesIn(text: string): readonly Span[];
   redactText(text: string): RedactedText;
   /** Throws `CredentialInName` where a credential stands in a key or an id; nothing else for what a caller can send. */
   redactBody(body: ChatBody): RedactedBody;

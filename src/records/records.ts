@@ -33,7 +33,7 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** Several values of one field are alternatives; several fields must all hold. */
+/** Several values of one field are alternatives, "" is that it has none; several fields must all hold. */
 export interface RecordFilter {
   readonly fromMs?: number;
   readonly toMs?: number;

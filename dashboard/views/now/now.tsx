@@ -179,9 +179,7 @@ function Saved({ summary }: { readonly summary: Summary }) {
         </strong>{" "}
         {saved.baseline_nano_usd > 0 && `(${share(saved.saved_nano_usd, saved.baseline_nano_usd)}) `}less.
       </p>
-      <p className="muted">
-        {saved.baseline} The baseline's prompt cache is assumed to save <Money nano={saved.cache_nano_usd} />.
-      </p>
+      <p className="muted">{saved.baseline}</p>
     </Section>
   );
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Counterfactual, DecisionRecord, DecisionStage } from "#records/decision-record.ts";
 import { AtMs, Count, DecisionFilter, Ms, NanoUsd, Range, Tier } from "./shared.ts";
 
 /** `GET decisions`, `GET decisions/{id}`, `GET decisions/live`. */
@@ -57,37 +58,15 @@ export const DecisionsAnswer = z.object({
 });
 export type DecisionsAnswer = z.infer<typeof DecisionsAnswer>;
 
-const stageNames = ["privacy", "score", "rules", "budget", "health"] as const;
-
-/** One stage of the pipeline, in a reader's words. */
-export const StageView = z.object({
-  stage: z.enum(stageNames),
-  verdict: z.string(),
-  decided: z.boolean().describe("It has decided where the request went."),
-  would: z.string().nullable().describe("After the deciding stage: what this one would have said."),
-  evidence: z.array(z.string()),
-});
-export type StageView = z.infer<typeof StageView>;
-
-/** A change of one input or setting that would have changed the decision. */
-export const WouldChange = z.object({
-  input: z.string().describe("What changes: `score`, `same_error_count`, `budget.goal`, `sensitive` …"),
-  from: z.string(),
-  to: z.string(),
-  leads_to: z.string().describe("A tier, or `refused`."),
-  cause: z.string(),
-  sentence: z.string(),
-});
-
 /** The whole explanation of one decision. */
 export const DecisionDetail = z.object({
   row: DecisionRow,
-  record: z.record(z.string(), z.unknown()).describe("The record as the store has it: `GET /v1/route/decisions/{id}`."),
+  record: DecisionRecord.describe("As `GET /v1/route/decisions/{id}` answers it."),
   sentence: z.string().describe("What happened, as one sentence."),
-  stages: z.array(StageView),
+  stages: z.array(DecisionStage),
   contributions: z.array(z.object({ name: z.string(), value: z.number() })),
   thresholds: z.object({ flash_below: z.number(), pro_from: z.number() }).nullable(),
-  would_change: z.array(WouldChange).describe("What would have led elsewhere, the nearest first."),
+  would_change: z.array(Counterfactual).describe("What would have led elsewhere, the nearest first."),
   saved: z
     .object({ baseline_model: z.string(), baseline_nano_usd: NanoUsd, saved_nano_usd: z.number() })
     .nullable()

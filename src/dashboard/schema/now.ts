@@ -94,13 +94,10 @@ export const SummaryAnswer = z.object({
   saved: z.object({
     baseline: z.string().describe("What is compared with, as a sentence."),
     model: z.string().nullable().describe("The model of the baseline."),
-    requests: Count.describe("Answered requests whose tokens are known."),
-    cost_nano_usd: NanoUsd.describe("What these requests did cost."),
+    requests: Count.describe("Answered requests."),
+    cost_nano_usd: NanoUsd.describe("What those with known tokens did cost."),
     baseline_nano_usd: NanoUsd.describe(
       "What the same tokens, with the same share read from the cache, would have cost on the baseline's model.",
-    ),
-    cache_nano_usd: NanoUsd.describe(
-      "The part of the baseline's tokens that its prompt cache is assumed to have saved.",
     ),
     saved_nano_usd: z.number().describe("Negative where it was dearer."),
   }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Action, Cause, RoutingDecision } from "#domain/routing.ts";
-import { StageView, WouldChange } from "./decisions.ts";
+import { Counterfactual, DecisionStage } from "#records/decision-record.ts";
 import { AtMs, Count, FileProblem, Ms, NanoUsd, Tier } from "./shared.ts";
 
 /** `GET policy`, `POST policy/check`, `POST policy/backtest`, `POST route`. */
@@ -113,7 +113,7 @@ export const RouteAnswer = z.object({
   cause: Cause,
   tier: Tier.nullable(),
   sentence: z.string(),
-  stages: z.array(StageView),
+  stages: z.array(DecisionStage),
   contributions: z.array(z.object({ name: z.string(), value: z.number() })),
   thresholds: z.object({ flash_below: z.number(), pro_from: z.number() }),
   hard_rules: z.array(z.string()),
@@ -122,7 +122,7 @@ export const RouteAnswer = z.object({
   findings: z.array(RouteFinding),
   findings_elsewhere: z.array(z.object({ rule: z.string(), count: Count })).describe("In a body's messages or tools."),
   redactions: Count,
-  would_change: z.array(WouldChange),
+  would_change: z.array(Counterfactual),
   cost: z
     .object({
       model: z.string(),
@@ -132,5 +132,13 @@ export const RouteAnswer = z.object({
       other_estimate_nano_usd: NanoUsd,
     })
     .nullable(),
+  caps: z
+    .object({
+      goal_hard_nano_usd: NanoUsd,
+      day_hard_nano_usd: NanoUsd,
+      goal_spent_nano_usd: NanoUsd,
+      day_spent_nano_usd: NanoUsd,
+    })
+    .describe("What the budget stage looked at; without a goal nothing counts as spent."),
 });
 export type RouteAnswer = z.infer<typeof RouteAnswer>;

@@ -1,5 +1,9 @@
 import { z } from "zod";
 import { healthStates } from "#health/health.ts";
+import { DecisionRecord } from "#records/decision-record.ts";
+
+/** What a model is for, as callers name it. */
+export const Tier = DecisionRecord.shape.tier.unwrap();
 
 /** What several answers of the dashboard's API are made of. Times are milliseconds since the epoch, money is whole nano-USD. */
 
@@ -8,8 +12,6 @@ export const NanoUsd = z.number().describe("Whole nano-US-dollars: 1 USD is 1,00
 export const Count = z.int().min(0);
 export const Ms = z.number().min(0).describe("Milliseconds.");
 
-export const Tier = z.enum(["free", "flash", "pro", "emergency"]);
-export type Tier = z.infer<typeof Tier>;
 export const HealthState = z.enum(healthStates);
 
 /** Ranges that the pages offer. All begin at a full UTC hour (`today`: at UTC midnight), so that roll-ups hold them whole. */

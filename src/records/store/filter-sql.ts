@@ -64,7 +64,8 @@ function rollupParts(filter: RollupFilter, table: string): Condition[] {
 function among(column: string, values: readonly string[] | undefined): Condition[] {
   if (values === undefined) return [];
   if (values.length === 0) return [{ sql: "1 = 0", values: [] }];
-  return [{ sql: `${column} IN (${values.map(() => "?").join(", ")})`, values }];
+  const isOneOf = `${column} IN (${values.map(() => "?").join(", ")})`;
+  return [{ sql: values.includes("") ? `(${isOneOf} OR ${column} IS NULL)` : isOneOf, values }];
 }
 
 function joined(parts: readonly Condition[]): Condition {
@@ -85,7 +86,7 @@ export function passes(record: DecisionRecord, filter: RecordFilter): boolean {
       if (!(is ?? "").split(", ").includes(alternatives[0] ?? "")) return false;
     } else if (key === "status") {
       if (!alternatives.some((status) => status === is || `${is?.[0]}xx` === status)) return false;
-    } else if (is === null || !alternatives.includes(is)) return false;
+    } else if (!alternatives.includes(is ?? "")) return false;
   }
   return true;
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import type { RecordFilter } from "#records/records.ts";
+import { passes } from "./filter-sql.ts";
 import type { RecordStore } from "./record-store.ts";
 import { hourMs, minuteMs } from "./record-sums.ts";
 
@@ -31,6 +32,29 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         more: true,
       });
       expect(await store.query({}, { limit: 5 })).toMatchObject({ more: false });
+    });
+
+    test("finds records whose field is empty, as the sums name them", async () => {
+      const refused = {
+        cause: null,
+        tier: null,
+        model: null,
+        served_by: null,
+        status: 401,
+        outcome: "refused" as const,
+      };
+      await store.append([record(1), record(2, refused), record(3, { refused_by: "gateway" })]);
+      for (const filter of [
+        { cause: [""] },
+        { tier: [""] },
+        { model: [""] },
+        { cause: ["", "affinity"], status: ["4xx"] },
+      ]) {
+        expect(await ids(filter), JSON.stringify(filter)).toEqual(["d2"]);
+        expect(passes(record(2, refused), filter), JSON.stringify(filter)).toBe(true);
+        expect(passes(record(1), filter), JSON.stringify(filter)).toBe(false);
+      }
+      expect(await ids({ refusedBy: [""] })).toEqual(["d2", "d1"]);
     });
 
     test("finds records by each field that a filter has", async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ChatRequest } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
+import type { Stated } from "#pipeline/dry-run/dry-run.ts";
 import { parseConfig, validate } from "#settings/config-file.ts";
 import type { Invalid, Problem } from "#settings/problem.ts";
 
@@ -18,12 +19,6 @@ export type RouteInput =
       readonly name: string;
     }
   | Invalid;
-
-/** Fields that were given as flags; they go before what is inferred. */
-export interface Stated {
-  readonly task: Readonly<Record<string, unknown>>;
-  readonly runtime: Readonly<Record<string, unknown>>;
-}
 
 /** More values than any transcript at hand; what is larger is no conversation. */
 const maxValues = 5_000_000;

@@ -1,7 +1,7 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
+import { contributionsOf, evidenceOf, expectedCostOf } from "#pipeline/dry-run/dry-run-details.ts";
 import type { Config } from "#policy/load-config.ts";
 
 /** One decision with what it was made from. */
@@ -37,17 +37,17 @@ export function reportOf(routed: Routed, config: Config): string {
     const points = pointsFor(decision, feature);
     if (points !== "+0") lines.push(`    ${feature.padEnd(24)}        ${points}`);
   }
-  const rules = valuesOf(decision, "hard_rule");
+  const rules = evidenceOf(decision, "hard_rule");
   lines.push(`  hard rules  ${rules.length === 0 ? "none fires" : rules.join(", ")}`);
   const run = ["same_error", "calls_without_progress"].flatMap((key) =>
-    valuesOf(decision, key).map((value) => `${key}=${value}`),
+    evidenceOf(decision, key).map((value) => `${key}=${value}`),
   );
   const counts = Object.entries(runtime).filter(([, value]) => value !== 0 && value !== null && value !== "NONE");
   if (run.length + counts.length > 0) {
     lines.push(`  run         ${[...counts.map(([key, value]) => `${key}=${value}`), ...run].join(", ")}`);
   }
   const affinity = ["affinity", "switch_cost_usd", "switch_saves_usd", "horizon_turns"].flatMap((key) =>
-    valuesOf(decision, key).map((value) => `${key}=${value}`),
+    evidenceOf(decision, key).map((value) => `${key}=${value}`),
   );
   if (affinity.length > 0) lines.push(`  affinity    ${affinity.join(", ")}`);
   const cost = costOf(routed, config);
@@ -62,10 +62,10 @@ export function reportOf(routed: Routed, config: Config): string {
 /** One line for one request of a transcript. */
 export function lineOf(routed: Routed, turn: number, config: Config): string {
   const { decision, runtime } = routed;
-  const rules = valuesOf(decision, "hard_rule");
+  const rules = evidenceOf(decision, "hard_rule");
   const notes = [
     ...rules,
-    ...valuesOf(decision, "housekeeping").map((kind) => `housekeeping ${kind}`),
+    ...evidenceOf(decision, "housekeeping").map((kind) => `housekeeping ${kind}`),
     ...(runtime.same_error_count > 0 ? [`same_error_count ${runtime.same_error_count}`] : []),
     ...(runtime.tool_depth > 0 ? [`tool_depth ${runtime.tool_depth}`] : []),
   ];
@@ -85,36 +85,30 @@ export function lineOf(routed: Routed, turn: number, config: Config): string {
 /** Everything as data. */
 export function detailsOf(routed: Routed, config: Config) {
   const { decision, task, runtime, redactions } = routed;
-  const contributions = Object.fromEntries(
-    decision.evidence.flatMap((entry) => {
-      const [key = "", value] = entry.split("=");
-      return key.startsWith("points_") ? [[key.slice("points_".length), Number(value)] as const] : [];
-    }),
-  );
+  const contributions = Object.fromEntries(contributionsOf(decision));
   const { instruction: _, ...shown } = task;
   return {
     decision,
     task: shown,
     runtime,
     contributions,
-    hard_rules: valuesOf(decision, "hard_rule"),
+    hard_rules: evidenceOf(decision, "hard_rule"),
     ...(redactions === undefined ? {} : { redactions }),
     cost: costOf(routed, config) ?? null,
   };
 }
 
-/** What the chosen model is expected to cost, and its opposite of the two that a score chooses between. */
+/** The expected cost in US dollars, as text. */
 function costOf({ decision, size }: Routed, { registry }: Config) {
-  const model = decision.model === null ? undefined : registry.models.get(decision.model);
-  if (model === undefined) return undefined;
-  const other = model.role === "worker" ? registry.byRole.senior : registry.byRole.worker;
+  const cost = expectedCostOf(decision, size, registry);
+  if (cost === undefined) return undefined;
   return {
-    model: model.key,
-    input_tokens_estimate: size.inputTokensEstimate,
-    estimate_usd: formatUsd(estimateOf(model, size)),
-    hold_usd: formatUsd(holdOf(model, size)),
-    other_model: other?.key ?? model.key,
-    other_estimate_usd: formatUsd(estimateOf(other ?? model, size)),
+    model: cost.model,
+    input_tokens_estimate: cost.inputTokensEstimate,
+    estimate_usd: formatUsd(cost.estimate),
+    hold_usd: formatUsd(cost.hold),
+    other_model: cost.otherModel,
+    other_estimate_usd: formatUsd(cost.otherEstimate),
   };
 }
 
@@ -130,10 +124,5 @@ function pointsFor(decision: RoutingDecision, feature: string): string {
 }
 
 function firstOf(decision: RoutingDecision, key: string): string {
-  return valuesOf(decision, key)[0] ?? "";
-}
-
-function valuesOf({ evidence }: RoutingDecision, key: string): string[] {
-  const start = `${key}=`;
-  return evidence.flatMap((entry) => (entry.startsWith(start) ? [entry.slice(start.length)] : []));
+  return evidenceOf(decision, key)[0] ?? "";
 }

@@ -1,20 +1,16 @@
 import { Command, Option } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
-import type { ChatRequest } from "#domain/chat.ts";
-import type { ModelKey } from "#domain/model.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { assess } from "#pipeline/assess/assess.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { fieldRulesOf, guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
-import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
+import { conversationDryRun } from "#pipeline/dry-run/dry-run.ts";
+import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
-import { type RouteInput, readInput, type Stated } from "./route-input.ts";
+import { type RouteInput, readInput } from "./route-input.ts";
 import { detailsOf, lineOf, type Routed, reportOf } from "./route-report.ts";
 
 interface RouteOptions {
@@ -104,20 +100,18 @@ function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Con
   return { decision, task, runtime, size };
 }
 
-/**
- * As the chat endpoint would, one request after the other: guarded fields first, then redacted, assessed, kept on the model that
- * has the context. What chat would refuse for its fields is a problem.
- */
+/** As the chat endpoint would, one request after the other. What chat would refuse for its fields is a problem. */
 function routeChat({ requests, stated, name }: RouteInput & { kind: "chat" }, config: Config): Routed[] | Invalid {
-  const fields = fieldRulesOf(config.policy);
-  const routeNext = chatRouter(stated, config);
+  const configuration = {
+    ...config,
+    fields: fieldRulesOf(config.policy),
+    privacy: privacyEngine(config.policy.privacy),
+  };
+  const routeNext = conversationDryRun({ configuration, health: {}, stated, nowMs: 0 });
   const routed: Routed[] = [];
-  for (const received of requests) {
-    const guarded = guardFields(received.body, received.spelled, fields);
-    if (guarded?.kind === "refused") return refusedBy(fieldRefused(guarded.field, guarded.param), name);
-    const next = routeNext(guarded === undefined ? received : withGuardedFields(received, guarded));
-    if (guarded?.freeTerms !== undefined && next.task.sensitive)
-      return refusedBy(freeTermsRefused(guarded.freeTerms), name);
+  for (const request of requests) {
+    const next = routeNext(request);
+    if (next.kind === "refusal") return refusedBy(next, name);
     routed.push(next);
   }
   return routed;
@@ -128,45 +122,6 @@ function refusedBy({ status, code, param, detail }: Refusal, file: string): Inva
     kind: "invalid",
     problems: [{ file, path: param ?? "", message: `chat answers ${status} ${code}: ${detail}` }],
   };
-}
-
-/** Routes the requests of one conversation, each with what the ones before it have left in memory. */
-function chatRouter(stated: Stated, config: Config): (request: ChatRequest) => Routed {
-  const { policy } = config;
-  const engine = privacyEngine(policy.privacy);
-  const memory = inMemoryTaskMemory(() => policy.tasks);
-  const models = new Map<string, ModelKey>();
-  const { sensitive, task_id, goal_id, reasoning, explicit_route, ...fields } = stated.task;
-  return (request) => {
-    const redacted = engine.redactBody(request.body);
-    const redactions = redacted.total + redacted.unredactable.length;
-    const taskFields = { ...request.routing.taskFields, ...fields } as ChatRequest["routing"]["taskFields"]; // flags were validated
-    const said = { ...request, routing: { ...request.routing, taskFields } };
-    const assessment = assess(said, redacted.body, memory, { now: 0, policy, redactions });
-    const { size, scale, evidence, conversationKey, continuation, housekeeping } = assessment;
-    const task = {
-      ...assessment.task,
-      ...statedOf({ task_id, goal_id, reasoning, explicit_route }),
-      ...(redactions > 0 ? {} : statedOf({ sensitive })),
-    };
-    const runtime = { ...assessment.runtime, ...stated.runtime };
-    const model = housekeeping === undefined ? models.get(conversationKey) : undefined;
-    const decision = decide(task, runtime, {
-      ...config,
-      health: {},
-      size,
-      scale,
-      spend: nothingSpent,
-      ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
-      ...(model === undefined ? {} : { affinity: { model, continuation } }),
-    });
-    if (decision.model !== null && housekeeping === undefined) models.set(conversationKey, decision.model);
-    return { decision, task, runtime, size, redactions };
-  };
-}
-
-function statedOf(fields: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 interface Field {

@@ -1,6 +1,6 @@
 import { csrfHeader } from "#dashboard/access/access.ts";
+import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import type { ApiHandler } from "./handlers.ts";
 
 /** `GET session`: who is asking, and what this gateway is. */
 export function sessionHandler(sources: DashboardSources): ApiHandler<"GET session"> {

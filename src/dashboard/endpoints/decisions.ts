@@ -1,0 +1,113 @@
+import { recordFilterOf, rollupFilterOf } from "#dashboard/api/filter.ts";
+import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
+import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
+import { rowOf } from "#dashboard/api/row.ts";
+import type { DashboardSources } from "#dashboard/sources.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import type { DecisionRecords, TimeRange } from "#records/records.ts";
+
+/** `GET decisions`: records, newest first, by keyset pages. */
+export function decisionsHandler({ clock, records }: DashboardSources): ApiHandler<"GET decisions"> {
+  return async ({ query }) => {
+    const { limit, before, range: key, ...named } = query;
+    const range = rangeOf({ ...named, range: key }, clock.now());
+    const filter = { ...named, from_ms: range.from_ms, to_ms: range.to_ms };
+    const [page, total] = await Promise.all([
+      records.query(recordFilterOf(filter), { limit, ...(before === undefined ? {} : { before }) }),
+      before === undefined ? totalOf(records, filter, timeRangeOf(range)) : null,
+    ]);
+    return {
+      range,
+      filter,
+      rows: page.records.map(rowOf),
+      next_before: page.more ? (page.records.at(-1)?.seq ?? null) : null,
+      total,
+    };
+  };
+}
+
+async function totalOf(records: DecisionRecords, filter: Parameters<typeof rollupFilterOf>[0], range: TimeRange) {
+  const summed = rollupFilterOf(filter);
+  if (summed === undefined) return null;
+  const { requests, cost_nano_usd } = await records.summary(range, summed);
+  return { requests, cost_nano_usd };
+}
+
+/** `GET decisions/{id}`: one decision with its whole explanation. */
+export function decisionHandler({ records, explain, config }: DashboardSources): ApiHandler<"GET decisions/{id}"> {
+  return async ({ params: { id = "" } }) => {
+    const record = await records.get(id);
+    if (record === undefined) {
+      const detail = "There is no record of this decision: it is older than the retention, or the id is another one.";
+      throw new ApiProblem(404, detail, "unknown_decision");
+    }
+    const explanation = await explain(record);
+    return {
+      row: rowOf(record),
+      record,
+      sentence: explanation?.sentence ?? refusalSentence(record),
+      stages: explanation?.stages ?? [],
+      contributions: record.contributions,
+      thresholds: record.thresholds,
+      would_change: explanation?.would_change ?? [],
+      saved: savedOf(record, config().registry.byRole.senior?.key),
+    };
+  };
+}
+
+/** What there is to say of a request that never came to a decision, or whose policy is not known any more. */
+function refusalSentence({ status, error_class, cause, model }: DecisionRecord): string {
+  if (cause !== null)
+    return `The decision was ${cause}${model === null ? "" : `, for ${model}`}; its policy is not kept any more.`;
+  return `Refused with ${status}${error_class === null ? "" : ` (${error_class})`} before there was anything to decide.`;
+}
+
+function savedOf({ baseline_nano_usd, cost_nano_usd }: DecisionRecord, baselineModel: string | undefined) {
+  if (baseline_nano_usd === null || baselineModel === undefined) return null;
+  return { baseline_model: baselineModel, baseline_nano_usd, saved_nano_usd: baseline_nano_usd - cost_nano_usd };
+}
+
+/** Missed records that a feed is given again; beyond them it is told that there is a gap. */
+const mostResumed = 200;
+
+/** `GET decisions/live`: records as they are made, those first that were missed since `Last-Event-ID`. */
+export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"GET decisions/live"> {
+  return ({ query, lastEventId }, stream) => {
+    const { limit: _, before: __, range: ___, from_ms: ____, to_ms: _____, ...named } = query;
+    const filter = recordFilterOf(named);
+    const after = lastEventId !== undefined && /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : undefined;
+    /** Live records wait until those that were missed have been sent. */
+    let waiting: DecisionRecord[] | undefined = after === undefined ? undefined : [];
+    let missed = 0;
+
+    const send = (record: DecisionRecord): void => {
+      if (missed > 0 && stream.send({ kind: "gap", since_ms: null, missed })) missed = 0;
+      if (missed > 0 || !stream.send({ kind: "decision", row: rowOf(record) }, String(record.seq))) missed += 1;
+    };
+    const stop = records.subscribe(filter, (news) => {
+      for (const record of news) {
+        if (waiting === undefined) send(record);
+        else if (waiting.length < mostResumed) waiting.push(record);
+        else missed += 1;
+      }
+    });
+    stream.send({ kind: "hello", at_ms: clock.now(), resumed: after !== undefined });
+
+    const resume = async (from: number): Promise<void> => {
+      const page = await records.query(filter, { after: from, limit: mostResumed }).catch(() => undefined);
+      const sent = new Set<number>();
+      if (page === undefined || page.more) stream.send({ kind: "gap", since_ms: null, missed: null });
+      else {
+        for (const record of page.records) {
+          sent.add(record.seq);
+          send(record);
+        }
+      }
+      const late = waiting ?? [];
+      waiting = undefined;
+      for (const record of late) if (!sent.has(record.seq)) send(record);
+    };
+    if (after !== undefined) void resume(after);
+    return stop;
+  };
+}

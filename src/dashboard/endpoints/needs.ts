@@ -1,0 +1,273 @@
+import type { Need } from "#dashboard/schema/now.ts";
+import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
+import type { DashboardSources } from "#dashboard/sources.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import type { HoldTotal } from "#ledger/admin/holds.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+
+/** What of a cap may be used before somebody should know. */
+const nearShare = 0.8;
+/** Drifts and dropped records are news for a day. */
+const newsMs = 24 * 3_600_000;
+
+export interface NeedInputs {
+  readonly day: CapUse;
+  readonly goals: readonly CapUse[];
+  readonly pace: Pace;
+  readonly totals: readonly HoldTotal[];
+  /** Nothing was ever recorded. */
+  readonly isNew: boolean;
+}
+
+/** What somebody should look at, the worst first; empty means well. */
+export function needsOf(sources: DashboardSources, inputs: NeedInputs): Need[] {
+  const needs = [
+    ...storeNeeds(sources),
+    ...healthNeeds(sources),
+    ...capNeeds(inputs),
+    ...moneyNeeds(sources, inputs),
+    ...configNeeds(sources),
+    ...recordNeeds(sources),
+    ...(inputs.isNew ? [firstSteps(sources)] : []),
+  ];
+  const order = { act: 0, watch: 1, info: 2 };
+  return needs.sort((a, b) => order[a.severity] - order[b.severity]);
+}
+
+type Said = Pick<Need, "kind" | "severity" | "title" | "todo" | "view"> & Partial<Need>;
+
+function need(said: Said): Need {
+  return {
+    id: said.target === undefined || said.target === null ? said.kind : `${said.kind} ${said.target}`,
+    command: null,
+    since_ms: null,
+    amount_nano_usd: null,
+    count: null,
+    filter: null,
+    target: null,
+    ...said,
+  };
+}
+
+function storeNeeds({ ledger }: DashboardSources): Need[] {
+  const { ok, failed } = ledger.status();
+  if (failed !== undefined) {
+    const title =
+      failed === "store_lost"
+        ? "The budget store was deleted, replaced or emptied, and nothing is admitted."
+        : "A sync of the budget store to disk has failed, and nothing is admitted by this process.";
+    const todo = failed === "store_lost" ? "Restore the database, then restart the gateway." : "Restart the gateway.";
+    return [need({ kind: "ledger_failed", severity: "act", view: "now", title, todo })];
+  }
+  if (ok) return [];
+  return [
+    need({
+      kind: "store_away",
+      severity: "act",
+      view: "now",
+      title: "The budget store does not answer, and requests that cost anything are refused.",
+      todo: "See whether the database runs and can be reached.",
+      command: "smart-gateway doctor",
+    }),
+  ];
+}
+
+function healthNeeds({ health, config }: DashboardSources): Need[] {
+  const { registry, policy } = config();
+  const { models, aggregator } = health.status();
+  const needs: Need[] = [];
+  if (aggregator.state !== "closed") {
+    needs.push(
+      need({
+        kind: "aggregator_down",
+        severity: "act",
+        view: "models",
+        title: `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`,
+        todo: "It is tried again by itself. Check the key, the credit and the network.",
+        command: "smart-gateway doctor",
+        since_ms: aggregator.sinceMs ?? null,
+      }),
+    );
+  }
+  const chain = policy.health.senior_fallback_chain;
+  const isOut = (key: string) => models.find(({ model }) => model === key)?.routable === false;
+  if (chain.length > 0 && chain.every(isOut)) {
+    needs.push(
+      need({
+        kind: "all_models_out",
+        severity: "act",
+        view: "models",
+        title: "No model of the senior chain can serve, and sensitive requests are refused.",
+        todo: "See why each is out. `models reset` forgives what a model has done.",
+      }),
+    );
+  }
+  for (const { model, state, routable, reason, sinceMs } of models) {
+    const record = registry.models.get(model);
+    const isUsed = record !== undefined && (registry.byRole[record.role] === record || chain.includes(model));
+    if (routable || !isUsed || !record.enabled) continue;
+    const byOperator = state === "DISABLED";
+    needs.push(
+      need({
+        kind: "model_out",
+        severity: "watch",
+        view: "models",
+        title: `${model} is out of service (${state}): ${reason}.`,
+        todo: byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.",
+        command: byOperator ? `smart-gateway models enable ${model}` : null,
+        since_ms: sinceMs,
+        target: model,
+        filter: { model },
+      }),
+    );
+  }
+  return needs;
+}
+
+function capNeeds({ day, goals, pace }: NeedInputs): Need[] {
+  const needs: Need[] = [];
+  for (const cap of [day, ...goals]) {
+    const share = cap.used_share ?? 0;
+    if (cap.hard_nano_usd === null || share < nearShare) continue;
+    const reached = share >= 1;
+    const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
+    const figures = `${formatUsd(cap.spent_nano_usd)} USD spent and ${formatUsd(cap.held_nano_usd)} held of ${formatUsd(cap.hard_nano_usd)}`;
+    needs.push(
+      need({
+        kind: reached ? "cap_reached" : "cap_near",
+        severity: reached ? "act" : "watch",
+        view: "budgets",
+        title: `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
+        todo: reached
+          ? "Further requests are refused. Raise the cap, or let it stand."
+          : "Raise the cap, or let it stand.",
+        amount_nano_usd: cap.left_nano_usd,
+        target: cap.account,
+      }),
+    );
+  }
+  if (pace.runs_out_at_ms !== null && (day.used_share ?? 0) < nearShare) {
+    needs.push(
+      need({
+        kind: "cap_pace",
+        severity: "watch",
+        view: "budgets",
+        title: `At the pace of the last ${Math.round(pace.window_ms / 60_000)} minutes the day's cap is reached before the UTC day ends.`,
+        todo: "See which goals spend it.",
+        since_ms: null,
+        amount_nano_usd: day.left_nano_usd,
+        target: day.account,
+      }),
+    );
+  }
+  return needs;
+}
+
+function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources, { totals }: NeedInputs): Need[] {
+  const needs: Need[] = [];
+  const open = totals.filter(({ state }) => state === "unresolved" || state === "orphaned");
+  const count = open.reduce((sum, total) => sum + total.count, 0);
+  const amount = open.reduce((sum, total) => sum + total.amount, 0);
+  if (count > 0) {
+    needs.push(
+      need({
+        kind: "unresolved_hold",
+        severity: "watch",
+        view: "budgets",
+        title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${formatUsd(amount)} USD is held.`,
+        todo: "Each is charged in full when it expires, unless you settle or release it before.",
+        command: "smart-gateway budgets holds",
+        count,
+        amount_nano_usd: amount,
+      }),
+    );
+  }
+  const counted = reconciliation();
+  if (counted !== undefined && isNotable(counted)) {
+    const difference = differenceOf(counted);
+    const more = difference > 0 ? "more" : "less";
+    needs.push(
+      need({
+        kind: "money_unreconciled",
+        severity: "watch",
+        view: "budgets",
+        title: `The aggregator has counted ${formatUsd(Math.abs(difference))} USD ${more} on ${counted.day} than the ledger.`,
+        todo: "Other users of the same key explain more. Prices that are out of date explain either.",
+        command: `smart-gateway budgets reconcile --day ${counted.day}`,
+        since_ms: counted.readMs,
+        amount_nano_usd: Math.abs(difference),
+        target: counted.day,
+      }),
+    );
+  }
+  const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < newsMs);
+  for (const { model, reason, detail, atMs } of [...drifts(), ...filtered]) {
+    needs.push(
+      need({
+        kind: "price_drift",
+        severity: "watch",
+        view: "models",
+        id: `price_drift ${model} ${reason}`,
+        title: `The price of ${model} has drifted (${reason}): ${detail}.`,
+        todo: "Compare, and write the aggregator's prices into the registry if they are right.",
+        command: "smart-gateway models sync",
+        since_ms: atMs,
+        target: model,
+      }),
+    );
+  }
+  return needs;
+}
+
+function configNeeds({ configStatus }: DashboardSources): Need[] {
+  const { state, loadedAtMs } = configStatus();
+  if (state === "current" || state === "checking") return [];
+  return [
+    need({
+      kind: "reload_refused",
+      severity: "act",
+      view: "policy",
+      title:
+        state === "refused"
+          ? "The policy or the model registry has changed and was refused. The last good one is in force."
+          : "The policy or the model registry has changed and could not be checked. The last good one is in force.",
+      todo: "Mend what is wrong with the file; it is read again when it changes.",
+      command: "smart-gateway policy check",
+      since_ms: loadedAtMs,
+    }),
+  ];
+}
+
+function recordNeeds({ records, clock }: DashboardSources): Need[] {
+  const { dropped, droppedAtMs, kind, ok } = records.status();
+  const isNews = droppedAtMs !== undefined && clock.now() - droppedAtMs < newsMs;
+  if (kind !== "off" && (!ok || (dropped > 0 && isNews))) {
+    return [
+      need({
+        kind: "records_dropped",
+        severity: "watch",
+        view: "decisions",
+        title: ok
+          ? `${dropped} decision records were lost because the store was too slow. No money was.`
+          : `Decision records cannot be written now, and ${dropped} were lost. No money was.`,
+        todo: "Lists and sums lack these requests. The ledger has them.",
+        count: dropped,
+        since_ms: droppedAtMs ?? null,
+      }),
+    ];
+  }
+  return [];
+}
+
+function firstSteps({ installation }: DashboardSources): Need {
+  return need({
+    kind: "nothing_yet",
+    severity: "info",
+    view: "now",
+    title: "No request has been recorded yet.",
+    todo: installation.demo
+      ? "Make sample traffic: the simulator answers, nothing is spent."
+      : "Point an OpenAI-compatible client at this gateway's address and /v1.",
+    command: installation.demo ? "smart-gateway demo traffic" : null,
+  });
+}

@@ -1,0 +1,139 @@
+import type { Books, LedgerBooks } from "#dashboard/api/books.ts";
+import { capUseOf, emptyLedgerAccount, paceOf } from "#dashboard/api/caps.ts";
+import { noValue } from "#dashboard/api/filter.ts";
+import type { ApiHandler } from "#dashboard/api/handlers.ts";
+import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
+import { type DecisionFilter, type Range, Tier } from "#dashboard/schema/shared.ts";
+import type { DashboardSources } from "#dashboard/sources.ts";
+import type { DecisionRecords, RecordSummary, RollupFilter, SummaryShare } from "#records/records.ts";
+import { needsOf } from "./needs.ts";
+
+/** Goals in the summary, by cost and by what they have used of their cap. */
+const mostGoals = 10;
+const mostCaps = 5;
+
+/** Outcomes that are the gateway's or the upstream's failure to answer, and not a refusal. */
+const failedOutcomes = ["failed", "broken_stream"];
+
+/** `GET summary`: what needs somebody, spend against caps, and where requests went. */
+export function summaryHandler(sources: DashboardSources, books: LedgerBooks): ApiHandler<"GET summary"> {
+  return async ({ query }) => {
+    const nowMs = sources.clock.now();
+    const range = rangeOf(query, nowMs);
+    const records = sources.records;
+    const time = timeRangeOf(range);
+    const of = (filter: RollupFilter) => records.summary(time, filter);
+    const [ledger, all, answered, refused, failed, byGateway, byUpstream, goals, caps] = await Promise.all([
+      books.read(),
+      records.summary(time),
+      of({ outcome: ["answered"] }),
+      of({ outcome: ["refused"] }),
+      of({ outcome: failedOutcomes }),
+      of({ refusedBy: ["gateway"] }),
+      of({ refusedBy: ["upstream"] }),
+      records.groups("goal", time, mostGoals),
+      books.read().then((read) => capsOf(read, sources, records, nowMs)),
+    ]);
+    const counted = countedIn(range);
+    return {
+      range,
+      at_ms: nowMs,
+      utc_day: ledger.today,
+      needs_you: needsOf(sources, {
+        ...caps,
+        totals: ledger.totals,
+        isNew: all.requests === 0 && all.oldest_record_ms === null,
+      }),
+      total: counted(all, {}),
+      answered: counted(answered, { outcome: "answered" }),
+      refused: counted(refused, { outcome: "refused" }),
+      failed: counted(failed, { outcome: failedOutcomes.join(",") }),
+      refused_by: [
+        { ...counted(byGateway, { refused_by: "gateway" }), by: "gateway" as const },
+        { ...counted(byUpstream, { refused_by: "upstream" }), by: "upstream" as const },
+      ],
+      by_tier: all.by.tier.map((share) => ({ ...counted(share, { tier: named(share) }), tier: tierOf(share.key) })),
+      by_cause: all.by.cause.map((share) => ({ ...counted(share, { cause: named(share) }), cause: share.key || null })),
+      by_model: all.by.model.map((share) => ({
+        ...counted(share, { model: named(share) }),
+        model: share.key || null,
+        tier: roleTier(sources, share.key),
+      })),
+      by_goal: goals.map((group) => ({ ...counted(group, { goal: group.key }), goal: group.key || null })),
+      tokens: { prompt: all.prompt_tokens, cached: all.cached_tokens, completion: all.completion_tokens },
+      first_token_ms: firstTokenOf(all),
+      caps,
+      unknown_cost: counted({ requests: all.cost_unknown, cost_nano_usd: 0 }, { cost_state: "unknown" }),
+      oldest_record_ms: all.oldest_record_ms,
+      ledger: await ledgerOf(ledger, records, nowMs),
+      saved: savedOf(all, sources.config().registry.byRole.senior?.key ?? null),
+    };
+  };
+}
+
+/** Sums with the list of decisions that makes them. */
+export function countedIn({ from_ms, to_ms }: Range) {
+  return (sums: { readonly requests: number; readonly cost_nano_usd: number }, filter: DecisionFilter) => ({
+    requests: sums.requests,
+    cost_nano_usd: sums.cost_nano_usd,
+    filter: { from_ms, to_ms, ...filter },
+  });
+}
+
+function named({ key }: SummaryShare): string {
+  return key === "" ? noValue : key;
+}
+
+function tierOf(key: string) {
+  return Tier.safeParse(key).data ?? null;
+}
+
+const tiers = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
+
+/** The tier of a model of the registry; null for one that is not in it any more. */
+export function roleTier({ config }: Pick<DashboardSources, "config">, key: string) {
+  const model = config().registry.models.get(key);
+  return model === undefined ? null : tiers[model.role];
+}
+
+export function firstTokenOf({ first_token_p50_ms: p50, first_token_p95_ms: p95 }: RecordSummary) {
+  return p50 === null || p95 === null ? null : { p50, p95 };
+}
+
+async function capsOf({ accounts, today }: Books, sources: DashboardSources, records: DecisionRecords, nowMs: number) {
+  const { caps } = sources.config();
+  const dayId = `day/${today}`;
+  const day = capUseOf(accounts.find(({ id }) => id === dayId) ?? emptyLedgerAccount(dayId), caps, today);
+  const goals = accounts
+    .filter(({ id }) => id.startsWith("goal/"))
+    .map((account) => capUseOf(account, caps, today))
+    // Yesterday's requests without a goal have no cap any more.
+    .filter(({ soft_nano_usd }) => soft_nano_usd !== null)
+    .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0))
+    .slice(0, mostCaps);
+  return { day, pace: await paceOf(records, day, nowMs), goals };
+}
+
+async function ledgerOf({ accounts, today }: Books, records: DecisionRecords, nowMs: number) {
+  const fromMs = Math.floor(nowMs / dayMs) * dayMs;
+  const sums = await records.summary({ fromMs, toMs: fromMs + dayMs });
+  const spent = accounts.find(({ id }) => id === `day/${today}`)?.spent ?? 0;
+  return {
+    day: today,
+    spent_nano_usd: spent,
+    records_nano_usd: sums.cost_nano_usd,
+    unexplained_nano_usd: spent - sums.cost_nano_usd,
+  };
+}
+
+function savedOf(all: RecordSummary, model: string | null) {
+  return {
+    baseline:
+      "Every answered request on the senior model, with the tokens that were recorded, the prices of the time, and the same share of the prompt read from the cache.",
+    model,
+    requests: all.outcomes["answered"] ?? 0,
+    cost_nano_usd: all.baseline_cost_nano_usd,
+    baseline_nano_usd: all.baseline_nano_usd,
+    saved_nano_usd: all.baseline_nano_usd - all.baseline_cost_nano_usd,
+  };
+}

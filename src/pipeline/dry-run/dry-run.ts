@@ -1,0 +1,97 @@
+import type { ChatRequest } from "#domain/chat.ts";
+import type { ModelKey } from "#domain/model.ts";
+import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import type { HealthView } from "#health/health.ts";
+import type { Spend } from "#ledger/ledger.ts";
+import { assess } from "#pipeline/assess/assess.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import { guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
+import type { Configuration } from "#pipeline/ports.ts";
+import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
+import type { Refusal } from "#pipeline/respond/reply.ts";
+import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import type { RedactedBody } from "#privacy/redaction.ts";
+
+/** A decision about a chat request that is not sent, with what it was made from. */
+export interface DryRun {
+  readonly kind: "decided";
+  readonly decision: RoutingDecision;
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly size: RequestSize;
+  readonly snapshot: Snapshot;
+  readonly redacted: RedactedBody;
+  /** Credentials that were found: replaced, or only counted where nothing may be replaced. */
+  readonly redactions: number;
+}
+
+/** Fields that go before what is read from the conversation. */
+export interface Stated {
+  readonly task: Readonly<Record<string, unknown>>;
+  readonly runtime: Readonly<Record<string, unknown>>;
+}
+
+export interface DryRunOptions {
+  readonly configuration: Configuration;
+  /** Empty: every model can serve. */
+  readonly health: HealthView;
+  /** What the goal has spent; without it nothing counts as spent. */
+  readonly spend?: Spend;
+  readonly stated?: Stated;
+  readonly nowMs: number;
+}
+
+/**
+ * Decides about the requests of one conversation, each with what the ones before it have left in memory, as the chat endpoint
+ * would: guarded fields first, then redacted, assessed, kept on the model that has the context. Nothing outside is read or
+ * written. Throws what the privacy gate throws.
+ */
+export function conversationDryRun(options: DryRunOptions): (request: ChatRequest) => DryRun | Refusal {
+  const { configuration, health, spend, nowMs } = options;
+  const { policy, privacy, fields } = configuration;
+  const memory = inMemoryTaskMemory(() => policy.tasks);
+  const models = new Map<string, ModelKey>();
+  const { task: statedTask, runtime: statedRuntime } = options.stated ?? { task: {}, runtime: {} };
+  const { sensitive, task_id, goal_id, reasoning, explicit_route, ...statedFields } = statedTask;
+
+  const route = (request: ChatRequest): DryRun => {
+    const redacted = privacy.redactBody(request.body);
+    const redactions = redacted.total + redacted.unredactable.length;
+    // Whoever stated them has validated them.
+    const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
+    const said = { ...request, routing: { ...request.routing, taskFields } };
+    const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
+    const { size, scale, evidence, conversationKey, continuation, housekeeping } = assessment;
+    const task = {
+      ...assessment.task,
+      ...givenOf({ task_id, goal_id, reasoning, explicit_route }),
+      ...(redactions > 0 ? {} : givenOf({ sensitive })),
+    };
+    const runtime = { ...assessment.runtime, ...statedRuntime };
+    const model = housekeeping === undefined ? models.get(conversationKey) : undefined;
+    const snapshot: Snapshot = {
+      ...takeSnapshot(configuration, health, size, spend),
+      scale,
+      ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
+      ...(model === undefined ? {} : { affinity: { model, continuation } }),
+    };
+    const decision = decide(task, runtime, snapshot);
+    if (decision.model !== null && housekeeping === undefined) models.set(conversationKey, decision.model);
+    return { kind: "decided", decision, task, runtime, size, snapshot, redacted, redactions };
+  };
+
+  return (received) => {
+    const guarded = guardFields(received.body, received.spelled, fields);
+    if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
+    const routed = route(guarded === undefined ? received : withGuardedFields(received, guarded));
+    if (guarded?.freeTerms !== undefined && routed.task.sensitive) return freeTermsRefused(guarded.freeTerms);
+    return routed;
+  };
+}
+
+function givenOf(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,86 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { fails } from "#simulator/behaviours.ts";
+import { authorization, call } from "../harness/gateway.ts";
+import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
+
+setDefaultTimeout(60_000);
+
+/** Requests of every kind: answered by three tiers, refused by the gateway before and after a decision, failed upstream. */
+async function traffic({ gateway }: TestDashboard): Promise<number> {
+  const read = async (reply: Promise<Response>) => (await reply).text();
+  const say = (content: string, body: object = {}, headers: Record<string, string> = {}) =>
+    read(gateway.chat({ messages: [{ role: "user", content }], ...body } as never, headers)); // a body is JSON
+  await say("hello");
+  await say("hello again", {}, { "x-session-id": "s1", "x-goal-id": "refactor" });
+  await say("Prove it", { model: "smart-router-pro" }, { "x-session-id": "s1", "x-goal-id": "refactor" });
+  await say("What is a monad?", { model: "smart-router", stream: true }, { "x-goal-id": "learn" });
+  await say("Sum it up", { model: "smart-router-free", metadata: { sensitive: false } });
+  await say("private", { model: "smart-router-free" });
+  await read(call(`${gateway.url}/v1/chat/completions`, { method: "POST", body: "{}" }));
+  const json = { ...authorization, "content-type": "application/json" };
+  await read(call(`${gateway.url}/v1/chat/completions`, { method: "POST", headers: json, body: '{"model":"x"}' }));
+  gateway.upstream.follow(() => fails(400));
+  await say("this fails");
+  return 9;
+}
+
+describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", (_, open) => {
+  test("every number of the summary is the sum of the list that it links to", async () => {
+    await using dashboard = await startDashboard(await open());
+    const requests = await traffic(dashboard);
+    await dashboard.recorded(requests);
+    await dashboard.gateway.books();
+    const summary = await dashboard.get("GET summary", { query: { range: "24h" } });
+    expect(summary.total.requests).toBe(requests);
+    const counted = [
+      summary.total,
+      summary.answered,
+      summary.refused,
+      summary.failed,
+      ...summary.refused_by,
+      ...summary.by_tier,
+      ...summary.by_cause,
+      ...summary.by_model,
+      ...summary.by_goal,
+      summary.unknown_cost,
+    ];
+    expect(counted.filter((one) => one.requests > 0).length).toBeGreaterThan(15);
+    for (const { requests, cost_nano_usd, filter } of counted) {
+      const rows = await dashboard.rows(filter);
+      const sum = rows.reduce((total, row) => total + row.repeated, 0);
+      const cost = rows.reduce((total, row) => total + row.cost_nano_usd, 0);
+      expect({ filter, requests: sum, cost }).toEqual({ filter, requests, cost: cost_nano_usd });
+    }
+    for (const parts of [summary.by_tier, summary.by_cause, summary.by_model]) {
+      expect(parts.reduce((sum, part) => sum + part.requests, 0)).toBe(requests);
+      expect(parts.reduce((sum, part) => sum + part.cost_nano_usd, 0)).toBe(summary.total.cost_nano_usd);
+    }
+    expect(summary.saved.baseline_nano_usd - summary.saved.cost_nano_usd).toBe(summary.saved.saved_nano_usd);
+  });
+
+  test("the summary, the list, the series, the budgets and the ledger name the same money", async () => {
+    await using dashboard = await startDashboard(await open());
+    const requests = await traffic(dashboard);
+    await dashboard.recorded(requests);
+    const books = await dashboard.gateway.books();
+    const summary = await dashboard.get("GET summary", { query: { range: "today" } });
+    expect(summary.total.cost_nano_usd).toBe(books.spent);
+    expect(summary.ledger).toEqual({
+      day: summary.utc_day,
+      spent_nano_usd: books.spent,
+      records_nano_usd: books.spent,
+      unexplained_nano_usd: 0,
+    });
+    expect(summary.caps.day).toMatchObject({ name: summary.utc_day, spent_nano_usd: books.spent, held_nano_usd: 0 });
+    const series = await dashboard.get("GET series", {
+      query: { metric: "cost_nano_usd", by: "tier", range: "today" },
+    });
+    const total = series.groups.reduce((sum, group) => sum + (group.total ?? 0), 0);
+    expect(total).toBe(books.spent);
+    const budgets = await dashboard.get("GET budgets", { query: { range: "today" } });
+    expect(budgets.days[0]).toMatchObject({ spent_nano_usd: books.spent, requests: { cost_nano_usd: books.spent } });
+    const goals = budgets.goals.reduce((sum, goal) => sum + goal.spent_nano_usd, 0);
+    expect(goals).toBe(books.spent);
+    for (const goal of budgets.goals) expect(goal.requests?.cost_nano_usd, goal.name).toBe(goal.spent_nano_usd);
+  });
+});
