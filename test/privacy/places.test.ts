@@ -62,6 +62,15 @@ describe("a credential where nothing can stand in for it", () => {
     ["unknown.deep[0].role", body({ unknown: { deep: [{ role: token }] } })],
     ["unknown.id[0]", body({ unknown: { id: [token] } })],
     ["unknown.id.id", body({ unknown: { id: { id: token } } })],
+    ["tool_choice.function.name", body({ tool_choice: { type: "function", function: { name: token } } })],
+    ["tool_choice.custom.name", body({ tool_choice: { type: "custom", custom: { name: token } } })],
+    ["tool_choice.name", body({ tool_choice: { type: "tool", name: token } })],
+    [
+      "tool_choice.allowed_tools.tools[0].function.name",
+      body({ tool_choice: { allowed_tools: { mode: "auto", tools: [{ function: { name: token } }] } } }),
+    ],
+    ["tool_choice", body({ tool_choice: token })],
+    ["function_call.name", body({ function_call: { name: token } })],
   ];
   test.each(refused)("at %s is refused, naming the place", (path, sent) => {
     expect(refusalOf(sent)).toEqual({ path, isKey: false, rule: "github_token" });
@@ -161,6 +170,7 @@ describe("ids", () => {
       { tools: [{ type: "function", function: { name: token } }] },
       assistant({ tool_calls: [call({ function: { name: token, arguments: "{}" } })] }),
     );
+    sent["tool_choice"] = { type: "function", function: { name: token } };
     const redacted = engine.redactBody(sent);
     expect(redacted.body).toBe(sent);
     expect(redacted.unredactable).toEqual([{ rule: "github_token", count: 1, messageIndex: -1 }]);
@@ -172,6 +182,7 @@ describe("a tool's definition", () => {
     ["a key", { parameters: { properties: { [token]: { type: "string" } } } }],
     ["an id", { parameters: { properties: { id: { description: token } }, id: token } }],
     ["a type", { parameters: { type: token } }],
+    ["the name of a schema or function", { name: token }],
   ])("with a credential in %s is forwarded as it is, counted, and makes the request sensitive", (_, declared) => {
     for (const sent of [
       body({ tools: [{ type: "function", function: { name: "f", ...declared } }] }),
@@ -220,6 +231,17 @@ describe("a token over several text parts", () => {
     const long = "The quarterly report is generated from the orders table. ".repeat(400);
     const redacted = sent([long + token.slice(0, 10), token.slice(10, 20), `${token.slice(20)} ${long}`]);
     expect(contents(redacted)).toEqual([long + placeholder, placeholder, ` ${long}`]);
+  });
+
+  test("is lost in parts of any one length", () => {
+    for (let length = 1; length < 12; length++) {
+      const parts = token.match(new RegExp(`.{1,${length}}`, "g")) ?? [];
+      const out = contents(sent(parts));
+      expect(out.join("").replaceAll(placeholder, "")).toBe("");
+      // What follows it after a space stays, and so does a word.
+      expect(contents(sent([...parts, " C"])).at(-1)).toBe(" C");
+      expect(contents(sent([...parts, "Continue"])).at(-1)).toBe("Continue");
+    }
   });
 
   test("takes nothing of a part that only follows it, nor spares what else its part holds", () => {

@@ -17,7 +17,9 @@ export interface BodyScanners {
 }
 
 /** Forwarded as they came, so what is found in them can only be reported. */
-const forwardedUnchanged = new Set(["tools", "functions", "tool_choice", "function_call", "response_format"]);
+const forwardedUnchanged = new Set(["tools", "functions", "response_format"]);
+/** Forwarded as they came too, or refused: they hold nothing but words of the API and names of functions. */
+const namingMembers = new Set(["tool_choice", "function_call"]);
 /** Keys that make a short value beside them a secret; the value alone would not show it. */
 const secretKeyName = /pass|pwd|secret|token|key|cred|auth/i;
 /** How much of each of two adjacent parts is read again across their joint. */
@@ -42,6 +44,10 @@ export function redactBody(
     const value = body[key];
     // The model is one of the aliases, and what is sent is the upstream's name.
     if (value === undefined || key === "model" || forwardedUnchanged.has(key)) continue;
+    if (namingMembers.has(key)) {
+      redactor.checkNames(value, key);
+      continue;
+    }
     const redacted = key === "messages" ? redactor.redactMessages(body.messages) : redactor.redactMember(value, key);
     if (redacted === value) continue;
     changed ??= { ...body };
@@ -74,6 +80,8 @@ class BodyRedactor {
   #messageIndex = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
+  /** Every text is an id or a name. */
+  #onlyNames = false;
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
   #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
@@ -121,6 +129,13 @@ class BodyRedactor {
     } finally {
       this.#inMetadata = false;
     }
+  }
+
+  /** A member of the body whose texts are all names. */
+  checkNames(value: Json, checkKey: string): void {
+    this.#onlyNames = true;
+    this.redactMember(value, checkKey);
+    this.#onlyNames = false;
   }
 
   /** The value, or a copy of it without secrets. */
@@ -226,8 +241,8 @@ class BodyRedactor {
     for (let at = place; at < pieces.length; at++) {
       const joint = pieces[at]?.to ?? end;
       if (joint >= end) break;
-      if (!mayContinueToken(text.slice(joint, joint + secretLeadLength)) && this.#isCompleteSecret(text, start, joint))
-        return joint;
+      const next = text.slice(joint, joint + secretLeadLength);
+      if (!mayContinueToken(next, at > place) && this.#isCompleteSecret(text, start, joint)) return joint;
     }
     return end;
   }
@@ -264,7 +279,7 @@ class BodyRedactor {
   }
 
   #redactString(text: string, key: string): string {
-    if (idKeys.has(key) && !this.#inMetadata) {
+    if (this.#onlyNames || (idKeys.has(key) && !this.#inMetadata)) {
       this.#checkId(text);
       return text;
     }

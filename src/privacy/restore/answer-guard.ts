@@ -1,51 +1,47 @@
 import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ExactValue } from "#privacy/rules/exact-values.ts";
+import { type KeyForm, keyForms } from "./key-forms.ts";
 
-/** A beginning of the key this long is no coincidence: what looks like the rest of it goes too, also where it was cut off. */
-const minReplacedLength = 16;
-/** Fewer characters of its beginning are given out before it is known how they go on. */
-const minHeldLength = 4;
-/** Shorter keys stand in ordinary text. */
+/** Shorter keys stand in ordinary text, and so do those below the second length without a digit. */
 const minKeyLength = 8;
+const minWordlikeKeyLength = 16;
 
 /** Keeps a key that upstreams know, because every call carries it, out of their answers; undefined for keys that are ordinary words. */
 export function createAnswerGuard({ rule, value }: ExactValue): AnswerGuard | undefined {
-  if (value.length < minKeyLength || (value.length < minReplacedLength && !/[0-9]/.test(value))) return undefined;
+  if (value.length < minKeyLength || (value.length < minWordlikeKeyLength && !/[0-9]/.test(value))) return undefined;
   return new KeyGuard(value, `[REDACTED:${rule}:1]`);
 }
 
 class KeyGuard implements AnswerGuard {
-  readonly key: string;
   readonly placeholder: string;
-  /** The shortest beginning that is replaced. */
-  readonly head: string;
-  /** The shortest beginning that is held back. */
-  readonly start: string;
+  readonly forms: readonly KeyForm[];
+  /** What any of the forms begins with. */
+  readonly starts: RegExp;
+  readonly longestStart: number;
   /** Nobody writes it with escapes in JSON. */
   readonly #plain: boolean;
+  /** What an escaped slash may hide. */
+  readonly #hasSlash: boolean;
 
   constructor(key: string, placeholder: string) {
-    this.key = key;
     this.placeholder = placeholder;
-    this.head = key.slice(0, minReplacedLength);
-    this.start = key.slice(0, minHeldLength);
+    this.forms = keyForms(key);
+    const starts = this.forms.map(({ start }) => start);
+    this.starts = new RegExp(starts.map((start) => start.replace(/[^\w]/g, "\\$&")).join("|"));
+    this.longestStart = Math.max(...starts.map(({ length }) => length));
     this.#plain = /^[\w-]+$/.test(key);
+    this.#hasSlash = this.forms.some(({ head }) => head.includes("/"));
   }
 
   mayContainKey(json: string): boolean {
-    return !this.#plain || json.includes(this.head);
+    if (!this.#plain || this.forms.some(({ head }) => json.includes(head))) return true;
+    return this.#hasSlash && json.includes("\\/");
   }
 
   text(text: string): string {
-    let at = text.indexOf(this.head);
-    if (at < 0) return text;
-    let out = "";
-    let from = 0;
-    for (; at >= 0; at = text.indexOf(this.head, from)) {
-      out += text.slice(from, at) + this.placeholder;
-      from = at + this.head.length + sharedLength(text, at + this.head.length, this.key, this.head.length);
-    }
-    return out + text.slice(from);
+    let out = text;
+    for (const form of this.forms) out = withoutForm(out, form, this.placeholder);
+    return out;
   }
 
   stream(): GuardedStream {
@@ -53,36 +49,91 @@ class KeyGuard implements AnswerGuard {
   }
 }
 
+function withoutForm(text: string, { whole, head }: KeyForm, placeholder: string): string {
+  let at = text.indexOf(head);
+  if (at < 0) return text;
+  let out = "";
+  let from = 0;
+  for (; at >= 0; at = text.indexOf(head, from)) {
+    out += text.slice(from, at) + placeholder;
+    from = at + head.length + sharedLength(text, at + head.length, whole, head.length);
+  }
+  return out + text.slice(from);
+}
+
+/** Each piece goes through the streams of all forms, one after the other. */
 class KeyGuardStream implements GuardedStream {
   readonly #own: KeyGuard;
-  /** The last characters given out: the key may have begun in them. */
+  /** Not there before a piece looks like the beginning of a form. */
+  #streams: readonly FormStream[] | undefined;
+  /** The last characters given out: a form may have begun in them. */
   #given = "";
-  /** What may be the beginning of the key, together with the end of `given`. */
-  #held = "";
-  /** So much of the key was replaced; what follows of it is left out. 0: none. */
-  #replaced = 0;
 
   constructor(own: KeyGuard) {
     this.#own = own;
   }
 
   passesUnchanged(contentJson: string): boolean {
-    if (this.#held !== "" || this.#replaced > 0) return false;
+    if (this.#streams !== undefined) {
+      if (this.#streams.some((stream) => stream.isInside)) return false;
+      this.#streams = undefined;
+    }
     const content = contentJson.includes("\\") ? String(JSON.parse(`"${contentJson}"`)) : contentJson;
     const all = this.#given + content;
-    if (all.includes(this.#own.start)) return false;
-    this.#given = all.slice(1 - minHeldLength);
+    if (this.#own.starts.test(all)) return false;
+    this.#given = all.slice(1 - this.#own.longestStart);
     return true;
   }
 
   push(text: string): string {
-    const { key, head, placeholder } = this.#own;
+    const { forms, placeholder } = this.#own;
+    this.#streams ??= forms.map((form) => new FormStream(form, placeholder, this.#given));
+    let out = text;
+    for (const stream of this.#streams) out = stream.push(out);
+    this.#given = (this.#given + out).slice(1 - this.#own.longestStart);
+    return out;
+  }
+
+  flush(): string {
+    let out = "";
+    // What one has held goes through those behind it.
+    for (const stream of this.#streams ?? []) out = (out === "" ? "" : stream.push(out)) + stream.flush();
+    this.#streams = undefined;
+    this.#given = "";
+    return out;
+  }
+}
+
+/** Takes one form of the key out of a text that comes in pieces. */
+class FormStream {
+  readonly #form: KeyForm;
+  readonly #placeholder: string;
+  /** The last characters given out: the form may have begun in them. */
+  #given: string;
+  /** What may be the beginning of the form, together with the end of `given`. */
+  #held = "";
+  /** So much of the form was replaced; what follows of it is left out. 0: none. */
+  #replaced = 0;
+
+  constructor(form: KeyForm, placeholder: string, given: string) {
+    this.#form = form;
+    this.#placeholder = placeholder;
+    this.#given = given;
+  }
+
+  /** Whether the last piece may have ended inside the form. */
+  get isInside(): boolean {
+    return this.#held !== "" || this.#replaced > 0;
+  }
+
+  push(text: string): string {
+    const { whole, head } = this.#form;
     let rest = text;
     if (this.#replaced > 0) {
-      const more = sharedLength(rest, 0, key, this.#replaced);
+      const more = sharedLength(rest, 0, whole, this.#replaced);
       this.#replaced += more;
       rest = rest.slice(more);
-      if (rest === "" && this.#replaced < key.length) return "";
+      if (rest === "" && this.#replaced < whole.length) return "";
       this.#replaced = 0;
     }
     let all = this.#given + this.#held + rest;
@@ -90,12 +141,12 @@ class KeyGuardStream implements GuardedStream {
     let from = this.#given.length;
     let out = "";
     for (let at = all.indexOf(head); at >= 0; at = all.indexOf(head)) {
-      out += all.slice(from, Math.max(from, at)) + placeholder;
-      const end = at + head.length + sharedLength(all, at + head.length, key, head.length);
+      out += all.slice(from, Math.max(from, at)) + this.#placeholder;
+      const end = at + head.length + sharedLength(all, at + head.length, whole, head.length);
       if (end === all.length) {
         this.#given = "";
         this.#held = "";
-        this.#replaced = end - at < key.length ? end - at : 0;
+        this.#replaced = end - at < whole.length ? end - at : 0;
         return out;
       }
       all = all.slice(end);
@@ -117,19 +168,20 @@ class KeyGuardStream implements GuardedStream {
     return rest;
   }
 
-  /** How much of the end of a text is a beginning of the key worth holding back. */
+  /** How much of the end of a text is a beginning of the form worth holding back. */
   #openLength(text: string): number {
-    const { head } = this.#own;
-    for (let length = Math.min(head.length - 1, text.length); length >= minHeldLength; length--) {
+    const { head, start } = this.#form;
+    for (let length = Math.min(head.length - 1, text.length); length >= start.length; length--) {
       if (text.endsWith(head.slice(0, length))) return length;
     }
     return 0;
   }
 }
 
-/** How many characters of a text from a place on are those of the key from another place on. */
-function sharedLength(text: string, at: number, key: string, from: number): number {
+/** How many characters of a text from a place on are those of a form from another place on. */
+function sharedLength(text: string, at: number, whole: string, from: number): number {
   let length = 0;
-  while (from + length < key.length && at + length < text.length && text[at + length] === key[from + length]) length++;
+  while (from + length < whole.length && at + length < text.length && text[at + length] === whole[from + length])
+    length++;
   return length;
 }

@@ -152,6 +152,54 @@ describe("the gateway's own upstream key", () => {
     expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
   });
 
+  /** As models and tools write it when they are asked not to write it. */
+  const encoded: [form: string, text: (secret: string) => string][] = [
+    ["base64", (secret) => Buffer.from(secret).toString("base64")],
+    ["base64 of a header", (secret) => Buffer.from(`Bearer ${secret}\r\nAccept: */*`).toString("base64")],
+    ["base64 of JSON", (secret) => Buffer.from(JSON.stringify({ key: `=${secret}` })).toString("base64")],
+    ["base64 of a URL's alphabet", (secret) => Buffer.from(`?>${secret}?>`).toString("base64url")],
+    ["hexadecimal", (secret) => Buffer.from(secret).toString("hex")],
+    ["capital hexadecimal", (secret) => Buffer.from(secret).toString("hex").toUpperCase()],
+  ];
+  test.each(encoded)("is in no answer in %s, whole or in pieces", async (_, encode) => {
+    const text = encode(key);
+    /** What is left of it, beyond what stands around the key. */
+    const left = (all: string) =>
+      Array.from({ length: text.length - 23 }, (_, at) => text.slice(at, at + 24)).filter((run) => all.includes(run));
+    let at = 0;
+    await using gateway = await start({
+      policy: off,
+      script: ({ body }) =>
+        body?.["stream"] === true
+          ? streams({
+              events: [
+                chunk({ content: "It is " }),
+                ...(at < text.length ? [text.slice(0, at), text.slice(at)] : [...text]).map((content) =>
+                  chunk({ content }),
+                ),
+                chunk({ content: " as you see" }),
+                chunk({}, "stop"),
+              ],
+              end: "done",
+            })
+          : replies(200, {
+              id: "gen-1",
+              choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: `It is ${text}.` } }],
+            }),
+    });
+    const whole: Answer = await (await gateway.chat()).json();
+    expect(whole.choices[0].message.content).toContain(mark);
+    expect(left(whole.choices[0].message.content)).toEqual([]);
+    for (; at <= text.length; at += 7) {
+      const { chunks } = await readStream(await gateway.chat({ stream: true }));
+      const content = textsOf(chunks).get("0 content") ?? "";
+      expect(content).toStartWith("It is ");
+      expect(content).toEndWith(" as you see");
+      expect(content).toContain(mark);
+      expect(left(content)).toEqual([]);
+    }
+  });
+
   test("is not given back to a caller who has sent it", async () => {
     await using gateway = await start({
       policy: { privacy: { restore: "text" } },
