@@ -15,6 +15,7 @@ import {
 } from "./bytes.ts";
 import { classes, inToken } from "./characters.ts";
 import { colourEnd, coloursEnd, entityAt, escaped, percentEscape, readBackslashes } from "./escapes.ts";
+import { PlainStretches } from "./plain-stretches.ts";
 import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpansion, REDACTED } from "./unicode.ts";
 
 /**
@@ -60,7 +61,8 @@ function clearedBoundaryMarks(length: number): Uint8Array {
   return boundaryMarks;
 }
 
-export function normalize(text: string): NormalizedText {
+/** @param minStretch shortest plain stretch that is copied as a whole */
+export function normalize(text: string, minStretch = usualMinStretch): NormalizedText {
   if (isPlain(text)) {
     reserveBuffers(text.length);
     const length = bytes.write(text, "latin1");
@@ -68,8 +70,11 @@ export function normalize(text: string): NormalizedText {
     bytes[length + 1] = 0;
     return { source: text, text, bytes, pairs, length, sourceOffsets: undefined, hiddenBoundaries: undefined };
   }
-  return normalizeEscaped(text);
+  return normalizeEscaped(text, minStretch);
 }
+
+/** A shorter stretch is copied character by character in less time than the search for its end takes. */
+const usualMinStretch = 128;
 
 function reserveBuffers(length: number) {
   if (bytes.length >= length + 4 && (bytes.length <= keptBufferLength || length >= keptBufferLength)) return;
@@ -89,13 +94,14 @@ function isPlain(text: string): boolean {
   );
 }
 
-function normalizeEscaped(text: string): NormalizedText {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one loop over characters; its branches share six variables
+function normalizeEscaped(text: string, minStretch: number): NormalizedText {
   const size = text.length;
   // Foreign key words may take more room than they have: only texts beyond Latin-1 have them.
-  const room = Buffer.byteLength(text) === size ? size : size * maxExpansion;
+  const isAscii = Buffer.byteLength(text) === size;
+  const room = isAscii ? size : size * maxExpansion;
   reserveBuffers(room);
-  if (offsetsBuffer.length < room + 1 || (offsetsBuffer.length > keptBufferLength && room < keptBufferLength))
-    offsetsBuffer = new Int32Array(room + 1 + 16_384);
+  reserveOffsets(room);
   const placeholders = text.includes(placeholderStart);
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
   const into = bytes;
@@ -109,83 +115,124 @@ function normalizeEscaped(text: string): NormalizedText {
   let i = 0;
   // Between `://` and the next `/` an escaped `@` or `:` is part of a password.
   let authority = false;
+  const stretches = size > minStretch ? new PlainStretches(text, isAscii, placeholders) : undefined;
+  /** How far the text is read character by character before the next search for a plain stretch. */
+  let pause = stretches === undefined ? size : 0;
   while (i < size) {
-    const c = text.charCodeAt(i);
-    sourceOffsets[length] = i;
-    if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
-      if (c === SLASH) authority = length > 1 && into[length - 1] === SLASH && into[length - 2] === COLON;
-      else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) authority = false;
-      else if (c === OPEN_BRACKET && placeholders) {
-        placeholder.lastIndex = i;
-        if (placeholder.test(text)) {
-          into[length++] = REDACTED;
-          i = placeholder.lastIndex;
+    const limit = Math.min(size, i + pause);
+    while (i < limit) {
+      const c = text.charCodeAt(i);
+      sourceOffsets[length] = i;
+      if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
+        if (c === SLASH) authority = length > 1 && into[length - 1] === SLASH && into[length - 2] === COLON;
+        else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) authority = false;
+        else if (c === OPEN_BRACKET && placeholders) {
+          placeholder.lastIndex = i;
+          if (placeholder.test(text)) {
+            into[length++] = REDACTED;
+            i = placeholder.lastIndex;
+            continue;
+          }
+        }
+        into[length++] = c;
+        i++;
+        continue;
+      }
+      if (c === BACKSLASH) {
+        if (isContinued(text, i) && length > 0) {
+          markBoundary(length);
+          i += 2;
           continue;
         }
-      }
-      into[length++] = c;
-      i++;
-      continue;
-    }
-    if (c === BACKSLASH) {
-      if (isContinued(text, i) && length > 0) {
-        markBoundary(length);
-        i += 2;
-        continue;
-      }
-      let end = readBackslashes(text, i, size);
-      let code = escaped;
-      if (code === COLOUR) {
-        end = coloursEnd(text, end);
-        if (isInsideWord(into, length, text.charCodeAt(end))) code = -1;
-      }
-      if (code >= 0) into[length++] = code;
-      else markBoundary(length);
-      i = end;
-    } else if (c === PERCENT) {
-      const value = percentEscape(text, i, authority);
-      into[length++] = value < 0 ? c : value;
-      i += value < 0 ? 1 : 3;
-    } else if (c === AMPERSAND) {
-      const match = entityAt(text, i);
-      into[length++] = match === undefined ? c : match.code;
-      i += match === undefined ? 1 : match.length;
-    } else if (c === ESC) {
-      i = coloursEnd(text, colourEnd(text, i + 1));
-      if (isInsideWord(into, length, text.charCodeAt(i))) markBoundary(length);
-      else into[length++] = COLOUR;
-    } else {
-      const word = foreignWordAt(text, i, c);
-      if (word !== undefined) {
-        for (let k = 0; k < word.replacement.length; k++) {
-          sourceOffsets[length] = i;
-          into[length++] = word.replacement.charCodeAt(k);
+        let end = readBackslashes(text, i, size);
+        let code = escaped;
+        if (code === COLOUR) {
+          end = coloursEnd(text, end);
+          if (isInsideWord(into, length, text.charCodeAt(end))) code = -1;
         }
-        i += word.word.length;
-        continue;
+        if (code >= 0) into[length++] = code;
+        else markBoundary(length);
+        i = end;
+      } else if (c === PERCENT) {
+        const value = percentEscape(text, i, authority);
+        into[length++] = value < 0 ? c : value;
+        i += value < 0 ? 1 : 3;
+      } else if (c === AMPERSAND) {
+        const match = entityAt(text, i);
+        into[length++] = match === undefined ? c : match.code;
+        i += match === undefined ? 1 : match.length;
+      } else if (c === ESC) {
+        i = coloursEnd(text, colourEnd(text, i + 1));
+        if (isInsideWord(into, length, text.charCodeAt(i))) markBoundary(length);
+        else into[length++] = COLOUR;
+      } else {
+        const word = foreignWordAt(text, i, c);
+        if (word !== undefined) {
+          sourceOffsets.fill(i, length, length + word.replacement.length);
+          length += into.write(word.replacement, length, "latin1");
+          i += word.word.length;
+          continue;
+        }
+        const latin = homoglyphOf(text, i, c);
+        const plain = latin > 0 ? latin : latin1Of(c);
+        // What stands beside a letter that only looks like one may as well begin or end there.
+        if (latin > 0 || plain < 0) markBoundary(length);
+        if (plain >= 0) into[length++] = plain;
+        if (latin > 0) markBoundary(length);
+        i++;
       }
-      const latin = homoglyphOf(text, i, c);
-      const plain = latin > 0 ? latin : latin1Of(c);
-      // What stands beside a letter that only looks like one may as well begin or end there.
-      if (latin > 0 || plain < 0) markBoundary(length);
-      if (plain >= 0) into[length++] = plain;
-      if (latin > 0) markBoundary(length);
-      i++;
     }
+    if (stretches === undefined) break;
+    const end = stretches.endFrom(i);
+    pause = pauseAfter(end - i, pause, minStretch);
+    if (end - i < minStretch) continue;
+    into.write(text.slice(i, end), length, "latin1");
+    sourceOffsets.set(ascending(i, end), length);
+    authority = authorityAfter(into, length, length + end - i, authority);
+    length += end - i;
+    i = end;
   }
   sourceOffsets[length] = size;
   into[length] = 0;
   into[length + 1] = 0;
-  return {
-    source: text,
-    text: into.toString("latin1", 0, length),
-    bytes,
-    pairs,
-    length,
-    sourceOffsets,
-    hiddenBoundaries,
-  };
+  const normalized = into.toString("latin1", 0, length);
+  return { source: text, text: normalized, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
 }
+
+function reserveOffsets(room: number) {
+  if (offsetsBuffer.length < room + 1 || (offsetsBuffer.length > keptBufferLength && room < keptBufferLength))
+    offsetsBuffer = new Int32Array(room + 1 + 16_384);
+}
+
+/** Where plain stretches are short, the next search for one comes later and later. */
+function pauseAfter(stretch: number, before: number, minStretch: number): number {
+  return stretch < minStretch
+    ? Math.max(Math.ceil(minStretch / 4), Math.min(2 * before, 4 * minStretch))
+    : Math.ceil(minStretch / 4);
+}
+
+/** Whether the end of a stretch that was copied stands in an authority, as the loop over its characters would know it. */
+function authorityAfter(into: Uint8Array, from: number, to: number, before: boolean): boolean {
+  for (let at = to - 1; at >= from; at--) {
+    const c = into[at] ?? 0;
+    if (c === SLASH) return at > 1 && into[at - 1] === SLASH && into[at - 2] === COLON;
+    if (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK) return false;
+  }
+  return before;
+}
+
+/** The numbers from one to another; a view that is only to be read. */
+function ascending(from: number, to: number): Int32Array {
+  if (numbers.length < to) {
+    numbers = new Int32Array(Math.max(to, 65_536));
+    for (let at = 0; at < numbers.length; at++) numbers[at] = at;
+  }
+  const view = numbers.subarray(from, to);
+  if (numbers.length > keptBufferLength) numbers = new Int32Array(0);
+  return view;
+}
+
+let numbers = new Int32Array(0);
 
 /** A word of a shell that goes on in the next line. */
 function isContinued(text: string, at: number): boolean {
