@@ -84,6 +84,8 @@ export interface GatewayFields {
   readonly forcePro: boolean;
   /** `X-Scout: true`. */
   readonly scoutFirst: boolean;
+  /** `X-Smart-Gateway-Explain: true`: the answer is to carry its decision. */
+  readonly explain?: true;
   readonly failureClass?: "NONE" | "LOCAL" | "STRUCTURAL";
   readonly sameErrorCount?: number;
   /** Routing-task fields given in `metadata` (`kind`, `risk_level`, …); they override what is inferred. */

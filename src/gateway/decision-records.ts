@@ -4,11 +4,14 @@ import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
+import type { ExplainedDecision } from "#records/decision-record.ts";
+import { explain, explainedNow } from "#records/explain/explain.ts";
 import { noRecords, switchedRecords } from "#records/no-records.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
+import { readConfiguration } from "#records/replay/configuration.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -20,8 +23,10 @@ export interface GatewayRecords {
   requestFinished(record: RequestRecord): void;
   requestRejected(rejection: Rejection): void;
   ledgerEvent(event: LedgerEvent): void;
-  /** The configuration that a record names, as JSON. */
-  config(hash: string): Promise<string | undefined>;
+  /** By decision id or request id. Rejects when the store does not answer. */
+  explained(id: string): Promise<ExplainedDecision | undefined>;
+  /** What can be said of a request before its record is written: without what is not known until it ends, where it goes on. */
+  explainNow(record: RequestRecord): object;
 }
 
 /** How often the shared records of floods are written. */
@@ -97,7 +102,18 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
         state: event.state === "EXPIRED_CHARGED" ? "estimated" : "known",
       });
     },
-    config: (hash) => stored.config(hash),
+    async explained(id) {
+      const record = await gateway.records.get(id);
+      if (record === undefined) return undefined;
+      const config = record.policy_hash === null ? undefined : await stored.config(record.policy_hash);
+      return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+    },
+    explainNow(record) {
+      const { routed } = record;
+      const policyHash = routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry);
+      const session = sessions.redacted(routed?.sessionId);
+      return explainedNow(buildRecord(record, { policyHash, session, salt: 0 }), routed);
+    },
   };
   context.onLedgerEvent.push((event) => gateway.ledgerEvent(event));
   return gateway;

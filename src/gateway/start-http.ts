@@ -84,6 +84,8 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
       log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
     },
     dashboard: parts.dashboard,
+    decisionRecord: (id) => records.explained(id),
+    explain: (record) => records.explainNow(record),
     ...(idleSeconds === undefined ? {} : { idleSeconds }),
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
   });

@@ -14,6 +14,7 @@ export type RouteLabel =
   | "route_decision"
   | "route_outcome"
   | "route_status"
+  | "route_decisions"
   | "models"
   | "dashboard"
   | "other";

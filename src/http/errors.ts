@@ -8,6 +8,8 @@ export interface HttpError {
   /** The request field at fault. */
   readonly param?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The decision, for a caller that wants it explained. */
+  readonly explained?: unknown;
 }
 
 const types: Readonly<Record<number, string>> = {
@@ -34,6 +36,7 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
         },
       }
     : { detail: error.detail };
+  if (error.explained !== undefined) Object.assign(body, { smart_gateway: error.explained });
   const all: Record<string, string> = { ...headers, ...error.headers, "content-type": "application/json" };
   // What is wrong with the request itself stays wrong; SDKs try some of these again unless told not to.
   if (error.status < 500 && !("retry-after" in all)) all["x-should-retry"] = "false";

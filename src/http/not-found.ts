@@ -1,11 +1,13 @@
 import type { EndpointTable } from "./endpoint.ts";
+import { decisionRecordPath } from "./endpoints/decision-record.ts";
 import type { HttpError } from "./errors.ts";
 
 /** The error for a request that no endpoint takes: 404, or 405 for another method. */
 export function notFound(request: Request, table: EndpointTable): HttpError {
   // Without a `Host` (HTTP/1.0) there is only a path.
   const path = URL.parse(request.url, "http://gateway")?.pathname ?? "";
-  const methods = Object.hasOwn(table, path) ? table[path] : undefined;
+  const known = path.startsWith(decisionsFolder) && path.length > decisionsFolder.length ? decisionRecordPath : path;
+  const methods = Object.hasOwn(table, known) ? table[known] : undefined;
   if (methods === undefined) return { status: 404, detail: hintFor(path, table), code: "not_found" };
   if (Object.hasOwn(methods, request.method)) {
     // The router compares what was sent; a path that only means the same is not served, or rules of a proxy could be evaded.
@@ -21,6 +23,8 @@ export function notFound(request: Request, table: EndpointTable): HttpError {
     headers: { allow },
   };
 }
+
+const decisionsFolder = decisionRecordPath.slice(0, decisionRecordPath.indexOf(":"));
 
 /** What to use instead, for the paths that clients with other settings ask for. */
 function hintFor(path: string, table: Readonly<Record<string, unknown>>): string {

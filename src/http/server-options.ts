@@ -1,5 +1,6 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Ports } from "#pipeline/ports.ts";
+import type { RequestRecord } from "#records/record.ts";
 import type { AuthRules } from "./access/auth.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";
 import type { ConfigStatus, HealthReport, RecordsHealth } from "./endpoints/health.ts";
@@ -55,6 +56,10 @@ export interface ServerOptions {
   readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
   /** Answers everything under `/dashboard`, all methods. */
   readonly dashboard?: (connection: ServerConnection) => Handler;
+  /** A decision's record with its explanation, by its id or its request's; undefined where there is none. Rejects without the store. */
+  readonly decisionRecord: (id: string) => Promise<object | undefined>;
+  /** The explanation of a request that goes on, or has just ended. */
+  readonly explain: (record: RequestRecord) => object;
   /** Called with an unexpected error; the request is answered 500. */
   readonly onCrash: (error: unknown, requestId: string) => void;
   /** A connection without a request, or whose request does not arrive, is closed after so long. Default 10. */

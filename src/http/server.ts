@@ -3,6 +3,7 @@ import { authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { type EndpointTable, type Handler, jsonResponse, type RouteLabel } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
+import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
 import { type HealthReport, healthReport } from "./endpoints/health.ts";
 import { metricsEndpoint } from "./endpoints/metrics.ts";
 import { modelsEndpoint } from "./endpoints/models.ts";
@@ -104,6 +105,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     ports,
     maxRequestBytes: options.maxRequestBytes,
     maxRequestValues: options.maxRequestValues,
+    explain: options.explain,
     bodies,
     streams,
     endOfTurn: () => new Promise<void>(resolveAtEndOfTurn),
@@ -124,6 +126,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     "/v1/route/decision": { POST: authorized(unlessOverloaded(dryRunHandler, false, options, streams)) },
     "/v1/route/outcome": { POST: authorized(unlessOverloaded(outcomeHandler, false, options, streams)) },
     "/v1/route/status": { GET: authorized(routeStatusEndpoint(options)) },
+    [decisionRecordPath]: { GET: authorized(decisionRecordEndpoint(options)) },
     "/v1/models": { GET: authorized(modelsEndpoint(ports)) },
     "/healthz": {
       GET: async (_request, _, common) => {
@@ -195,6 +198,7 @@ const routeLabels: Readonly<Record<string, RouteLabel>> = {
   "/v1/route/decision": "route_decision",
   "/v1/route/outcome": "route_outcome",
   "/v1/route/status": "route_status",
+  [decisionRecordPath]: "route_decisions",
   "/v1/models": "models",
 };
 

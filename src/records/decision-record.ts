@@ -227,6 +227,6 @@ export type DecisionExplanation = z.infer<typeof DecisionExplanation>;
 
 /** What `GET /v1/route/decisions/{id}` answers. */
 export const ExplainedDecision = DecisionRecord.extend({
-  explanation: DecisionExplanation.nullable().describe("null where there was no decision, or its policy is gone."),
+  explanation: DecisionExplanation.describe("Only the sentence where there was no decision, or its policy is gone."),
 });
 export type ExplainedDecision = z.infer<typeof ExplainedDecision>;

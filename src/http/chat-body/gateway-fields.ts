@@ -15,6 +15,8 @@ export function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Heade
   if (typeof forcePro === "object") return forcePro;
   const scoutFirst = flagHeader(headers, "X-Scout");
   if (typeof scoutFirst === "object") return scoutFirst;
+  const explain = flagHeader(headers, "X-Smart-Gateway-Explain");
+  if (typeof explain === "object") return explain;
   const failureClass = headerValue(headers, "X-Failure-Class");
   const knownClass = FailureClass.options.find((option) => option === failureClass);
   if (failureClass !== undefined && knownClass === undefined) {
@@ -34,6 +36,7 @@ export function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Heade
     scoutFirst,
     taskFields: metadata === noMetadata ? noTaskFields : taskFieldsIn(metadata),
   };
+  if (explain) fields.explain = true;
   if (sessionId != null) fields.sessionId = sessionId;
   if (goalId != null) fields.goalId = goalId;
   if (taskId != null) fields.taskId = taskId;

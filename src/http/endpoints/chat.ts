@@ -8,14 +8,17 @@ import { type BodyText, readBody } from "#http/request/read-body.ts";
 import { openSse } from "#http/sse/sse-response.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
-import type { Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
+import type { CallerStream, Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+import type { RequestRecord } from "#records/record.ts";
 
 export interface ChatEndpoint {
   readonly ports: Ports;
   readonly maxRequestBytes: number;
   readonly maxRequestValues: number;
+  /** The explanation of a request, for callers that want it in their answer. */
+  readonly explain: (record: RequestRecord) => object;
   readonly bodies: BodiesInFlight;
   readonly streams: OpenRequests;
   /** Resolves at the end of this turn of the event loop, for all waiting requests together. */
@@ -94,7 +97,8 @@ async function respond(
   }
   if (reply.kind === "refusal") {
     close();
-    return refuse(errorOf(reply));
+    const explained = explanationOf(reply.head, endpoint);
+    return refuse(explained === undefined ? errorOf(reply) : { ...errorOf(reply), explained });
   }
   const headers = Object.assign(common, headHeaders(reply));
   if (reply.kind === "answer") {
@@ -102,10 +106,12 @@ async function respond(
     // Answers of one turn are sent together, which is faster.
     if (endpoint.streams.count > 1) await endpoint.endOfTurn();
     close();
-    return new Response(reply.body, { headers });
+    const explained = explanationOf(reply, endpoint);
+    return new Response(explained === undefined ? reply.body : withMember(reply.body, explained), { headers });
   }
   const { stream: rules } = ports.config().policy;
-  const sse = openSse(reply.stream, {
+  const explained = explanationOf(reply, endpoint);
+  const sse = openSse(explained === undefined ? reply.stream : withComment(reply.stream, explained), {
     timers: ports.timers,
     now: () => ports.clock.monotonic(),
     keepaliveMs: rules.keepalive_ms,
@@ -121,6 +127,32 @@ async function respond(
       "x-accel-buffering": "no",
     },
   });
+}
+
+function explanationOf(head: Head | undefined, { explain }: ChatEndpoint): object | undefined {
+  const record = head?.explained?.();
+  return record === undefined ? undefined : explain(record);
+}
+
+/** A JSON object's text with one more member. */
+function withMember(body: string, explained: object): string {
+  const end = body.lastIndexOf("}");
+  return `${body.slice(0, end)},"smart_gateway":${JSON.stringify(explained)}}`;
+}
+
+/** The stream, with the explanation in a comment before its first event. */
+function withComment(stream: CallerStream, explained: object): CallerStream {
+  let comment = `: smart-gateway ${JSON.stringify(explained)}\n\n`;
+  return {
+    async next() {
+      const text = await stream.next();
+      const before = comment;
+      comment = "";
+      return before === "" ? text : before + (text ?? "");
+    },
+    cancel: () => stream.cancel(),
+    breakOff: (failure) => stream.breakOff(failure),
+  };
 }
 
 /** Why the request went where it went, for whoever reads headers. Empty where there is nothing to say. */

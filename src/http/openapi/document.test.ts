@@ -41,6 +41,7 @@ describe("the document", () => {
       "POST /v1/route/decision",
       "POST /v1/route/outcome",
       "GET /v1/route/status",
+      "GET /v1/route/decisions/{id}",
       "GET /v1/models",
       "GET /healthz",
       "GET /livez",
@@ -67,6 +68,7 @@ describe("the document", () => {
       "POST /v1/route/decision",
       "POST /v1/route/outcome",
       "GET /v1/route/status",
+      "GET /v1/route/decisions/{id}",
       "GET /v1/models",
     ]);
   });

@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { DecisionRequest, FailureClass, RoutingDecision, taskKinds } from "#domain/routing.ts";
+import { DecisionRequest, RoutingDecision, taskKinds } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
 import { OutcomeReport } from "#http/request/outcome-request.ts";
+import { ExplainedDecision } from "#records/decision-record.ts";
 import { version } from "../../../package.json";
+import { chatParameters } from "./chat-parameters.ts";
 import * as examples from "./examples.ts";
 import {
   ChatCompletion,
@@ -39,6 +41,7 @@ export function openApiDocument(): object {
       "/v1/route/decision": { post: routeDecision },
       "/v1/route/outcome": { post: routeOutcome },
       "/v1/route/status": { get: routeStatus },
+      "/v1/route/decisions/{id}": { get: decisionRecord },
       "/v1/models": { get: models },
       "/healthz": { get: healthz },
       "/livez": { get: livez },
@@ -63,6 +66,7 @@ export function openApiDocument(): object {
         RoutingDecision: jsonSchema(RoutingDecision, "output"),
         OutcomeReport: jsonSchema(OutcomeReport, "input"),
         RouteStatus: jsonSchema(RouteStatus, "output"),
+        DecisionRecord: jsonSchema(ExplainedDecision, "output"),
         ModelList: jsonSchema(ModelList, "output"),
         Health: jsonSchema(HealthAnswer, "output"),
         Live: jsonSchema(LiveAnswer, "output"),
@@ -167,17 +171,6 @@ const foreign = failure(
 );
 const overloaded = "No room for the request now: too many streams, too much memory, or MAX_BYTES_IN_FLIGHT is reached";
 
-const parameter = (name: string, description: string, schema: object = { type: "string" }) => ({
-  name,
-  in: "header",
-  required: false,
-  description,
-  schema,
-});
-/** As any language prints it. */
-const flag = { type: "string", pattern: "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$" };
-const idSchema = { type: "string", minLength: 1, maxLength: 256, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" };
-
 const chatCompletions = {
   operationId: "createChatCompletion",
   tags: ["chat"],
@@ -188,35 +181,7 @@ const chatCompletions = {
     "`service_tier` …): they get 422 unless the operator's policy allows them (`upstream.fields`). With `stream: true` the answer is server-sent events, one chunk per `data:` line, the last " +
     "of them `data: [DONE]`. A header beats the `metadata` key that says the same.",
   security: bearer,
-  parameters: [
-    parameter(
-      "X-Smart-Gateway-Session",
-      "A stable session id; without it, `X-Session-Id` counts, which some agents send. Session and goal together name a budget.",
-      idSchema,
-    ),
-    parameter("X-Session-Id", "The session, where `X-Smart-Gateway-Session` is absent; ignored if it is no id.", {
-      type: "string",
-    }),
-    parameter("X-Smart-Gateway-Goal", "The goal inside the session.", idSchema),
-    parameter("X-Goal-Id", "The goal of this request; beats X-Smart-Gateway-Goal.", idSchema),
-    parameter("X-Task-Id", "The task; its attempts and errors are remembered between requests.", idSchema),
-    parameter("X-Pro", "`true` forces the pro tier.", flag),
-    parameter("X-Scout", "`true` asks the free scout first; refused with 403 on sensitive data.", flag),
-    parameter("X-Failure-Class", "How the last attempt failed.", jsonSchema(FailureClass, "input")),
-    parameter("X-Same-Error-Count", "How often the same error has come back.", {
-      type: "integer",
-      minimum: 0,
-      maximum: 999_999_999,
-    }),
-    parameter(
-      "X-Request-Id",
-      "Is returned in the answer and written to the log, if it is plain, at most 128 characters long and no credential; else the gateway makes one.",
-    ),
-    parameter("X-Smart-Gateway-Errors", "`openai` adds an `error` object to error bodies.", {
-      type: "string",
-      enum: ["openai"],
-    }),
-  ],
+  parameters: chatParameters,
   requestBody: {
     required: true,
     content: { "application/json": { schema: ref("ChatCompletionRequest"), examples: examples.chatRequests } },
@@ -335,6 +300,32 @@ const routeStatus = {
     401: unauthorized,
     403: foreign,
     422: failure("A parameter is empty or too long.", examples.wrongStatus, retryHeaders),
+    503: failure("The database is away.", examples.overloaded, retryHeaders),
+  },
+};
+
+const decisionRecord = {
+  operationId: "getDecisionRecord",
+  tags: ["routing"],
+  summary: "Why a request went where it went, and what it cost",
+  description:
+    "What is recorded of a decision, with its explanation: a sentence, what each stage of the pipeline said, and what would " +
+    "have changed it. Numbers and words of the gateway's own; never text of a prompt or an answer.",
+  security: bearer,
+  parameters: [
+    {
+      name: "id",
+      in: "path",
+      required: true,
+      description: "`X-Smart-Gateway-Decision-Id` or `X-Request-Id` of an answer.",
+      schema: { type: "string" },
+    },
+  ],
+  responses: {
+    200: answer("The record.", "DecisionRecord"),
+    401: unauthorized,
+    403: foreign,
+    404: failure("No such decision is recorded.", examples.unknownRecord, retryHeaders),
     503: failure("The database is away.", examples.overloaded, retryHeaders),
   },
 };

@@ -24,6 +24,10 @@ export const ErrorAnswer = z
       .describe(
         "Only for callers that name themselves an SDK or send `X-Smart-Gateway-Errors: openai`: the same in the form that SDKs show.",
       ),
+    smart_gateway: z
+      .looseObject({})
+      .optional()
+      .describe("The decision, where there was one and `X-Smart-Gateway-Explain: true` was sent."),
   })
   .describe("Every answer with a status of 400 or more.");
 
@@ -122,6 +126,14 @@ export const HealthAnswer = z.strictObject({
     ok: z.boolean(),
     failed: z.enum(["restart_needed", "store_lost"]).optional(),
   }),
+  records: z
+    .strictObject({
+      ok: z.boolean(),
+      queued: z.int().min(0).describe("Decision records that wait to be written."),
+      dropped: z.int().min(0).describe("Since the start; money is never dropped."),
+    })
+    .optional()
+    .describe("Absent where no decision records are kept."),
   config: z
     .strictObject({
       state: z

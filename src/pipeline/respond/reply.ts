@@ -1,5 +1,6 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
+import type { RequestRecord } from "#records/record.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
@@ -18,6 +19,8 @@ export interface Head {
   /** The model that answers; null when none does, or none is known yet. */
   readonly answeredBy: ModelKey | null;
   readonly redactions: number;
+  /** What is recorded of the request so far; only where the caller wants its decision explained. */
+  readonly explained?: () => RequestRecord | undefined;
 }
 
 export interface Refusal {

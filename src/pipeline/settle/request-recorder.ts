@@ -27,7 +27,7 @@ export class RequestRecorder {
   #findings: readonly Finding[] = [];
   #firstTokenMs: number | undefined;
   #answeredBy: ModelKey | null = null;
-  #ended = false;
+  #finished: RequestRecord | undefined;
 
   constructor(
     request: ChatRequest,
@@ -106,24 +106,30 @@ export class RequestRecorder {
     this.#firstTokenMs = firstTokenMs;
   }
 
-  /** What the request has shown so far as a record, for who asks before it ends; undefined before the decision. */
-  sofar(): RoutedInputs | undefined {
-    return this.#routed;
+  /** The record, as far as it is known; undefined before the decision. */
+  recorded(): RequestRecord | undefined {
+    return (
+      this.#finished ?? (this.#decision === undefined ? undefined : this.#recordOf(this.#decision, "answered", 200))
+    );
   }
 
   finish(outcome: RequestOutcome, status: number, errorCode?: string): void {
-    if (this.#ended || this.#decision === undefined) return;
-    this.#ended = true;
+    if (this.#finished !== undefined || this.#decision === undefined) return;
+    this.#finished = this.#recordOf(this.#decision, outcome, status, errorCode);
+    this.#append(this.#finished);
+  }
+
+  #recordOf(decision: RoutingDecision, outcome: RequestOutcome, status: number, errorCode?: string): RequestRecord {
     let cost = 0;
     for (const attempt of this.attempts) cost += attempt.costNanoUsd ?? 0;
-    this.#append({
+    return {
       requestId: this.#request.requestId,
       decisionId: this.decisionId,
       atMs: this.#request.receivedAtMs,
       begunMs: this.#begunMs,
       alias: this.#request.alias,
       stream: this.#request.stream,
-      decision: this.#decision,
+      decision,
       ...(this.#routed === undefined ? {} : { routed: this.#routed }),
       ...(errorCode === undefined ? {} : { errorCode }),
       status,
@@ -140,7 +146,7 @@ export class RequestRecorder {
         ...(this.#firstTokenMs === undefined ? {} : { firstTokenMs: this.#firstTokenMs }),
         totalMs: this.#clock.monotonic() - this.#begunMs,
       },
-    });
+    };
   }
 }
 

@@ -56,6 +56,7 @@ export const rejectedRoutes = [
   "route_decision",
   "route_outcome",
   "route_status",
+  "route_decisions",
   "models",
   "dashboard",
   "other",

@@ -16,6 +16,7 @@ const protectedPaths = [
   ["POST", "/v1/route/decision"],
   ["POST", "/v1/route/outcome"],
   ["GET", "/v1/route/status"],
+  ["GET", "/v1/route/decisions/d"],
   ["GET", "/v1/models"],
 ] as const;
 

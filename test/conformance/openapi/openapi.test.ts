@@ -153,12 +153,26 @@ const answers: [method: string, path: string, status: number, ask: () => Promise
   ["GET", "/v1/route/status", 200, () => gateway.get("/v1/route/status", authorization)],
   ["GET", "/v1/route/status", 401, () => gateway.get("/v1/route/status")],
   ["GET", "/v1/route/status", 422, () => gateway.get("/v1/route/status?goal=", authorization)],
+  ["GET", "/v1/route/decisions/{id}", 200, recordedDecision],
+  ["GET", "/v1/route/decisions/{id}", 401, () => gateway.get("/v1/route/decisions/x")],
+  ["GET", "/v1/route/decisions/{id}", 403, () => gateway.get("/v1/route/decisions/x", foreign)],
+  ["GET", "/v1/route/decisions/{id}", 404, () => gateway.get("/v1/route/decisions/x", authorization)],
   ["GET", "/v1/models", 200, () => gateway.get("/v1/models", authorization)],
   ["GET", "/v1/models", 401, () => gateway.get("/v1/models")],
   ["GET", "/healthz", 200, () => gateway.get("/healthz")],
   ["GET", "/livez", 200, () => gateway.get("/livez")],
   ["GET", "/readyz", 200, () => gateway.get("/readyz")],
 ];
+
+/** The record of a request, as soon as it is written. */
+async function recordedDecision(): Promise<Reply> {
+  const id = (await chat({})).headers.get("x-smart-gateway-decision-id");
+  for (let tries = 0; ; tries++) {
+    const response = await gateway.get(`/v1/route/decisions/${id}`, authorization);
+    if (response.status !== 404 || tries > 400) return response;
+    await Bun.sleep(10);
+  }
+}
 
 describe("real answers fit their schemas", () => {
   for (const [method, path, status, ask] of answers)

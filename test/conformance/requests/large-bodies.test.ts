@@ -163,6 +163,8 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
       shedReason: () => "memory_high",
       onRejected: () => undefined,
       onDryRun: () => undefined,
+      decisionRecord: async () => undefined,
+      explain: () => ({}),
       onCrash: () => undefined,
     });
     const init = { method: "POST", headers: { ...authorization, "content-type": "application/json" } };

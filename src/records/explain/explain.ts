@@ -1,0 +1,40 @@
+import type { DecisionExplanation, DecisionRecord } from "#records/decision-record.ts";
+import type { RoutedInputs } from "#records/record.ts";
+import type { DecisionConfiguration } from "#records/replay/configuration.ts";
+import { type DecideInput, decideInputOf } from "#records/replay/replay.ts";
+import { counterfactualsOf } from "./counterfactuals.ts";
+import { sentenceOf } from "./sentences.ts";
+import { stagesOf } from "./stages.ts";
+
+/**
+ * The explanation of a recorded decision, made from its inputs and the configuration that it was made by. Without either there
+ * is only the sentence.
+ */
+export function explain(record: DecisionRecord, configuration: DecisionConfiguration | undefined): DecisionExplanation {
+  const { inputs } = record;
+  const known = inputs !== null && configuration !== undefined;
+  return explanationOf(record, known ? decideInputOf({ ...record, inputs }, configuration) : undefined);
+}
+
+function explanationOf(record: DecisionRecord, input: DecideInput | undefined): DecisionExplanation {
+  const sentence = sentenceOf(record);
+  const { cause, rule, model, score, inputs } = record;
+  if (input === undefined || cause === null) return { sentence, stages: [], would_change: [] };
+  const decided = { model, cause, rule, score: score ?? 0 };
+  return {
+    sentence,
+    stages: [...stagesOf(input, cause)],
+    would_change: [...counterfactualsOf(input, decided, inputs?.ledger_spend ?? null)],
+  };
+}
+
+/** The same for an answer that carries its decision: what only the record knows is left out. */
+export function explainedNow(record: DecisionRecord, routed: RoutedInputs | undefined): object {
+  const input = routed === undefined ? undefined : { ...routed, task: { ...routed.task, instruction: "" } };
+  // What it cost is in the record, once it is known.
+  const explanation = explanationOf({ ...record, hold_nano_usd: 0 }, input);
+  const { seq, recorded_ms, outcome, status, timings, conversation, reported, repeated, ...known } = record;
+  const { tokens, hold_nano_usd, cost_nano_usd, cost_state, cost_source, baseline_nano_usd, attempts, ...decision } =
+    known;
+  return { ...decision, explanation };
+}

@@ -1,0 +1,94 @@
+import { formatUsd, nanoUsd } from "#domain/money/money.ts";
+import type { Cause } from "#domain/routing.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+
+/** Money as people read it: cents above a dollar, four significant digits below a cent, never `$0.00` for something. */
+function dollarText(nano: number): string {
+  const usd = nano / 1e9;
+  if (usd === 0) return "$0";
+  if (usd >= 1) return `$${usd.toFixed(2)}`;
+  return usd >= 0.01 ? `$${usd.toFixed(4)}` : `$${formatUsd(nanoUsd(Number(nano.toPrecision(4))))}`;
+}
+
+type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind">;
+
+/** Why, as the end of "Went to pro because …". */
+const reasons: { readonly [C in Cause]: (record: Known) => string } = {
+  privacy_free_denied: () => "a free model was asked for and the request is sensitive",
+  privacy_scout_denied: () => "a scout was asked for and the request is sensitive",
+  attempts_exhausted: ({ evidence }) =>
+    `the task has failed too often (${fact(evidence, "attempts")} attempts of ${fact(evidence, "max_attempts")})`,
+  hard_pro_rule: ({ rule, evidence }) => `${ruleReasons(rule, evidence)}`,
+  explicit_pro: () => "the caller asked for pro",
+  reasoning_high: () => "the caller asked for high reasoning",
+  explicit_free: () => "the caller asked for the free model",
+  explicit_flash: () => "the caller asked for flash",
+  scout_requested: () => "the caller asked for a scout",
+  hint_pro: () => "the caller hinted at pro",
+  hint_flash: () => "the caller hinted at flash",
+  hint_free: () => "the caller hinted at the free model",
+  score_flash: ({ score }) => `its score of ${score} is below the gray zone`,
+  score_pro: ({ score }) => `its score of ${score} is above the gray zone`,
+  gray_zone_scout: ({ score }) => `its score of ${score} is in the gray zone, where the scout decides`,
+  gray_zone_flash: ({ score }) => `its score of ${score} is in the lower half of the gray zone`,
+  gray_zone_pro: ({ score }) => `its score of ${score} is in the upper half of the gray zone`,
+  affinity: () => "its conversation has its context cached there",
+  exploration: () => "it was drawn to learn how the other tier does",
+  budget_soft_cap: ({ evidence }) =>
+    `a soft cap is reached (${fact(evidence, "budget_cap")?.replace("_soft", "") ?? "budget"}), and nothing requires pro`,
+  budget_hard_cap_exceeded: ({ evidence }) =>
+    `it could pass the hard cap of the ${fact(evidence, "budget_cap")?.startsWith("day") === true ? "day" : "goal"}`,
+  all_models_unhealthy: () => "no model that may answer it can serve",
+};
+
+const ruleSentences: Readonly<Record<string, (evidence: readonly string[]) => string>> = {
+  guarded_kind: (evidence) =>
+    `it is ${fact(evidence, "kind")} work of ${fact(evidence, "risk_level")?.toLowerCase()} risk (\`guarded_kind\`)`,
+  critical_risk: () => "its risk is critical (`critical_risk`)",
+  critical_blast_radius: () => "its blast radius is critical (`critical_blast_radius`)",
+  structural_failure: () => "the failure is structural (`structural_failure`)",
+  same_error_count: (evidence) =>
+    `the same error came back ${fact(evidence, "same_error_count")} times (\`same_error_count\`)`,
+  flash_attempts: (evidence) => `flash has failed ${fact(evidence, "flash_attempts")} times (\`flash_attempts\`)`,
+  files_touched: (evidence) => `the task touches ${fact(evidence, "files_touched")} files (\`files_touched\`)`,
+  tool_depth: (evidence) => `the run is ${fact(evidence, "tool_depth")} tool calls deep (\`tool_depth\`)`,
+};
+
+function ruleReasons(rule: string | null, evidence: readonly string[]): string {
+  const names = rule === null ? [] : rule.split(", ");
+  return names.map((name) => ruleSentences[name]?.(evidence) ?? name).join(", and ") || "a hard rule fired";
+}
+
+/** What happened, in two sentences at most. Without a decision: that there was none, and why. */
+export function sentenceOf(record: DecisionRecord): string {
+  if (record.cause === null) {
+    const times = record.repeated > 1 ? ` ${record.repeated} times within a minute` : "";
+    return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
+  }
+  const why = reasons[record.cause](record);
+  if (record.model === null) return `Refused because ${why}.`;
+  const to = record.tier ?? record.model;
+  const sentence = `Went to ${to} because ${why}.`;
+  const money =
+    record.cost_state === "unknown"
+      ? `What it cost is not known yet; ${dollarText(record.hold_nano_usd)} was held.`
+      : `Cost ${dollarText(record.cost_nano_usd)} of the ${dollarText(record.hold_nano_usd)} held.`;
+  switch (record.outcome) {
+    case "answered":
+      return `${sentence} ${record.hold_nano_usd === 0 ? "" : money}`.trim();
+    case "failed":
+      return `${sentence} No answer came: ${record.error_class ?? "unknown"} (status ${record.status}). ${money}`;
+    case "broken_stream":
+      return `${sentence} The stream broke: ${record.error_class ?? "unknown"}. ${money}`;
+    case "caller_gone":
+      return `${sentence} The caller left. ${money}`;
+    case "refused":
+      return `${sentence} It was refused afterwards: ${record.error_class ?? "unknown"}.`;
+  }
+}
+
+/** The value of a key of the evidence. */
+function fact(evidence: readonly string[], key: string): string | undefined {
+  const entry = evidence.find((each) => each.startsWith(`${key}=`));
+  return entry?.slice(key.length + 1);
+}

@@ -1,0 +1,32 @@
+import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
+import type { Caps } from "#domain/money/caps.ts";
+import { capsOf } from "#policy/caps.ts";
+import { Policy } from "#policy/schema.ts";
+
+/** What decisions are made by. */
+export interface DecisionConfiguration {
+  readonly policy: Policy;
+  readonly registry: ModelRegistry;
+  readonly caps: Caps;
+}
+
+/** A configuration as it was kept with the records; undefined when this release cannot read it any more. */
+export function readConfiguration(json: string): DecisionConfiguration | undefined {
+  try {
+    const { policy: written, models } = JSON.parse(json);
+    const policy = Policy.parse({ ...written, privacy: {} });
+    return { policy, registry: registryOf(models), caps: capsOf(policy) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Written by this program from a registry that was valid; in its order. */
+function registryOf(models: readonly Model[]): ModelRegistry {
+  const byRole: { [R in Role]?: Model } = {};
+  for (const role of roles) {
+    const first = models.find((model) => model.role === role && model.enabled);
+    if (first !== undefined) byRole[role] = first;
+  }
+  return { models: new Map(models.map((model) => [model.key, model])), byRole };
+}

@@ -1,0 +1,137 @@
+import { lowerCap } from "#domain/money/caps.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import type { RoutingDecision, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
+import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { withinHardCaps } from "#pipeline/decide/select/budget.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type { DecisionInputs } from "#records/decision-record.ts";
+import type { DecisionConfiguration } from "./configuration.ts";
+
+/** What a record has of a decision that can be made again. */
+export interface Replayable {
+  readonly kind: TaskKind | null;
+  readonly inputs: DecisionInputs;
+  readonly health: Readonly<Record<string, string>>;
+  readonly forwarded_fields: readonly string[];
+}
+
+/** Everything that `decide` is given. */
+export interface DecideInput {
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly snapshot: Snapshot;
+}
+
+/** The input of a recorded decision, under a configuration: the one it was made by, or another. */
+export function decideInputOf(record: Replayable, configuration: DecisionConfiguration): DecideInput {
+  const { inputs } = record;
+  return {
+    task: taskOf(record),
+    runtime: { ...inputs.runtime, error_signature: null },
+    snapshot: {
+      policy: configuration.policy,
+      registry: configuration.registry,
+      health: healthOf(record),
+      size: sizeOf(record),
+      spend: spendOf(inputs.spend),
+      ...capsFor(inputs, configuration),
+      scale: inputs.scale,
+      ...(inputs.run_evidence.length === 0 ? {} : { runEvidence: inputs.run_evidence }),
+      ...(inputs.affinity === null ? {} : { affinity: inputs.affinity }),
+      ...(inputs.draw == null ? {} : { draw: inputs.draw }),
+      ...(inputs.verdict === null ? {} : { verdict: inputs.verdict }),
+    },
+  };
+}
+
+/**
+ * Decides again. A scout that was never asked cannot be asked now: where one would be, it is taken to have said nothing, unless
+ * `asked` says that the request ended while it was asked. A hold that the ledger refused is refused again, where it is as large.
+ */
+export function decideAgain(
+  { task, runtime, snapshot }: DecideInput,
+  ledgerSpend: DecisionInputs["ledger_spend"],
+  endedAtScout = false,
+): RoutingDecision {
+  let decision = decide(task, runtime, snapshot);
+  if (decision.action === "SCOUT" && !endedAtScout) {
+    decision = decide(task, runtime, { ...snapshot, verdict: "none" });
+  }
+  const model = snapshot.registry.models.get(decision.model ?? "");
+  if (ledgerSpend === null || model === undefined || decision.action === "SCOUT") return decision;
+  if (withinHardCaps(model, { ...snapshot, spend: spendOf(ledgerSpend) })) return decision;
+  return {
+    ...decision,
+    action: "DENY",
+    model: null,
+    purpose: "NONE",
+    cause: "budget_hard_cap_exceeded",
+    hard_rule: false,
+  };
+}
+
+function taskOf({ kind, inputs }: Replayable): RoutingTask {
+  const { hint, scout, pro, ...task } = inputs.task;
+  const metadata: RoutingTask["metadata"] = {};
+  if (hint !== "auto") metadata["routing"] = hint;
+  if (scout) metadata["scout"] = true;
+  if (pro) metadata["pro"] = true;
+  return { task_id: "replay", goal_id: "replay", instruction: "", kind: kind ?? "OTHER", ...task, metadata };
+}
+
+function healthOf({ inputs, health }: Replayable): HealthView {
+  const view: { [model: string]: ModelHealth } = {};
+  for (const [model, state] of Object.entries(health)) view[model] = modelHealth(state as HealthState, true); // as recorded
+  for (const model of inputs.unroutable) view[model] = modelHealth(view[model]?.state ?? "UNHEALTHY", false);
+  return view;
+}
+
+function modelHealth(state: HealthState, routable: boolean): ModelHealth {
+  return { state, routable, sinceMs: 0, reason: "" };
+}
+
+function sizeOf({ inputs: { size }, forwarded_fields }: Replayable): RequestSize {
+  return {
+    inputTokensBound: size.input_tokens_bound,
+    inputTokensEstimate: size.input_tokens_estimate,
+    requestedOutputTokens: size.requested_output_tokens,
+    choices: size.choices,
+    otherOutputTokens: size.other_output_tokens,
+    reasoningTokens: size.reasoning_tokens,
+    predictedTokens: size.predicted_tokens,
+    writesCache: size.writes_cache,
+    ...(forwarded_fields.length === 0
+      ? {}
+      : {
+          surcharge: {
+            fee: nanoUsd(size.surcharge_nano_usd),
+            factor: size.surcharge_factor,
+            fields: forwarded_fields,
+          },
+        }),
+  };
+}
+
+function spendOf(spend: NonNullable<DecisionInputs["ledger_spend"]>): SpendView {
+  return {
+    goal: { spent: amount(spend.goal_spent_nano_usd), held: amount(spend.goal_held_nano_usd) },
+    day: { spent: amount(spend.day_spent_nano_usd), held: amount(spend.day_held_nano_usd) },
+  };
+}
+
+/** A simulation may come out a little below nothing. */
+function amount(value: number): NanoUsd {
+  return nanoUsd(Math.max(0, value));
+}
+
+/** The configuration's caps, but an operator's own where one was set. */
+function capsFor({ spend }: DecisionInputs, { caps }: DecisionConfiguration): Pick<Snapshot, "caps" | "ownCaps"> {
+  if (spend.goal_hard_nano_usd === null && spend.day_hard_nano_usd === null) return { caps };
+  const goalHard = spend.goal_hard_nano_usd === null ? caps.goalHard : nanoUsd(spend.goal_hard_nano_usd);
+  const dayHard = spend.day_hard_nano_usd === null ? caps.dayHard : nanoUsd(spend.day_hard_nano_usd);
+  return {
+    caps: { goalHard, dayHard, goalSoft: lowerCap(caps.goalSoft, goalHard), daySoft: lowerCap(caps.daySoft, dayHard) },
+  };
+}

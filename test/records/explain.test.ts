@@ -1,0 +1,105 @@
+import { expect, test } from "bun:test";
+import { ExplainedDecision } from "#records/decision-record.ts";
+import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../harness/gateway.ts";
+
+const explain = { "x-smart-gateway-explain": "true" };
+
+async function recordOf(gateway: TestGateway, id: string | null): Promise<Answer> {
+  for (let tries = 0; ; tries++) {
+    const response = await gateway.get(`/v1/route/decisions/${id}`, authorization);
+    if (response.status === 200 || tries > 400) return response.json();
+    await response.body?.cancel();
+    await Bun.sleep(10);
+  }
+}
+const idOf = (reply: Reply) => reply.headers.get("x-smart-gateway-decision-id");
+
+test("a decision can be asked for by its id or by the request's, with what it cost and why", async () => {
+  await using gateway = await start();
+  const reply = await gateway.chat({ model: "smart-router" }, { "x-request-id": "mine-1", "x-same-error-count": "3" });
+  await reply.json();
+  const record = await recordOf(gateway, idOf(reply));
+  expect(ExplainedDecision.parse(record)).toEqual(record);
+  expect(record).toMatchObject({ cause: "hard_pro_rule", rule: "same_error_count", tier: "pro", request_id: "mine-1" });
+  expect(record.explanation.sentence).toStartWith(
+    "Went to pro because the same error came back 3 times (`same_error_count`). Cost $",
+  );
+  expect((await recordOf(gateway, "mine-1")).decision_id).toBe(idOf(reply));
+  expect((await gateway.get("/v1/route/decisions/nobody", authorization)).status).toBe(404);
+  expect((await gateway.get(`/v1/route/decisions/${idOf(reply)}`)).status).toBe(401);
+  const post = await call(`${gateway.url}/v1/route/decisions/x`, { method: "POST", headers: authorization });
+  expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("the stages say what each saw, and which of them decided", async () => {
+  await using gateway = await start();
+  const reply = await gateway.chat({ model: "smart-router" }, { "x-same-error-count": "3" });
+  await reply.json();
+  const { explanation } = await recordOf(gateway, idOf(reply));
+  expect(explanation.stages.map(({ stage, decided }: Answer) => [stage, decided])).toEqual([
+    ["privacy", false],
+    ["score", false],
+    ["rules", true],
+    ["budget", false],
+    ["health", false],
+  ]);
+  const [nearest] = explanation.would_change;
+  expect(nearest).toMatchObject({ input: "same_error_count", from: "3", to: "1", leads_to: "flash" });
+});
+
+test("after a refusal, the later stages say what they would have said", async () => {
+  await using gateway = await start();
+  const reply = await gateway.chat({ model: "smart-router-free" }, explain);
+  expect(reply.status).toBe(403);
+  const { smart_gateway: decision } = await reply.json();
+  expect(decision.cause).toBe("privacy_free_denied");
+  const later = decision.explanation.stages.slice(1);
+  for (const stage of later) {
+    expect(stage.verdict).toBe("not asked");
+    expect(stage.would).toBeString();
+  }
+  expect(later[1].would).toBe("explicit_free");
+  const lifted = decision.explanation.would_change.find(({ input }: Answer) => input === "sensitive");
+  expect(lifted).toMatchObject({ to: "false", leads_to: "free" });
+});
+
+test("a request over its cap is told how much is missing", async () => {
+  await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0.001, per_goal_soft_usd: 0.001 } } });
+  const reply = await gateway.chat({ model: "smart-router" }, explain);
+  expect(reply.status).toBe(403);
+  const { smart_gateway: decision } = await reply.json();
+  const [cap] = decision.explanation.would_change.filter(({ input }: Answer) => input.includes("per_goal_hard_usd"));
+  expect(cap.leads_to).toBe("flash");
+  expect(Number(cap.to)).toBeGreaterThan(0.001);
+  expect(decision.explanation.sentence).toBe("Refused because it could pass the hard cap of the goal.");
+});
+
+test("with X-Smart-Gateway-Explain the answer carries its decision, and nothing else changes", async () => {
+  await using gateway = await start();
+  const plain = await (await gateway.chat()).json();
+  const reply = await gateway.chat({}, explain);
+  const { smart_gateway: decision, ...answer } = await reply.json();
+  expect(Object.keys(answer)).toEqual(Object.keys(plain));
+  expect(decision).toMatchObject({ decision_id: idOf(reply), cause: "explicit_flash", model: "vendor_v4_flash" });
+  expect(decision.explanation.stages).toHaveLength(5);
+  expect(plain).not.toHaveProperty("smart_gateway");
+  expect((await gateway.chat({}, { "x-smart-gateway-explain": "perhaps" })).status).toBe(422);
+});
+
+test("a stream has it as a comment before its first chunk", async () => {
+  await using gateway = await start();
+  const text = await (await gateway.chat({ stream: true }, explain)).text();
+  const [first = ""] = text.split("\n\n");
+  expect(first).toStartWith(": smart-gateway {");
+  const decision = JSON.parse(first.slice(": smart-gateway ".length));
+  expect(decision).toMatchObject({ cause: "explicit_flash", explanation: { would_change: expect.any(Array) } });
+  expect(text).toEndWith("data: [DONE]\n\n");
+  expect(await (await gateway.chat({ stream: true })).text()).not.toContain("smart-gateway");
+});
+
+test("an explanation holds no text of the request", async () => {
+  await using gateway = await start();
+  const reply = await gateway.chat({ messages: [{ role: "user", content: "the Perugian plan" }] }, explain);
+  const { smart_gateway: decision } = await reply.json();
+  expect(JSON.stringify(decision)).not.toContain("Perugian");
+});
