@@ -2,6 +2,8 @@ import type { z } from "zod";
 import { DecisionDetail, DecisionsAnswer, DecisionsQuery, LiveEvent } from "./schema/decisions.ts";
 import { SeriesAnswer, SeriesQuery, SessionAnswer, SummaryAnswer } from "./schema/now.ts";
 import {
+  ActionsAnswer,
+  ActionsQuery,
   BudgetsAnswer,
   CapAnswer,
   CapBody,
@@ -56,6 +58,11 @@ export const dashboardApi = {
   "POST models/{key}/disable": { about: "Takes a model out of service.", answer: OverrideAnswer },
   "POST models/{key}/enable": { about: "Puts it back.", answer: OverrideAnswer },
   "POST models/{key}/reset": { about: "Forgets what a model has done.", answer: OverrideAnswer },
+  "GET actions": {
+    about: "The audit log: who has changed what by way of the dashboard, and when.",
+    query: ActionsQuery,
+    answer: ActionsAnswer,
+  },
   "GET policy": { about: "The policy in force, and where each value comes from.", answer: PolicyAnswer },
   "POST policy/check": {
     about: "What is wrong with an edited policy, and what it changes.",

@@ -1,6 +1,7 @@
 import { LedgerBooks } from "./api/books.ts";
 import type { ApiHandlers } from "./api/handlers.ts";
 import { readableRecords } from "./api/readable-records.ts";
+import { actionsHandler } from "./endpoints/actions.ts";
 import { budgetsHandler, capHandler } from "./endpoints/budgets.ts";
 import { decisionHandler, decisionsHandler, liveHandler } from "./endpoints/decisions.ts";
 import { holdsHandler, releaseHandler, settleHandler } from "./endpoints/holds.ts";
@@ -32,6 +33,7 @@ export function dashboardHandlers(given: DashboardSources): Partial<ApiHandlers>
     "POST models/{key}/disable": overrideHandler(sources, "disable"),
     "POST models/{key}/enable": overrideHandler(sources, "enable"),
     "POST models/{key}/reset": overrideHandler(sources, "reset"),
+    "GET actions": actionsHandler(sources),
     "GET policy": policyHandler(sources),
     "POST policy/check": policyCheckHandler(sources),
     "POST route": routeHandler(sources),

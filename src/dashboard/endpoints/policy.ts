@@ -32,14 +32,16 @@ export function policyHandler(sources: DashboardSources): ApiHandler<"GET policy
       keys: leaves.map(({ path, about }): PolicyKey => {
         const value = valueAt(policy, path);
         const fallback = valueAt(defaults, path);
+        const changed = !isEqual(value, fallback);
         const isSet = document !== undefined && valueAt(document.value, path) !== undefined;
         return {
           path: path.join("."),
           value,
           default: fallback,
-          from: isSet ? "file" : "default",
+          // A value that is not the default follows from the file also where its key is not in it: one threshold can move the other.
+          from: isSet || changed ? "file" : "default",
           line: isSet ? (document.lineOf(path) ?? null) : null,
-          changed: !isEqual(value, fallback),
+          changed,
           about,
         };
       }),
@@ -63,10 +65,12 @@ function changesOf(before: Policy, after: Policy) {
   });
 }
 
-function leavesOf(node: SchemaNode, path: readonly string[]): Leaf[] {
-  if (node.properties === undefined) return [{ path, about: node.description ?? "" }];
+/** `about`: of the section, for keys in it that say nothing themselves. */
+function leavesOf(node: SchemaNode, path: readonly string[], about = ""): Leaf[] {
+  const own = node.description ?? about;
+  if (node.properties === undefined) return [{ path, about: own }];
   return Object.entries(node.properties).flatMap(([key, child]) =>
-    path.length === 0 && key === "$schema" ? [] : leavesOf(child, [...path, key]),
+    path.length === 0 && key === "$schema" ? [] : leavesOf(child, [...path, key], own),
   );
 }
 

@@ -145,3 +145,10 @@ export const OverrideAnswer = z.object({
   follows: z.string(),
 });
 export type OverrideAnswer = z.infer<typeof OverrideAnswer>;
+
+export const ActionsQuery = z.object({ limit: z.coerce.number().int().min(1).max(500).default(100) });
+export const ActionsAnswer = z.object({
+  actions: z
+    .array(z.object({ at_ms: AtMs, operator: z.string(), action: z.string(), target: z.string(), detail: z.string() }))
+    .describe("What operators have changed by way of the dashboard, the newest first."),
+});

@@ -7,7 +7,7 @@ export const Tier = DecisionRecord.shape.tier.unwrap();
 
 /** What several answers of the dashboard's API are made of. Times are milliseconds since the epoch, money is whole nano-USD. */
 
-export const AtMs = z.int().describe("Milliseconds since the Unix epoch.");
+export const AtMs = z.number().describe("Milliseconds since the Unix epoch.");
 export const NanoUsd = z.number().describe("Whole nano-US-dollars: 1 USD is 1,000,000,000.");
 export const Count = z.int().min(0);
 export const Ms = z.number().min(0).describe("Milliseconds.");

@@ -1,0 +1,245 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { LiveEvent } from "#dashboard/api-schema.ts";
+import { call } from "../harness/gateway.ts";
+import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
+
+setDefaultTimeout(60_000);
+
+/** Put together here so that scanners of repositories do not take it for a key. */
+const credential = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
+
+/** The events of a feed, as they come. */
+async function* feed(dashboard: TestDashboard, query = "", headers: Record<string, string> = {}) {
+  const aborted = new AbortController();
+  const reply = await call(`${dashboard.url}/dashboard/api/decisions/live?${query}`, {
+    headers,
+    signal: aborted.signal,
+  });
+  expect(reply.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const bytes of reply.body ?? []) {
+      text += decoder.decode(bytes, { stream: true });
+      const blocks = text.split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const lines = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s).slice(0, 2)));
+        if (lines["data"] === undefined) continue;
+        const event: LiveEvent = JSON.parse(lines["data"]);
+        expect(lines["event"]).toBe(event.kind);
+        if (event.kind === "decision") expect(lines["id"]).toBe(String(event.row.seq));
+        yield event;
+      }
+    }
+  } finally {
+    aborted.abort();
+  }
+}
+
+async function next(events: AsyncGenerator<LiveEvent>): Promise<LiveEvent> {
+  const { value, done } = await events.next();
+  if (done) throw new Error("the feed has ended");
+  return value;
+}
+
+describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", (_, open) => {
+  test("a request appears in the feed within a second, and a refusal too", async () => {
+    await using dashboard = await startDashboard(await open());
+    const events = feed(dashboard);
+    expect(await next(events)).toMatchObject({ kind: "hello", resumed: false });
+    await (await dashboard.gateway.chat({}, { "x-goal-id": "g1" })).text();
+    const answeredMs = performance.now();
+    expect(await next(events)).toMatchObject({ kind: "decision", row: { goal: "g1", outcome: "answered" } });
+    expect(performance.now() - answeredMs).toBeLessThan(1_000);
+    await call(`${dashboard.url}/v1/chat/completions`, { method: "POST", body: "{}" });
+    const refusedMs = performance.now();
+    expect(await next(events)).toMatchObject({
+      kind: "decision",
+      row: { status: 401, refused_by: "gateway", cause: null },
+    });
+    expect(performance.now() - refusedMs).toBeLessThan(1_000);
+    await events.return(undefined);
+  });
+
+  test("the server filters the feed", async () => {
+    await using dashboard = await startDashboard(await open());
+    const events = feed(dashboard, "goal=wanted&refused_by=none");
+    await next(events);
+    for (const goal of ["other", "wanted", "other"]) {
+      await (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
+    }
+    await (await dashboard.gateway.chat({}, { "x-goal-id": "wanted" })).text();
+    for (const _ of [1, 2]) expect(await next(events)).toMatchObject({ kind: "decision", row: { goal: "wanted" } });
+    await events.return(undefined);
+  });
+
+  test("a feed that was cut is taken up after the last event that was seen", async () => {
+    await using dashboard = await startDashboard(await open());
+    const ask = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
+    const first = feed(dashboard);
+    await next(first);
+    await ask("seen");
+    const seen = await next(first);
+    await first.return(undefined);
+    await ask("missed-1");
+    await ask("missed-2");
+    await dashboard.recorded(3);
+    const id = seen.kind === "decision" ? String(seen.row.seq) : "";
+    const again = feed(dashboard, "", { "last-event-id": id });
+    expect(await next(again)).toMatchObject({ kind: "hello", resumed: true });
+    expect(await next(again)).toMatchObject({ kind: "decision", row: { goal: "missed-1" } });
+    expect(await next(again)).toMatchObject({ kind: "decision", row: { goal: "missed-2" } });
+    await ask("new");
+    expect(await next(again)).toMatchObject({ kind: "decision", row: { goal: "new" } });
+    await again.return(undefined);
+  });
+
+  test("a list goes on by keyset: each record once, also while new ones come", async () => {
+    await using dashboard = await startDashboard(await open());
+    const ask = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
+    for (const goal of ["a", "b", "c", "d", "e"]) await ask(goal);
+    await dashboard.recorded(5);
+    const first = await dashboard.get("GET decisions", { query: { limit: 2 } });
+    expect(first.rows.map(({ goal }) => goal)).toEqual(["e", "d"]);
+    expect(first.total).toMatchObject({ requests: 5 });
+    await ask("f");
+    await dashboard.recorded(6);
+    const query = { limit: 2, before: first.next_before };
+    const second = await dashboard.get("GET decisions", { query });
+    expect(second.rows.map(({ goal }) => goal)).toEqual(["c", "b"]);
+    const third = await dashboard.get("GET decisions", { query: { limit: 2, before: second.next_before } });
+    expect(third.rows.map(({ goal }) => goal)).toEqual(["a"]);
+    expect(third.next_before).toBeNull();
+    const hard = await dashboard.get("GET decisions", { query: { outcome: "refused,failed" } });
+    expect(hard.rows).toEqual([]);
+  });
+
+  test("one decision has its record, its score's points and what it saved", async () => {
+    await using dashboard = await startDashboard(await open());
+    const reply = await dashboard.gateway.chat({ messages: [{ role: "user", content: `why? ${credential}` }] });
+    await reply.text();
+    await dashboard.recorded(1);
+    const id = reply.headers.get("x-smart-gateway-decision-id") ?? "";
+    const detail = await dashboard.get("GET decisions/{id}", { at: { id } });
+    expect(detail.record).toMatchObject({ decision_id: id, redactions: [{ rule: "github_token", count: 1 }] });
+    expect(detail.row).toMatchObject({ decision_id: id, redactions: 1, outcome: "answered" });
+    expect(detail.contributions.length).toBeGreaterThan(3);
+    expect(detail.thresholds).toEqual({ flash_below: expect.any(Number), pro_from: expect.any(Number) });
+    expect(detail.saved?.saved_nano_usd).toBe((detail.saved?.baseline_nano_usd ?? 0) - detail.row.cost_nano_usd);
+    expect(JSON.stringify(detail)).not.toContain(credential);
+    const byRequest = await dashboard.get("GET decisions/{id}", { at: { id: detail.row.request_id } });
+    expect(byRequest.row.decision_id).toBe(id);
+    expect((await dashboard.call("GET decisions/{id}", { at: { id: "none" } })).status).toBe(404);
+  });
+});
+
+test("a query that says nothing is refused by the name of its field", async () => {
+  await using dashboard = await startDashboard("sqlite");
+  const detail = async (query: object, endpoint: "GET decisions" | "GET series" = "GET decisions") => {
+    const reply = await dashboard.call(endpoint, { query });
+    expect(reply.status).toBe(422);
+    return (await reply.json()).detail;
+  };
+  expect(await detail({ limit: 201 })).toContain("limit");
+  expect(await detail({ range: "9d" })).toContain("range");
+  expect(await detail({ from_ms: 20, to_ms: 10 })).toContain("from_ms");
+  expect(await detail({ from_ms: 0 })).toContain("three years");
+  expect(await detail({ before: "x" })).toContain("before");
+  expect(await detail({ metric: "money" }, "GET series")).toContain("metric");
+});
+
+describe("the playground", () => {
+  test("a dry run says where words would go and why, marks credentials in place, and writes nothing", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    const text = `Rename this variable. Key: ${credential} ok?`;
+    const answer = await dashboard.post("POST route", { text });
+    expect(answer.decision.cause).toBe(answer.cause);
+    expect(answer.tier).toBe("flash");
+    expect(answer.findings).toEqual([
+      { rule: "github_token", start: text.indexOf(credential), end: text.indexOf(credential) + credential.length },
+    ]);
+    expect(answer.redactions).toBe(1);
+    expect(answer.contributions.length).toBeGreaterThan(3);
+    expect(answer.cost?.hold_nano_usd).toBeGreaterThan(0);
+    expect(JSON.stringify(answer)).not.toContain(credential);
+    expect(dashboard.gateway.upstream.received()).toBe(0);
+    expect(await dashboard.rows()).toEqual([]);
+    expect(await dashboard.gateway.books()).toEqual({ spent: 0, held: 0 });
+  });
+
+  test("it decides as chat does about the same request", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    const asks = [
+      "hello",
+      "Design a lock-free queue and prove it linearizable",
+      "Fix the login: passwords are compared in plain text",
+    ];
+    for (const content of asks) {
+      const body = { model: "smart-router", messages: [{ role: "user", content }] };
+      const dry = await dashboard.post("POST route", { body });
+      const reply = await dashboard.gateway.chat(body);
+      expect([dry.cause, dry.decision.score], content).toEqual([
+        reply.headers.get("x-smart-gateway-cause") as never, // the header says the same word
+        Number(reply.headers.get("x-smart-gateway-score")),
+      ]);
+      await reply.text();
+    }
+  });
+
+  test("with a goal its real spend and cap count", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0" }, { at: { goal: "g" } });
+    const denied = await dashboard.post("POST route", { text: "hello", goal: "g" });
+    expect(denied).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded", tier: null, cost: null });
+    expect((await dashboard.post("POST route", { text: "hello" })).action).toBe("ROUTE");
+  });
+
+  test("what chat refuses is refused, in chat's words", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    const refused = async (body: object) => {
+      const reply = await dashboard.call("POST route", { body });
+      expect(reply.status).toBe(422);
+      return (await reply.json()).detail;
+    };
+    expect(await refused({})).toContain("`text` or `body`");
+    expect(await refused({ body: { messages: [] } })).toContain("messages");
+    expect(await refused({ body: { messages: [{ role: "user", content: "x" }], plugins: [{ id: "web" }] } })).toContain(
+      "plugins",
+    );
+    expect(await refused({ text: "x", alias: "gpt" })).toContain("model");
+  });
+});
+
+describe("the policy", () => {
+  test("each value says where it comes from", async () => {
+    await using dashboard = await startDashboard("sqlite", { policy: { routing: { pro_from: 70 } } });
+    const policy = await dashboard.get("GET policy");
+    const keyOf = (path: string) => policy.keys.find((key) => key.path === path);
+    expect(keyOf("routing.pro_from")).toMatchObject({ value: 70, from: "file", line: 1, changed: true });
+    expect(keyOf("routing.flash_below")).toMatchObject({ value: 70, from: "file", line: null, changed: true });
+    expect(keyOf("budget.per_day_hard_usd")).toMatchObject({ from: "default", line: null, changed: false });
+    expect(policy).toMatchObject({ state: "current", problems: [] });
+    expect(policy.text).toContain("pro_from");
+    for (const { path, about } of policy.keys) expect(about, path).not.toBe("");
+  });
+
+  test("an edited policy is judged without being put into force", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    const { hash } = await dashboard.get("GET policy");
+    const good = await dashboard.post("POST policy/check", { policy: "budget: { per_day_hard_usd: 7 }" });
+    expect(good.ok).toBe(true);
+    expect(good.changes).toContainEqual({ path: "budget.per_day_hard_usd", from: expect.any(Number), to: 7 });
+    const bad = await dashboard.post("POST policy/check", {
+      policy: "budget:\n  per_day_hard_us: 7\nrouting: { pro_from: x }",
+    });
+    expect(bad).toMatchObject({ ok: false, changes: [] });
+    expect(bad.problems.map(({ path, line }) => [path, line])).toEqual([
+      ["budget.per_day_hard_us", 2],
+      ["routing.pro_from", 3],
+    ]);
+    const chain = await dashboard.post("POST policy/check", { policy: "health: { senior_fallback_chain: [none] }" });
+    expect(chain.problems[0]?.message).toContain("none");
+    expect((await dashboard.get("GET policy")).hash).toBe(hash);
+  });
+});
