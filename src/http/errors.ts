@@ -57,9 +57,14 @@ const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk)\/|openrouter/i;
 
 function wantsErrorObject(headers: Headers): boolean {
   if (headers.has("x-stainless-lang")) return true;
-  if (headers.get("x-smart-gateway-errors")?.trim().toLowerCase() === "openai") return true;
+  if (isOpenAiForm(headers.get("x-smart-gateway-errors") ?? "")) return true;
   const agent = headers.get("user-agent");
   return agent !== null && sdkAgents.test(agent);
+}
+
+/** Whether a value of `X-Smart-Gateway-Errors` asks for the `error` object. */
+export function isOpenAiForm(value: string): boolean {
+  return value.trim().toLowerCase() === "openai";
 }
 
 /** OpenRouter's SDK takes an error whose code is text for a malformed answer, and shows nothing of it. */

@@ -1,11 +1,14 @@
-import { nodeTimeoutMs } from "./rules/limits.ts";
+import { nodeSuspectMs, nodeTimeoutMs } from "./rules/limits.ts";
 
 /** What is held in a whole store at one moment: its shape, and the SQL that both databases answer it with. */
 
-/** The SQL expression of a hold's state at a time that is an SQL expression too; `r` is the reservation, `n` its node. */
-export function holdStateSql(now: string): string {
+/**
+ * The SQL expression of a hold's state at a time that is an SQL expression too; `r` is the reservation, `n` its node.
+ * @param timeoutMs a node that was silent for so long counts as dead
+ */
+export function holdStateSql(now: string, timeoutMs = nodeTimeoutMs): string {
   return `CASE WHEN r.state = 'EXPIRED_CHARGED' THEN 'charged' WHEN r.state = 'UNRESOLVED' THEN 'unresolved'
-    WHEN n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= ${now} - ${nodeTimeoutMs} THEN 'orphaned'
+    WHEN n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= ${now} - ${timeoutMs} THEN 'orphaned'
     ELSE 'live' END`;
 }
 
@@ -40,12 +43,13 @@ const maxUnresolvedRows = 2_000;
  */
 export function openHoldsSql(now: string, narrowed = "r.closed_ms IS NULL"): readonly [sums: string, rows: string] {
   const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${narrowed} AND r.closed_ms IS NULL`;
+  const state = holdStateSql(now, nodeSuspectMs);
   return [
     `SELECT hold_state, count(*) AS count, sum(hold) AS amount
-     FROM (SELECT ${holdStateSql(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
+     FROM (SELECT ${state} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
     `SELECT r.goal_account, r.day_account, r.hold, r.expires_ms - ${now} AS ends_in_ms,
        CASE WHEN EXISTS (SELECT 1 FROM generation_lookup g WHERE g.reservation_id = r.id) THEN 1 ELSE 0 END AS asked
-     ${from} AND ${holdStateSql(now)} <> 'live' ORDER BY r.expires_ms LIMIT ${maxUnresolvedRows}`,
+     ${from} AND ${state} <> 'live' ORDER BY r.expires_ms LIMIT ${maxUnresolvedRows}`,
   ];
 }
 

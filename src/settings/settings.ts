@@ -1,6 +1,7 @@
 import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
+import { processNodeId } from "#domain/node-id.ts";
 import { extraCaCertsProblems } from "./extra-ca-certs.ts";
 import { canonicalHost, isLoopback } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
@@ -260,7 +261,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     workers: read("WORKERS"),
     logLevel: read("LOG_LEVEL"),
     logFormat: read("LOG_FORMAT"),
-    nodeId: read("NODE_ID") ?? `${hostname().replace(/[^A-Za-z0-9._-]/g, "-") || "node"}-${process.pid}`,
+    nodeId: read("NODE_ID") ?? processNodeId(hostname(), process.pid),
     drainAcceptMs: read("DRAIN_ACCEPT_MS"),
     drainStreamsMs: read("DRAIN_STREAMS_MS"),
   };

@@ -33,10 +33,10 @@ function suite(store: string, database: () => Promise<string>): void {
       rmSync(folder, { recursive: true });
     });
 
-    const gateway = () =>
+    const gateway = (nodeId: string | undefined = "gateway") =>
       serve({
         DATABASE_URL: url.replace("FOLDER", folder),
-        NODE_ID: "gateway",
+        ...(nodeId === "" ? {} : { NODE_ID: nodeId }),
         UPSTREAM_BASE_URL: upstream.url,
         UPSTREAM_API_KEY: "holds-key",
         ROUTING_POLICY_PATH: policyPath,
@@ -62,6 +62,27 @@ function suite(store: string, database: () => Promise<string>): void {
       const json = args.includes("--json") && out !== "" ? JSON.parse(out) : undefined;
       return { code: await child.exited, out, err, json };
     }
+
+    // On another host nobody can know that a process has ended.
+    test.skipIf(store !== "SQLite")(
+      "without NODE_ID, a start on the same host knows that the process has ended",
+      async () => {
+        upstream.follow(() => silent());
+        await using dying = await gateway("");
+        const asked = Array.from({ length: 8 }, () => chat(dying).catch(() => "cut"));
+        await eventually(() => upstream.received() === 8);
+        dying.signal("SIGKILL");
+        await Promise.all(asked);
+        await using running = await gateway("");
+        upstream.follow(undefined);
+        const refused = await chat(running);
+        expect(refused.status).toBe(403);
+        expect(refused.headers.get("x-should-retry")).toBe("false");
+        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(60);
+        await eventually(() => running.output().includes("ledger_taken_over"), running.output);
+      },
+      30_000,
+    );
 
     test("after four kills the holds are shown, and released at once in the running gateway", async () => {
       upstream.follow(() => silent());

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { type GatewayFields, metadataTaskFields } from "#domain/chat.ts";
 import { FailureClass } from "#domain/routing.ts";
-import { agentSession, flagHeader, headerValue, idHeaders } from "./headers.ts";
+import { agentSession, errorFormProblem, flagHeader, headerValue, idHeaders } from "./headers.ts";
 import { invalidField, type Problem } from "./problem.ts";
 import type { Metadata } from "./schema.ts";
 
@@ -9,6 +9,8 @@ export const noMetadata: z.infer<typeof Metadata> = {};
 
 /** What headers and metadata say to the gateway. A header beats metadata; X-Goal-Id beats X-Smart-Gateway-Goal. */
 export function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Headers): GatewayFields | Problem {
+  const errorForm = errorFormProblem(headers);
+  if (errorForm !== undefined) return errorForm;
   const ids = idHeaders(headers);
   if ("status" in ids) return ids;
   const forcePro = flagHeader(headers, "X-Pro");

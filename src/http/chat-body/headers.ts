@@ -1,3 +1,4 @@
+import { isOpenAiForm } from "#http/errors.ts";
 import { invalidField, type Problem } from "./problem.ts";
 import { idPattern } from "./schema.ts";
 
@@ -20,6 +21,13 @@ function utf8HeaderValue(headers: Headers, name: string): string | undefined {
   } catch {
     return value;
   }
+}
+
+/** In which form errors are wanted; `errorResponse` reads it, this refuses what it would not understand. */
+export function errorFormProblem(headers: Headers): Problem | undefined {
+  const name = "X-Smart-Gateway-Errors";
+  const value = headerValue(headers, name);
+  return value === undefined || isOpenAiForm(value) ? undefined : invalidField(name, "must be openai, or left out");
 }
 
 /** Boolean text, as any language prints it: true, True. */

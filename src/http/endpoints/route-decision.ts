@@ -1,3 +1,4 @@
+import { errorFormProblem } from "#http/chat-body/headers.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -33,6 +34,8 @@ export function routeDecisionEndpoint(endpoint: RouteDecisionEndpoint): Handler 
           ? await parseLargeDecisionRequest(body.text, maxRequestValues, privacy)
           : parseDecisionRequest(body.text, maxRequestValues, privacy);
       if (parsed.kind === "invalid") return invalid(parsed.detail, parsed.status);
+      const errorForm = errorFormProblem(request.headers);
+      if (errorForm !== undefined) return invalid(errorForm.detail);
       const startedMs = ports.clock.monotonic();
       const snapshot = takeSnapshot(configuration, ports.health.view(), parsed.size);
       const decision = decide(parsed.task, parsed.runtime, snapshot);

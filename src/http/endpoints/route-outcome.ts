@@ -1,3 +1,4 @@
+import { errorFormProblem } from "#http/chat-body/headers.ts";
 import type { Handler } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -22,6 +23,8 @@ export function routeOutcomeEndpoint({
       if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
       const parsed = parseOutcome(body.text);
       if (parsed.kind === "invalid") return invalid(parsed.detail);
+      const errorForm = errorFormProblem(request.headers);
+      if (errorForm !== undefined) return invalid(errorForm.detail);
       const { decisionId, outcome, score } = parsed;
       const known = await ports.outcomes.judge(decisionId, outcome, score).catch(() => undefined);
       if (known === undefined) {

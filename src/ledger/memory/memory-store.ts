@@ -3,7 +3,7 @@ import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import type { OpenHolds } from "#ledger/open-holds.ts";
 import { emptyAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
-import { lookupPauseMs, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
+import { lookupPauseMs, maxLookups, nodeSuspectMs, nodeTimeoutMs } from "#ledger/rules/limits.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import {
   type AccountId,
@@ -119,7 +119,7 @@ export class MemoryStore implements LedgerStore {
     for (const row of this.reservations.values()) {
       if (!isOpen(row.state)) continue;
       const owner = this.nodes.get(row.nodeId);
-      const dead = owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeTimeoutMs;
+      const dead = owner === undefined || owner.epoch > row.nodeEpoch || owner.heartbeatMs <= now - nodeSuspectMs;
       const sum = row.state === "HELD" && !dead ? running : unresolved;
       sum.count += 1;
       sum.amount += row.hold;

@@ -17,6 +17,7 @@ import {
 import { type AccountId, type AccountRow, isOpen, type NodeIdentity, type ReservationRow } from "#ledger/rules/rows.ts";
 import { type DueReservation, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
+import { isEndedProcess } from "./ended-process.ts";
 import { type FileIdentity, identityOf } from "./file-identity.ts";
 import { sqliteFailureOf } from "./sqlite-failure.ts";
 import {
@@ -77,8 +78,17 @@ export class SqliteEngine {
       this.empty = unused ? { expected: this.#logWithoutDatabase } : undefined;
       const epoch = this.#statements.join.get(nodeId, nowMs)?.epoch;
       if (epoch === undefined) throw new StoreFailure("fatal", "the node row could not be written");
+      this.#markEndedProcesses(nodeId, nowMs - nodeTimeoutMs);
       return { id: nodeId, epoch };
     });
+  }
+
+  /** A process that was killed here need not be waited for: its holds are taken over now. */
+  #markEndedProcesses(self: string, deadSinceMs: number): void {
+    const { heardNodes, endNode } = this.#statements;
+    for (const { id } of heardNodes.all(deadSinceMs)) {
+      if (id !== self && isEndedProcess(id)) endNode.run(deadSinceMs, id);
+    }
   }
 
   commit(batch: LedgerBatch, nowMs: number): BatchReply {

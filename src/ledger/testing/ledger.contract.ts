@@ -567,6 +567,16 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         expect(await counters()).toEqual(both(0, 300));
       });
 
+      test("the holds of a node that has missed two heartbeats are not waited for, though they are not taken over yet", async () => {
+        const other = await open("node-b");
+        await other.reserve(reservationOf({ amount: usd(300) }));
+        bench.clock.offsetMs += 13_000;
+        expect((await ledger.heldMoney("session/goal"))?.unresolved.map(({ amount }) => amount)).toEqual([usd(300)]);
+        await ledger.sweep();
+        expect(events.filter(({ kind }) => kind === "resolved")).toEqual([]);
+        expect(await counters()).toEqual(both(0, 300));
+      });
+
       test("two nodes that sweep at once charge once", async () => {
         const other = await open("node-b");
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 0 }));

@@ -116,6 +116,29 @@ describe("the error dialect", () => {
     }
   });
 
+  test("that is asked for by another name is refused, naming the header", async () => {
+    const post = (path: string, body: object, headers: Record<string, string>) =>
+      call(gateway.url + path, {
+        method: "POST",
+        headers: { ...authorization, "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      });
+    for (const value of ["anthropic", "true", "openai, detail"]) {
+      const headers = { "x-smart-gateway-errors": value };
+      const task = { task_id: "t", instruction: "x" };
+      for (const refused of [
+        await gateway.chat({}, headers),
+        await post("/v1/route/decision", { task }, headers),
+        await post("/v1/route/outcome", { decision_id: "d", outcome: "solved" }, headers),
+      ]) {
+        expect(refused.status).toBe(422);
+        expect((await refused.json()).detail).toBe("X-Smart-Gateway-Errors must be openai, or left out.");
+      }
+    }
+    for (const value of ["OpenAI", ""])
+      expect((await gateway.chat({}, { "x-smart-gateway-errors": value })).status).toBe(200);
+  });
+
   test("also for a token that is missing and a path that is not there", async () => {
     const ask = { "x-smart-gateway-errors": "openai" };
     const unauthorized = await (await gateway.chat({}, { ...ask, authorization: "" })).json();
