@@ -8,6 +8,7 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/parts.css";
 import "./styles/views.css";
+import "./styles/phone.css";
 import { whenSignedOut } from "./api/client.ts";
 import { newQueryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";

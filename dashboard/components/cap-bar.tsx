@@ -1,14 +1,15 @@
-import type { BudgetLine, CapUse } from "#dashboard/api-schema.ts";
+import type { BudgetLine, CapUse, DecisionFilter } from "#dashboard/api-schema.ts";
 import { money } from "../format/money.ts";
 import { dayMs, utcDay } from "../format/time.ts";
 
-/** The decisions whose cost an account counts. */
-export function filterOfAccount(use: CapUse | BudgetLine): Record<string, string> {
-  if (use.kind === "goal") return { goal: use.name.startsWith("adhoc") ? "adhoc" : use.name, range: "30d" };
-  const from = Date.parse(`${use.name}T00:00:00Z`);
-  const to =
-    use.name === utcDay(Date.now()) ? { range: "today" } : { from_ms: String(from), to_ms: String(from + dayMs) };
-  return Number.isNaN(from) ? { range: "today" } : to;
+/** The decisions whose cost an account counts. What requests without a goal spend is counted by UTC day. */
+export function filterOfAccount({ kind, name }: CapUse | BudgetLine): DecisionFilter {
+  const adhocDay = /^adhoc\/(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1];
+  if (kind === "goal" && adhocDay === undefined) return { goal: name, range: "30d" };
+  const day = adhocDay ?? name;
+  const from = Date.parse(`${day}T00:00:00Z`);
+  const ends: DecisionFilter = day === utcDay(Date.now()) ? { range: "today" } : { from_ms: from, to_ms: from + dayMs };
+  return kind === "goal" ? { goal: "adhoc", ...ends } : ends;
 }
 
 /** Spent is filled, held is hatched, the soft cap is a mark. Says the same in words to who cannot see it. */

@@ -22,7 +22,7 @@ export function Chart({ title, plot, aside, onRange }: Props) {
     <figure className="chart" aria-labelledby={id}>
       <figcaption>
         <h2 id={id}>{title}</h2>
-        {aside}
+        {aside !== undefined && <span className="keys">{aside}</span>}
         <button type="button" className="plain" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           as table
           <span className="hidden">: {title}</span>

@@ -36,7 +36,7 @@ export function Frame({ title, view, session, summary, failed, main, children }:
         <main id="main" ref={main} tabIndex={-1} aria-label={title}>
           <header className="head">
             <h1>{title}</h1>
-            <RangePicker />
+            {view !== "/playground" && view !== "/policy" && <RangePicker />}
             <ZonePicker />
             <Feed failed={failed} atMs={summary?.at_ms} />
             {summary !== undefined && <Day summary={summary} />}
@@ -146,6 +146,7 @@ function RangePicker() {
 
 function ZonePicker() {
   const place = usePlace();
+  if (zoneName("local") === "UTC") return <span className="muted">UTC</span>;
   return (
     <select
       aria-label="Time zone"

@@ -28,6 +28,8 @@ export interface Plot {
   readonly limits: readonly Limit[];
   /** Filled series stand on top of each other. */
   readonly stack: boolean;
+  /** Values are of the time from their point to the next one. */
+  readonly stepped?: boolean;
   readonly zone: Zone;
   readonly format: (value: number) => string;
 }
@@ -59,14 +61,14 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
     height,
     ms: 1,
     legend: { show: false },
-    padding: [16, 8, 0, 0],
+    padding: [16, 28, 0, 0],
     tzDate: (ms) => (plot.zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
     scales: { x: { time: true }, y: { range: (_, __, highest) => [0, top(highest, plot.limits)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, plot.zone) },
       { ...axis, size: 64, space: 40, values: (_, splits) => splits.map((value) => plot.format(value)) },
     ],
-    series: [{}, ...plot.series.map((series) => lineOf(series))],
+    series: [{}, ...plot.series.map((series) => lineOf(series, plot.stepped === true))],
     bands: plot.stack
       ? inStack.slice(1).map((index, below) => ({ series: [index, inStack[below] ?? 0] as uPlot.Band.Bounds }))
       : [],
@@ -83,16 +85,24 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
   };
 }
 
-function lineOf(series: Series): uPlot.Series {
+function lineOf(series: Series, stepped: boolean): uPlot.Series {
+  const paths = stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
   return {
+    ...(paths === undefined ? {} : { paths }),
     label: series.name,
     stroke: colour(series.line),
     width: 1.5,
-    points: { show: false },
+    points: { show: true, size: 4, filter: (plotted, index) => isolated(plotted.data[index] ?? []) },
     spanGaps: false,
     ...(series.fill === undefined ? {} : { fill: colour(series.fill) }),
     ...(series.dotted === true ? { dash: [2, 4] } : {}),
   };
+}
+
+/** Values between two gaps, which a line alone would not show. */
+function isolated(values: ArrayLike<number | null | undefined>): number[] {
+  const has = (index: number): boolean => (values[index] ?? null) !== null;
+  return Array.from(values, (_, index) => index).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
 }
 
 /** A limit is in sight once a fifth of it is used; far below one, the scale follows the values. */
@@ -105,7 +115,10 @@ function top(highest: number | null, limits: readonly Limit[]): number {
 
 function timeLabels(splits: readonly number[], zone: Zone): string[] {
   const step = (splits[1] ?? 0) - (splits[0] ?? 0);
-  return splits.map((ms) => (step >= dayMs ? dayName(ms, zone) : minuteTime(ms, ms, zone)));
+  return splits.map((ms) => {
+    const minute = minuteTime(ms, ms, zone);
+    return step >= dayMs || minute === "00:00" ? dayName(ms, zone) : minute;
+  });
 }
 
 function select(plotted: uPlot, { onRange }: PlotEvents): void {
@@ -128,6 +141,8 @@ function drawLimits(plotted: uPlot, limits: readonly Limit[], font: string): voi
     ctx.strokeStyle = stroke;
     ctx.fillStyle = stroke;
     ctx.lineWidth = ratio;
+    ctx.textAlign = "left";
+    ctx.setLineDash([]);
     ctx.beginPath();
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);

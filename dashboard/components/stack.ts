@@ -22,3 +22,31 @@ export function running(values: Values, at: readonly number[], until: number): (
     return (at[index] ?? Number.POSITIVE_INFINITY) <= until ? sum : null;
   });
 }
+
+const minuteMs = 60_000;
+const steps = [1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 360, 720, 1_440].map((minutes) => minutes * minuteMs);
+
+interface Sums {
+  readonly step_ms: number;
+  readonly at_ms: readonly number[];
+  readonly groups: readonly { readonly name: string; readonly values: Values }[];
+}
+
+/** Sums over longer steps, so that a chart has some hundred points and each of them counts something. */
+export function coarser(sums: Sums, mostPoints = 100): Sums {
+  const wanted = (sums.at_ms.length * sums.step_ms) / mostPoints;
+  const step = steps.find((step) => step >= wanted && step > sums.step_ms && step % sums.step_ms === 0);
+  if (step === undefined || sums.at_ms.length <= mostPoints) return sums;
+  const starts = sums.at_ms.map((at) => Math.floor(at / step) * step);
+  const at = [...new Set(starts)];
+  const groups = sums.groups.map(({ name, values }) => {
+    const together = new Map<number, number | null>();
+    for (const [index, start] of starts.entries()) {
+      const value = values[index] ?? null;
+      const sum = together.get(start) ?? null;
+      together.set(start, value === null ? sum : (sum ?? 0) + value);
+    }
+    return { name, values: at.map((start) => together.get(start) ?? null) };
+  });
+  return { step_ms: step, at_ms: at, groups };
+}

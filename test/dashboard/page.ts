@@ -19,7 +19,9 @@ export async function closeBrowser(): Promise<void> {
 export interface OpenedPage extends AsyncDisposable {
   readonly page: Page;
   /** Errors of the console, uncaught errors, violations of the content security policy, requests to elsewhere. */
-  readonly problems: string[];
+  readonly problems: readonly string[];
+  /** Problems that a test brings about are none, before or after. */
+  tolerate(expected: RegExp): void;
 }
 
 export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
@@ -27,15 +29,28 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   const problems: string[] = [];
+  const tolerated: RegExp[] = [];
+  const note = (problem: string): void => {
+    if (!tolerated.some((expected) => expected.test(problem))) problems.push(problem);
+  };
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
+    if (message.type() === "error" || message.type() === "warning") note(message.text());
   });
-  page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));
+  page.on("pageerror", (error) => note(`uncaught: ${error.message}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(new URL(url).origin)) problems.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(new URL(url).origin)) note(`request to ${request.url()}`);
   });
   await page.goto(url);
-  return { page, problems, [Symbol.asyncDispose]: () => context.close() };
+  return {
+    page,
+    problems,
+    tolerate(expected) {
+      tolerated.push(expected);
+      const others = problems.filter((problem) => !expected.test(problem));
+      problems.splice(0, problems.length, ...others);
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
 }
 
 /** What axe finds against WCAG 2.2 A and AA and its best practices, one line each. */

@@ -5,9 +5,11 @@ import { useRead } from "../../api/queries.ts";
 import { CapBar, filterOfAccount } from "../../components/cap-bar.tsx";
 import { Empty, Loaded } from "../../components/loaded.tsx";
 import { Money, Time } from "../../components/marks.tsx";
+import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
+import { goalName } from "../../format/goal.ts";
 import { money } from "../../format/money.ts";
-import { count, share } from "../../format/numbers.ts";
+import { count, duration, share } from "../../format/numbers.ts";
 import { utcDayEnd, utcDayLabel } from "../../format/time.ts";
 import { Link } from "../../router/link.tsx";
 import { usePlace } from "../../router/location.ts";
@@ -54,7 +56,7 @@ function Today({ data, onCap }: PartProps) {
       title={utcDayLabel(data.at_ms)}
       aside={
         <span className="muted">
-          {utcDayEnd(data.at_ms)}, at <Time ms={data.day_ends_at_ms} />
+          {utcDayEnd(data.at_ms)}, in {duration(data.day_ends_at_ms - data.at_ms)}
         </span>
       }
     >
@@ -112,7 +114,7 @@ function heldBy({ held_by }: BudgetLine): string {
 
 function Goals({ data, onCap }: PartProps) {
   const [search, setSearch] = useState("");
-  const goals = data.goals.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+  const goals = data.goals.filter(({ name }) => goalName(name).toLowerCase().includes(search.toLowerCase()));
   return (
     <Section
       title="Goals"
@@ -163,7 +165,7 @@ interface LinesProps {
 function Lines({ lines, caption, first, onCap }: LinesProps) {
   const place = usePlace();
   return (
-    <div className="scroll">
+    <Scroll label={caption}>
       <table className="folds">
         <caption className="hidden">{caption}</caption>
         <thead>
@@ -195,7 +197,7 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
           {lines.map((line) => (
             <tr key={line.account}>
               <th scope="row" className="clip" title={line.name}>
-                <Link href={decisionsHref(filterOfAccount(line), place)}>{line.name}</Link>
+                <Link href={decisionsHref(filterOfAccount(line), place)}>{goalName(line.name)}</Link>
               </th>
               <td className="wide">
                 <CapBar use={line} />
@@ -205,20 +207,21 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
                   ? "–"
                   : share(line.spent_nano_usd + line.held_nano_usd, line.hard_nano_usd)}
               </td>
-              <td className="number">
+              <td className="fold" aria-hidden="true" />
+              <td className="number" data-label="spent">
                 <Money nano={line.spent_nano_usd} />
               </td>
-              <td className="number" title={line.frees_itself_ms === null ? undefined : heldBy(line)}>
+              <td className="number" data-label="held" title={line.frees_itself_ms === null ? undefined : heldBy(line)}>
                 {line.held_nano_usd === 0 ? <span className="muted">–</span> : <Money nano={line.held_nano_usd} />}
               </td>
-              <td className="number">
+              <td className="number" data-label="caps">
                 {money(line.soft_nano_usd)} / {money(line.hard_nano_usd)}
                 {line.cap_from === "operator" && <span className="muted"> set by hand</span>}
               </td>
               {onCap !== undefined && (
                 <td className="number">
                   <button type="button" className="plain" onClick={() => onCap(line)}>
-                    Set cap<span className="hidden"> of {line.name}</span>
+                    Set cap<span className="hidden"> of {goalName(line.name)}</span>
                   </button>
                 </td>
               )}
@@ -226,6 +229,6 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

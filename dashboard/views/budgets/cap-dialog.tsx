@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { AnswerOf, BudgetLine } from "#dashboard/api-schema.ts";
 import { call } from "../../api/client.ts";
 import { Confirm } from "../../components/dialog.tsx";
+import { goalName } from "../../format/goal.ts";
 import { exactMoney, money, parseMoney } from "../../format/money.ts";
 
 interface Props {
@@ -31,7 +32,7 @@ export function CapDialog({ line, policy, onClose }: Props) {
   };
   return (
     <Confirm
-      title={`Hard cap of ${line.kind === "day" ? `UTC day ${line.name}` : line.name}`}
+      title={`Hard cap of ${line.kind === "day" ? `UTC day ${line.name}` : goalName(line.name)}`}
       action={wanted == null ? "Give the cap back to the policy" : `Set the cap to ${money(wanted)}`}
       onConfirm={async (fields) => set(fields)}
       onClose={onClose}

@@ -6,7 +6,9 @@ import { useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Money, Time, words } from "../../components/marks.tsx";
+import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
+import { goalName } from "../../format/goal.ts";
 import { exactMoney, money, parseMoney } from "../../format/money.ts";
 import { counted, duration } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -68,7 +70,7 @@ interface TableProps {
 function HoldTable({ holds, atMs, onClose }: TableProps) {
   const place = usePlace();
   return (
-    <div className="scroll">
+    <Scroll label="Holds">
       <table className="folds">
         <caption className="hidden">Holds</caption>
         <thead>
@@ -92,7 +94,7 @@ function HoldTable({ holds, atMs, onClose }: TableProps) {
             <tr key={hold.id}>
               <td data-tone={tones[hold.state]}>{hold.state}</td>
               <td className="clip" title={hold.goal}>
-                {hold.goal}
+                {goalName(hold.goal)}
               </td>
               <td className="mono">{hold.model}</td>
               <td className="number push">
@@ -104,10 +106,13 @@ function HoldTable({ holds, atMs, onClose }: TableProps) {
                   </Link>
                 )}
               </td>
-              <td>
+              <td className="fold" aria-hidden="true" />
+              <td data-label="since">
                 <Time ms={hold.since_ms} />
               </td>
-              <td className="nowrap">{hold.until_ms > atMs ? `in ${duration(hold.until_ms - atMs)}` : "now"}</td>
+              <td className="nowrap" data-label="free">
+                {hold.until_ms > atMs ? `in ${duration(hold.until_ms - atMs)}` : "now"}
+              </td>
               <td className="muted">{words(hold.why)}</td>
               <td className="number nowrap">
                 {hold.may_close && (
@@ -125,14 +130,14 @@ function HoldTable({ holds, atMs, onClose }: TableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 
 function CloseHold({ closing: { hold, how }, onClose }: { readonly closing: Closing; readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const cost = parseMoney(text);
-  const whose = `${money(hold.held_nano_usd)} held for ${hold.goal} on ${hold.model}`;
+  const whose = `${money(hold.held_nano_usd)} held for ${goalName(hold.goal)} on ${hold.model}`;
   const confirm = async (fields: FormData): Promise<unknown> => {
     const why = String(fields.get("why") ?? "").trim();
     if (how === "release") return call("POST holds/{id}/release", { at: { id: hold.id }, body: { why } });

@@ -96,7 +96,7 @@ function Lane({ spans, wholeMs }: { readonly spans: readonly Span[]; readonly wh
         {spans.map(({ name, fromMs, toMs, kind }) => (
           <i
             key={name}
-            className={kind}
+            data-kind={kind}
             style={{ left: `${(fromMs / wholeMs) * 100}%`, width: `${(Math.max(0, toMs - fromMs) / wholeMs) * 100}%` }}
           />
         ))}

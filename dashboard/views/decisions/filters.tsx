@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { useRead } from "../../api/queries.ts";
+import { goalName } from "../../format/goal.ts";
 import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
 import { type FilterField, filterFields, rangeOf } from "../../router/state.ts";
 
@@ -27,7 +28,7 @@ export function Filters() {
       {set.map(({ field, value }) => (
         <span className="chip" key={field}>
           <span>
-            {filterFields[field]} is <b>{value}</b>
+            {filterFields[field]} is <b title={value}>{field === "goal" ? goalName(value) : value}</b>
           </span>
           <button
             type="button"

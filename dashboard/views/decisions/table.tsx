@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type MouseEvent, memo } from "react";
 import type { DecisionRow } from "#dashboard/api-schema.ts";
 import { Duration, Money, Tier, Time, words } from "../../components/marks.tsx";
+import { goalName } from "../../format/goal.ts";
 import { counted } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { go, href, usePlace } from "../../router/location.ts";
@@ -81,7 +82,7 @@ const Row = memo(function Row({ row, address, selected }: RowProps) {
         </Link>
       </td>
       <td className="clip" title={row.goal ?? undefined}>
-        {row.goal ?? <span className="muted">–</span>}
+        {row.goal === null ? <span className="muted">–</span> : goalName(row.goal)}
       </td>
       <td className="nowrap mono">
         {row.alias?.replace("smart-router", "router") ?? <span className="muted">–</span>}
@@ -89,7 +90,7 @@ const Row = memo(function Row({ row, address, selected }: RowProps) {
       <td className="push">
         <Served row={row} />
       </td>
-      <td className="break" aria-hidden="true" />
+      <td className="fold" aria-hidden="true" />
       <td className="cause">
         <Why row={row} />
       </td>

@@ -35,7 +35,8 @@ export function spansOf(
 /** One strip a model, and its changes as a table. */
 export function History({ data }: { readonly data: Answer }) {
   const zone = zoneOf(usePlace());
-  const { from_ms, to_ms } = data.range;
+  const range = { ...data.range, to_ms: Math.min(data.range.to_ms, data.at_ms) };
+  const { from_ms, to_ms } = range;
   const share = (ms: number): string => `${((ms - from_ms) / (to_ms - from_ms)) * 100}%`;
   const changes = data.models.flatMap(({ key, history }) => history.map((change) => ({ key, ...change })));
   const newest = changes
@@ -46,7 +47,7 @@ export function History({ data }: { readonly data: Answer }) {
     <div className="stack">
       <div className="strips">
         {data.models.map((model) => {
-          const spans = spansOf(model, data.range);
+          const spans = spansOf(model, range);
           const said = spans.map(
             (span) => `${stateWord(span.state)} from ${minuteTime(span.fromMs, Date.now(), zone)}`,
           );

@@ -6,6 +6,7 @@ import { useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Money, State, Tier, Time } from "../../components/marks.tsx";
+import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
 import { count, counted, duration, share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -73,7 +74,7 @@ interface TableProps {
 
 function ModelTable({ data, onChange }: TableProps) {
   return (
-    <div className="scroll">
+    <Scroll label="Models">
       <table className="folds models">
         <caption className="hidden">Models</caption>
         <thead>
@@ -104,7 +105,7 @@ function ModelTable({ data, onChange }: TableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 
@@ -118,7 +119,7 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
         <Tier tier={model.tier}>{model.key}</Tier>
         <span className="muted block">
           {model.role}
-          {model.in_senior_chain && ", fallback of the senior"}
+          {model.in_senior_chain && model.role !== "senior" && ", fallback of the senior"}
           {!model.used && ", not used"}
         </span>
       </th>
@@ -126,8 +127,8 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
         <State state={model.state} />
         {!model.routable && <span className="muted block">gets no traffic</span>}
       </td>
-      <td className="break" aria-hidden="true" />
-      <td>
+      <td className="fold" aria-hidden="true" />
+      <td className="since">
         <Time ms={model.since_ms} />
         <span className="muted block">
           {model.reason}
@@ -137,24 +138,24 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
               Next try <Time ms={model.retry_at_ms} />.
             </>
           )}
-          {model.override !== null && ` By ${model.override.by}.`}
+          {model.override !== null && !model.reason.includes(model.override.by) && `, by ${model.override.by}`}
         </span>
       </td>
-      <td className="number">
+      <td className="number" data-label="served">
         <Link href={decisionsHref(model.served.filter, place, data.range)}>{count(model.served.requests)}</Link>
       </td>
-      <td className="number" data-tone={model.failed_attempts > 0 ? "warn" : undefined}>
+      <td className="number" data-label="failed" data-tone={model.failed_attempts > 0 ? "warn" : undefined}>
         {counted(model.failed_attempts, "attempt")}
         {tries > 0 && model.failed_attempts > 0 && (
           <span className="muted"> {share(model.failed_attempts, tries)}</span>
         )}
       </td>
-      <td className="number">
+      <td className="number" data-label="first token">
         {model.first_token_ms === null
           ? "–"
           : `${duration(model.first_token_ms.p50)} / ${duration(model.first_token_ms.p95)}`}
       </td>
-      <td className="number">
+      <td className="number" data-label="cost">
         <Money nano={model.served.cost_nano_usd} />
       </td>
       <td className="number nowrap">

@@ -1,6 +1,7 @@
 import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
 import { Command } from "../../components/loaded.tsx";
 import { Money, Tier, Time, words } from "../../components/marks.tsx";
+import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
 import { count, counted } from "../../format/numbers.ts";
 
@@ -41,7 +42,7 @@ export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
           <Command text="smart-gateway models sync" />
         </div>
       )}
-      <div className="scroll">
+      <Scroll label="Prices of a million tokens">
         <table>
           <caption className="hidden">Prices of a million tokens</caption>
           <thead>
@@ -88,7 +89,7 @@ export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </Section>
   );
 }

@@ -2,6 +2,7 @@ import type { CapUse } from "#dashboard/api-schema.ts";
 import { CapBar, filterOfAccount } from "../../components/cap-bar.tsx";
 import { Money, Time } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
+import { goalName } from "../../format/goal.ts";
 import { money } from "../../format/money.ts";
 import { share } from "../../format/numbers.ts";
 import { utcDayEnd, utcDayLabel } from "../../format/time.ts";
@@ -40,13 +41,12 @@ export function Caps({ summary }: { readonly summary: Summary }) {
 function CapLine({ use, note }: { readonly use: CapUse; readonly note: string }) {
   const place = usePlace();
   const used = use.spent_nano_usd + use.held_nano_usd;
-  const name = use.kind === "day" ? "day" : use.name;
+  const name = use.kind === "day" ? "day" : goalName(use.name);
   return (
     <li>
       <span className="row spread">
         <span className="clip" title={use.name}>
           <Link href={decisionsHref(filterOfAccount(use), place)}>{name}</Link>
-          {note !== "" && <span className="muted"> {note}</span>}
         </span>
         <span className="nowrap">
           {money(used)} / {money(use.hard_nano_usd)}
@@ -54,6 +54,7 @@ function CapLine({ use, note }: { readonly use: CapUse; readonly note: string })
         </span>
       </span>
       <CapBar use={use} />
+      {note !== "" && <span className="muted">{note}</span>}
     </li>
   );
 }

@@ -2,6 +2,7 @@ import type { AnswerOf, QueryOf } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Chart } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { coarser } from "../../components/stack.ts";
 import { count, duration } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
@@ -41,13 +42,14 @@ function Requests() {
   return (
     <Loaded query={series} what="the requests" height={260}>
       {(data) => {
+        const sums = coarser(data);
         const shown = lines
-          .map((line) => ({ ...line, values: sumOf(data, line.outcomes) }))
+          .map((line) => ({ ...line, values: sumOf(sums, line.outcomes) }))
           .filter(({ values }) => values.some((value) => value !== null && value > 0));
         return (
           <Chart
             title="Requests"
-            plot={{ atMs: data.at_ms, series: shown, limits: [], stack: true, zone: zoneOf(place), format: count }}
+            plot={{ atMs: sums.at_ms, series: shown, limits: [], stack: true, stepped: true, zone: zoneOf(place), format: count }}
             onRange={zoom(place)}
             aside={shown.map(({ name, outcomes, swatch, values }) => (
               <span className="key" key={name}>
@@ -65,15 +67,14 @@ function Requests() {
   );
 }
 
-/** The values of some groups together; null where none of them has one. */
-function sumOf(answer: Answer, names: readonly string[]): (number | null)[] {
-  const groups = answer.groups.filter(({ name }) => names.includes(name));
-  return answer.at_ms.map((_, index) =>
-    groups.reduce<number | null>((sum, { values }) => {
-      const value = values[index] ?? null;
-      return value === null ? sum : (sum ?? 0) + value;
-    }, null),
-  );
+/** The values of some groups together. A step of the past without any had none; what is to come is a gap. */
+function sumOf({ at_ms, groups }: ReturnType<typeof coarser>, names: readonly string[]): (number | null)[] {
+  const named = groups.filter(({ name }) => names.includes(name));
+  const now = Date.now();
+  return at_ms.map((at, index) => {
+    if (at > now) return null;
+    return named.reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
+  });
 }
 
 function valuesOf(answer: Answer | undefined, like: Answer): (number | null)[] {

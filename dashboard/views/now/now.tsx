@@ -139,26 +139,28 @@ function Facts({ summary }: { readonly summary: Summary }) {
         <dd data-tone={refused.requests > 0 ? "warn" : undefined}>
           <Link href={to(refused.filter)}>{count(refused.requests)}</Link>
         </dd>
-        <dd>
-          {summary.refused_by.map(({ by, requests }) => `${count(requests)} by the ${by}`).join(", ") || "by nobody"}
-        </dd>
+        <dd>{share(refused.requests, total.requests)}, by the gateway</dd>
       </div>
       <div>
         <dt>failed</dt>
         <dd data-tone={failed.requests > 0 ? "bad" : undefined}>
           <Link href={to(failed.filter)}>{count(failed.requests)}</Link>
         </dd>
-        <dd>{share(failed.requests, total.requests)} of all</dd>
+        <dd>{share(failed.requests, total.requests)}, upstream</dd>
       </div>
       <div>
         <dt>first token</dt>
-        <dd>{first_token_ms === null ? "–" : duration(first_token_ms.p50)}</dd>
+        <dd>
+          <Link href={to(answered.filter)}>{first_token_ms === null ? "–" : duration(first_token_ms.p50)}</Link>
+        </dd>
         <dd>{first_token_ms === null ? "nothing has answered" : `95 % within ${duration(first_token_ms.p95)}`}</dd>
       </div>
       <div>
         <dt>saved</dt>
         <dd>
-          <Money nano={summary.saved.saved_nano_usd} />
+          <Link href={to(answered.filter)}>
+            <Money nano={summary.saved.saved_nano_usd} />
+          </Link>
         </dd>
         <dd>against {summary.saved.model ?? "pro"} alone</dd>
       </div>

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { Counted } from "#dashboard/api-schema.ts";
 import { Money, Tier, words } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
+import { goalName } from "../../format/goal.ts";
 import { count, share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { usePlace } from "../../router/location.ts";
@@ -48,7 +49,7 @@ export function WhereTheyWent({ summary }: { readonly summary: Summary }) {
         rows={summary.by_goal.map((row) => ({
           row,
           key: row.goal ?? "none",
-          name: row.goal ?? <span className="muted">none</span>,
+          name: row.goal !== null ? goalName(row.goal) : <span className="muted">none</span>,
           fill: "none",
         }))}
       />

@@ -25,9 +25,11 @@ export function DryRun({ answer }: { readonly answer: RouteAnswer }) {
         )}
       </Section>
       <div className="columns">
-        <Section title="Pipeline">
-          <Stages stages={answer.stages} />
-        </Section>
+        {answer.stages.length > 0 && (
+          <Section title="Pipeline">
+            <Stages stages={answer.stages} />
+          </Section>
+        )}
         <div className="stack-wide">
           <Section title="Score">
             <ScoreBar

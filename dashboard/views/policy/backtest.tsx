@@ -1,6 +1,7 @@
 import type { BacktestResult } from "#dashboard/api-schema.ts";
 import { Chart } from "../../components/chart.tsx";
 import { Money, Tier, words } from "../../components/marks.tsx";
+import { Scroll } from "../../components/scroll.tsx";
 import { money } from "../../format/money.ts";
 import { count, counted, duration, share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -31,7 +32,12 @@ export function Backtest({ result, tookMs }: Props) {
         </span>
       </p>
       <Sides result={result} />
-      {result.days.length > 1 && <CostByDay result={result} />}
+      {result.days.length > 1 && (
+        <div className="columns">
+          <CostByDay result={result} />
+          <CapHits result={result} />
+        </div>
+      )}
       <Changes result={result} />
     </div>
   );
@@ -42,7 +48,7 @@ function Sides({ result: { before, after, requests } }: { readonly result: Backt
   const of = (side: typeof before, tier: (typeof tiers)[number]): number =>
     side.by_tier.find((row) => row.tier === tier)?.requests ?? 0;
   return (
-    <table>
+    <table className="sides">
       <thead>
         <tr>
           <th scope="col">tier</th>
@@ -88,19 +94,40 @@ function Sides({ result: { before, after, requests } }: { readonly result: Backt
 }
 
 function CostByDay({ result: { days } }: { readonly result: BacktestResult }) {
+  const before = days.map(({ before_nano_usd }) => before_nano_usd);
+  const after = days.map(({ after_nano_usd }) => after_nano_usd);
+  return <ByDay title="Cost by UTC day" days={days} before={before} after={after} format={money} />;
+}
+
+function CapHits({ result: { days } }: { readonly result: BacktestResult }) {
+  const before = days.map(({ cap_hits_before }) => cap_hits_before);
+  const after = days.map(({ cap_hits_after }) => cap_hits_after);
+  if (Math.max(...before, ...after) === 0) return <p className="muted">No cap would have been hit, before or after.</p>;
+  return <ByDay title="Requests at a cap by UTC day" days={days} before={before} after={after} format={count} />;
+}
+
+interface ByDayProps {
+  readonly title: string;
+  readonly days: BacktestResult["days"];
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+  readonly format: (value: number) => string;
+}
+
+function ByDay({ title, days, before, after, format }: ByDayProps) {
   return (
     <Chart
-      title="Cost by UTC day"
+      title={title}
       plot={{
         atMs: days.map(({ day }) => Date.parse(`${day}T00:00:00Z`)),
         series: [
-          { name: "before", line: "--muted", values: days.map(({ before_nano_usd }) => before_nano_usd) },
-          { name: "after", line: "--accent", values: days.map(({ after_nano_usd }) => after_nano_usd) },
+          { name: "before", line: "--muted", values: before },
+          { name: "after", line: "--accent", values: after },
         ],
         limits: [],
         stack: false,
         zone: "utc",
-        format: money,
+        format,
       }}
       aside={
         <>
@@ -120,7 +147,7 @@ function Changes({ result: { changes } }: { readonly result: BacktestResult }) {
   const place = usePlace();
   if (changes.length === 0) return null;
   return (
-    <div className="scroll">
+    <Scroll label="Which requests change, the most frequent kind first">
       <table>
         <caption className="hidden">Which requests change, the most frequent kind first</caption>
         <thead>
@@ -157,6 +184,6 @@ function Changes({ result: { changes } }: { readonly result: BacktestResult }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -3,6 +3,7 @@ import type { AnswerOf, PolicyKey } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Loaded } from "../../components/loaded.tsx";
 import { Time } from "../../components/marks.tsx";
+import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
 import { counted } from "../../format/numbers.ts";
 import { Try } from "./try.tsx";
@@ -112,7 +113,7 @@ function Keys({ keys }: { readonly keys: readonly PolicyKey[] }) {
 
 function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readonly group: string }) {
   return (
-    <div className="scroll">
+    <Scroll label={`Keys of ${group}`}>
       <table className="folds policy">
         <caption className="hidden">Keys of {group}</caption>
         <thead>
@@ -141,6 +142,6 @@ function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readon
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -1,0 +1,214 @@
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
+
+let looked: LookedAt;
+let opened: OpenedPage;
+let page: Page;
+
+beforeEach(async () => {
+  looked = await startLookedAt();
+});
+afterAll(closeBrowser);
+
+/** The page of a path, once its list is there. */
+async function open(path: string, rows = true): Promise<void> {
+  opened = await openPage(looked.url + path);
+  page = opened.page;
+  if (rows) await page.locator("tr.link").first().waitFor();
+}
+
+async function close(): Promise<void> {
+  expect(opened.problems).toEqual([]);
+  await opened[Symbol.asyncDispose]();
+  await looked[Symbol.asyncDispose]();
+}
+
+const rows = () => page.locator("tr.link");
+const panel = () => page.getByRole("complementary", { name: "Opened decision" });
+const rowIds = (): Promise<string[]> =>
+  page.evaluate("Array.from(document.querySelectorAll('tr.link'), (row) => row.id)");
+const focused = (): Promise<string> => page.evaluate("document.activeElement.id");
+const search = () => new URL(page.url()).searchParams;
+
+describe("the list of decisions", () => {
+  test("shows a refusal within a second, live, with its cause and without a reload", async () => {
+    await looked.gateway.chat();
+    await looked.recorded(1);
+    await open("/decisions");
+    await page.locator(".live[data-state=open]").waitFor();
+    const before = performance.now();
+    await looked.gateway.chat({ model: "smart-router-free" });
+    await rows().filter({ hasText: "privacy free denied" }).waitFor();
+    const took = performance.now() - before;
+    console.info(`a refusal was on the page after ${Math.round(took)} ms`);
+    expect(took).toBeLessThan(1_000);
+    expect(await rows().first().innerText()).toContain("refused");
+    await close();
+  });
+
+  test("holds new rows back while the pointer is in it, and shows them when it leaves", async () => {
+    await looked.gateway.chat();
+    await looked.recorded(1);
+    await open("/decisions");
+    await page.locator(".live[data-state=open]").waitFor();
+    await rows().first().hover();
+    await looked.gateway.chat();
+    await looked.gateway.chat();
+    await page.getByRole("button", { name: "2 new ↑" }).waitFor();
+    expect(await rows().count()).toBe(1);
+    await page.getByRole("heading", { name: "Decisions" }).hover();
+    await rows().nth(2).waitFor();
+    await close();
+  });
+
+  test("is limited by the filters of its address; a chip takes one out, and Back brings it back", async () => {
+    await looked.traffic();
+    await open("/decisions?outcome=refused");
+    expect(await rows().count()).toBe(2);
+    await page.getByRole("button", { name: "Remove the filter outcome is refused" }).click();
+    await rows().nth(9).waitFor();
+    expect(search().get("outcome")).toBeNull();
+    await page.goBack();
+    await page.getByText("outcome is").waitFor();
+    await page.waitForFunction("document.querySelectorAll('tr.link').length === 2");
+    await page.getByLabel("Filter by").selectOption("cause");
+    await page.keyboard.press("/");
+    await page.getByLabel("Filter by").press("Escape");
+    await page.getByLabel("Value of cause").fill("privacy_free_denied");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction("document.querySelectorAll('tr.link').length === 1");
+    expect([search().get("outcome"), search().get("cause")]).toEqual(["refused", "privacy_free_denied"]);
+    await close();
+  });
+
+  test("filters on the server what comes live", async () => {
+    await looked.traffic();
+    await open("/decisions?cause=privacy_free_denied");
+    await page.locator(".live[data-state=open]").waitFor();
+    await looked.gateway.chat();
+    await looked.gateway.chat({ model: "smart-router-free" });
+    await rows().nth(1).waitFor();
+    expect(await rows().count()).toBe(2);
+    await close();
+  });
+
+  test("goes on to older ones, page by page, each decision once", async () => {
+    for (let sent = 0; sent < 130; sent += 10) {
+      await Promise.all(Array.from({ length: 10 }, async () => (await looked.gateway.chat()).text()));
+    }
+    await looked.recorded(130);
+    await open("/decisions");
+    await rows().nth(99).waitFor();
+    expect(await rows().count()).toBe(100);
+    await page.getByRole("button", { name: "older" }).click();
+    await rows().nth(129).waitFor();
+    expect(await rows().count()).toBe(130);
+    expect(new Set(await rowIds()).size).toBe(130);
+    await close();
+  });
+
+  test("reconnects when the gateway was away, and says that it is cut meanwhile", async () => {
+    await looked.gateway.chat();
+    await looked.recorded(1);
+    await open("/decisions");
+    await page.locator(".live[data-state=open]").waitFor();
+    opened.tolerate(/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION/);
+    await page.context().setOffline(true);
+    await page.locator(".live[data-state=cut]").waitFor();
+    await looked.gateway.chat({ model: "smart-router-pro" });
+    await page.context().setOffline(false);
+    await page.locator(".live[data-state=open]").waitFor();
+    await rows().nth(1).waitFor();
+    await close();
+  });
+});
+
+describe("an opened decision", () => {
+  test("has its own address, explains itself, and gives the focus back to its row", async () => {
+    await looked.traffic();
+    await open("/decisions?tier=pro");
+    const row = rows().filter({ hasText: "hard pro rule" });
+    await row.focus();
+    await page.keyboard.press("Enter");
+    await panel().getByRole("heading", { name: "Attempts" }).waitFor();
+    const text = await panel().innerText();
+    for (const part of ["vendor_v4_pro", "Score", "Attempts", "held", "spent", "decision"]) {
+      expect(text).toContain(part);
+    }
+    expect(new URL(page.url()).pathname).toMatch(/\/dashboard\/decisions\/[\w-]+$/);
+    expect(search().get("tier")).toBe("pro");
+    const address = page.url();
+
+    await page.keyboard.press("Escape");
+    await panel().waitFor({ state: "detached" });
+    expect(await focused()).toBe((await rowIds())[0] ?? "no row");
+    expect(page.url()).toBe(`${looked.url}/decisions?tier=pro`);
+
+    await page.goto(address); // as a colleague would open a copied link
+    await panel().getByRole("heading", { name: "Attempts" }).waitFor();
+    await close();
+  });
+
+  test("shows each attempt of a fail-over with its status", async () => {
+    await looked.traffic();
+    await open("/decisions?cause=explicit_flash");
+    await rows().filter({ hasText: "2 attempts" }).click();
+    await panel().getByText("status 503", { exact: true }).waitFor();
+    await panel().getByText("status 200", { exact: true }).waitFor();
+    await close();
+  });
+
+  test("leads to the playground with what can be asked again, but not the text", async () => {
+    await looked.traffic();
+    await open("/decisions?cause=explicit_pro");
+    await rows().first().click();
+    await panel().getByRole("link", { name: "Send the same again" }).click();
+    expect(await page.getByLabel("asks for").inputValue()).toBe("smart-router-pro");
+    expect(await page.getByLabel("goal").inputValue()).toBe("s2/migrate-billing");
+    expect(await page.getByLabel("What is asked for").inputValue()).toBe("");
+    await close();
+  });
+
+  test("that does not exist says so, and the list stays", async () => {
+    await looked.traffic();
+    opened = await openPage(`${looked.url}/decisions/no-such-decision`);
+    page = opened.page;
+    opened.tolerate(/404/);
+    await panel().getByRole("alert").waitFor();
+    await rows().first().waitFor();
+    await close();
+  });
+});
+
+describe("the keyboard", () => {
+  test("moves through rows, opens, closes, and goes from view to view", async () => {
+    await looked.traffic();
+    await open("/decisions");
+    const ids = await rowIds();
+    await page.keyboard.press("j");
+    expect(await focused()).toBe(ids[0] ?? "no row");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    expect(await focused()).toBe(ids[1] ?? "no row");
+    await page.keyboard.press("Enter");
+    await panel().waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    await page.keyboard.type("jkgb"); // typed into the field: letters, not keys
+    expect(await page.getByLabel("Value of cause").inputValue()).toBe("jkgb");
+    await page.keyboard.press("Escape");
+    for (const [key, name] of Object.entries({ b: "Budgets", m: "Models", p: "Playground", o: "Policy", n: "Now", d: "Decisions" })) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+    }
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+    await close();
+  });
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
+
+/** Set it to write the README's pictures: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/dashboard/views.test.ts`. */
+const pictures = process.env["DASHBOARD_SCREENSHOTS"];
+
+const views = [
+  { name: "now", path: "", shows: "Needs you" },
+  { name: "decisions", path: "/decisions", shows: "served" },
+  { name: "decision", path: "/decisions", shows: "served", before: openHardRule },
+  { name: "budgets", path: "/budgets", shows: "Goals" },
+  { name: "models", path: "/models", shows: "State over time" },
+  { name: "playground", path: "/playground", shows: "asks for", before: typeSecret },
+  { name: "policy", path: "/policy", shows: "In force" },
+] as const;
+
+async function openHardRule(page: Page): Promise<void> {
+  await page.locator("tr.link", { hasText: "hard pro rule" }).first().click();
+  await page.getByRole("complementary", { name: "Opened decision" }).getByRole("heading", { name: "Attempts" }).waitFor();
+}
+
+async function typeSecret(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "an ask with a secret in it" }).click();
+  await page.locator("mark").first().waitFor();
+}
+
+const looks = [
+  { theme: "light", width: 1280, height: 860 },
+  { theme: "dark", width: 1280, height: 860 },
+  { theme: "light", width: 390, height: 844 },
+  { theme: "dark", width: 390, height: 844 },
+] as const;
+
+let looked: LookedAt;
+beforeAll(async () => {
+  looked = await startLookedAt();
+  await looked.traffic();
+});
+afterAll(async () => {
+  await looked[Symbol.asyncDispose]();
+  await closeBrowser();
+});
+
+describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, height }) => {
+  test.each(views)("$name is there, accessible, not wider than the page, without an error", async (view) => {
+    await using opened = await openPage(looked.url + view.path, {
+      colorScheme: theme,
+      viewport: { width, height },
+      reducedMotion: "reduce",
+    });
+    const { page, problems } = opened;
+    await page.getByText(view.shows, { exact: false }).first().waitFor();
+    if ("before" in view) await view.before(page);
+    await page.waitForFunction("document.querySelector('.skeleton') === null");
+    if (pictures !== undefined) await takePicture(page, `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0);
+    expect(problems).toEqual([]);
+  });
+});
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = join(import.meta.dir, "..", "..", pictures ?? "");
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
+}
