@@ -1,5 +1,7 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { cuttingProxy } from "../harness/cutting-proxy.ts";
+import { eventually } from "../harness/gateway.ts";
 import { type LookedAt, startLookedAt } from "./fixture.ts";
 import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
 
@@ -19,11 +21,12 @@ async function open(path: string, rows = true): Promise<void> {
   if (rows) await page.locator("tr.link").first().waitFor();
 }
 
-async function close(): Promise<void> {
-  expect(opened.problems).toEqual([]);
+afterEach(async () => {
+  const problems = [...opened.problems];
   await opened[Symbol.asyncDispose]();
   await looked[Symbol.asyncDispose]();
-}
+  expect(problems).toEqual([]);
+});
 
 const rows = () => page.locator("tr.link");
 const panel = () => page.getByRole("complementary", { name: "Opened decision" });
@@ -42,10 +45,8 @@ describe("the list of decisions", () => {
     await looked.gateway.chat({ model: "smart-router-free" });
     await rows().filter({ hasText: "privacy free denied" }).waitFor();
     const took = performance.now() - before;
-    console.info(`a refusal was on the page after ${Math.round(took)} ms`);
     expect(took).toBeLessThan(1_000);
     expect(await rows().first().innerText()).toContain("refused");
-    await close();
   });
 
   test("holds new rows back while the pointer is in it, and shows them when it leaves", async () => {
@@ -60,7 +61,6 @@ describe("the list of decisions", () => {
     expect(await rows().count()).toBe(1);
     await page.getByRole("heading", { name: "Decisions" }).hover();
     await rows().nth(2).waitFor();
-    await close();
   });
 
   test("is limited by the filters of its address; a chip takes one out, and Back brings it back", async () => {
@@ -72,15 +72,14 @@ describe("the list of decisions", () => {
     expect(search().get("outcome")).toBeNull();
     await page.goBack();
     await page.getByText("outcome is").waitFor();
-    await page.waitForFunction("document.querySelectorAll('tr.link').length === 2");
+    await eventually(async () => (await rows().count()) === 2);
     await page.getByLabel("Filter by").selectOption("cause");
     await page.keyboard.press("/");
     await page.getByLabel("Filter by").press("Escape");
     await page.getByLabel("Value of cause").fill("privacy_free_denied");
     await page.keyboard.press("Enter");
-    await page.waitForFunction("document.querySelectorAll('tr.link').length === 1");
+    await eventually(async () => (await rows().count()) === 1);
     expect([search().get("outcome"), search().get("cause")]).toEqual(["refused", "privacy_free_denied"]);
-    await close();
   });
 
   test("filters on the server what comes live", async () => {
@@ -91,7 +90,6 @@ describe("the list of decisions", () => {
     await looked.gateway.chat({ model: "smart-router-free" });
     await rows().nth(1).waitFor();
     expect(await rows().count()).toBe(2);
-    await close();
   });
 
   test("goes on to older ones, page by page, each decision once", async () => {
@@ -106,22 +104,23 @@ describe("the list of decisions", () => {
     await rows().nth(129).waitFor();
     expect(await rows().count()).toBe(130);
     expect(new Set(await rowIds()).size).toBe(130);
-    await close();
   });
 
-  test("reconnects when the gateway was away, and says that it is cut meanwhile", async () => {
+  test("says that the feed is cut, reconnects, and then has what came meanwhile", async () => {
     await looked.gateway.chat();
     await looked.recorded(1);
-    await open("/decisions");
+    const proxy = await cuttingProxy(Number(new URL(looked.url).port));
+    opened = await openPage(`http://127.0.0.1:${proxy.port}/dashboard/decisions`);
+    page = opened.page;
+    opened.tolerate(/ERR_/);
     await page.locator(".live[data-state=open]").waitFor();
-    opened.tolerate(/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION/);
-    await page.context().setOffline(true);
-    await page.locator(".live[data-state=cut]").waitFor();
+    proxy.mode = "refuse";
+    await page.getByText(/paused at \d\d:\d\d, reconnecting/).waitFor();
     await looked.gateway.chat({ model: "smart-router-pro" });
-    await page.context().setOffline(false);
+    proxy.mode = "pass";
     await page.locator(".live[data-state=open]").waitFor();
-    await rows().nth(1).waitFor();
-    await close();
+    await eventually(async () => (await rows().count()) === 2);
+    await proxy.close();
   });
 });
 
@@ -148,7 +147,6 @@ describe("an opened decision", () => {
 
     await page.goto(address); // as a colleague would open a copied link
     await panel().getByRole("heading", { name: "Attempts" }).waitFor();
-    await close();
   });
 
   test("shows each attempt of a fail-over with its status", async () => {
@@ -157,7 +155,6 @@ describe("an opened decision", () => {
     await rows().filter({ hasText: "2 attempts" }).click();
     await panel().getByText("status 503", { exact: true }).waitFor();
     await panel().getByText("status 200", { exact: true }).waitFor();
-    await close();
   });
 
   test("leads to the playground with what can be asked again, but not the text", async () => {
@@ -168,7 +165,6 @@ describe("an opened decision", () => {
     expect(await page.getByLabel("asks for").inputValue()).toBe("smart-router-pro");
     expect(await page.getByLabel("goal").inputValue()).toBe("s2/migrate-billing");
     expect(await page.getByLabel("What is asked for").inputValue()).toBe("");
-    await close();
   });
 
   test("that does not exist says so, and the list stays", async () => {
@@ -178,7 +174,6 @@ describe("an opened decision", () => {
     opened.tolerate(/404/);
     await panel().getByRole("alert").waitFor();
     await rows().first().waitFor();
-    await close();
   });
 });
 
@@ -200,7 +195,14 @@ describe("the keyboard", () => {
     await page.keyboard.type("jkgb"); // typed into the field: letters, not keys
     expect(await page.getByLabel("Value of cause").inputValue()).toBe("jkgb");
     await page.keyboard.press("Escape");
-    for (const [key, name] of Object.entries({ b: "Budgets", m: "Models", p: "Playground", o: "Policy", n: "Now", d: "Decisions" })) {
+    for (const [key, name] of Object.entries({
+      b: "Budgets",
+      m: "Models",
+      p: "Playground",
+      o: "Policy",
+      n: "Now",
+      d: "Decisions",
+    })) {
       await page.keyboard.press("g");
       await page.keyboard.press(key);
       await page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -209,6 +211,5 @@ describe("the keyboard", () => {
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
-    await close();
   });
 });

@@ -43,7 +43,10 @@ export async function startLookedAt(options: StartOptions = {}): Promise<LookedA
   };
 }
 
-const goal = (session: string, name: string): Record<string, string> => ({ "x-session-id": session, "x-goal-id": name });
+const goal = (session: string, name: string): Record<string, string> => ({
+  "x-session-id": session,
+  "x-goal-id": name,
+});
 
 /** Answers on each tier, a hard rule, a fail-over, a failure, and refusals by gateway and schema. */
 async function sendTraffic(gateway: TestGateway): Promise<number> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { eventually } from "../harness/gateway.ts";
 import { type LookedAt, startLookedAt } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
 
@@ -20,7 +21,10 @@ const views = [
 
 async function openHardRule(page: Page): Promise<void> {
   await page.locator("tr.link", { hasText: "hard pro rule" }).first().click();
-  await page.getByRole("complementary", { name: "Opened decision" }).getByRole("heading", { name: "Attempts" }).waitFor();
+  await page
+    .getByRole("complementary", { name: "Opened decision" })
+    .getByRole("heading", { name: "Attempts" })
+    .waitFor();
 }
 
 async function typeSecret(page: Page): Promise<void> {
@@ -55,7 +59,7 @@ describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, heig
     const { page, problems } = opened;
     await page.getByText(view.shows, { exact: false }).first().waitFor();
     if ("before" in view) await view.before(page);
-    await page.waitForFunction("document.querySelector('.skeleton') === null");
+    await eventually(async () => (await page.locator(".skeleton").count()) === 0);
     if (pictures !== undefined) await takePicture(page, `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`);
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0);
