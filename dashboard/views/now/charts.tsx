@@ -1,8 +1,8 @@
 import type { AnswerOf, QueryOf } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
-import { Chart } from "../../components/chart.tsx";
+import { Chart } from "../../chart/chart.tsx";
+import { coarser } from "../../chart/stack.ts";
 import { Loaded } from "../../components/loaded.tsx";
-import { coarser } from "../../components/stack.ts";
 import { count, duration } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
@@ -49,7 +49,15 @@ function Requests() {
         return (
           <Chart
             title="Requests"
-            plot={{ atMs: sums.at_ms, series: shown, limits: [], stack: true, stepped: true, zone: zoneOf(place), format: count }}
+            plot={{
+              atMs: sums.at_ms,
+              series: shown,
+              limits: [],
+              stack: true,
+              stepped: true,
+              zone: zoneOf(place),
+              format: count,
+            }}
             onRange={zoom(place)}
             aside={shown.map(({ name, outcomes, swatch, values }) => (
               <span className="key" key={name}>

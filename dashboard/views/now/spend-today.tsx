@@ -1,10 +1,10 @@
 import type { AnswerOf } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
-import { Chart } from "../../components/chart.tsx";
+import { Chart } from "../../chart/chart.tsx";
+import type { Plot, Series } from "../../chart/plot.ts";
+import { running } from "../../chart/stack.ts";
 import { Loaded } from "../../components/loaded.tsx";
 import { Money } from "../../components/marks.tsx";
-import type { Plot, Series } from "../../components/plot.ts";
-import { running } from "../../components/stack.ts";
 import { money } from "../../format/money.ts";
 import { utcDay, type Zone } from "../../format/time.ts";
 import { Link } from "../../router/link.tsx";

@@ -1,5 +1,5 @@
 import type { BacktestResult } from "#dashboard/api-schema.ts";
-import { Chart } from "../../components/chart.tsx";
+import { Chart } from "../../chart/chart.tsx";
 import { Money, Tier, words } from "../../components/marks.tsx";
 import { Scroll } from "../../components/scroll.tsx";
 import { money } from "../../format/money.ts";

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useEffectEvent, useId, useRef, useState } from "react";
 import uPlot from "uplot";
+import { useShownTheme } from "../components/theme.ts";
 import { isoTime, minuteTime } from "../format/time.ts";
 import { dataOf, optionsOf, type Plot } from "./plot.ts";
-import { useShownTheme } from "./theme.ts";
 
 interface Props {
   readonly title: string;

@@ -1,7 +1,7 @@
 import uPlot from "uplot";
+import { colour } from "../components/theme.ts";
 import { dayMs, dayName, minuteTime, type Zone } from "../format/time.ts";
 import { stacked, type Values } from "./stack.ts";
-import { colour } from "./theme.ts";
 
 /** What a chart shows, and the options of uPlot that follow from it. */
 
