@@ -1,14 +1,12 @@
 // What an installation could learn from its own outcome records, on simulated ones: prompts with the recorded outcomes of a
 // weak and a strong model, all routed to flash, half of flash's failures retried on pro, the other half never heard of.
 // `bun bench/routing/learning.ts`
-import { benefitOf, fitRescueModel } from "#learning/fit/rescue-model.ts";
-import {
-  type DecisionPart,
-  featureVectorOf,
-  featureVersion,
-  noSignals,
-  type OutcomeRecord,
-} from "#learning/outcomes/outcomes.ts";
+import { featureVersion } from "#domain/learned-weights.ts";
+import { fitBenefit } from "#learning/fit/benefit-model.ts";
+import { shuffled } from "#learning/fit/landmarks.ts";
+import { trialsIn } from "#learning/fit/observations.ts";
+import { type DecisionPart, featureVectorOf, noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
+import { learnedScoreOf } from "#pipeline/decide/rules/learned-score.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy } from "./assessed.ts";
 import { qualityOf, routingDev } from "./prompt-data.ts";
@@ -27,14 +25,21 @@ interface Ask {
 }
 
 const retriedShare = 0.5;
-/** How much of the order is the learned one; the rest is the shipped score's. */
-const blend = 0.7;
-const installations = 30;
-let state = 1;
-const random = () => {
-  state = (state * 1_664_525 + 1_013_904_223) >>> 0;
-  return state / 2 ** 32;
-};
+/** Installations for each line, each with its own seed. */
+const installations = Number(process.argv[2] ?? 40);
+/** Asks held back, at most. */
+const heldBack = 3_000;
+
+/** Numbers of a generator that begins with the seed (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
 
 const asks = [...data.values()].flat().flatMap((row): Ask[] => {
   const { source, weak_score: weak, strong_score: strong } = row;
@@ -54,7 +59,7 @@ const asks = [...data.values()].flat().flatMap((row): Ask[] => {
 });
 
 /** The records that an installation would have of these asks. */
-function recordsOf(routed: readonly Ask[]): OutcomeRecord[] {
+function recordsOf(routed: readonly Ask[], random: () => number): OutcomeRecord[] {
   return routed.flatMap(({ decision, weak, strong }, index) => {
     const retried = weak < 0.5 && random() < retriedShare;
     const first = {
@@ -70,56 +75,59 @@ function recordsOf(routed: readonly Ask[]): OutcomeRecord[] {
   });
 }
 
-function shuffled<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ item }) => item);
-}
-
-/** Each value's place in the order of all, 0..1. */
-function ranks(values: readonly number[]): number[] {
-  const places = new Array<number>(values.length).fill(0);
-  const order = [...values.keys()].sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
-  for (const [place, index] of order.entries()) places[index] = place / values.length;
-  return places;
-}
-
-function gainOf(pool: readonly Ask[], routed: number) {
-  const mixed = shuffled(pool);
-  const model = fitRescueModel(recordsOf(mixed.slice(0, routed)), 1);
-  const held = mixed.slice(routed);
-  const shipped = qualityOf(held.map(({ weak, strong, decision }) => ({ weak, strong, score: decision.score }))).apgr;
-  if (model === undefined) return { shipped, learned: shipped, trials: 0 };
-  const own = ranks(held.map(({ decision }) => benefitOf(model, decision)));
-  const given = ranks(held.map(({ decision }) => decision.score));
-  const scored = held.map(({ weak, strong }, index) => ({
-    weak,
-    strong,
-    score: blend * (own[index] ?? 0) + (1 - blend) * (given[index] ?? 0),
-  }));
-  return { shipped, learned: qualityOf(scored).apgr, trials: model.trials };
+function gainOf(pool: readonly Ask[], routed: number, random: () => number) {
+  const mixed = shuffled(pool, random);
+  const seen = mixed.slice(0, routed);
+  const trials = trialsIn(recordsOf(seen, random));
+  const weights = fitBenefit(trials, { ranked: seen.map(({ decision }) => decision), nowMs: 0 });
+  const held = mixed.slice(routed, routed + heldBack);
+  const qualityBy = (score: (ask: Ask) => number) => qualityOf(held.map((ask) => ({ ...ask, score: score(ask) }))).apgr;
+  return {
+    shipped: qualityBy(({ decision }) => decision.score),
+    learned: qualityBy(({ decision }) => learnedScoreOf({ weights, features: decision.features }, decision.score)),
+    trials: trials.filter(({ rescued }) => rescued !== undefined).length,
+  };
 }
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const pools: readonly (readonly [string, readonly Ask[]])[] = [
-  ["all sources mixed", asks],
-  ...[...data.keys()].map((name) => [name, asks.filter(({ source }) => source === name)] as const),
+const sources = [...new Set(asks.map(({ source }) => source))];
+const from = (source: string) => asks.filter((ask) => ask.source === source);
+/** The asks that an installation may get, by its seed. */
+type Pool = (random: () => number) => readonly Ask[];
+const pools: readonly (readonly [string, Pool])[] = [
+  ["all sources mixed", () => asks],
+  ["400 of each source", (random) => sources.flatMap((source) => shuffled(from(source), random).slice(0, 400))],
+  [
+    "600 of each of eight sources, drawn",
+    (random) =>
+      shuffled(sources, random)
+        .slice(0, 8)
+        .flatMap((source) => shuffled(from(source), random).slice(0, 600)),
+  ],
+  ...sources.map((source): readonly [string, Pool] => [source, () => from(source)]),
 ];
-console.log("| asks | records | rescue trials | APGR shipped | learned | gain (5 % .. 95 % of installations) |");
-console.log("|---|---|---|---|---|---|");
+console.log(
+  "| asks | records | rescue trials | APGR shipped | learned | mean gain [95 %] | worst of 20 installations | gained |",
+);
+console.log("|---|---|---|---|---|---|---|---|");
 for (const [name, pool] of pools) {
   for (const routed of [300, 1_000]) {
-    if (pool.length < routed + 300) continue;
-    const runs = Array.from({ length: installations }, () => gainOf(pool, routed));
+    if (pool(seeded(1)).length < routed + 300) continue;
+    const runs = Array.from({ length: installations }, (_, seed) => {
+      const random = seeded(1_000 * routed + seed);
+      return gainOf(pool(random), routed, random);
+    });
     const gains = runs.map(({ shipped, learned }) => learned - shipped).sort((a, b) => a - b);
-    const at = (share: number) => (gains[Math.floor(share * (gains.length - 1))] ?? 0).toFixed(3);
-    const figures = [runs.map(({ shipped }) => shipped), runs.map(({ learned }) => learned)].map((each) =>
-      mean(each).toFixed(3),
-    );
-    const trials = mean(runs.map((run) => run.trials)).toFixed(0);
-    console.log(
-      `| ${name} | ${routed} | ${trials} | ${figures.join(" | ")} | ${mean(gains).toFixed(3)} (${at(0.05)} .. ${at(0.95)}) |`,
-    );
+    const gain = mean(gains);
+    const error = Math.sqrt(mean(gains.map((each) => (each - gain) ** 2)) / gains.length);
+    const figures = [
+      mean(runs.map(({ trials }) => trials)).toFixed(0),
+      mean(runs.map(({ shipped }) => shipped)).toFixed(3),
+      mean(runs.map(({ learned }) => learned)).toFixed(3),
+      `${gain.toFixed(3)} [${(gain - 1.96 * error).toFixed(3)}, ${(gain + 1.96 * error).toFixed(3)}]`,
+      (gains[Math.floor(0.05 * gains.length)] ?? 0).toFixed(3),
+      `${((100 * gains.filter((each) => each > 0).length) / gains.length).toFixed(0)} %`,
+    ];
+    console.log(`| ${name} | ${routed} | ${figures.join(" | ")} |`);
   }
 }

@@ -1,8 +1,10 @@
 import type { Spend } from "#ledger/ledger.ts";
+import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
+import type { LearnedInput } from "#pipeline/decide/rules/learned-score.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
-import type { Ports } from "./ports.ts";
+import type { Configuration, Ports } from "./ports.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
 import { type RetryAdvice, retryAdviceFor } from "./retry-advice.ts";
 import { retryAfterOf } from "./retry-after.ts";
@@ -26,6 +28,7 @@ export function decideWithSpend(
   const { assessment, configuration } = context;
   const goal = assessment.task.goal_id;
   const affinity = affinityOf(assessment, ports);
+  const learned = learnedFor(context);
   const draw = drawFor(context, ports);
   const decideWith = (spend: Spend | undefined): RoutedDecision => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
@@ -35,6 +38,7 @@ export function decideWithSpend(
       scale,
       ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
       ...(affinity === undefined ? {} : { affinity }),
+      ...(learned === undefined ? {} : { learned }),
       ...(draw === undefined ? {} : { draw }),
       ...(verdict === undefined ? {} : { verdict }),
     };
@@ -64,6 +68,13 @@ function affinityOf({ housekeeping, conversationKey, continuation }: Assessment,
   if (housekeeping !== undefined) return undefined;
   const known = ports.conversations.recall(conversationKey, ports.clock.now());
   return known === undefined ? undefined : { model: known.model, continuation };
+}
+
+/** What was learned, with the features that it reads; housekeeping is no ask. */
+export function learnedFor({ assessment, configuration }: Pick<RequestContext, "assessment"> & { readonly configuration: Pick<Configuration, "learned"> }): LearnedInput | undefined {
+  const { learned } = configuration;
+  if (learned === undefined || assessment.housekeeping !== undefined) return undefined;
+  return { weights: learned, features: featureVectorOf(assessment.task, assessment.features) };
 }
 
 /** A random number for exploration, where the policy wants it and a task may begin. */

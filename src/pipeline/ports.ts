@@ -1,3 +1,4 @@
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import type { HealthRegistry } from "#health/health.ts";
@@ -39,6 +40,8 @@ export interface Configuration {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
   readonly caps: Caps;
+  /** What was learned from outcomes, where the policy names a file of it. */
+  readonly learned?: LearnedWeights;
   /** What is done with request fields that may change model, terms or price. */
   readonly fields: FieldRules;
   readonly privacy: PrivacyEngine;

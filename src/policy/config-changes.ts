@@ -1,16 +1,16 @@
 import { isSection } from "#settings/section.ts";
 import type { Config } from "./load-config.ts";
 
-function plainOf({ policy, registry }: Config): unknown {
+function plainOf({ policy, registry, learned }: Config): unknown {
   const { $schema: _, ...rest } = policy;
   // A stated price shows in the price, except where it equals the shipped one; so the stated names are included.
   const models = [...registry.models].map(([key, { statedPrice, ...model }]) => {
     return [key, { ...model, prices: Object.keys(statedPrice ?? {}).join(" ") }];
   });
-  return { ...rest, models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
+  return { ...rest, ...(learned === undefined ? {} : { learned }), models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
 }
 
-/** The first 16 hexadecimal digits of the SHA-256 of everything that policy and registry say. */
+/** The first 16 hexadecimal digits of the SHA-256 of everything that policy, registry and learned weights say. */
 export function configHash(config: Config): string {
   return new Bun.CryptoHasher("sha256")
     .update(JSON.stringify(plainOf(config)))

@@ -5,14 +5,14 @@ import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts
 import type { Log } from "#telemetry/log/log.ts";
 import { logId, operatorText } from "#telemetry/log/log.ts";
 import { changedPaths, configHash } from "./config-changes.ts";
-import { type Config, type ConfigPaths, loadConfig } from "./load-config.ts";
+import { type Config, type ConfigPaths, type LoadedConfig, loadConfig } from "./load-config.ts";
 import { fingerprints, watchFiles } from "./watch-files.ts";
 
-/** Policy and registry as they are in force now. A bad file is refused whole: the last good configuration stays. */
+/** Policy, registry and learned weights as they are in force now. A bad file is refused whole: the last good configuration stays. */
 export interface LiveConfig {
   current(): Config;
   /**
-   * Reads both files again, as on SIGHUP. Never rejects, and always ends. A newer call takes over from one that is still
+   * Reads the files again, as on SIGHUP. Never rejects, and always ends. A newer call takes over from one that is still
    * checking, which then answers what the newer one does.
    */
   reload(): Promise<ReloadReport>;
@@ -35,7 +35,7 @@ export interface ConfigStatus {
   readonly state: "current" | "checking" | "refused" | "failed";
   /** When the configuration in force was last found to be what the files say, milliseconds since the epoch. */
   readonly loadedAtMs: number;
-  /** Names the configuration in force: equal on all nodes that run the same policy and registry. */
+  /** Names the configuration in force: equal on all nodes that run the same policy, registry and learned weights. */
   readonly hash: string;
 }
 
@@ -68,11 +68,11 @@ export async function liveConfig(
   const first = await loadConfig(options);
   if (first.kind === "invalid") return first;
 
-  const files = new ReloadedFiles(options, paths, seen, first.config);
+  const files = new ReloadedFiles(options, seen, first.config, first.weightsPath);
   const watcher =
     options.watchFiles === false || paths.length === 0
       ? undefined
-      : watchFiles(paths, {
+      : watchFiles(() => files.paths(), {
           quietMs: options.quietMs ?? 150,
           pollMs: options.pollMs ?? 5_000,
           isNew: (fingerprint) => files.isNew(fingerprint),
@@ -94,7 +94,8 @@ export async function liveConfig(
 class ReloadedFiles implements LiveConfig {
   readonly #options: LiveConfigOptions;
   readonly #clock: Clock;
-  readonly #paths: readonly string[];
+  /** The file of learned weights that the policy named when it was read last; watched even while it is refused. */
+  #weightsPath: string | undefined;
   /** The fingerprints of the files that were read last. */
   #seen: string;
   #config: Config;
@@ -112,15 +113,21 @@ class ReloadedFiles implements LiveConfig {
   #newestReport: Promise<ReloadReport> = Promise.resolve({ kind: "unchanged" });
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: LiveConfigOptions, paths: readonly string[], seen: string, config: Config) {
+  constructor(options: LiveConfigOptions, seen: string, config: Config, weightsPath: string | undefined) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#paths = paths;
+    this.#weightsPath = weightsPath;
     this.#seen = seen;
     this.#config = config;
     this.#hash = configHash(config);
     this.#loadedAtMs = this.#clock.now();
-    this.#empty = paths.filter(isEmpty);
+    this.#empty = this.paths().filter(isEmpty);
+  }
+
+  /** The files that are read. */
+  paths(): readonly string[] {
+    const { policyPath, registryPath } = this.#options;
+    return [policyPath, registryPath, this.#weightsPath].filter((path) => path !== undefined);
   }
 
   current(): Config {
@@ -169,15 +176,16 @@ class ReloadedFiles implements LiveConfig {
     if (this.#closed) return { kind: "unchanged" };
     if (signal.aborted) return undefined;
     // Before the files are read and judged: a later change is seen as one, and this one is not read once more meanwhile.
-    this.#seen = fingerprints(this.#paths);
-    const nowEmpty = this.#paths.filter(isEmpty);
+    this.#seen = fingerprints(this.paths());
+    const nowEmpty = this.paths().filter(isEmpty);
     const emptied = nowEmpty.filter((path) => !this.#empty.includes(path));
-    const loaded: Awaited<ReturnType<typeof loadConfig>> =
+    const loaded: LoadedConfig =
       emptied.length > 0
         ? { kind: "invalid", problems: emptied.map(emptyProblem) }
         : await loadConfig(this.#options, { signal, limitMs: this.#options.ruleCheckMs });
     if (this.#closed) return { kind: "unchanged" };
     if (signal.aborted) return undefined;
+    if (emptied.length === 0) this.#weightsPath = loaded.weightsPath;
     if (loaded.kind === "invalid")
       return loaded.unfinished ? this.#failed(loaded.problems) : this.#refused(loaded.problems);
     return this.#apply(loaded.config, nowEmpty);
@@ -190,7 +198,7 @@ class ReloadedFiles implements LiveConfig {
         this.#options.onChange?.(config, changed);
       } catch (error) {
         const message = `cannot be put to use: ${error instanceof Error ? error.message : "unknown error"}`;
-        return this.#refused([{ file: this.#paths.join(", "), path: "", message }]);
+        return this.#refused([{ file: this.paths().join(", "), path: "", message }]);
       }
       this.#config = config;
       this.#hash = configHash(config);

@@ -1,3 +1,4 @@
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { loadRegistry } from "#models/load-registry.ts";
@@ -5,6 +6,7 @@ import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
 import { type Invalid, inOrder } from "#settings/problem.ts";
 import { capsOf } from "./caps.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
+import { loadWeights, weightsPathOf } from "./load-weights.ts";
 import type { Policy } from "./schema.ts";
 
 /** Policy and registry, valid each and together. */
@@ -12,6 +14,8 @@ export interface Config {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
   readonly caps: Caps;
+  /** What was learned from outcomes, where the policy names a file of it. */
+  readonly learned?: LearnedWeights;
 }
 
 export interface ConfigPaths {
@@ -19,11 +23,13 @@ export interface ConfigPaths {
   readonly registryPath?: string | undefined;
 }
 
-/** Reads both files. All problems of both at once; never throws, and always ends. */
-export async function loadConfig(
-  paths: ConfigPaths,
-  ruleCheck: RuleCheckerOptions = {},
-): Promise<{ readonly kind: "ok"; readonly config: Config } | Invalid> {
+export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
+  /** The file of learned weights that the policy names, whether it could be read or not. */
+  readonly weightsPath?: string;
+};
+
+/** Reads policy and registry, and the learned weights that the policy names. All problems at once; never throws, and always ends. */
+export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptions = {}): Promise<LoadedConfig> {
   const policy = loadPolicy(paths.policyPath);
   const registry = loadRegistry(paths.registryPath);
   const readPolicy = policy.kind === "ok" ? policy : policy.rest;
@@ -31,14 +37,23 @@ export async function loadConfig(
   const rules = readPolicy
     ? await customRuleProblems(readPolicy.policy, readPolicy.document, ruleCheck)
     : { problems: [], unfinished: false };
+  const weightsPath = readPolicy && weightsPathOf(readPolicy.policy, paths.policyPath);
+  const learned = weightsPath === undefined ? undefined : loadWeights(weightsPath);
   const problems = inOrder([
     ...(policy.kind === "invalid" ? policy.problems : []),
     ...(readPolicy && readModels ? chainProblems(readPolicy.policy, readModels, readPolicy.document) : []),
     ...rules.problems,
     ...(registry.kind === "invalid" ? registry.problems : []),
+    ...(learned?.kind === "invalid" ? learned.problems : []),
   ]);
+  const files = weightsPath === undefined ? {} : { weightsPath };
   if (problems.length > 0 || policy.kind === "invalid" || registry.kind === "invalid")
-    return { kind: "invalid", problems, unfinished: rules.unfinished };
-  const config = { policy: policy.policy, registry: registry.registry, caps: capsOf(policy.policy) };
-  return { kind: "ok", config };
+    return { kind: "invalid", problems, unfinished: rules.unfinished, ...files };
+  const config = {
+    policy: policy.policy,
+    registry: registry.registry,
+    caps: capsOf(policy.policy),
+    ...(learned?.kind === "ok" ? { learned: learned.weights } : {}),
+  };
+  return { kind: "ok", config, ...files };
 }

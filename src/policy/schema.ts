@@ -73,6 +73,22 @@ const Affinity = section({
     .describe("How long after its last answer a conversation's context counts as cached."),
 }).describe("Keeps a conversation on the model that has its context in the prompt cache.");
 
+const Learned = section({
+  weights_file: z
+    .string()
+    .max(4_096)
+    .default("")
+    .describe(
+      "File of learned weights, written by `smart-gateway policy learn --write`; relative to the policy file. Empty: the score is the shipped one.",
+    ),
+  min_rescue_trials: z
+    .int()
+    .min(20)
+    .max(1_000_000)
+    .default(60)
+    .describe("`smart-gateway policy learn` fits nothing with fewer failures of flash of which it is known whether pro solved them."),
+}).describe("What was learned from the outcomes of this installation.");
+
 const Routing = section({
   flash_below: z
     .number()
@@ -106,6 +122,7 @@ const Routing = section({
     .describe(
       "Share of new tasks that are sent, at random, to the other tier than their score has chosen (cause `exploration`), so that learning knows outcomes of both. 0: none.",
     ),
+  learned: Learned,
 }).describe("The score and its thresholds.");
 
 const HardRules = section({

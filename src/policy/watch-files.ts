@@ -12,16 +12,17 @@ export interface WatchOptions {
  * Directories are watched, not files: editors write a new file and rename it over the old one, and Kubernetes swaps a
  * symbolic link beside it; either way a watch on the file itself would stay with the replaced file. Where a link
  * leads to another directory, that one is watched too. A file is read once its fingerprint is new and has stayed the same for
- * `quietMs`; while it is absent nothing happens until the poll, so that a moment between remove and rename is no error.
+ * `quietMs`; while it is absent nothing happens until the poll, so that a moment between remove and rename is no error. `paths` is
+ * asked anew each time.
  */
-export function watchFiles(paths: readonly string[], options: WatchOptions): { close(): void } {
+export function watchFiles(paths: () => readonly string[], options: WatchOptions): { close(): void } {
   const watchers = new Map<string, FSWatcher>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = "";
   let polled = "";
 
   function arm(): void {
-    const wanted = new Set(paths.flatMap((path) => [dirname(resolve(path)), ...realDirectory(path)]));
+    const wanted = new Set(paths().flatMap((path) => [dirname(resolve(path)), ...realDirectory(path)]));
     for (const [directory, watcher] of watchers) {
       if (wanted.has(directory)) continue;
       watcher.close();
@@ -43,14 +44,14 @@ export function watchFiles(paths: readonly string[], options: WatchOptions): { c
   }
 
   function look(): void {
-    last = fingerprints(paths);
+    last = fingerprints(paths());
     clearTimeout(timer);
     if (options.isNew(last)) timer = setTimeout(settle, options.quietMs);
     timer?.unref();
   }
 
   function settle(): void {
-    const now = fingerprints(paths);
+    const now = fingerprints(paths());
     arm();
     if (now !== last)
       look(); // still being written
@@ -59,7 +60,7 @@ export function watchFiles(paths: readonly string[], options: WatchOptions): { c
 
   const poll = setInterval(() => {
     arm();
-    const now = fingerprints(paths);
+    const now = fingerprints(paths());
     if (options.isNew(now) && now === polled) options.onChange();
     else look();
     polled = now;

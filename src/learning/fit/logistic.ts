@@ -1,114 +1,105 @@
-/** One observation of a yes-or-no outcome. */
+/** One observation of the probability of something. */
 export interface Observation {
-  readonly features: readonly number[];
-  readonly positive: boolean;
+  readonly features: Float64Array;
+  /** Whether it happened: 1 or 0, or a probability where that is all that is known. */
+  readonly target: number;
   /** How many observations it stands for; above 0. */
   readonly weight: number;
 }
 
-/** A model of a probability: features are centred and scaled, weighted and summed. */
+/** The logarithm of the odds is `intercept` + the sum of `weights` × features. */
 export interface LogisticModel {
   readonly intercept: number;
-  readonly centre: readonly number[];
-  readonly scale: readonly number[];
-  readonly weights: readonly number[];
+  readonly weights: Float64Array;
 }
 
-export function probabilityOf(model: LogisticModel, features: readonly number[]): number {
-  let sum = model.intercept;
-  for (const [index, weight] of model.weights.entries()) sum += weight * standardized(model, features, index);
-  return 1 / (1 + Math.exp(-sum));
-}
+const maxSteps = 12;
+const settledChange = 1e-4;
 
 /**
- * Fits a logistic model with a ridge penalty of `ridge` on each weight (not on the intercept), by Newton's method. A feature
- * that does not vary has the weight 0. With no observation of one of the two outcomes it is the smoothed share alone.
+ * Fits a logistic model with a penalty of `ridge`/2 × the square of each weight (not of the intercept), by Newton's method.
+ * It begins with the smoothed share alone; of targets that are all 0 or all 1 it stays near that.
  */
 export function fitLogistic(observations: readonly Observation[], ridge: number): LogisticModel {
   const size = observations[0]?.features.length ?? 0;
   const total = observations.reduce((sum, { weight }) => sum + weight, 0);
-  const positive = observations.reduce((sum, { weight, positive }) => sum + (positive ? weight : 0), 0);
-  const mean = (value: (observation: Observation) => number) =>
-    observations.reduce((sum, each) => sum + each.weight * value(each), 0) / Math.max(total, 1e-9);
-  const centre = Array.from({ length: size }, (_, index) => mean(({ features }) => features[index] ?? 0));
-  const scale = centre.map((middle, index) =>
-    Math.sqrt(mean(({ features }) => ((features[index] ?? 0) - middle) ** 2)),
-  );
+  const positive = observations.reduce((sum, { weight, target }) => sum + weight * target, 0);
   const share = (positive + 0.5) / (total + 1);
-  let model: LogisticModel = {
-    intercept: Math.log(share / (1 - share)),
-    centre,
-    scale: scale.map((each) => (each < 1e-6 ? 0 : each)),
-    weights: centre.map(() => 0),
-  };
-  if (positive === 0 || positive === total) return model;
-  for (let step = 0; step < 12; step++) model = newtonStep(model, observations, ridge);
-  return model;
+  // The intercept first, then one weight for each feature.
+  const model = new Float64Array(size + 1);
+  model[0] = Math.log(share / (1 - share));
+  if (positive > 0 && positive < total) {
+    for (let step = 0; step < maxSteps; step++) {
+      const change = newtonStep(model, observations, ridge);
+      for (const [at, by] of change.entries()) model[at] = (model[at] ?? 0) + by;
+      if (change.every((by) => Math.abs(by) < settledChange)) break;
+    }
+  }
+  return { intercept: model[0] ?? 0, weights: model.slice(1) };
 }
 
-function standardized({ centre, scale }: LogisticModel, features: readonly number[], index: number): number {
-  const width = scale[index] ?? 0;
-  // Cut where the records say nothing any more.
-  return width === 0 ? 0 : Math.max(-4, Math.min(4, ((features[index] ?? 0) - (centre[index] ?? 0)) / width));
-}
-
-function newtonStep(model: LogisticModel, observations: readonly Observation[], ridge: number): LogisticModel {
-  const size = model.weights.length + 1;
+function newtonStep(model: Float64Array, observations: readonly Observation[], ridge: number): Float64Array {
+  const size = model.length;
   const gradient = new Float64Array(size);
   const hessian = Array.from({ length: size }, () => new Float64Array(size));
   const x = new Float64Array(size);
-  for (const { features, positive, weight } of observations) {
-    x[0] = 1;
-    for (let index = 1; index < size; index++) x[index] = standardized(model, features, index - 1);
-    const expected = probabilityOf(model, features);
-    const error = weight * ((positive ? 1 : 0) - expected);
-    const curvature = weight * expected * (1 - expected);
+  x[0] = 1;
+  for (const { features, target, weight } of observations) {
+    x.set(features, 1);
+    let sum = 0;
+    for (let at = 0; at < size; at++) sum += (model[at] ?? 0) * (x[at] ?? 0);
+    const expected = 1 / (1 + Math.exp(-sum));
+    const error = weight * (target - expected);
+    const curvature = weight * Math.max(1e-6, expected * (1 - expected));
     for (let row = 0; row < size; row++) {
       const at = x[row] ?? 0;
       gradient[row] = (gradient[row] ?? 0) + error * at;
       const line = hessian[row];
       if (line === undefined) continue;
-      for (let column = 0; column <= row; column++)
-        line[column] = (line[column] ?? 0) + curvature * at * (x[column] ?? 0);
+      const scaled = curvature * at;
+      for (let column = 0; column <= row; column++) line[column] = (line[column] ?? 0) + scaled * (x[column] ?? 0);
     }
   }
-  for (let row = 0; row < size; row++) {
+  for (let row = 1; row < size; row++) {
     const line = hessian[row];
-    if (line === undefined) continue;
-    line[row] = (line[row] ?? 0) + (row === 0 ? 1e-6 : ridge);
-    if (row > 0) gradient[row] = (gradient[row] ?? 0) - ridge * (model.weights[row - 1] ?? 0);
+    if (line !== undefined) line[row] = (line[row] ?? 0) + ridge;
+    gradient[row] = (gradient[row] ?? 0) - ridge * (model[row] ?? 0);
   }
-  const change = solved(hessian, gradient);
-  return {
-    ...model,
-    intercept: model.intercept + (change[0] ?? 0),
-    weights: model.weights.map((weight, index) => weight + (change[index + 1] ?? 0)),
-  };
+  const lower = cholesky(hessian);
+  return solvedUpper(lower, solvedLower(lower, gradient));
 }
 
-/** Solves a symmetric positive definite system, given by its lower half, by Cholesky decomposition. */
-function solved(matrix: readonly Float64Array[], right: Float64Array): Float64Array {
-  const size = right.length;
+/** The lower triangle whose product with its transpose is a symmetric matrix, given by its lower half; written over it. */
+export function cholesky(matrix: readonly Float64Array[]): readonly Float64Array[] {
   const at = (row: number, column: number) => matrix[row]?.[column] ?? 0;
-  for (let row = 0; row < size; row++) {
-    const line = matrix[row];
-    if (line === undefined) continue;
+  for (const [row, line] of matrix.entries()) {
     for (let column = 0; column <= row; column++) {
       let sum = at(row, column);
       for (let index = 0; index < column; index++) sum -= at(row, index) * at(column, index);
-      line[column] = row === column ? Math.sqrt(Math.max(sum, 1e-12)) : sum / at(column, column);
+      line[column] = row === column ? Math.sqrt(Math.max(sum, 1e-9)) : sum / at(column, column);
     }
   }
+  return matrix;
+}
+
+/** Solves lower × result = right. */
+export function solvedLower(lower: readonly Float64Array[], right: Float64Array): Float64Array {
   const result = Float64Array.from(right);
-  for (let row = 0; row < size; row++) {
+  for (const [row, line] of lower.entries()) {
     let sum = result[row] ?? 0;
-    for (let index = 0; index < row; index++) sum -= at(row, index) * (result[index] ?? 0);
-    result[row] = sum / at(row, row);
+    for (let index = 0; index < row; index++) sum -= (line[index] ?? 0) * (result[index] ?? 0);
+    result[row] = sum / (line[row] ?? 1);
   }
-  for (let row = size - 1; row >= 0; row--) {
+  return result;
+}
+
+/** Solves transpose(lower) × result = right. */
+export function solvedUpper(lower: readonly Float64Array[], right: Float64Array): Float64Array {
+  const result = Float64Array.from(right);
+  for (let row = lower.length - 1; row >= 0; row--) {
     let sum = result[row] ?? 0;
-    for (let index = row + 1; index < size; index++) sum -= at(index, row) * (result[index] ?? 0);
-    result[row] = sum / at(row, row);
+    for (let index = row + 1; index < lower.length; index++) sum -= (lower[index]?.[row] ?? 0) * (result[index] ?? 0);
+    result[row] = sum / (lower[row]?.[row] ?? 1);
   }
   return result;
 }

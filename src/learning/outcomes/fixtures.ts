@@ -1,4 +1,5 @@
-import { type DecisionPart, featureNames, featureVersion, noSignals, type OutcomeRecord } from "./outcomes.ts";
+import { featureVersion } from "#domain/learned-weights.ts";
+import { type DecisionPart, featureNames, noSignals, type OutcomeRecord } from "./outcomes.ts";
 
 /** A record as the tests of this folder want it: of an ask that went to flash and of which nothing more was heard. */
 export function outcomeRecord(decisionId: string, atMs: number, decision: Partial<DecisionPart> = {}): OutcomeRecord {

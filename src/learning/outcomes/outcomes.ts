@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { featureCount, featureVersion } from "#domain/learned-weights.ts";
 import type { RoutingTask } from "#domain/routing.ts";
 import { Cause, TaskKind } from "#domain/routing.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
@@ -22,7 +23,6 @@ export const featureNames = [
   "identifiers",
   "dense_characters",
 ] as const;
-export const featureVersion = 1;
 
 /** The four dimensions as they are, counts as log(1 + count) / 8: most lie between 0 and 1. */
 export function featureVectorOf(task: RoutingTask, features: AskFeatures): readonly number[] {
@@ -53,7 +53,7 @@ function logged(count: number): number {
 /** What was decided for a new ask; written once. */
 export const DecisionPart = z.strictObject({
   version: z.literal(featureVersion),
-  features: z.array(z.number()).length(featureNames.length).readonly(),
+  features: z.array(z.number()).length(featureCount).readonly(),
   kind: TaskKind,
   tier: z.enum(["flash", "pro"]),
   model: z.string(),

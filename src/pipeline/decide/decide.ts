@@ -26,7 +26,7 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   }
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
-  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale);
+  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale, snapshot.learned);
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
   const kept = withAffinity(chosen, snapshot, evidence);
   const wanted = withExploration(kept, privacy.freeAllowed, snapshot, evidence);

@@ -5,6 +5,7 @@ import type { HealthView } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Policy } from "#policy/schema.ts";
+import type { LearnedInput } from "./rules/learned-score.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {
@@ -19,6 +20,8 @@ export interface Snapshot {
   readonly ownCaps?: { readonly goalHard?: NanoUsd; readonly dayHard?: NanoUsd };
   /** How points become the score; absent where the task was stated and not inferred, as in a dry run: `declared`. */
   readonly scale?: ScoreScale;
+  /** Learned weights with the features of the ask; absent where there are none, in a dry run and for housekeeping. */
+  readonly learned?: LearnedInput;
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */
   readonly runEvidence?: readonly string[];
   /** Which model the conversation was last routed to; absent for its first request and in a dry run. */

@@ -8,6 +8,7 @@ import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import { learnedFor } from "#pipeline/decide-with-spend.ts";
 import { guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
@@ -72,10 +73,12 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
     };
     const runtime = { ...assessment.runtime, ...statedRuntime };
     const model = housekeeping === undefined ? models.get(conversationKey) : undefined;
+    const learned = learnedFor({ assessment, configuration });
     const snapshot: Snapshot = {
       ...takeSnapshot(configuration, health, size, spend),
       scale,
       ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
+      ...(learned === undefined ? {} : { learned }),
       ...(model === undefined ? {} : { affinity: { model, continuation } }),
     };
     const decision = decide(task, runtime, snapshot);

@@ -1,7 +1,9 @@
+import { featureVersion } from "#domain/learned-weights.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import { featureVectorOf, featureVersion } from "#learning/outcomes/outcomes.ts";
+import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import { isReported } from "#pipeline/assess/task/runtime.ts";
 import { propensityOf } from "#pipeline/decide/rules/exploration.ts";
+import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
 
@@ -28,7 +30,7 @@ export function recordForLearning(context: RequestContext, decision: RoutingDeci
       tier,
       model: model.key,
       cause: decision.cause,
-      score: decision.score,
+      score: shippedScoreOf(decision),
       explored: decision.cause === "exploration",
       probability: propensityOf(decision),
     }),

@@ -37,6 +37,10 @@ export function reportOf(routed: Routed, config: Config): string {
     const points = pointsFor(decision, feature);
     if (points !== "+0") lines.push(`    ${feature.padEnd(24)}        ${points}`);
   }
+  const learned = firstOf(decision, "learned");
+  if (learned !== "") {
+    lines.push(`    ${"learned".padEnd(24)}        ${learned} on the score of ${firstOf(decision, "score_shipped")}`);
+  }
   const rules = evidenceOf(decision, "hard_rule");
   lines.push(`  hard rules  ${rules.length === 0 ? "none fires" : rules.join(", ")}`);
   const run = ["same_error", "calls_without_progress"].flatMap((key) =>
@@ -86,12 +90,14 @@ export function lineOf(routed: Routed, turn: number, config: Config): string {
 export function detailsOf(routed: Routed, config: Config) {
   const { decision, task, runtime, redactions } = routed;
   const contributions = Object.fromEntries(contributionsOf(decision));
+  const learned = firstOf(decision, "learned");
   const { instruction: _, ...shown } = task;
   return {
     decision,
     task: shown,
     runtime,
     contributions,
+    ...(learned === "" ? {} : { learned: Number(learned) }),
     hard_rules: evidenceOf(decision, "hard_rule"),
     ...(redactions === undefined ? {} : { redactions }),
     cost: costOf(routed, config) ?? null,

@@ -96,7 +96,8 @@ const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: ze
 
 function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Config): Routed {
   const size = sizeOf(task.instruction);
-  const decision = decide(task, runtime, { ...config, health: {}, size, spend: nothingSpent });
+  const { policy, registry, caps } = config;
+  const decision = decide(task, runtime, { policy, registry, caps, health: {}, size, spend: nothingSpent });
   return { decision, task, runtime, size };
 }
 

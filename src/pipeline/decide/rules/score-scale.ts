@@ -20,15 +20,19 @@ const knotsOf: Readonly<Record<ScoreScale, Knots>> = { declared: declaredKnots, 
 
 /** The score of that many points, 0..100; it never falls when the points rise. */
 export function onScale(points: number, scale: ScoreScale): number {
-  const knots = knotsOf[scale];
+  return interpolated(knotsOf[scale], points);
+}
+
+/** The score that belongs to a value, 0..100; linear between the knots and beyond them. */
+export function interpolated(knots: Knots, value: number): number {
   let low = 0;
   let high = knots.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if ((knots[middle]?.[0] ?? 0) <= points) low = middle;
+    if ((knots[middle]?.[0] ?? 0) <= value) low = middle;
     else high = middle;
   }
   const [x0, y0] = knots[low] ?? [0, 0];
   const [x1, y1] = knots[high] ?? [100, 100];
-  return Math.min(100, Math.max(0, y0 + ((y1 - y0) * (points - x0)) / (x1 - x0)));
+  return Math.min(100, Math.max(0, y0 + ((y1 - y0) * (value - x0)) / (x1 - x0)));
 }

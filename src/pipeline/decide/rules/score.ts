@@ -1,7 +1,8 @@
-import { type Level, levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { type Level, levels, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 import type { Policy } from "#policy/schema.ts";
+import { type LearnedInput, learnedScoreOf } from "./learned-score.ts";
 import { onScale } from "./score-scale.ts";
 
 /** Failed tests from which on that signal counts in full. */
@@ -10,7 +11,7 @@ const manyFailedTests = 10;
 /**
  * Stage 2: the complexity score, 0..100 in steps of a hundredth, so that the number shown is the number compared: the points
  * of the features on the scale given. It never falls when a dimension, the risk, the blast radius, the tool depth or the
- * trouble rises.
+ * trouble rises: what was learned depends on what the ask looks like, and on none of these.
  */
 export function scoreOf(
   task: RoutingTask,
@@ -18,11 +19,26 @@ export function scoreOf(
   policy: Policy,
   evidence: Evidence,
   scale: ScoreScale = "declared",
+  learned?: LearnedInput,
 ): number {
   const points = pointsOf(task, runtime, policy, evidence);
-  const score = hundredths(onScale(points, scale));
-  evidence.push(`points=${points}`, `score_scale=${scale}`, `score=${score}`);
+  const shipped = hundredths(onScale(points, scale));
+  evidence.push(`points=${points}`, `score_scale=${scale}`);
+  // What was learned is about inferred dimensions; stated ones are distributed differently.
+  if (learned === undefined || scale === "declared") {
+    evidence.push(`score=${shipped}`);
+    return shipped;
+  }
+  const score = learnedScoreOf(learned, shipped);
+  const change = hundredths(score - shipped);
+  evidence.push(`score_shipped=${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, `score=${score}`);
   return score;
+}
+
+/** The score that a decision's task has without learned weights. */
+export function shippedScoreOf({ score, evidence }: Pick<RoutingDecision, "score" | "evidence">): number {
+  const shipped = evidence.find((entry) => entry.startsWith("score_shipped="));
+  return shipped === undefined ? score : Number(shipped.slice("score_shipped=".length));
 }
 
 /** The weighted sum of what makes a task hard, 0..100, with what each feature gave. */

@@ -1,0 +1,88 @@
+import { featureVersion, type LearnedWeights } from "#domain/learned-weights.ts";
+import type { DecisionPart } from "#learning/outcomes/outcomes.ts";
+import { benefitOf } from "#pipeline/decide/rules/learned-score.ts";
+import { interpolated } from "#pipeline/decide/rules/score-scale.ts";
+import { landmarksOf, smoothFeatures } from "./landmarks.ts";
+import { fitLogistic } from "./logistic.ts";
+import type { Trial } from "./observations.ts";
+
+/** Strength of the penalty; chosen by `bench/routing/learning.ts` like the constants below. */
+const ridge = 1;
+/** The learned rank counts for half at this many rescue trials, and never for more than `maxBlend`. */
+const halfTrials = 45;
+const maxBlend = 0.7;
+/** Pairs in a table of ranks. */
+const knots = 100;
+
+export interface FitOptions {
+  /** Asks whose scores are to be ranked: those that the score decides. */
+  readonly ranked: readonly DecisionPart[];
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/**
+ * Fits P(flash fails) × P(pro solves what flash failed at), as one probability: rescues are rare, and two models of them waste
+ * what is known. A failure that was never tried on pro counts by the share of those that were and were solved.
+ */
+export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptions): LearnedWeights {
+  const random = sequence();
+  const tried = trials.filter(({ rescued }) => rescued !== undefined);
+  const rescueShare = (tried.filter(({ rescued }) => rescued).length + 0.5) / (tried.length + 1);
+  const landmarks = landmarksOf(
+    trials.map(({ decision }) => decision.features),
+    random,
+  );
+  const smooth = smoothFeatures(landmarks);
+  const meanWeight = trials.reduce((sum, { weight }) => sum + weight, 0) / Math.max(1, trials.length);
+  const fitted = fitLogistic(
+    trials.map(({ decision, failed, rescued, weight }) => ({
+      features: smooth.of(decision.features),
+      target: failed ? (rescued === undefined ? rescueShare : Number(rescued)) : 0,
+      weight: weight / meanWeight,
+    })),
+    ridge,
+  );
+  const model = { ...landmarks, intercept: fitted.intercept, weights: [...smooth.weightsOf(fitted.weights)] };
+  const blend = Math.min(maxBlend, tried.length / (tried.length + halfTrials));
+  const benefits = ranked.map(({ features }) => benefitOf(model, features));
+  const rankKnots = ranksOf(benefits);
+  const blended = ranked.map(
+    ({ score }, at) => blend * interpolated(rankKnots, benefits[at] ?? 0) + (1 - blend) * score,
+  );
+  return {
+    format: 1,
+    feature_version: featureVersion,
+    fitted_at: new Date(nowMs).toISOString(),
+    records: Math.max(1, trials.length),
+    rescue_trials: Math.max(1, tried.length),
+    blend,
+    ...model,
+    rank_knots: rankKnots,
+    score_knots: ranksOf(blended, [0, 100]),
+  };
+}
+
+/** From a value to the share of all values that are below it, in percent; `ends` are values at 0 and 100 %. */
+function ranksOf(values: readonly number[], ends?: readonly [number, number]): LearnedWeights["rank_knots"] {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low = sorted[0] ?? 0, high = sorted.at(-1) ?? 0] = ends ?? [];
+  const table: (readonly [number, number])[] = [[low, 0]];
+  for (let knot = 1; knot < knots; knot++) {
+    const value = sorted[Math.floor((knot / knots) * sorted.length)];
+    const before = table.at(-1)?.[0] ?? low;
+    // Of equal values one knot is kept; a table must rise.
+    if (value !== undefined && value > before + 1e-9 && value < high - 1e-9) table.push([value, (100 * knot) / knots]);
+  }
+  const last = table.at(-1)?.[0] ?? low;
+  return [...table, [Math.max(high, last + 1e-6), 100]];
+}
+
+/** Numbers of a linear congruential generator: the same records give the same weights. */
+function sequence(): () => number {
+  let state = 1;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

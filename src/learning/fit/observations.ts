@@ -1,0 +1,56 @@
+import type { DecisionPart, OutcomeRecord } from "#learning/outcomes/outcomes.ts";
+
+/** What is known of an ask that flash answered first. */
+export interface Trial {
+  readonly decision: DecisionPart;
+  readonly failed: boolean;
+  /** Whether pro then solved it; undefined where it did not fail, was not tried on pro, or nothing was heard of that. */
+  readonly rescued: boolean | undefined;
+  /** How many asks it stands for: the inverse of the probability with which it went to flash. */
+  readonly weight: number;
+}
+
+/** A tier that was hardly ever chosen must not let one record stand for hundreds. */
+const maxWeight = 20;
+
+/**
+ * What the records say. An ask of which nothing was heard counts as solved; of an escalated one the result is known when another
+ * ask, a failure or the caller's own word came after it.
+ */
+export function trialsIn(records: readonly OutcomeRecord[]): readonly Trial[] {
+  const retries = new Map<string, OutcomeRecord>();
+  for (const record of records) {
+    const { tier, retryOf } = record.decision;
+    if (tier === "pro" && retryOf !== undefined) retries.set(retryOf, record);
+  }
+  return records.flatMap((record): Trial[] => {
+    const { decision, signals } = record;
+    if (decision.tier !== "flash") return [];
+    const failed = flashFailed(record);
+    const rescued = signals.escalated ? solvedAfterEscalation(record) : solvedByRetry(retries.get(record.decisionId));
+    return [
+      { decision, failed, rescued: failed ? rescued : undefined, weight: Math.min(maxWeight, 1 / decision.probability) },
+    ];
+  });
+}
+
+function flashFailed(record: OutcomeRecord): boolean {
+  // An escalated run was finished by pro, whatever the caller says of its end.
+  if (record.signals.escalated) return true;
+  return record.outcome === undefined ? hasTrouble(record) : record.outcome === "failed";
+}
+
+function solvedAfterEscalation({ signals, outcome }: OutcomeRecord): boolean | undefined {
+  if (outcome !== undefined) return outcome === "solved";
+  if (signals.failedAfter > 0 || signals.repeated > 0) return false;
+  return signals.wentOn ? true : undefined;
+}
+
+function solvedByRetry(retry: OutcomeRecord | undefined): boolean | undefined {
+  if (retry === undefined) return undefined;
+  return retry.outcome === undefined ? !hasTrouble(retry) : retry.outcome === "solved";
+}
+
+function hasTrouble({ signals }: OutcomeRecord): boolean {
+  return signals.reported > 0 || signals.repeated > 0;
+}

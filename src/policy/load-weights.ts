@@ -1,0 +1,24 @@
+import { dirname, resolve } from "node:path";
+import { LearnedWeights } from "#domain/learned-weights.ts";
+import { readConfigFile, validate } from "#settings/config-file.ts";
+import type { Invalid } from "#settings/problem.ts";
+import type { Policy } from "./schema.ts";
+
+/** Where the policy has its learned weights; undefined when it names none. */
+export function weightsPathOf({ routing }: Policy, policyPath: string | undefined): string | undefined {
+  const { weights_file } = routing.learned;
+  return weights_file === "" ? undefined : resolve(dirname(policyPath ?? "."), weights_file);
+}
+
+/** Learned weights from a file. Its form, the version of its features and every number are checked; never throws. */
+export function loadWeights(path: string): { readonly kind: "ok"; readonly weights: LearnedWeights } | Invalid {
+  const read = readConfigFile(path, "routing.learned.weights_file");
+  if (read.kind === "invalid") return read;
+  const checked = validate(LearnedWeights, read.document);
+  if (checked.kind === "ok") return { kind: "ok", weights: checked.value };
+  // One look at a broken table is enough; hundreds of numbers would hide what is wrong.
+  const [first, ...others] = checked.problems;
+  const suggestion = "fit again: smart-gateway policy learn --write";
+  const problems = first === undefined ? [] : [{ ...first, suggestion }, ...others.slice(0, 4)];
+  return { kind: "invalid", problems };
+}
