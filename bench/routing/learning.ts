@@ -75,10 +75,11 @@ function recordsOf(routed: readonly Ask[], random: () => number): OutcomeRecord[
   });
 }
 
-function gainOf(pool: readonly Ask[], routed: number, random: () => number) {
+function gainOf(pool: readonly Ask[], routed: number, random: () => number, flashBelow: number) {
   const mixed = shuffled(pool, random);
   const seen = mixed.slice(0, routed);
-  const trials = trialsIn(recordsOf(seen, random));
+  const onFlash = seen.filter(({ decision }) => decision.score < flashBelow);
+  const trials = trialsIn(recordsOf(onFlash, random));
   const weights = fitBenefit(trials, { ranked: seen.map(({ decision }) => decision), nowMs: 0 });
   const held = mixed.slice(routed, routed + heldBack);
   const qualityBy = (score: (ask: Ask) => number) => qualityOf(held.map((ask) => ({ ...ask, score: score(ask) }))).apgr;
@@ -94,8 +95,9 @@ const sources = [...new Set(asks.map(({ source }) => source))];
 const from = (source: string) => asks.filter((ask) => ask.source === source);
 /** The asks that an installation may get, by its seed. */
 type Pool = (random: () => number) => readonly Ask[];
-const pools: readonly (readonly [string, Pool])[] = [
+const pools: readonly (readonly [string, Pool, flashBelow?: number])[] = [
   ["all sources mixed", () => asks],
+  ["all sources mixed, from 93.5 on to pro, nothing explored", () => asks, 93.5],
   ["400 of each source", (random) => sources.flatMap((source) => shuffled(from(source), random).slice(0, 400))],
   [
     "600 of each of eight sources, drawn",
@@ -110,12 +112,12 @@ console.log(
   "| asks | records | rescue trials | APGR shipped | learned | mean gain [95 %] | worst of 20 installations | gained |",
 );
 console.log("|---|---|---|---|---|---|---|---|");
-for (const [name, pool] of pools) {
+for (const [name, pool, flashBelow = 101] of pools) {
   for (const routed of [300, 1_000]) {
     if (pool(seeded(1)).length < routed + 300) continue;
     const runs = Array.from({ length: installations }, (_, seed) => {
       const random = seeded(1_000 * routed + seed);
-      return gainOf(pool(random), routed, random);
+      return gainOf(pool(random), routed, random, flashBelow);
     });
     const gains = runs.map(({ shipped, learned }) => learned - shipped).sort((a, b) => a - b);
     const gain = mean(gains);

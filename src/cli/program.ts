@@ -34,7 +34,7 @@ const commands: readonly CommandEntry[] = [
   {
     name: "policy",
     summary: "check, show and compare routing policies",
-    load: async () => (await import("#cli/commands/policy.ts")).policyCommand(),
+    load: async () => (await import("#cli/commands/policy/policy.ts")).policyCommand(),
   },
   {
     name: "models",

@@ -7,7 +7,12 @@ function plainOf({ policy, registry, learned }: Config): unknown {
   const models = [...registry.models].map(([key, { statedPrice, ...model }]) => {
     return [key, { ...model, prices: Object.keys(statedPrice ?? {}).join(" ") }];
   });
-  return { ...rest, ...(learned === undefined ? {} : { learned }), models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
+  return {
+    ...rest,
+    ...(learned === undefined ? {} : { learned }),
+    models: Object.fromEntries(models),
+    order: [...registry.models.keys()].join(" "),
+  };
 }
 
 /** The first 16 hexadecimal digits of the SHA-256 of everything that policy, registry and learned weights say. */

@@ -5,7 +5,7 @@ import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts
 import type { Log } from "#telemetry/log/log.ts";
 import { logId, operatorText } from "#telemetry/log/log.ts";
 import { changedPaths, configHash } from "./config-changes.ts";
-import { type Config, type ConfigPaths, type LoadedConfig, loadConfig } from "./load-config.ts";
+import { type Config, type ConfigPaths, type LoadedConfig, loadConfig, type WeightsFile } from "./load-config.ts";
 import { fingerprints, watchFiles } from "./watch-files.ts";
 
 /** Policy, registry and learned weights as they are in force now. A bad file is refused whole: the last good configuration stays. */
@@ -62,13 +62,13 @@ export interface LiveConfigOptions extends ConfigPaths {
 export async function liveConfig(
   options: LiveConfigOptions,
 ): Promise<({ readonly kind: "ok" } & LiveConfig) | Invalid> {
-  const paths = [options.policyPath, options.registryPath].filter((path) => path !== undefined);
+  const paths = configured(options);
   // Taken before the files are read, so that a change during the reading is seen afterwards.
   const seen = fingerprints(paths);
   const first = await loadConfig(options);
   if (first.kind === "invalid") return first;
 
-  const files = new ReloadedFiles(options, seen, first.config, first.weightsPath);
+  const files = new ReloadedFiles(options, seen, first.config, first.weightsFile);
   const watcher =
     options.watchFiles === false || paths.length === 0
       ? undefined
@@ -94,8 +94,8 @@ export async function liveConfig(
 class ReloadedFiles implements LiveConfig {
   readonly #options: LiveConfigOptions;
   readonly #clock: Clock;
-  /** The file of learned weights that the policy named when it was read last; watched even while it is refused. */
-  #weightsPath: string | undefined;
+  /** The learned weights that the policy named when it was read last; watched even while they are refused. */
+  #weightsFile: WeightsFile | undefined;
   /** The fingerprints of the files that were read last. */
   #seen: string;
   #config: Config;
@@ -113,11 +113,11 @@ class ReloadedFiles implements LiveConfig {
   #newestReport: Promise<ReloadReport> = Promise.resolve({ kind: "unchanged" });
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: LiveConfigOptions, seen: string, config: Config, weightsPath: string | undefined) {
+  constructor(options: LiveConfigOptions, seen: string, config: Config, weightsFile: WeightsFile | undefined) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#weightsPath = weightsPath;
-    this.#seen = seen;
+    this.#weightsFile = weightsFile;
+    this.#seen = withWeights(seen, weightsFile);
     this.#config = config;
     this.#hash = configHash(config);
     this.#loadedAtMs = this.#clock.now();
@@ -126,8 +126,7 @@ class ReloadedFiles implements LiveConfig {
 
   /** The files that are read. */
   paths(): readonly string[] {
-    const { policyPath, registryPath } = this.#options;
-    return [policyPath, registryPath, this.#weightsPath].filter((path) => path !== undefined);
+    return [...configured(this.#options), this.#weightsFile?.path].filter((path) => path !== undefined);
   }
 
   current(): Config {
@@ -177,6 +176,7 @@ class ReloadedFiles implements LiveConfig {
     if (signal.aborted) return undefined;
     // Before the files are read and judged: a later change is seen as one, and this one is not read once more meanwhile.
     this.#seen = fingerprints(this.paths());
+    const seen = fingerprints(configured(this.#options));
     const nowEmpty = this.paths().filter(isEmpty);
     const emptied = nowEmpty.filter((path) => !this.#empty.includes(path));
     const loaded: LoadedConfig =
@@ -185,7 +185,10 @@ class ReloadedFiles implements LiveConfig {
         : await loadConfig(this.#options, { signal, limitMs: this.#options.ruleCheckMs });
     if (this.#closed) return { kind: "unchanged" };
     if (signal.aborted) return undefined;
-    if (emptied.length === 0) this.#weightsPath = loaded.weightsPath;
+    if (emptied.length === 0) {
+      this.#weightsFile = loaded.weightsFile;
+      this.#seen = withWeights(seen, loaded.weightsFile);
+    }
     if (loaded.kind === "invalid")
       return loaded.unfinished ? this.#failed(loaded.problems) : this.#refused(loaded.problems);
     return this.#apply(loaded.config, nowEmpty);
@@ -233,6 +236,15 @@ class ReloadedFiles implements LiveConfig {
     this.#retry.unref();
     return { kind: "failed", problems };
   }
+}
+
+function configured({ policyPath, registryPath }: ConfigPaths): readonly string[] {
+  return [policyPath, registryPath].filter((path) => path !== undefined);
+}
+
+/** What `fingerprints` says of all files, from those of policy and registry. */
+function withWeights(seen: string, weightsFile: WeightsFile | undefined): string {
+  return weightsFile === undefined ? seen : [seen, weightsFile.fingerprint].filter((each) => each !== "").join(" ");
 }
 
 /** An empty file is a whole policy at the start; while running it is far more often one that is just being written. */

@@ -8,6 +8,7 @@ import { capsOf } from "./caps.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
 import { loadWeights, weightsPathOf } from "./load-weights.ts";
 import type { Policy } from "./schema.ts";
+import { fingerprints } from "./watch-files.ts";
 
 /** Policy and registry, valid each and together. */
 export interface Config {
@@ -25,8 +26,14 @@ export interface ConfigPaths {
 
 export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
   /** The file of learned weights that the policy names, whether it could be read or not. */
-  readonly weightsPath?: string;
+  readonly weightsFile?: WeightsFile;
 };
+
+export interface WeightsFile {
+  readonly path: string;
+  /** Taken before it was read, so that a later change is seen as one. */
+  readonly fingerprint: string;
+}
 
 /** Reads policy and registry, and the learned weights that the policy names. All problems at once; never throws, and always ends. */
 export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptions = {}): Promise<LoadedConfig> {
@@ -37,8 +44,9 @@ export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptio
   const rules = readPolicy
     ? await customRuleProblems(readPolicy.policy, readPolicy.document, ruleCheck)
     : { problems: [], unfinished: false };
-  const weightsPath = readPolicy && weightsPathOf(readPolicy.policy, paths.policyPath);
-  const learned = weightsPath === undefined ? undefined : loadWeights(weightsPath);
+  const path = readPolicy && weightsPathOf(readPolicy.policy, paths.policyPath);
+  const weightsFile = path === undefined ? undefined : { path, fingerprint: fingerprints([path]) };
+  const learned = path === undefined ? undefined : loadWeights(path);
   const problems = inOrder([
     ...(policy.kind === "invalid" ? policy.problems : []),
     ...(readPolicy && readModels ? chainProblems(readPolicy.policy, readModels, readPolicy.document) : []),
@@ -46,7 +54,7 @@ export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptio
     ...(registry.kind === "invalid" ? registry.problems : []),
     ...(learned?.kind === "invalid" ? learned.problems : []),
   ]);
-  const files = weightsPath === undefined ? {} : { weightsPath };
+  const files = weightsFile === undefined ? {} : { weightsFile };
   if (problems.length > 0 || policy.kind === "invalid" || registry.kind === "invalid")
     return { kind: "invalid", problems, unfinished: rules.unfinished, ...files };
   const config = {

@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { LearnedWeights } from "#domain/learned-weights.ts";
-import { readConfigFile, validate } from "#settings/config-file.ts";
+import { readJsonFile, validate } from "#settings/config-file.ts";
 import type { Invalid } from "#settings/problem.ts";
 import type { Policy } from "./schema.ts";
 
@@ -12,7 +12,7 @@ export function weightsPathOf({ routing }: Policy, policyPath: string | undefine
 
 /** Learned weights from a file. Its form, the version of its features and every number are checked; never throws. */
 export function loadWeights(path: string): { readonly kind: "ok"; readonly weights: LearnedWeights } | Invalid {
-  const read = readConfigFile(path, "routing.learned.weights_file");
+  const read = readJsonFile(path, "routing.learned.weights_file");
   if (read.kind === "invalid") return read;
   const checked = validate(LearnedWeights, read.document);
   if (checked.kind === "ok") return { kind: "ok", weights: checked.value };

@@ -86,7 +86,9 @@ const Learned = section({
     .min(20)
     .max(1_000_000)
     .default(60)
-    .describe("`smart-gateway policy learn` fits nothing with fewer failures of flash of which it is known whether pro solved them."),
+    .describe(
+      "`smart-gateway policy learn` fits nothing with fewer failures of flash of which it is known whether pro solved them.",
+    ),
 }).describe("What was learned from the outcomes of this installation.");
 
 const Routing = section({

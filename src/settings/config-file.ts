@@ -19,11 +19,26 @@ const maxFileBytes = 1_048_576;
 
 /** Reads a file that `setting` names. Never throws: what cannot be read or parsed is a problem. */
 export function readConfigFile(path: string, setting: string): { kind: "ok"; document: ConfigDocument } | Invalid {
-  let text: string;
+  const read = readText(path, setting);
+  return read.kind === "ok" ? parseConfig(read.text, path) : read;
+}
+
+/** Reads a JSON file that a program has written; without lines, and many times faster than as YAML. Never throws. */
+export function readJsonFile(path: string, setting: string): { kind: "ok"; document: ConfigDocument } | Invalid {
+  const read = readText(path, setting);
+  if (read.kind === "invalid") return read;
+  try {
+    return { kind: "ok", document: { file: path, value: JSON.parse(read.text), lineOf: () => undefined } };
+  } catch {
+    return invalid(path, "is not valid JSON", `check ${setting}`);
+  }
+}
+
+function readText(path: string, setting: string): { kind: "ok"; text: string } | Invalid {
   try {
     const bytes = readFileSync(path);
     if (bytes.length > maxFileBytes) return invalid(path, `is larger than ${maxFileBytes} bytes`, `check ${setting}`);
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { kind: "ok", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const reasons: Record<string, string> = {
@@ -34,7 +49,6 @@ export function readConfigFile(path: string, setting: string): { kind: "ok"; doc
     };
     return invalid(path, reasons[code] ?? `cannot be read (${code})`, `check ${setting}`);
   }
-  return parseConfig(text, path);
 }
 
 export function parseConfig(text: string, file: string): { kind: "ok"; document: ConfigDocument } | Invalid {

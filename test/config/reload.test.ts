@@ -50,6 +50,76 @@ async function start(options: Omit<LiveConfigOptions, "log">) {
   };
 }
 
+describe("learned weights", () => {
+  const names = (file: string) => `routing: { learned: { weights_file: ${file} } }\n`;
+  const weights = (blend: number) => {
+    const vector = Array.from({ length: 16 }, (_, at) => at);
+    const rising = [
+      [0, 0],
+      [1, 100],
+    ];
+    const text = {
+      format: 1,
+      feature_version: 1,
+      fitted_at: "2026-11-01T00:00:00Z",
+      records: 1,
+      rescue_trials: 1,
+      blend,
+      centre: vector,
+      scale: vector,
+      reach: 1,
+      lowers_up_to: 90,
+      width: 1,
+      landmarks: [vector.slice(1)],
+      weights: [1],
+      intercept: 0,
+      rank_knots: rising,
+      score_knots: rising,
+    };
+    return JSON.stringify(text);
+  };
+
+  test("are read from the folder of the policy, watched, and change the hash of the configuration", async () => {
+    const folder = newFolder();
+    const [policyPath, file] = [join(folder, "policy.yaml"), join(folder, "w.json")];
+    writeFileSync(policyPath, names("w.json"));
+    writeFileSync(file, weights(0.5));
+    const { live, next } = await start({ policyPath });
+    expect(live.current().learned?.blend).toBe(0.5);
+    const { hash } = live.status();
+    const reloaded = next("config_reloaded");
+    writeFileSync(file, weights(0.6));
+    await reloaded;
+    expect(live.current().learned?.blend).toBe(0.6);
+    expect(live.status().hash).not.toBe(hash);
+  });
+
+  test("that are absent or broken refuse the whole configuration, and are watched until they are mended", async () => {
+    const folder = newFolder();
+    const [policyPath, file] = [join(folder, "policy.yaml"), join(folder, "w.json")];
+    writeFileSync(policyPath, cap(1));
+    const { live, hard, next } = await start({ policyPath });
+    const refused = next("config_refused");
+    writeFileSync(policyPath, `${cap(2)}${names("w.json")}`);
+    await refused;
+    expect(hard()).toBe(1);
+    writeFileSync(file, weights(7));
+    const answer = await live.reload();
+    expect(answer).toMatchObject({ kind: "refused", problems: [{ file, path: "blend" }] });
+    const reloaded = next("config_reloaded");
+    writeFileSync(file, weights(0.5));
+    await reloaded;
+    expect([hard(), live.current().learned?.blend]).toEqual([2, 0.5]);
+  });
+
+  test("are none at the start: a policy that names a file which is absent does not start", async () => {
+    const policyPath = join(newFolder(), "policy.yaml");
+    writeFileSync(policyPath, names("w.json"));
+    const live = await liveConfig({ policyPath, log: () => {} });
+    expect(live).toMatchObject({ kind: "invalid", problems: [{ message: "does not exist" }] });
+  });
+});
+
 describe("reloading when asked", () => {
   test("takes the new file over, says what changed, and tells whoever listens", async () => {
     const path = join(newFolder(), "policy.yaml");

@@ -1,7 +1,6 @@
 import { featureVersion, type LearnedWeights } from "#domain/learned-weights.ts";
 import type { DecisionPart } from "#learning/outcomes/outcomes.ts";
-import { benefitOf } from "#pipeline/decide/rules/learned-score.ts";
-import { interpolated } from "#pipeline/decide/rules/score-scale.ts";
+import { benefitOf, blendOf } from "#pipeline/decide/rules/learned-score.ts";
 import { landmarksOf, smoothFeatures } from "./landmarks.ts";
 import { fitLogistic } from "./logistic.ts";
 import type { Trial } from "./observations.ts";
@@ -11,6 +10,10 @@ const ridge = 1;
 /** The learned rank counts for half at this many rescue trials, and never for more than `maxBlend`. */
 const halfTrials = 45;
 const maxBlend = 0.7;
+/** The share of the recorded asks that are so unlike the landmarks that the learned rank counts less for them. */
+const unusual = 0.1;
+/** Asks that flash must have answered from a score on before such scores may be lowered. */
+const enoughTried = 20;
 /** Pairs in a table of ranks. */
 const knots = 100;
 
@@ -45,22 +48,28 @@ export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptio
   );
   const model = { ...landmarks, intercept: fitted.intercept, weights: [...smooth.weightsOf(fitted.weights)] };
   const blend = Math.min(maxBlend, tried.length / (tried.length + halfTrials));
+  const known = trials.map(({ decision }) => benefitOf(model, decision.features).nearest).toSorted((a, b) => a - b);
+  const reach = known[Math.floor(unusual * known.length)] ?? 1;
   const benefits = ranked.map(({ features }) => benefitOf(model, features));
-  const rankKnots = ranksOf(benefits);
-  const blended = ranked.map(
-    ({ score }, at) => blend * interpolated(rankKnots, benefits[at] ?? 0) + (1 - blend) * score,
-  );
+  const ranking = { blend, reach, rank_knots: ranksOf(benefits.map(({ logOdds }) => logOdds)) };
+  const blended = ranked.map(({ score }, at) => blendOf(ranking, benefits[at] ?? { logOdds: 0, nearest: 0 }, score));
   return {
     format: 1,
     feature_version: featureVersion,
     fitted_at: new Date(nowMs).toISOString(),
     records: Math.max(1, trials.length),
     rescue_trials: Math.max(1, tried.length),
-    blend,
+    ...ranking,
+    lowers_up_to: triedUpTo(trials),
     ...model,
-    rank_knots: rankKnots,
     score_knots: ranksOf(blended, [0, 100]),
   };
+}
+
+/** The score from which on flash has answered `enoughTried` asks. */
+function triedUpTo(trials: readonly Trial[]): number {
+  const scores = trials.map(({ decision }) => decision.score).toSorted((a, b) => b - a);
+  return scores[enoughTried - 1] ?? 0;
 }
 
 /** From a value to the share of all values that are below it, in percent; `ends` are values at 0 and 100 %. */

@@ -76,7 +76,7 @@ export function judgeHeldBack(records: readonly OutcomeRecord[], options: HeldBa
     if (trials.length === 0 || ranked.length === 0) return undefined;
     const weights = fitBenefit(trials, { ranked, nowMs: options.nowMs });
     for (const decision of rankedIn(held)) {
-      const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features)));
+      const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features).logOdds));
       const known = knownOf(trialOf.get(decision), rescueShare, options.proCost);
       judged.push({
         weight: Math.min(20, 1 / decision.probability),
@@ -105,7 +105,10 @@ function summed(judged: readonly Judged[], { proFrom, proCost }: HeldBackOptions
   const onPro = (score: number) => Number(score >= proFrom);
   const moved = (each: Judged) => onPro(each.learned) - onPro(each.shipped);
   const known = judged.filter(({ rescued }) => rescued !== undefined);
-  const [byShipped, byLearned] = [ranksOf(known.map(({ shipped }) => shipped)), ranksOf(known.map(({ learned }) => learned))];
+  const [byShipped, byLearned] = [
+    ranksOf(known.map(({ shipped }) => shipped)),
+    ranksOf(known.map(({ learned }) => learned)),
+  ];
   const ranks = known.flatMap(({ weight, rescued }, at) =>
     rescued ? [{ weight, shipped: byShipped[at] ?? 0, learned: byLearned[at] ?? 0 }] : [],
   );

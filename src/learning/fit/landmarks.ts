@@ -8,8 +8,8 @@ import { cholesky, solvedLower, solvedUpper } from "./logistic.ts";
  * stays monotone in each dimension.
  */
 const firstFeature = 4;
-/** The distance is a mean over all features, of which the dimensions are never apart: so it is one over the counts. */
-const width = featureCount / (featureCount - firstFeature);
+/** How fast the similarity falls with the mean squared distance. */
+const width = 1;
 const maxLandmarks = 60;
 /** Landmarks are looked for among this many vectors, in so many rounds. */
 const maxSampled = 4_000;
@@ -36,18 +36,18 @@ export function landmarksOf(vectors: readonly (readonly number[])[], random: Ran
 
 /** Each cluster's mean: of the points that are nearest to its landmark. */
 function centresOf(points: readonly Float64Array[], landmarks: readonly Float64Array[]): Float64Array[] {
-  const sums = landmarks.map(() => new Float64Array(featureCount));
+  const sums = landmarks.map(({ length }) => new Float64Array(length));
   const sizes = new Float64Array(landmarks.length);
   for (const point of points) {
     let nearest = 0;
     let best = -1;
     for (const [at, landmark] of landmarks.entries()) {
-      const alike = similarity(point, landmark, width);
+      const alike = similarity(point, landmark, 0, width);
       if (alike > best) [best, nearest] = [alike, at];
     }
     sizes[nearest] = (sizes[nearest] ?? 0) + 1;
     const sum = sums[nearest];
-    for (let at = 0; sum !== undefined && at < featureCount; at++) sum[at] = (sum[at] ?? 0) + (point[at] ?? 0);
+    for (let at = 0; sum !== undefined && at < sum.length; at++) sum[at] = (sum[at] ?? 0) + (point[at] ?? 0);
   }
   return landmarks.map((landmark, at) => {
     const size = sizes[at] ?? 0;
@@ -63,11 +63,12 @@ export function smoothFeatures(landmarks: Landmarks): {
   of(features: readonly number[]): Float64Array;
   weightsOf(fitted: Float64Array): Float64Array;
 } {
-  const similarities = (point: ArrayLike<number>) =>
-    Float64Array.from(landmarks.landmarks, (landmark) => similarity(point, landmark, landmarks.width));
+  const packed = Float64Array.from(landmarks.landmarks.flat());
+  const similarities = (point: Float64Array) =>
+    Float64Array.from(landmarks.landmarks, (_, at) => similarity(point, packed, at, landmarks.width));
   const lower = cholesky(
     landmarks.landmarks.map((landmark, at) => {
-      const row = similarities(landmark);
+      const row = similarities(Float64Array.from(landmark));
       row[at] = 1 + jitter;
       return row;
     }),

@@ -39,7 +39,10 @@ test("an observation with the weight 3 counts as three, a target of 0.5 as half 
   const repeated = fitLogistic([...once, ...first, ...first], 1);
   expect(probabilityOf(weighted, [1, 0])).toBeCloseTo(probabilityOf(repeated, [1, 0]), 6);
   const half = fitLogistic([...once, ...first.map((each) => ({ ...each, target: 0.5 }))], 1);
-  const both = fitLogistic([...once, ...[0, 1].flatMap((target) => first.map((each) => ({ ...each, target, weight: 0.5 })))], 1);
+  const both = fitLogistic(
+    [...once, ...[0, 1].flatMap((target) => first.map((each) => ({ ...each, target, weight: 0.5 })))],
+    1,
+  );
   expect(probabilityOf(half, [1, 0])).toBeCloseTo(probabilityOf(both, [1, 0]), 6);
 });
 

@@ -29,7 +29,12 @@ export function trialsIn(records: readonly OutcomeRecord[]): readonly Trial[] {
     const failed = flashFailed(record);
     const rescued = signals.escalated ? solvedAfterEscalation(record) : solvedByRetry(retries.get(record.decisionId));
     return [
-      { decision, failed, rescued: failed ? rescued : undefined, weight: Math.min(maxWeight, 1 / decision.probability) },
+      {
+        decision,
+        failed,
+        rescued: failed ? rescued : undefined,
+        weight: Math.min(maxWeight, 1 / decision.probability),
+      },
     ];
   });
 }

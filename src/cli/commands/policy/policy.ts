@@ -1,24 +1,27 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { stringify } from "yaml";
 import { changedFrom } from "#cli/changed-keys.ts";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { withExamples } from "#cli/help.ts";
 import { formatUsd } from "#domain/money/money.ts";
+import { loadRegistry } from "#models/load-registry.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
-import { type Config, loadConfig } from "#policy/load-config.ts";
-import { defaultPolicyName } from "#policy/load-policy.ts";
+import { type Config, type ConfigPaths, loadConfig } from "#policy/load-config.ts";
+import { defaultPolicyName, loadPolicy } from "#policy/load-policy.ts";
 import { Policy } from "#policy/schema.ts";
 import { jsonSchemaOf } from "#settings/json-schema.ts";
-import { formatProblems } from "#settings/problem.ts";
-import { addDiffCommand } from "./policy/diff.ts";
+import { formatProblems, type Problem } from "#settings/problem.ts";
+import { addDiffCommand } from "./diff.ts";
+import { duration, type LearnOptions, learn } from "./learn.ts";
 
 interface FileOptions {
   readonly models?: string;
   readonly json?: true;
 }
 
-/** `smart-gateway policy check|show|schema|diff`. */
+/** `smart-gateway policy check|show|schema|diff|learn`. */
 export function policyCommand(): Command {
-  const command = new Command("policy").description("check and show the routing policy");
+  const command = new Command("policy").description("check and show the routing policy, and learn from outcomes");
   const fileHelp = "policy file; ROUTING_POLICY_PATH, else the defaults, when absent";
   const modelsHelp = "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent";
   command
@@ -66,20 +69,56 @@ export function policyCommand(): Command {
       );
     });
   addDiffCommand(command);
+  addLearnCommand(command, fileHelp, modelsHelp);
   return command;
+}
+
+function addLearnCommand(command: Command, fileHelp: string, modelsHelp: string): void {
+  const learning = command
+    .command("learn")
+    .description("fit the score to the recorded outcomes of this installation, and show what that would change")
+    .argument("[file]", fileHelp)
+    .option("--models <file>", modelsHelp)
+    .addOption(
+      new Option("--since <time>", "use the records of so many days or hours: 30d, 12h")
+        .argParser(duration)
+        .default(duration("30d"), "30d"),
+    )
+    .option("--write", "write the weights to the file that routing.learned.weights_file names, else beside the policy")
+    .option("--json", "print everything as JSON")
+    .action(async (file: string | undefined, options: FileOptions & LearnOptions) => {
+      const paths = pathsOf(file, options);
+      // Without the weights in force: they may be absent or broken, and a new fit does not need them.
+      const [policy, registry] = [loadPolicy(paths.policyPath), loadRegistry(paths.registryPath)];
+      if (policy.kind === "ok" && registry.kind === "ok")
+        return learn({ policy: policy.policy, registry: registry.registry }, paths.policyPath, options);
+      report(
+        [policy, registry].flatMap((result) => (result.kind === "invalid" ? result.problems : [])),
+        options,
+      );
+    });
+  withExamples(learning, [
+    ["smart-gateway policy learn", "shows what the outcomes of the last 30 days would change"],
+    ["smart-gateway policy learn --since 90d --write", "writes the weights; a gateway whose policy names them reloads"],
+  ]);
 }
 
 /** The configuration, or nothing once its problems were printed. */
 async function load(file: string | undefined, options: FileOptions): Promise<Config | undefined> {
-  const loaded = await loadConfig({
-    policyPath: file ?? given("ROUTING_POLICY_PATH"),
-    registryPath: options.models ?? given("MODEL_REGISTRY_PATH"),
-  });
+  const loaded = await loadConfig(pathsOf(file, options));
   if (loaded.kind === "ok") return loaded.config;
-  if (options.json) printJson({ ok: false, problems: loaded.problems });
-  else console.error(formatProblems(loaded.problems));
-  exitWith(exitCodes.badUsage);
+  report(loaded.problems, options);
   return undefined;
+}
+
+function pathsOf(file: string | undefined, { models }: FileOptions): ConfigPaths {
+  return { policyPath: file ?? given("ROUTING_POLICY_PATH"), registryPath: models ?? given("MODEL_REGISTRY_PATH") };
+}
+
+function report(problems: readonly Problem[], { json }: FileOptions): void {
+  if (json) printJson({ ok: false, problems });
+  else console.error(formatProblems(problems));
+  exitWith(exitCodes.badUsage);
 }
 
 function given(name: string): string | undefined {

@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test";
+import { featureCount } from "#domain/learned-weights.ts";
+import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
+import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
+import { judgeHeldBack, rankedIn } from "./held-back.ts";
+
+/** Uniform numbers in [0, 1), the same in every run. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** Asks of one shape or another; only `rescuable` ones fail on flash and are solved by pro. The shipped score knows nothing. */
+function records(count: number, rescuable: (shape: number, random: () => number) => boolean): OutcomeRecord[] {
+  const random = numbers(5);
+  return Array.from({ length: count }, (_, n) => {
+    const shape = random();
+    const rescued = rescuable(shape, random);
+    const score = Math.round(9_000 * random()) / 100;
+    return {
+      ...outcomeRecord(`a${n}`, n, { features: Array.from({ length: featureCount }, () => shape), score }),
+      signals: { ...noSignals, escalated: rescued, wentOn: true },
+    };
+  });
+}
+const options = { nowMs: 0, proFrom: 93.5, proCost: 3 };
+
+test("finds what can be learned: the asks that only pro solves stand higher, and more of them go to pro first", () => {
+  const held = judgeHeldBack(
+    records(600, (shape) => shape > 0.85),
+    options,
+  );
+  expect(held?.asks).toBe(600);
+  expect(Math.abs((held?.rescuedRank.shipped ?? 0) - 0.5)).toBeLessThan(0.1);
+  expect(held?.rescuedRank.learned).toBeGreaterThan(0.8);
+  expect(held?.rescuedRank.change.low).toBeGreaterThan(0.2);
+  // No score is above the threshold now, and 6.5 of 100 are then.
+  expect(held?.proShare).toMatchObject({ shipped: 0 });
+  expect(Math.abs((held?.proShare.learned ?? 0) - 0.065)).toBeLessThan(0.03);
+  expect(held?.solvedFirst.value).toBeGreaterThan(0.03);
+  // Each of these costs 3 instead of 1 + 3.
+  expect(held?.cost.value).toBeLessThan(0);
+});
+
+test("claims nothing where there is nothing to learn", () => {
+  const held = judgeHeldBack(
+    records(600, (_, random) => random() < 0.15),
+    options,
+  );
+  expect(held?.rescuedRank.change.low).toBeLessThan(0);
+  expect(held?.rescuedRank.change.value).toBeLessThan(0.06);
+});
+
+test("judges only asks that the score has routed, and says nothing when there are none", () => {
+  const guarded = records(100, (shape) => shape > 0.5).map((record) => ({
+    ...record,
+    decision: { ...record.decision, cause: "explicit_flash" as const },
+  }));
+  expect(rankedIn(guarded)).toEqual([]);
+  expect(judgeHeldBack(guarded, options)).toBeUndefined();
+  expect(judgeHeldBack([], options)).toBeUndefined();
+});

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
+import type { RoutingTask } from "#domain/routing.ts";
+import { decide } from "#pipeline/decide/decide.ts";
+import { aRuntime, aSnapshot, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
+import { learnedScoreOf } from "./learned-score.ts";
+import { shippedScoreOf } from "./score.ts";
+
+const vector = (value: number) => Array.from({ length: featureCount }, () => value);
+/** Two kinds of asks: near 0 flash solves them, near 3 only pro does. */
+const weights = LearnedWeights.parse({
+  format: 1,
+  feature_version: 1,
+  fitted_at: "2026-11-01T00:00:00.000Z",
+  records: 1_000,
+  rescue_trials: 100,
+  blend: 0.6,
+  centre: vector(0),
+  scale: vector(1),
+  reach: 0.5,
+  lowers_up_to: 93,
+  width: 1,
+  landmarks: [vector(0), vector(3)],
+  weights: [-2, 2],
+  intercept: 0,
+  rank_knots: [
+    [-2, 0],
+    [2, 100],
+  ],
+  score_knots: [
+    [0, 0],
+    [100, 100],
+  ],
+});
+const near = (value: number) => ({ weights, features: vector(value) });
+const scores = Array.from({ length: 1_001 }, (_, n) => n / 10);
+const routed = (task: Partial<RoutingTask>, value: number, scale: "agent" | "declared" = "agent") =>
+  decide(aTask(task), aRuntime(), aSnapshot({ scale, learned: near(value) }));
+
+test("asks that only pro has solved rise, those that flash has solved fall, and the evidence says by how much", () => {
+  const up = routed({}, 3);
+  const down = routed({}, 0);
+  expect(up.score).toBeGreaterThan(shippedScoreOf(up));
+  expect(down.score).toBeLessThan(shippedScoreOf(down));
+  for (const decision of [up, down]) {
+    const [learned = ""] = decision.evidence.filter((entry) => entry.startsWith("learned="));
+    expect(learned).toMatch(/^learned=[+-]\d/);
+    expect(Number(learned.slice("learned=".length))).toBeCloseTo(decision.score - shippedScoreOf(decision), 6);
+  }
+});
+
+test("the score never falls when the shipped one rises, whatever was learned of the ask, and stays within 0 and 100", () => {
+  for (const value of [-5, 0, 1, 1.5, 2, 3, 50]) {
+    const learned = scores.map((shipped) => learnedScoreOf(near(value), shipped));
+    expect(learned).toEqual(learned.toSorted((a, b) => a - b));
+    expect(Math.min(...learned)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...learned)).toBeLessThanOrEqual(100);
+  }
+});
+
+test("an ask unlike all that were recorded keeps its shipped score", () => {
+  for (const shipped of [5, 50, 90]) expect(Math.abs(learnedScoreOf(near(-50), shipped) - shipped)).toBeLessThan(0.5);
+});
+
+test("an ask that flash was never tried at is not lowered", () => {
+  expect(learnedScoreOf(near(0), 92)).toBeLessThan(92);
+  for (const shipped of [93.01, 97, 100]) expect(learnedScoreOf(near(0), shipped)).toBe(shipped);
+  expect(learnedScoreOf(near(3), 95)).toBeGreaterThan(95);
+});
+
+describe("what was learned decides nothing", () => {
+  test("for a task whose dimensions are stated", () => {
+    expect(routed(dimensions(1), 0, "declared")).toEqual(decide(aTask(dimensions(1)), aRuntime(), aSnapshot()));
+  });
+
+  test.each<[string, Partial<RoutingTask>]>([
+    ["where a hard rule decides", { kind: "AUTH", risk_level: "HIGH" }],
+    ["where privacy denies", { explicit_route: "FREE_SCOUT" }],
+    ["where the caller wants pro", { explicit_route: "PRO" }],
+    ["where the caller wants flash", { explicit_route: "FLASH" }],
+  ])("%s", (_, task) => {
+    for (const value of [0, 3]) {
+      const without = decide(aTask(task), aRuntime(), aSnapshot({ scale: "agent" }));
+      const { cause, model, action, sensitive_block_applied } = routed(task, value);
+      expect({ cause, model, action, sensitive_block_applied }).toEqual({
+        cause: without.cause,
+        model: without.model,
+        action: without.action,
+        sensitive_block_applied: without.sensitive_block_applied,
+      });
+    }
+  });
+});
+
+test("weights with another form, other features or tables that fall are refused", () => {
+  const wrong: object[] = [
+    { format: 2 },
+    { feature_version: 2 },
+    { centre: [1, 2] },
+    { weights: [1] },
+    { landmarks: [vector(0), [1]] },
+    { intercept: Number.NaN },
+    { blend: 1 },
+    { score_knots: [[0, 0]] },
+    {
+      rank_knots: [
+        [0, 0],
+        [1, 50],
+        [0.5, 100],
+      ],
+    },
+    {
+      score_knots: [
+        [0, 0],
+        [50, 50],
+        [100, 50],
+      ],
+    },
+    { surprise: 1 },
+  ];
+  for (const change of wrong) expect(LearnedWeights.safeParse({ ...weights, ...change }).success).toBe(false);
+  expect(LearnedWeights.safeParse(weights).success).toBe(true);
+});
