@@ -33,7 +33,7 @@ const commands: readonly CommandEntry[] = [
   },
   {
     name: "policy",
-    summary: "check, show and compare routing policies",
+    summary: "check, show and compare routing policies, and learn from outcomes",
     load: async () => (await import("#cli/commands/policy/policy.ts")).policyCommand(),
   },
   {
