@@ -6,7 +6,7 @@ import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { shuffled } from "#learning/fit/landmarks.ts";
 import { trialsIn } from "#learning/fit/observations.ts";
 import { type DecisionPart, featureVectorOf, noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
-import { learnedScoreOf } from "#pipeline/decide/rules/learned-score.ts";
+import { learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy } from "./assessed.ts";
 import { qualityOf, routingDev } from "./prompt-data.ts";

@@ -1,8 +1,8 @@
-import type { Spend } from "#ledger/ledger.ts";
 import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
+import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import type { LearnedInput } from "#pipeline/decide/rules/learned-score.ts";
+import type { LearnedInput } from "#pipeline/decide/learned/learned-score.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Configuration, Ports } from "./ports.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
@@ -71,7 +71,12 @@ function affinityOf({ housekeeping, conversationKey, continuation }: Assessment,
 }
 
 /** What was learned, with the features that it reads; housekeeping is no ask. */
-export function learnedFor({ assessment, configuration }: Pick<RequestContext, "assessment"> & { readonly configuration: Pick<Configuration, "learned"> }): LearnedInput | undefined {
+export function learnedFor({
+  assessment,
+  configuration,
+}: Pick<RequestContext, "assessment"> & { readonly configuration: Pick<Configuration, "learned"> }):
+  | LearnedInput
+  | undefined {
   const { learned } = configuration;
   if (learned === undefined || assessment.housekeeping !== undefined) return undefined;
   return { weights: learned, features: featureVectorOf(assessment.task, assessment.features) };

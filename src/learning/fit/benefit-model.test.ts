@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
 import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
-import { benefitOf, learnedScoreOf } from "#pipeline/decide/rules/learned-score.ts";
+import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { fitBenefit } from "./benefit-model.ts";
 import type { Trial } from "./observations.ts";
 

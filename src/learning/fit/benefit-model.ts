@@ -1,6 +1,6 @@
 import { featureVersion, type LearnedWeights } from "#domain/learned-weights.ts";
 import type { DecisionPart } from "#learning/outcomes/outcomes.ts";
-import { benefitOf, blendOf } from "#pipeline/decide/rules/learned-score.ts";
+import { benefitOf, blendOf } from "#pipeline/decide/learned/learned-score.ts";
 import { landmarksOf, smoothFeatures } from "./landmarks.ts";
 import { fitLogistic } from "./logistic.ts";
 import type { Trial } from "./observations.ts";

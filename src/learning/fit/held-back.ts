@@ -1,6 +1,6 @@
 import type { Cause } from "#domain/routing.ts";
 import type { DecisionPart, OutcomeRecord } from "#learning/outcomes/outcomes.ts";
-import { benefitOf, learnedScoreOf } from "#pipeline/decide/rules/learned-score.ts";
+import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { type FitOptions, fitBenefit } from "./benefit-model.ts";
 import { shuffled } from "./landmarks.ts";
 import { type Trial, trialsIn } from "./observations.ts";

@@ -1,5 +1,5 @@
 import { featureCount } from "#domain/learned-weights.ts";
-import { type Landmarks, similarity, standardized } from "#pipeline/decide/rules/learned-score.ts";
+import { type Landmarks, similarity, standardized } from "#pipeline/decide/learned/learned-score.ts";
 import type { Random } from "#platform/time.ts";
 import { cholesky, solvedLower, solvedUpper } from "./logistic.ts";
 

@@ -5,7 +5,7 @@ import type { HealthView } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Policy } from "#policy/schema.ts";
-import type { LearnedInput } from "./rules/learned-score.ts";
+import type { LearnedInput } from "./learned/learned-score.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {

@@ -1,8 +1,8 @@
 import { type Level, levels, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
+import { type LearnedInput, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import type { Policy } from "#policy/schema.ts";
-import { type LearnedInput, learnedScoreOf } from "./learned-score.ts";
 import { onScale } from "./score-scale.ts";
 
 /** Failed tests from which on that signal counts in full. */

@@ -1,5 +1,5 @@
 import type { LearnedWeights } from "#domain/learned-weights.ts";
-import { interpolated } from "./score-scale.ts";
+import { interpolated } from "#pipeline/decide/rules/score-scale.ts";
 
 /** Learned weights with the features of the ask that they are applied to. */
 export interface LearnedInput {

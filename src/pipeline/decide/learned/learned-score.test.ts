@@ -3,8 +3,8 @@ import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
 import type { RoutingTask } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aRuntime, aSnapshot, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
+import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import { learnedScoreOf } from "./learned-score.ts";
-import { shippedScoreOf } from "./score.ts";
 
 const vector = (value: number) => Array.from({ length: featureCount }, () => value);
 /** Two kinds of asks: near 0 flash solves them, near 3 only pro does. */
