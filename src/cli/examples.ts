@@ -19,6 +19,13 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
     ["smart-gateway route --file body.json --json", "the decision about a chat body"],
     ["smart-gateway route 'fix the login' --risk-level HIGH --kind AUTH", "with task fields stated"],
   ],
+  "demo traffic": [
+    [
+      "smart-gateway demo traffic",
+      "ninety requests of every kind to the demo that runs here; watch them at /dashboard",
+    ],
+    ["smart-gateway demo traffic --requests 1000 --per-second 50", "faster, and more of them"],
+  ],
   "policy check": [
     ["smart-gateway policy check policy.yaml", "all that is wrong with it; exit code 2 when something is"],
   ],

@@ -52,6 +52,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import("#cli/commands/statusline.ts")).statuslineCommand(),
   },
   {
+    name: "demo",
+    summary: "send sample traffic to a gateway in demo mode",
+    load: async () => (await import("#cli/commands/demo/demo.ts")).demoCommand(),
+  },
+  {
     name: "privacy",
     summary: "the privacy gate",
     load: async () => (await import("#cli/commands/privacy.ts")).privacyCommand(),

@@ -155,6 +155,8 @@ function printStartMessage(gateway: Gateway, pretty: boolean): void {
         ]
       : []),
     "",
+    `  Dashboard: ${gateway.url}/dashboard${gateway.settings.dashboardToken === undefined ? "" : " (sign in with DASHBOARD_TOKEN)"}`,
+    "",
     "  Try it:",
     "",
     `  curl -i ${gateway.url}/v1/chat/completions -H 'Authorization: Bearer any-token-of-8-or-more' -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`,

@@ -1,0 +1,107 @@
+/** The requests of `demo traffic`: the same ones in the same order each time, of every kind that a gateway sees. */
+
+export interface SampleRequest {
+  /** What it shows. */
+  readonly shows: string;
+  readonly body: object;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The caller leaves so many milliseconds after it asked. */
+  readonly leavesAfterMs?: number;
+  /** Sent without a bearer token. */
+  readonly unauthorized?: true;
+}
+
+const easyAsks = [
+  "Say hello in three languages.",
+  "Rename the variable `tmp` to `total` in this function.",
+  "Write a commit message for: fix typo in README.",
+  "What does `git rebase --onto` do?",
+  "Turn this list into a Markdown table: apples 3, pears 5.",
+];
+const hardAsks = [
+  "Our PostgreSQL queries dead-lock once a day under load: two workers update accounts in another order. Find the root cause across the three services and propose a fix that needs no downtime.",
+  "Design a lock-free multi-producer queue, and prove that it is linearizable.",
+  "Migrate the billing service from one database to shards by tenant, with both running side by side for a month. Plan every step and how to go back.",
+];
+
+/** Put together here so that scanners of repositories do not take it for a key; it opens nothing. */
+const noKey = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
+
+const tools = [
+  {
+    type: "function",
+    function: {
+      name: "run_tests",
+      description: "Runs the tests.",
+      parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+    },
+  },
+];
+
+const marked = { "x-session-id": "demo-traffic" };
+const user = (content: string) => ({ role: "user", content });
+
+/** The kinds in the order in which they come; each is made anew from the request's number. */
+const kinds: readonly ((n: number) => SampleRequest)[] = [
+  (n) => ask("an easy ask", easyAsks, n),
+  (n) => ask("an easy ask, streamed", easyAsks, n + 1, { stream: true }),
+  (n) => ask("a hard ask", hardAsks, n, {}, "rework"),
+  (n) => agentTurn(n),
+  (n) => ask("an ask on flash", easyAsks, n + 2, { model: "smart-router-flash" }),
+  (n) => agentTurn(n + 1),
+  (n) => ask("a hard ask on pro, streamed", hardAsks, n + 1, { model: "smart-router-pro", stream: true }, "rework"),
+  () => ({
+    ...ask("an ask with a credential, which is replaced", [`Why does this token not work? ${noKey}`], 0),
+  }),
+  (n) =>
+    ask("a public ask on the free model", easyAsks, n, { model: "smart-router-free", metadata: { sensitive: false } }),
+  (n) => ask("a private ask on the free model, which is refused", easyAsks, n, { model: "smart-router-free" }),
+  (n) => agentTurn(n + 2),
+  (n) => ({ ...ask("a caller that leaves", hardAsks, n, { stream: true }), leavesAfterMs: 5 }),
+  (n) =>
+    ask(
+      "a security fix, which a hard rule sends to pro",
+      ["Passwords are compared in plain text in login.ts. Fix it."],
+      n,
+      {
+        metadata: { kind: "SECURITY", risk_level: "HIGH" },
+      },
+      "login",
+    ),
+  () => ({ ...ask("a request without a token", easyAsks, 0), unauthorized: true }),
+  () => ({ ...ask("a request for an unknown model", easyAsks, 0, { model: "gpt-none" }) }),
+];
+
+/** The request of this number, from 0 on. */
+export function sampleRequest(n: number): SampleRequest {
+  const make = kinds[n % kinds.length];
+  if (make === undefined) throw new RangeError(`not a number of a request: ${n}`);
+  return make(Math.floor(n / kinds.length));
+}
+
+function ask(shows: string, asks: readonly string[], n: number, body: object = {}, goal?: string): SampleRequest {
+  const content = asks[n % asks.length] ?? "";
+  const headers = { ...marked, ...(goal === undefined ? {} : { "x-goal-id": goal }) };
+  return { shows, headers, body: { model: "smart-router", messages: [user(content)], max_tokens: 400, ...body } };
+}
+
+/** Test runs that fail in the same way, with a change between them, until the gateway calls a stronger model. */
+const mostRepairs = 3;
+
+function agentTurn(n: number): SampleRequest {
+  const repairs = n % (mostRepairs + 1);
+  const run = Math.floor(n / (mostRepairs + 1));
+  const messages: object[] = [user(`Make the tests of the parser pass (run ${run}).`)];
+  for (let at = 0; at <= repairs; at += 1) {
+    const id = `call_${run}_${at}`;
+    const call = { id, type: "function", function: { name: "run_tests", arguments: '{"path":"parser"}' } };
+    messages.push({ role: "assistant", content: at === 0 ? null : "I changed the parser.", tool_calls: [call] });
+    const failure = "FAIL parser.test.ts\nTypeError: token.kind is undefined at parse (parser.ts:88)\nexit code 1";
+    messages.push({ role: "tool", tool_call_id: id, content: failure });
+  }
+  return {
+    shows: `an agent's turn after ${repairs + 1} failed test runs`,
+    headers: { ...marked, "x-goal-id": "parser" },
+    body: { model: "smart-router", messages, tools, max_tokens: 400, stream: true },
+  };
+}

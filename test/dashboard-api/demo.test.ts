@@ -1,0 +1,68 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { type Answer, call, eventually, start } from "../harness/gateway.ts";
+import { root, serve } from "../harness/process.ts";
+
+setDefaultTimeout(60_000);
+
+async function demoTraffic(...args: string[]): Promise<{ code: number; out: string; err: string; json: Answer }> {
+  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "demo", "traffic", ...args], {
+    env: { PATH: process.env["PATH"] ?? "" },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, err, json: args.includes("--json") ? JSON.parse(out) : undefined };
+}
+
+test("sample traffic to a demo shows every kind of request in the dashboard, within its bound", async () => {
+  await using gateway = await serve({});
+  expect(gateway.output()).toContain(`Dashboard: ${gateway.url}/dashboard`);
+  const { code, json } = await demoTraffic("--url", gateway.url, "--requests", "60", "--per-second", "200", "--json");
+  expect(code).toBe(0);
+  expect(json).toMatchObject({ ok: true, sent: 60 });
+  expect(Object.keys(json.statuses).sort()).toEqual(["200", "401", "403", "422", "left"]);
+  let summary: Answer;
+  await eventually(
+    async () => {
+      summary = await (await call(`${gateway.url}/dashboard/api/summary`)).json();
+      return summary.total.requests === 60;
+    },
+    () => JSON.stringify(summary?.total),
+  );
+  const tiers = summary.by_tier.map(({ tier }: Answer) => tier);
+  expect(tiers).toEqual(expect.arrayContaining(["free", "flash", "pro", null]));
+  const causes = summary.by_cause.map(({ cause }: Answer) => cause);
+  expect(causes).toEqual(expect.arrayContaining(["hard_pro_rule", "privacy_free_denied", "explicit_pro", null]));
+  const list = await (await call(`${gateway.url}/dashboard/api/decisions?session=demo-traffic&limit=200`)).json();
+  expect(list.rows.length).toBeGreaterThan(50);
+  expect(list.rows.some(({ redactions }: Answer) => redactions > 0)).toBe(true);
+  const session = await (await call(`${gateway.url}/dashboard/api/session`)).json();
+  expect(session.demo).toBe(true);
+});
+
+test("sample traffic says loudly that it is one, and where to watch it", async () => {
+  await using gateway = await serve({});
+  const { code, out } = await demoTraffic("--url", gateway.url, "--requests", "3", "--per-second", "100");
+  expect(code).toBe(0);
+  expect(out).toStartWith("DEMO: 3 sample requests");
+  expect(out).toContain(`${gateway.url}/dashboard`);
+});
+
+test("a gateway with an upstream gets no sample request", async () => {
+  await using gateway = await start();
+  const { code, err } = await demoTraffic("--url", gateway.url);
+  expect(code).toBe(1);
+  expect(err).toContain("not in demo mode");
+  expect(gateway.upstream.received()).toBe(0);
+});
+
+test("without a gateway, or with a bad bound, the command says so", async () => {
+  const closed = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
+  const { origin } = closed.url;
+  await closed.stop(true);
+  const nobody = await demoTraffic("--url", origin, "--json");
+  expect([nobody.code, nobody.json.ok]).toEqual([1, false]);
+  expect((await demoTraffic("--requests", "0")).code).toBe(2);
+  expect((await demoTraffic("--requests", "100000")).err).toContain("10000");
+});
