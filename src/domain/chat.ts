@@ -1,5 +1,6 @@
 import type { Surcharge } from "./money/surcharge.ts";
 import type { Alias, RoutingTask } from "./routing.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** JSON as it came over the wire. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -47,6 +48,8 @@ export interface ChatRequest {
   /** Whether the caller asked for the usage chunk (`stream_options.include_usage`, or `usage.include`). */
   readonly wantsUsage: boolean;
   readonly routing: GatewayFields;
+  /** What calls made for it have as their parent; absent where nothing is traced. */
+  readonly trace?: TraceContext;
   readonly receivedAtMs: number;
 }
 

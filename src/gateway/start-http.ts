@@ -31,6 +31,7 @@ export interface HttpParts {
   /** Passes finished requests on to the log and the metrics now. */
   readonly flushRecords: () => void;
   readonly lastModel: ServerOptions["lastModel"];
+  readonly traces: ServerOptions["traces"] | undefined;
   readonly dashboard: (connection: ServerConnection) => Handler;
 }
 
@@ -73,6 +74,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
         memoryShare: load.memoryShare,
         ledgerOldestMs: ledger.status().oldestMs,
       }),
+    ...(parts.traces === undefined ? {} : { traces: parts.traces }),
     onDryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
     recordsHealth: () => {
       const { kind, ok, queued, dropped } = records.records.status();

@@ -40,6 +40,9 @@ import {
   upstreamAddressOf,
 } from "./open-parts.ts";
 import { startHttp, type WorkersView } from "./start-http.ts";
+import { openTracing } from "./tracing/open-tracing.ts";
+import { tracedRequests } from "./tracing/traced-requests.ts";
+import { tracedUpstream } from "./tracing/traced-upstream.ts";
 
 /** What a test, or another program around the gateway, may put in the place of what this file chooses. */
 export interface Overrides {
@@ -141,7 +144,9 @@ async function assemble(
   const prices = openPrices(address, context);
   const pricesRead = prices.start(configuration.current().policy.upstream.price_book_wait_ms);
   configuration.onChange(() => prices.configured());
-  const upstream = openUpstream(address, ledger, context);
+  const tracing = await openTracing(context, pkg.version);
+  const plain = openUpstream(address, ledger, context);
+  const upstream = tracing === undefined ? plain : tracedUpstream(plain, tracing, address.baseUrl);
   const keyUsage = openKeyUsage(address, ledger, context);
   const finished = finishedRequests(prices, records, context);
   const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(goalsRemembered);
@@ -176,6 +181,7 @@ async function assemble(
       idleSeconds,
       flushRecords: () => finished.flush(),
       lastModel: (goal) => lastModels.get(goal),
+      traces: tracing === undefined ? undefined : tracedRequests(tracing),
       dashboard: openDashboard(
         {
           ledger,

@@ -96,6 +96,12 @@ function withStart(start: string, [first, ...others]: readonly Uint8Array[]): re
   return [Buffer.concat([Buffer.from(start), first ?? new Uint8Array(0)]), ...others];
 }
 
+/** The head with one more line. Throws a `RangeError` for a value that is not valid in a header. */
+export function withHeader(head: RequestHead, name: string, value: string): RequestHead {
+  if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
+  return `${head}${name}: ${value}\r\n` as RequestHead; // as `head` makes it
+}
+
 /** Printable ASCII, without white space around it; also the empty value. */
 export function isHeaderValue(value: string): boolean {
   return /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/.test(value);

@@ -1,4 +1,5 @@
 import type { RoutingDecision } from "#domain/routing.ts";
+import type { TraceContext } from "#domain/trace-context.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { AuthRules } from "./access/auth.ts";
@@ -13,6 +14,16 @@ export interface ServerConnection {
   /** For streams, which are idle most of the time. */
   liftIdleTimeout(request: Request): void;
   readonly bodies: BodiesInFlight;
+}
+
+/** Follows requests from their head to the end of their answer. */
+export interface RequestTraces {
+  started(request: Request, route: string): void;
+  /** What calls made for the request have as their parent. */
+  contextOf(request: Request): TraceContext | undefined;
+  /** The answer begins; one that does not stream is whole. */
+  answered(request: Request, response: Response): void;
+  streamEnded(request: Request): void;
 }
 
 export interface ServerOptions {
@@ -44,6 +55,8 @@ export interface ServerOptions {
   readonly gatewayHealth?: () => Promise<HealthReport | undefined>;
   /** Why a request should be refused before its body is read; undefined when there is room. */
   readonly shedReason: (activeRequests: number) => string | undefined;
+  /** Present where requests are traced. */
+  readonly traces?: RequestTraces;
   /** Called for every request that was answered with an error and has no record of its own. */
   readonly onRejected: (event: {
     requestId: string;

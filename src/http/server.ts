@@ -18,7 +18,7 @@ import { OpenRequests } from "./limits/open-requests.ts";
 import { unlessOverloaded } from "./limits/overload-check.ts";
 import { notFound } from "./not-found.ts";
 import { requestIdOf } from "./request/request-id.ts";
-import type { ServerConnection, ServerOptions } from "./server-options.ts";
+import type { RequestTraces, ServerConnection, ServerOptions } from "./server-options.ts";
 
 export interface HttpServer {
   readonly url: string;
@@ -70,7 +70,10 @@ export function startServer(options: ServerOptions): HttpServer {
     // Far above our own limit, whose refusal explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    routes: { ...guardedRoutes(table, guarded), ...dashboardRoutes(options.dashboard?.(connection), guarded) },
+    routes: {
+      ...guardedRoutes(table, guarded, options.traces),
+      ...dashboardRoutes(options.dashboard?.(connection), guarded),
+    },
     fetch: guarded((request, _, common) => errorResponse(notFound(request, table), request, common), "other"),
     error: (error) => {
       options.onCrash(error, "");
@@ -111,6 +114,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     endOfTurn: () => new Promise<void>(resolveAtEndOfTurn),
     liftIdleTimeout: (request: Request) => setIdleTimeout(request, 0),
     restoreIdleTimeout: (request: Request) => setIdleTimeout(request, idleSeconds),
+    ...(options.traces === undefined ? {} : { traces: options.traces }),
   };
   const authorized = (handler: Handler): Handler => {
     return (request, requestId, common) => {
@@ -203,14 +207,14 @@ const routeLabels: Readonly<Record<string, RouteLabel>> = {
 };
 
 /** The table as the runtime's router takes it. HEAD is GET without its body, which the runtime leaves out. */
-function guardedRoutes(table: EndpointTable, guarded: Guard) {
+function guardedRoutes(table: EndpointTable, guarded: Guard, traces: RequestTraces | undefined) {
   return Object.fromEntries(
     Object.entries(table).map(([path, methods]) => [
       path,
       Object.fromEntries(
         Object.entries(methods).flatMap(([method, handler]) => {
           const names = method === "GET" ? ["GET", "HEAD"] : [method];
-          return names.map((name) => [name, guarded(handler, routeLabels[path] ?? "other")]);
+          return names.map((name) => [name, traced(guarded(handler, routeLabels[path] ?? "other"), path, traces)]);
         }),
       ),
     ]),
@@ -226,6 +230,21 @@ function dashboardRoutes(handler: Handler | undefined, guarded: Guard): ReturnTy
 }
 
 const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/** The callers' endpoints with a trace of each request, where there are traces; else as they are. */
+function traced(
+  serve: (request: Request) => Promise<Response>,
+  path: string,
+  traces: RequestTraces | undefined,
+): (request: Request) => Promise<Response> {
+  if (traces === undefined || !path.startsWith("/v1/")) return serve;
+  return async (request) => {
+    traces.started(request, path);
+    const response = await serve(request);
+    traces.answered(request, response);
+    return response;
+  };
+}
 
 /** Whether a `Connection` header asks for the connection to be closed after the answer. */
 function closesAfter(connection: string | null): boolean {

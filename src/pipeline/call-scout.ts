@@ -43,7 +43,7 @@ export async function callScout(
 }
 
 function planScout(model: Model, question: JsonObject, context: RequestContext, deadlineMs: number): ExecutionPlan {
-  const { assessment, configuration, recorder } = context;
+  const { assessment, configuration, recorder, request } = context;
   const { max_prompt_bytes, max_output_tokens } = configuration.policy.scout;
   const size: RequestSize = {
     inputTokensBound: inputBoundOf(question),
@@ -56,6 +56,7 @@ function planScout(model: Model, question: JsonObject, context: RequestContext, 
     decisionId: recorder.decisionId,
     goal: assessment.task.goal_id,
     stream: false,
+    ...(request.trace === undefined ? {} : { trace: request.trace }),
     purpose: "SCOUT",
     candidate: (index) => (index === 0 ? model : undefined),
     bodyFor: () => body,

@@ -5,6 +5,7 @@ import { processNodeId } from "#domain/node-id.ts";
 import { extraCaCertsProblems } from "./extra-ca-certs.ts";
 import { canonicalHost, isLoopback } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
+import { type OpenTelemetrySettings, openTelemetryIn } from "./open-telemetry.ts";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
 
 /** Everything the environment decides, parsed once. Durations in milliseconds, sizes in bytes. */
@@ -38,6 +39,8 @@ export interface Settings {
   /** After SIGTERM: how long new requests are still accepted, then how long streams may go on. */
   readonly drainAcceptMs: number;
   readonly drainStreamsMs: number;
+  /** Absent: OTEL_* asks for nothing. */
+  readonly openTelemetry?: OpenTelemetrySettings;
 }
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -292,6 +295,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   };
   if (problems.length > 0) return { kind: "invalid", problems, files };
 
+  const { openTelemetry, warnings } = openTelemetryIn(env);
   const settings: Settings = {
     ...allPresent(values),
     upstream: upstreamGiven
@@ -299,8 +303,9 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
       : { kind: "demo" },
     ...files,
     ...(dashboardToken === undefined ? {} : { dashboardToken }),
+    ...(openTelemetry === undefined ? {} : { openTelemetry }),
   };
-  return { kind: "ok", settings, warnings: warningsOf(settings, env) };
+  return { kind: "ok", settings, warnings: [...warningsOf(settings, env), ...warnings] };
 }
 
 const noHosts: readonly string[] = [];

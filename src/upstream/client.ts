@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { spliceBody } from "#domain/splice-body.ts";
-import { HttpAgent, isHeaderValue, type RequestHead } from "#http-client/http-agent.ts";
+import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed } from "#http-client/response/compressed-body.ts";
 import type { ResponseHead } from "#http-client/response/response-head.ts";
@@ -110,6 +110,12 @@ class UpstreamClient implements Upstream {
     });
   }
 
+  #headOf({ stream, trace }: UpstreamCall): RequestHead {
+    const head = stream ? this.#streamHead : this.#wholeHead;
+    // The caller's own tracestate is not sent on: it may hold anything.
+    return trace === undefined ? head : withHeader(head, "traceparent", trace.traceparent);
+  }
+
   async send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
     const isLarge = (call.bodyBytes ?? 0) > largeBodyBytes;
     const body = isLarge ? await runInTurns(writeJsonInSteps(call.body)) : undefined;
@@ -120,7 +126,7 @@ class UpstreamClient implements Upstream {
     const { connect, headers } = call.timeoutsMs;
     attempt.deadlines.await("connect", attempt.startedAt + connect);
     const exchange = this.#agent.post(
-      call.stream ? this.#streamHead : this.#wholeHead,
+      this.#headOf(call),
       body ?? (call.received === undefined ? JSON.stringify(call.body) : spliceBody(call.body, call.received)),
       attempt.freshConnection,
       () => attempt.deadlines.await("headers", attempt.startedAt + headers),

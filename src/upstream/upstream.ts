@@ -1,6 +1,7 @@
 import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
+import type { TraceContext } from "#domain/trace-context.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 
 /** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
@@ -23,6 +24,8 @@ export interface UpstreamCall {
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
   readonly requestId: string;
+  /** Sent as `traceparent`; absent where nothing is traced. */
+  readonly trace?: TraceContext;
   /** Uses a new connection and closes it afterwards: for the one repeat after `staleSocket`. */
   readonly freshConnection?: boolean;
 }

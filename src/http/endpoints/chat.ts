@@ -5,6 +5,7 @@ import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";
 import { isJsonContentType } from "#http/request/content-type.ts";
 import { type BodyText, readBody } from "#http/request/read-body.ts";
+import type { RequestTraces } from "#http/server-options.ts";
 import { openSse } from "#http/sse/sse-response.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -27,6 +28,8 @@ export interface ChatEndpoint {
   readonly liftIdleTimeout: (request: Request) => void;
   /** Restores it before the last part of the answer is sent; afterwards the runtime no longer knows the request. */
   readonly restoreIdleTimeout: (request: Request) => void;
+  /** Present where requests are traced. */
+  readonly traces?: RequestTraces;
 }
 
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
@@ -90,7 +93,9 @@ async function respond(
   };
   let reply: Reply;
   try {
-    reply = await handleChat(parsed.request, ports, caller);
+    const trace = endpoint.traces?.contextOf(request);
+    const received = trace === undefined ? parsed.request : { ...parsed.request, trace };
+    reply = await handleChat(received, ports, caller);
   } catch (error) {
     close();
     throw error;
@@ -116,7 +121,10 @@ async function respond(
     now: () => ports.clock.monotonic(),
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
-    onClose: close,
+    onClose: () => {
+      close();
+      endpoint.traces?.streamEnded(request);
+    },
   });
   open.attachStream(sse);
   return new Response(sse.body, {

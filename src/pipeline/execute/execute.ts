@@ -218,6 +218,7 @@ function send(
       stream: plan.stream,
       timeoutsMs: timeoutsOf(model, plan.configuration.policy, plan.deadlineMs - ports.clock.monotonic()),
       requestId: plan.decisionId,
+      ...(plan.trace === undefined ? {} : { trace: plan.trace }),
       ...(freshConnection ? { freshConnection: true } : {}),
     },
     signal,

@@ -1,6 +1,7 @@
 import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
 import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
+import type { TraceContext } from "#domain/trace-context.ts";
 import type { Permit } from "#health/health.ts";
 import type { GoalId } from "#ledger/ledger.ts";
 import { holdOf, outputBoundOf, priceOf } from "#pipeline/decide/select/budget.ts";
@@ -39,6 +40,7 @@ export interface ExecutionPlan {
   readonly hostsNarrowed: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
+  readonly trace?: TraceContext;
   readonly maxAttempts: number;
   readonly configuration: Configuration;
   /** Monotonic milliseconds at which the request must have ended. */
@@ -65,6 +67,7 @@ export function planExecution(
     decisionId: recorder.decisionId,
     goal: assessment.task.goal_id,
     stream: request.stream,
+    ...(request.trace === undefined ? {} : { trace: request.trace }),
     purpose: "EXECUTE",
     candidate: candidatesOf(routed, context, ports),
     ...(request.received === undefined ? {} : { received: request.received }),

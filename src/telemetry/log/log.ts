@@ -103,6 +103,8 @@ export interface LogEvents {
   ledger_day_ahead: { day: LogId; today: LogId };
   /** Holds of gateways that have died: what may have been billed stays held until its deadline, the rest is given back. */
   ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number; released: number };
+  /** The collector of OTEL_* did not take traces or metrics; they are dropped. */
+  telemetry_export_failed: { detail: OperatorText };
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
 }
@@ -194,6 +196,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   ledger_missing: "error",
   ledger_day_ahead: "warn",
   ledger_taken_over: "warn",
+  telemetry_export_failed: "warn",
   records_pruned: "debug",
   task_failed: "error",
 };

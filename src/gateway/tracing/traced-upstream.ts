@@ -1,0 +1,86 @@
+import { isObject, type JsonObject } from "#domain/chat.ts";
+import type { CallEnd, CallSpan, Tracing } from "#telemetry/tracing/tracing.ts";
+import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+
+/** The upstream with a span for each call; its context goes out with the call. Only where there is tracing. */
+export function tracedUpstream(upstream: Upstream, tracing: Tracing, baseUrl: string): Upstream {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const server = {
+    serverAddress: hostname,
+    serverPort: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+    // Other servers are OpenAI-compatible.
+    provider: hostname === "openrouter.ai" || hostname.endsWith(".openrouter.ai") ? "openrouter" : "openai",
+  };
+  return {
+    async send(call, signal) {
+      const span = tracing.startCall({ ...server, ...startOf(call) }, call.trace);
+      const reply = await upstream.send({ ...call, trace: span.context }, signal);
+      switch (reply.kind) {
+        case "answer":
+          span.end({ ...answerOf(reply.answer), ...usageOf(reply.report) });
+          return reply;
+        case "failure":
+          span.end({ ...failureOf(reply.failure), ...usageOf(reply.report) });
+          return reply;
+        case "stream":
+          return { ...reply, events: tracedEvents(reply.events, span) };
+      }
+    },
+  };
+}
+
+function startOf({ model, body, stream }: UpstreamCall) {
+  const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
+  return {
+    model: model.upstreamId,
+    modelKey: model.key,
+    stream,
+    ...(typeof maxTokens === "number" ? { maxTokens } : {}),
+  };
+}
+
+/** The same events; the span ends with them, or when nobody reads on. */
+async function* tracedEvents(
+  events: AsyncIterable<readonly UpstreamEvent[]>,
+  span: CallSpan,
+): AsyncGenerator<readonly UpstreamEvent[]> {
+  let seen: CallEnd = {};
+  try {
+    for await (const batch of events) {
+      for (const event of batch) {
+        if (event.kind === "chunk") {
+          span.chunk();
+          // A chunk like others before it has neither a name nor a finish reason of its own.
+          if (event.templateMatch === undefined) seen = { ...seen, ...answerOf(event.chunk) };
+        } else if (event.kind === "end") span.end({ ...seen, ...usageOf(event.report) });
+        else if (event.kind === "broken") span.end({ ...seen, ...failureOf(event.failure), ...usageOf(event.report) });
+      }
+      yield batch;
+    }
+  } finally {
+    // The caller has left, and the call with it. Where it has ended already, this says nothing.
+    span.end({ ...seen, errorType: "aborted" });
+  }
+}
+
+/** What an answer, or a chunk of one, says about itself; never what it says. */
+function answerOf(answer: JsonObject): CallEnd {
+  const { model, id, choices } = answer;
+  const reasons = Array.isArray(choices)
+    ? choices.flatMap((choice) => (isObject(choice) ? [choice["finish_reason"]] : []))
+    : [];
+  const finishReasons = reasons.filter((reason) => typeof reason === "string").map((reason) => reason.slice(0, 40));
+  return {
+    ...(typeof model === "string" ? { responseModel: model.slice(0, 200) } : {}),
+    ...(typeof id === "string" ? { responseId: id.slice(0, 200) } : {}),
+    ...(finishReasons.length === 0 ? {} : { finishReasons }),
+  };
+}
+
+function failureOf({ kind, status }: UpstreamFailure): CallEnd {
+  return { errorType: kind, ...(status === undefined ? {} : { status }) };
+}
+
+function usageOf(report: UsageReport | undefined): CallEnd {
+  return report?.usage === undefined ? {} : { usage: report.usage };
+}

@@ -1,0 +1,375 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createServer, type Server } from "node:http";
+import { systemClock } from "#platform/system-clock.ts";
+import { openTelemetryIn } from "#settings/open-telemetry.ts";
+import { chunk, fails, says, streams, usageChunk } from "#simulator/behaviours.ts";
+import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { type Answer, authorization, eventually, shippedModels, upstreamKey } from "../harness/gateway.ts";
+import { type GatewayProcess, root, serve } from "../harness/process.ts";
+
+interface Received {
+  readonly path: string;
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+  readonly body: Answer;
+}
+
+/** A collector of OTLP over HTTP. */
+class Collector {
+  readonly received: Received[] = [];
+  readonly #server: Server;
+  status = 200;
+
+  constructor() {
+    this.#server = createServer(async (request, response) => {
+      let text = "";
+      for await (const part of request) text += part;
+      this.received.push({ path: request.url ?? "", headers: request.headers, body: JSON.parse(text) });
+      response.writeHead(this.status, { "content-type": "application/json" }).end("{}");
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  spans(): Answer[] {
+    return this.received
+      .filter(({ path }) => path === "/v1/traces")
+      .flatMap(({ body }) => body.resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans)
+      .flatMap(({ spans }) => spans);
+  }
+
+  /** The newest state of each metric. */
+  metrics(): Map<string, Answer> {
+    const all = this.received
+      .filter(({ path }) => path === "/v1/metrics")
+      .flatMap(({ body }) => body.resourceMetrics)
+      .flatMap(({ scopeMetrics }) => scopeMetrics)
+      .flatMap(({ metrics }) => metrics);
+    return new Map(all.map((metric: Answer) => [metric.name, metric]));
+  }
+}
+
+/** Attributes as plain values. */
+const valuesOf = (attributes: Answer[]): { [key: string]: unknown } =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => [
+      key,
+      value.stringValue ??
+        value.intValue ??
+        value.boolValue ??
+        value.doubleValue ??
+        value.arrayValue?.values.map((each: Answer) => each.stringValue),
+    ]),
+  );
+const flashId = "deepseek/deepseek-v4-flash";
+const secretWords = "a sentence that nobody but the two may read";
+
+let collector: Collector;
+let upstream: Simulator;
+let gateway: GatewayProcess;
+let otlp: string;
+const env = (): Record<string, string> => ({
+  DATABASE_URL: "sqlite::memory:",
+  UPSTREAM_BASE_URL: upstream.url,
+  UPSTREAM_API_KEY: upstreamKey,
+  NODE_ID: "node-7",
+});
+
+beforeAll(async () => {
+  collector = new Collector();
+  otlp = await collector.listen();
+  upstream = await startSimulator({
+    models: () => shippedModels,
+    clock: systemClock,
+    random: Math.random,
+    remember: 100,
+  });
+  gateway = await serve({
+    ...env(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: otlp,
+    OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=team-a",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+    OTEL_BSP_SCHEDULE_DELAY: "50",
+    OTEL_METRIC_EXPORT_INTERVAL: "200",
+  });
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream.stop();
+  await collector.stop();
+});
+
+const chat = (body: object = {}, headers: Record<string, string> = {}) =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...authorization, "content-type": "application/json", ...headers },
+    body: JSON.stringify({
+      model: "smart-router-flash",
+      messages: [{ role: "user", content: secretWords }],
+      ...body,
+    }),
+  });
+
+/** The spans of one trace, as soon as there are so many. */
+async function spansOf(traceId: string, count: number): Promise<{ server: Answer; clients: Answer[] }> {
+  const of = () => collector.spans().filter((span: Answer) => span.traceId === traceId);
+  await eventually(
+    () => of().length >= count,
+    () => JSON.stringify(of()),
+  );
+  return { server: of().find(({ kind }) => kind === 2), clients: of().filter(({ kind }) => kind === 3) };
+}
+
+let traces = 0;
+const newTrace = () => {
+  const traceId = String(++traces).padStart(32, "a");
+  return { traceId, headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` } };
+};
+
+describe("a gateway with OTEL_*", () => {
+  test("makes one SERVER span of a request and one CLIENT span of its call, under the caller's trace", async () => {
+    const { traceId, headers } = newTrace();
+    const before = upstream.received();
+    const response = await chat({ max_tokens: 50 }, headers);
+    expect(response.status).toBe(200);
+    const { server, clients } = await spansOf(traceId, 2);
+    const [client] = clients;
+    expect([server.name, server.parentSpanId, clients.length]).toEqual([
+      "POST /v1/chat/completions",
+      "00f067aa0ba902b7",
+      1,
+    ]);
+    expect(valuesOf(server.attributes)).toMatchObject({
+      "http.request.method": "POST",
+      "http.route": "/v1/chat/completions",
+      "http.response.status_code": 200,
+      "smart_gateway.cause": "explicit_flash",
+      "smart_gateway.decision_id": response.headers.get("x-smart-gateway-decision-id"),
+      "smart_gateway.request_id": response.headers.get("x-request-id"),
+      "smart_gateway.answered_by": "vendor_v4_flash",
+    });
+    expect(Object.keys(valuesOf(server.attributes)).filter((key) => key.startsWith("gen_ai."))).toEqual([]);
+    const { usage } = (await response.json()) as Answer;
+    expect([client.name, client.parentSpanId]).toEqual([`chat ${flashId}`, server.spanId]);
+    expect(valuesOf(client.attributes)).toMatchObject({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "openai",
+      "gen_ai.request.model": flashId,
+      "gen_ai.request.max_tokens": 50,
+      "gen_ai.request.stream": false,
+      "gen_ai.response.model": flashId,
+      "gen_ai.response.finish_reasons": [expect.stringMatching(/^(stop|length)$/)],
+      "gen_ai.usage.input_tokens": usage.prompt_tokens,
+      "gen_ai.usage.output_tokens": usage.completion_tokens,
+      "server.address": "127.0.0.1",
+      "server.port": upstream.port,
+      "smart_gateway.model": "vendor_v4_flash",
+    });
+    const sent = (await upstream.request(before)).headers;
+    expect(sent["traceparent"]).toBe(`00-${traceId}-${client.spanId}-01`);
+  });
+
+  test("begins a trace of its own for a caller that names none, or names one wrongly", async () => {
+    for (const traceparent of ["", "nonsense", `00-${"0".repeat(32)}-00f067aa0ba902b7-01`, "ff-1-2-3"]) {
+      const before = collector.spans().length;
+      const response = await chat({}, traceparent === "" ? {} : { traceparent });
+      expect(response.status).toBe(200);
+      await eventually(() => collector.spans().length >= before + 2);
+      const newest = collector.spans().slice(before);
+      const server = newest.find(({ kind }) => kind === 2);
+      expect([server.parentSpanId ?? "", /^0+$/.test(server.traceId)]).toEqual(["", false]);
+    }
+  });
+
+  test("keeps the caller's tracestate from the upstream", async () => {
+    const { traceId, headers } = newTrace();
+    const before = upstream.received();
+    await chat({}, { ...headers, tracestate: "vendor=private" });
+    const { server } = await spansOf(traceId, 2);
+    expect(server.traceState).toBe("vendor=private");
+    expect((await upstream.request(before)).headers["tracestate"]).toBeUndefined();
+  });
+
+  test("ends the spans of a stream with the stream, and measures its chunks", async () => {
+    const { traceId, headers } = newTrace();
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    upstream.next(
+      streams({
+        events: [
+          chunk({ role: "assistant", content: "one" }),
+          chunk({ content: "two" }),
+          chunk({ content: "three" }, "stop"),
+          usageChunk({ input: 7, output: 3 }),
+        ],
+        gate: (index) => (index === 2 ? gate : undefined),
+      }),
+    );
+    const response = await chat({ stream: true }, headers);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await Bun.sleep(150); // several export intervals: a span that had ended would be here
+    expect(collector.spans().filter((span: Answer) => span.traceId === traceId)).toEqual([]);
+    release();
+    while (!(await reader?.read())?.done);
+    const { server, clients } = await spansOf(traceId, 2);
+    expect(valuesOf(server.attributes)["http.response.status_code"]).toBe(200);
+    expect(valuesOf(clients[0].attributes)).toMatchObject({
+      "gen_ai.request.stream": true,
+      "gen_ai.response.finish_reasons": ["stop"],
+      "gen_ai.usage.input_tokens": 7,
+      "gen_ai.usage.output_tokens": 3,
+    });
+  });
+
+  test("makes a CLIENT span of every attempt, with the kind of each failure", async () => {
+    const { traceId, headers } = newTrace();
+    upstream.next(fails(500), says());
+    expect((await chat({}, headers)).status).toBe(200);
+    const { clients } = await spansOf(traceId, 3);
+    const failed = clients.filter(({ status }) => status.code === 2);
+    expect([clients.length, failed.length]).toEqual([2, 1]);
+    expect(valuesOf(failed[0].attributes)).toMatchObject({
+      "error.type": "upstream_error",
+      "http.response.status_code": 500,
+    });
+  });
+
+  test("ends the spans of a caller that leaves in mid-stream", async () => {
+    const { traceId, headers } = newTrace();
+    upstream.next(streams({ events: [chunk({ content: "half" })], end: "silence" }));
+    const response = await chat({ stream: true }, headers);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    const { clients } = await spansOf(traceId, 2);
+    expect(valuesOf(clients[0].attributes)["error.type"]).toBe("aborted");
+  });
+
+  test("has a span for a refusal too, and marks only what is its own fault as an error", async () => {
+    const { traceId, headers } = newTrace();
+    expect((await chat({ model: "nobody" }, headers)).status).toBe(422);
+    const { server, clients } = await spansOf(traceId, 1);
+    expect([valuesOf(server.attributes)["http.response.status_code"], server.status.code, clients.length]).toEqual([
+      422, 0, 0,
+    ]);
+  });
+
+  test("does not trace probes and scrapes", async () => {
+    for (const path of ["/healthz", "/livez", "/readyz", "/metrics"]) await fetch(gateway.url + path);
+    await chat();
+    await Bun.sleep(150);
+    expect(collector.spans().filter(({ name }) => /healthz|livez|readyz|metrics/.test(name))).toEqual([]);
+  });
+
+  test("exports the four histograms of GenAI clients, and says who it is", async () => {
+    await chat({ stream: true }).then((response) => response.text());
+    const names = [
+      "gen_ai.client.operation.duration",
+      "gen_ai.client.operation.time_per_output_chunk",
+      "gen_ai.client.operation.time_to_first_chunk",
+      "gen_ai.client.token.usage",
+    ];
+    await eventually(() => names.every((name) => collector.metrics().has(name)));
+    expect([...collector.metrics().keys()].toSorted()).toEqual(names);
+    const usage = collector.metrics().get("gen_ai.client.token.usage");
+    expect(usage.unit).toBe("{token}");
+    const types = usage.histogram.dataPoints.map((point: Answer) => valuesOf(point.attributes)["gen_ai.token.type"]);
+    expect(new Set(types)).toEqual(new Set(["input", "output"]));
+    const duration = collector.metrics().get("gen_ai.client.operation.duration");
+    expect(duration.histogram.dataPoints[0].explicitBounds).toEqual([
+      0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+    ]);
+    const { headers, body } = collector.received[0] as Received;
+    expect(headers["x-tenant"]).toBe("team-a");
+    const [resource] = body.resourceSpans ?? body.resourceMetrics;
+    expect(valuesOf(resource.resource.attributes)).toMatchObject({
+      "service.name": "smart-gateway",
+      "service.instance.id": "node-7",
+      "deployment.environment.name": "test",
+    });
+  });
+
+  test("says nothing of what was said, nor the keys", async () => {
+    await eventually(() => collector.spans().length > 0);
+    const all = JSON.stringify(collector.received);
+    for (const secret of [secretWords, "one", "three", upstreamKey, authorization.authorization])
+      if (secret.length > 5) expect(all).not.toContain(secret);
+  });
+
+  test("sends what is left when it stops, and is not held up by a collector that is away", async () => {
+    const own = await serve({ ...env(), OTEL_EXPORTER_OTLP_ENDPOINT: otlp });
+    const { traceId, headers } = newTrace();
+    await fetch(`${own.url}/v1/models`, { headers: { ...authorization, ...headers } });
+    own.signal("SIGTERM");
+    expect(await own.exited()).toBe(0);
+    await spansOf(traceId, 1);
+    const away = await serve({ ...env(), OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
+    await fetch(`${away.url}/v1/models`, { headers: authorization });
+    const begun = performance.now();
+    away.signal("SIGTERM");
+    expect(await away.exited()).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(8_000);
+  });
+});
+
+describe("without OTEL_*", () => {
+  test("no SDK and no exporter of OpenTelemetry is loaded", async () => {
+    const script = `
+      const { startGateway } = await import("#gateway/start.ts");
+      const { parseSettings } = await import("#settings/settings.ts");
+      const parsed = parseSettings({ ...process.env, PORT: "0", DATABASE_URL: "sqlite::memory:" });
+      const { gateway } = await startGateway(parsed.settings);
+      await fetch(gateway.url + "/v1/models", { headers: { authorization: "Bearer 12345678" } });
+      const modules = Object.keys(require.cache);
+      // The API alone is a dependency of the metrics client.
+      const loaded = modules.filter((name) => /@opentelemetry.(sdk|exporter|otlp|resources|core)/.test(name));
+      console.log(loaded.length, modules.length > 50);
+      process.exit(0);`;
+    const loaded = async (env: Record<string, string>) => {
+      const child = Bun.spawn([process.execPath, "-e", script], {
+        cwd: root,
+        env: { PATH: process.env["PATH"] ?? "", ...env },
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      return out.trim() + err;
+    };
+    expect(await loaded({})).toBe("0 true");
+    expect(await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" })).toMatch(/^[1-9]\d* true$/);
+  });
+
+  test.each<[Record<string, string>, object | undefined, number]>([
+    [{}, undefined, 0],
+    [{ OTEL_SERVICE_NAME: "x" }, undefined, 0],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4318" }, { traces: true, metrics: true }, 0],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://c:4318/v1/traces" }, { traces: true, metrics: false }, 0],
+    [{ OTEL_TRACES_EXPORTER: "otlp" }, { traces: true, metrics: false }, 0],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4318", OTEL_METRICS_EXPORTER: "none" },
+      { traces: true, metrics: false },
+      0,
+    ],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4318", OTEL_SDK_DISABLED: "true" }, undefined, 0],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4317", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, undefined, 2],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, undefined, 2],
+    [{ OTEL_TRACES_EXPORTER: "zipkin" }, undefined, 1],
+  ])("%p asks for %p", (given, expected, warnings) => {
+    const { openTelemetry, warnings: said } = openTelemetryIn(given);
+    if (expected === undefined) expect(openTelemetry).toBeUndefined();
+    else expect(openTelemetry).toMatchObject(expected);
+    expect(said).toHaveLength(warnings);
+  });
+});
