@@ -1,9 +1,6 @@
 import type { Conversation, ToolResult } from "#pipeline/assess/envelope/conversation-types.ts";
-import { type CallEffect, effectOf } from "./call-effect.ts";
-import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
 import { filesTouchedBy } from "./files-touched.ts";
-import { type ResultStatus, statusOf } from "./result-status.ts";
-import { failedTestsIn } from "./test-summary.ts";
+import { type NamedObservation, type Observation, observationOf } from "./observation.ts";
 
 /**
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
@@ -42,11 +39,11 @@ const unproductive = {
 interface Failure {
   readonly errorType: string;
   readonly signature: string;
+  readonly check: string;
   /** How often it came back after a change, or after the same call with the same result. */
   repairs: number;
   /** Changes made when it was last seen. */
   changes: number;
-  output: string;
 }
 
 export function runSignalsOf({ calls, results }: Conversation): RunSignals {
@@ -60,20 +57,20 @@ class Run {
   #depth = 0;
   #deepest = 0;
   #testsFailed = 0;
-  /** By the check that failed and its error. */
+  /** By the hash of the check that failed and its error. */
   readonly #failures = new Map<string, Failure>();
   #unsolved: Failure | undefined;
   /** The failure that came back most often, solved since or not. */
   #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
-  /** What each call gave when it was last made. */
-  readonly #outputs = new Map<string, string>();
+  /** What each call gave when it was last made, both by their names. */
+  readonly #outputs = new Map<number, number>();
 
-  add({ call, text }: ToolResult): void {
-    const effect = effectOf(call);
-    const status = statusOf(effect, text);
-    if (effect.runs) this.#testsFailed = failedTestsIn(text) ?? this.#testsFailed;
-    const repeated = this.#isRepeated(call, text);
-    switch (status.kind) {
+  add(toolResult: ToolResult): void {
+    const named = observationOf(toolResult);
+    const { observation } = named;
+    this.#testsFailed = observation.failedTests ?? this.#testsFailed;
+    const repeated = toolResult.call !== undefined && this.#isRepeated(named);
+    switch (observation.kind) {
       case "malformed":
         this.#spend(unproductive.malformed);
         return;
@@ -81,13 +78,13 @@ class Run {
         if (repeated) this.#spend(unproductive.repeated);
         return;
       case "failed":
-        if (effect.changes) this.#changes += 1;
-        this.#fail(effect, status, text, repeated);
+        if (observation.changes) this.#changes += 1;
+        this.#fail(observation, repeated);
         return;
       case "succeeded":
-        if (effect.changes) this.#changes += 1;
-        if (effect.reverts) this.#spend(unproductive.reverted);
-        else if (effect.runs && !effect.changes) this.#pass(effect);
+        if (observation.changes) this.#changes += 1;
+        if (observation.reverts) this.#spend(unproductive.reverted);
+        else if (observation.runs && !observation.changes) this.#pass(observation);
         return;
     }
   }
@@ -116,26 +113,18 @@ class Run {
     if (this.#depth > this.#deepest) this.#deepest = this.#depth;
   }
 
-  #isRepeated(call: ToolResult["call"], text: string): boolean {
-    if (call === undefined) return false;
-    const key = `${call.name}\0${call.args}`;
-    const before = this.#outputs.get(key);
-    this.#outputs.set(key, text);
-    return before === text;
+  #isRepeated({ call, result }: NamedObservation): boolean {
+    const before = this.#outputs.get(call);
+    this.#outputs.set(call, result);
+    return before === result;
   }
 
-  #fail(
-    effect: CallEffect,
-    { errorType, line }: ResultStatus & { kind: "failed" },
-    text: string,
-    repeated: boolean,
-  ): void {
+  #fail({ errorType, check, signature }: Observation, repeated: boolean): void {
     this.#spend(unproductive.failed);
-    const key = `${checkOf(effect.command)}\0${normalizedError(fromErrorType(line))}`;
-    let failure = this.#failures.get(key);
+    let failure = this.#failures.get(signature);
     if (failure === undefined) {
-      failure = { errorType, signature: fnv1a(key), repairs: 0, changes: this.#changes, output: text };
-      this.#failures.set(key, failure);
+      failure = { errorType, signature, check, repairs: 0, changes: this.#changes };
+      this.#failures.set(signature, failure);
     } else if (this.#changes > failure.changes || repeated) {
       failure.repairs += 1;
       failure.changes = this.#changes;
@@ -147,13 +136,11 @@ class Run {
   }
 
   /** A check that passes is progress, and solves what it failed with before. */
-  #pass(effect: CallEffect): void {
+  #pass({ check }: Observation): void {
     this.#depth = Math.max(0, this.#depth - unproductive.progress);
-    if (this.#failures.size === 0) return;
-    const check = `${checkOf(effect.command)}\0`;
-    for (const [key, failure] of this.#failures) {
-      if (!key.startsWith(check)) continue;
-      this.#failures.delete(key);
+    for (const [signature, failure] of this.#failures) {
+      if (failure.check !== check) continue;
+      this.#failures.delete(signature);
       if (this.#unsolved === failure) this.#unsolved = undefined;
     }
   }

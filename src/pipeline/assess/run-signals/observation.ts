@@ -1,0 +1,80 @@
+import type { ToolCall, ToolResult } from "#pipeline/assess/envelope/conversation-types.ts";
+import { effectOf } from "./call-effect.ts";
+import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
+import { statusOf } from "./result-status.ts";
+import { failedTestsIn } from "./test-summary.ts";
+
+/** What one tool result shows, whatever came before it. Holds names and hashes, no text. */
+export interface Observation {
+  readonly changes: boolean;
+  readonly reverts: boolean;
+  readonly runs: boolean;
+  readonly kind: "succeeded" | "read" | "malformed" | "failed";
+  /** As the result's test summary says; undefined where it has none, or where nothing was run. */
+  readonly failedTests: number | undefined;
+  /** Hash of what was checked. */
+  readonly check: string;
+  /** Of a failure: its type, and the hash of the check with its error. */
+  readonly errorType: string;
+  readonly signature: string;
+}
+
+/** An observation, with names for the call and for the call with its result; equal where these are equal. */
+export interface NamedObservation {
+  readonly call: number;
+  readonly result: number;
+  readonly observation: Observation;
+}
+
+/** So many observations are remembered at least, and twice as many at most: some 5 MB. */
+const rememberedObservations = 16_384;
+let young = new Map<number, Observation>();
+let old = new Map<number, Observation>();
+
+/**
+ * Unknown outside, so that nobody can have results taken for others. That two are taken for one by chance (one in 2^53 for each
+ * pair) would count one result wrongly, so a fast hash is enough; what guards secrets has a better one.
+ */
+const [seedOfCalls = 0n, seedOfNoCall = 0n] = crypto.getRandomValues(new BigUint64Array(2));
+
+/** Agents resend the results of their run with every turn, and to read one takes several regular expressions. */
+export function observationOf({ call, text }: ToolResult): NamedObservation {
+  const callName = call === undefined ? seedOfNoCall : hashOfCall(call);
+  const result = shortened(Bun.hash.xxHash3(text, callName));
+  let observation = young.get(result);
+  if (observation === undefined) {
+    observation = old.get(result) ?? observe(call, text);
+    if (young.size >= rememberedObservations) {
+      old = young;
+      young = new Map();
+    }
+    young.set(result, observation);
+  }
+  return { call: shortened(callName), result, observation };
+}
+
+function hashOfCall({ name, args }: ToolCall): bigint {
+  return Bun.hash.xxHash3(args, Bun.hash.xxHash3(name, seedOfCalls));
+}
+
+/** As many bits as a number holds. */
+function shortened(hash: bigint): number {
+  return Number(BigInt.asUintN(53, hash));
+}
+
+function observe(call: ToolCall | undefined, text: string): Observation {
+  const { changes, reverts, runs, command } = effectOf(call);
+  const status = statusOf({ changes, reverts, runs, command }, text);
+  const check = checkOf(command);
+  const failed = status.kind === "failed" ? status : undefined;
+  return {
+    changes,
+    reverts,
+    runs,
+    kind: status.kind,
+    failedTests: runs ? failedTestsIn(text) : undefined,
+    check: fnv1a(check),
+    errorType: failed?.errorType ?? "",
+    signature: failed === undefined ? "" : fnv1a(`${check}\0${normalizedError(fromErrorType(failed.line))}`),
+  };
+}
