@@ -15,12 +15,14 @@ export const slicedBodyBytes = 262_144;
 
 /** The body without credentials; a refusal when redaction failed, and then nothing may be sent. */
 export function redactRequest(
-  { body, bodyBytes }: ChatRequest,
+  { body, bodyBytes, received }: ChatRequest,
   { privacy }: Configuration,
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
   try {
-    if (bodyBytes <= slicedBodyBytes) return privacy.redactBody(body);
-    return privacy.redactKnownBody(body) ?? privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
+    if (bodyBytes <= slicedBodyBytes) return privacy.redactBody(body, received);
+    return (
+      privacy.redactKnownBody(body, received) ?? privacy.redactBodyAsync(body, received).catch(refusalOfPrivacyGate)
+    );
   } catch (error) {
     return refusalOfPrivacyGate(error);
   }

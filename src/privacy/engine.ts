@@ -1,7 +1,9 @@
+import type { ReceivedBody } from "#domain/chat.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
+import type { CleanRuns } from "./body/message-runs.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
 import { ScanMemory, scanOverhead, WorkLimit } from "./memory/scan-memory.ts";
 import {
@@ -42,7 +44,8 @@ export function privacyEngine(
   const scanIds = policy.personal_data ? policyScan({ ...policy, personal_data: false }, exactValues) : scanAnew;
   // Read with its name, which says that random characters are no key of a vendor that nobody knows.
   const ids: Scan = isOn ? (id) => scanIds(`id: ${id}`) : scanNothing;
-  const scans: BodyScanners = { text: scan, key: cacheCleanNames(scanAnew), id: cacheCleanNames(ids) };
+  const names = { key: cacheCleanNames(scanAnew), id: cacheCleanNames(ids) };
+  const scans: BodyScanners = { text: scan, ...names, runs: memory.runs() };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
   const answerGuard = sent === undefined ? undefined : createAnswerGuard(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
@@ -54,12 +57,13 @@ export function privacyEngine(
     memoryBytes: () => memory.bytes,
     placesIn: scan,
     redactText: (text) => redactText(text, scan(text)),
-    redactBody: (body) => redactBody(body, scans, restoring),
-    redactBodyAsync: (body) => redactInTurns(body, memory, ids, restoring),
-    redactKnownBody(body) {
+    redactBody: (body, received) => redactBody(body, scans, received, restoring),
+    redactBodyAsync: (body, received) => redactInTurns(body, received, memory, ids, restoring),
+    redactKnownBody(body, received) {
       const limit = new WorkLimit(mostAtOnce);
       const text: Scan = (each) => memory.scanWithin(each, limit);
-      const redacted = redactBody(body, { text, key: limit.scan(scans.key), id: limit.scan(scans.id) }, restoring);
+      const limited = { text, key: limit.scan(names.key), id: limit.scan(names.id), runs: memory.runs(limit) };
+      const redacted = redactBody(body, limited, received, restoring);
       return limit.isExceeded ? undefined : redacted;
     },
   };
@@ -70,6 +74,7 @@ const mostAtOnce = 131_072;
 
 async function redactInTurns(
   body: ChatBody,
+  received: ReceivedBody | undefined,
   memory: ScanMemory,
   ids: Scan,
   restoring: ((value: string) => boolean) | undefined,
@@ -77,7 +82,10 @@ async function redactInTurns(
   // The first walk only lists the texts that the second will ask about, windows across text parts among them.
   const texts = new CollectedTexts(memory.scan);
   const idTexts = new CollectedTexts(ids);
-  redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect });
+  const runs = memory.runs();
+  // What it finds clean has not been scanned yet.
+  const known: CleanRuns = { isClean: runs.isClean, rememberClean: () => {} };
+  redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect, runs: known }, received);
   let sinceTurn = 0;
   let secrets = 0;
   const turn = async (length: number) => {
@@ -95,7 +103,7 @@ async function redactInTurns(
   for (const text of texts.spans.keys()) record(texts, text, await memory.scanInTurns(text, turn));
   for (const text of idTexts.spans.keys()) record(idTexts, text, await scanInSlices(text, ids, turn));
   await largeWorkTurn();
-  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, restoring);
+  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf, runs }, received, restoring);
 }
 
 /** Texts of a large body, listed in one walk for the scan and asked about in the next. */

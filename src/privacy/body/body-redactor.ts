@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
@@ -6,6 +6,7 @@ import type { Scan, Span } from "#privacy/text/spans.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
+import { type CleanRuns, messageRuns } from "./message-runs.ts";
 
 /** How the texts of a body are read. */
 export interface BodyScanners {
@@ -14,6 +15,7 @@ export interface BodyScanners {
   readonly key: Scan;
   /** Ids, which are nobody's personal data. */
   readonly id: Scan;
+  readonly runs?: CleanRuns;
 }
 
 /** Forwarded as they came, so what is found in them can only be reported. */
@@ -29,12 +31,14 @@ const secretLeadLength = 512;
 
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
+ * @param received the bytes that it was parsed from, where they are there
  * @param neverRestored present where values are put back into the answer: those that are not
  * @throws CredentialInName where a credential stands in a key or an id
  */
 export function redactBody(
   body: ChatBody,
   scans: BodyScanners,
+  received?: ReceivedBody,
   neverRestored?: (value: string) => boolean,
 ): RedactedBody {
   const redactor = new BodyRedactor(scans, body, neverRestored !== undefined);
@@ -48,7 +52,8 @@ export function redactBody(
       redactor.checkNames(value, key);
       continue;
     }
-    const redacted = key === "messages" ? redactor.redactMessages(body.messages) : redactor.redactMember(value, key);
+    const redacted =
+      key === "messages" ? redactor.redactMessages(body.messages, received) : redactor.redactMember(value, key);
     if (redacted === value) continue;
     changed ??= { ...body };
     changed[key] = redacted;
@@ -77,6 +82,8 @@ class BodyRedactor {
   reportOnly = false;
   readonly #scans: BodyScanners;
   readonly #body: ChatBody;
+  /** Whether anything has been found, also what is no reason to do anything. */
+  #hasFound = false;
   #messageIndex = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
@@ -99,24 +106,35 @@ class BodyRedactor {
     return taken;
   }
 
-  redactMessages(messages: ChatBody["messages"]): Json[] {
-    let changed: Json[] | undefined;
-    let index = 0;
+  redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): Json[] {
+    const redacted: Json[] = [];
+    const { runs } = this.#scans;
+    if (runs !== undefined && received?.parsed.messages === messages) {
+      for (const run of messageRuns(received)) {
+        if (runs.isClean(run)) {
+          for (let index = run.from; index < run.to; index++) redacted.push(messages[index] ?? null);
+          continue;
+        }
+        this.#hasFound = false;
+        this.#redactUpTo(run.to, messages, redacted);
+        if (!this.#hasFound) runs.rememberClean(run);
+      }
+    }
+    this.#redactUpTo(messages.length, messages, redacted);
+    return redacted.some((message, index) => message !== messages[index]) ? redacted : messages;
+  }
+
+  /** Adds the messages up to an index to those that are redacted already. */
+  #redactUpTo(end: number, messages: ChatBody["messages"], redacted: Json[]): void {
     try {
-      for (; index < messages.length; index++) {
-        const message = messages[index];
-        if (message === undefined) continue;
-        this.#messageIndex = index;
-        const redacted = this.redactValue(message, "");
-        if (redacted === message) continue;
-        changed ??= [...messages];
-        changed[index] = redacted;
+      while (redacted.length < end) {
+        this.#messageIndex = redacted.length;
+        redacted.push(this.redactValue(messages[redacted.length] ?? null, ""));
       }
     } catch (error) {
-      throw withPathSegment(withPathSegment(error, index), "messages");
+      throw withPathSegment(withPathSegment(error, redacted.length), "messages");
     }
     this.#messageIndex = -1;
-    return changed ?? messages;
   }
 
   /** A member of the body beside its messages. */
@@ -150,6 +168,7 @@ class BodyRedactor {
     if (apiMemberNames.has(key)) return;
     const [span] = this.#scans.key(key);
     if (span === undefined) return;
+    this.#hasFound = true;
     if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
     this.#count(span.rule);
   }
@@ -158,6 +177,7 @@ class BodyRedactor {
     if (apiMemberNames.has(id)) return;
     const [span] = this.#scans.id(id);
     if (span === undefined) return;
+    this.#hasFound = true;
     if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
     else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false);
@@ -321,6 +341,7 @@ class BodyRedactor {
   }
 
   #count(rule: string) {
+    this.#hasFound = true;
     const key = `${this.#messageIndex} ${rule}`;
     this.#findings ??= new Map();
     const finding = this.#findings.get(key);

@@ -1,3 +1,4 @@
+import type { CleanRuns } from "#privacy/body/message-runs.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
 import { scanInSlices, sliceLength } from "#privacy/text/scan-in-slices.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
@@ -65,6 +66,19 @@ export class ScanMemory {
     const spans = await scanInSlices(text, this.#scan, turn);
     this.#remember(tag, spans);
     return spans;
+  }
+
+  /** Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out. */
+  runs(limit: WorkLimit = noLimit): CleanRuns {
+    return {
+      isClean: ({ bytes }) => {
+        if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return false;
+        return this.#recall(this.#tags.ofBytes(bytes)) !== undefined;
+      },
+      rememberClean: ({ bytes }) => {
+        if (this.#minLength <= bytes.length && !limit.isExceeded) this.#spans.set(this.#tags.ofBytes(bytes), noSpans);
+      },
+    };
   }
 
   #recall(tag: TextTag): readonly Span[] | undefined {

@@ -186,7 +186,7 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
   );
   registry.readCounter(
     "smart_gateway_scan_memory_hits_total",
-    "Texts of requests whose earlier scan for credentials was remembered.",
+    "Texts of requests, or runs of messages, whose earlier scan for credentials was remembered.",
     () => sources.scanMemory?.().hits ?? 0,
   );
   registry.readCounter(

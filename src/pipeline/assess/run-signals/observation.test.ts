@@ -23,7 +23,10 @@ test("the same text is another result for another call", () => {
 });
 
 test("no text of a caller is kept, only the type of an error", () => {
-  const { observation } = observationOf({ call: bash("deploy --customer acme"), text: "ValueError: acme owes 17\nexit code: 2" });
+  const { observation } = observationOf({
+    call: bash("deploy --customer acme"),
+    text: "ValueError: acme owes 17\nexit code: 2",
+  });
   expect(JSON.stringify(observation)).not.toContain("acme");
 });
 
