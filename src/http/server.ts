@@ -1,6 +1,7 @@
 import { coalescePerTurn } from "#platform/event-loop-turns.ts";
 import { authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
+import { AnswerHeaders } from "./answer-headers.ts";
 import { type EndpointTable, type Handler, jsonResponse, type RouteLabel } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
@@ -111,6 +112,8 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     explain: options.explain,
     bodies,
     streams,
+    headers: new AnswerHeaders(),
+    streamHeaders: new AnswerHeaders(),
     endOfTurn: () => new Promise<void>(resolveAtEndOfTurn),
     liftIdleTimeout: (request: Request) => setIdleTimeout(request, 0),
     restoreIdleTimeout: (request: Request) => setIdleTimeout(request, idleSeconds),

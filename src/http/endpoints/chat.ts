@@ -1,4 +1,5 @@
 import type { RoutingDecision } from "#domain/routing.ts";
+import type { AnswerHeaders } from "#http/answer-headers.ts";
 import { parseChatRequest, parseLargeChatRequest } from "#http/chat-body/parse-chat.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -22,6 +23,9 @@ export interface ChatEndpoint {
   readonly explain: (record: RequestRecord) => object;
   readonly bodies: BodiesInFlight;
   readonly streams: OpenRequests;
+  /** Of whole answers, and of streams. */
+  readonly headers: AnswerHeaders;
+  readonly streamHeaders: AnswerHeaders;
   /** Resolves at the end of this turn of the event loop, for all waiting requests together. */
   readonly endOfTurn: () => Promise<void>;
   /** Lifts the idle timeout of the connection: the caller waits for its answer. */
@@ -112,7 +116,8 @@ async function respond(
     if (endpoint.streams.count > 1) await endpoint.endOfTurn();
     close();
     const explained = explanationOf(reply, endpoint);
-    return new Response(explained === undefined ? reply.body : withMember(reply.body, explained), { headers });
+    const text = explained === undefined ? reply.body : withMember(reply.body, explained);
+    return new Response(text, { headers: endpoint.headers.of(headers) });
   }
   const { stream: rules } = ports.config().policy;
   const explained = explanationOf(reply, endpoint);
@@ -127,14 +132,10 @@ async function respond(
     },
   });
   open.attachStream(sse);
-  return new Response(sse.body, {
-    headers: {
-      ...headers,
-      "content-type": "text/event-stream",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    },
-  });
+  headers["content-type"] = "text/event-stream";
+  headers["cache-control"] = "no-cache, no-transform";
+  headers["x-accel-buffering"] = "no";
+  return new Response(sse.body, { headers: endpoint.streamHeaders.of(headers) });
 }
 
 function explanationOf(head: Head | undefined, { explain }: ChatEndpoint): object | undefined {
