@@ -190,8 +190,10 @@ export function topicCountsOf(text: string): TopicCounts {
   const counted = new Counted();
   seen.fill(0);
   let skipTo = 0;
-  for (let at = 0; at < text.length; ) {
-    const kind = classOf[text.charCodeAt(at)] ?? 0;
+  const { length } = text;
+  for (let at = 0; at < length; ) {
+    let code = text.charCodeAt(at);
+    const kind = classOf[code];
     if (kind === 0) {
       at++;
       continue;
@@ -207,11 +209,13 @@ export function topicCountsOf(text: string): TopicCounts {
     counted.position += kind === 2 ? 0.5 : 1;
     // The word: one character that is a word by itself, or all letters from here on.
     let hash = 0;
-    do {
-      const code = text.charCodeAt(at++);
+    for (;;) {
       const letter = code >= 65 && code <= 90 ? code + 32 : code;
-      hash = Math.imul(hash ^ letter, 0x01000193) + letter;
-    } while (kind === 1 && at < text.length && classOf[text.charCodeAt(at)] === 1);
+      hash = (Math.imul(hash ^ letter, 0x01000193) + letter) | 0;
+      if (++at === length || kind !== 1) break;
+      code = text.charCodeAt(at);
+      if (classOf[code] !== 1) break;
+    }
     counted.end(hash);
   }
   return counted;
