@@ -13,6 +13,7 @@ export function requestWith(body: JsonObject & { messages: ChatMessage[] }, body
     requestId: "bench",
     alias: "smart-router",
     stream: false,
+    caller: 0,
     body,
     bodyBytes,
     requestedOutputTokens: null,

@@ -29,6 +29,8 @@ export interface ChatRequest {
   readonly requestId: string;
   readonly alias: Alias;
   readonly stream: boolean;
+  /** A number for whoever holds the bearer token, the same for each of its requests to this process; it tells nothing of the token. */
+  readonly caller: number;
   /** The body as sent; never changed in place. */
   readonly body: JsonObject & { messages: ChatMessage[] };
   /** The bytes of the body, where what is sent on may be made of them. */

@@ -3,6 +3,7 @@ import type { HttpServer } from "#http/server.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
+import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import { retryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { createBatcher } from "#platform/batcher.ts";
@@ -161,6 +162,7 @@ async function assemble(
     conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
     outcomes: openOutcomes(context),
     retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
+    callerEvidence: callerEvidence(clock),
     newId: () => Bun.randomUUIDv7(),
     config: () => configuration.current(),
     // Recorded before the answer is sent, unless the process is busy: then in a batch.

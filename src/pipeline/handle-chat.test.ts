@@ -4,6 +4,7 @@ import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
+import { callerEvidence } from "./execute/caller-evidence.ts";
 import { fieldRulesOf } from "./field-rules.ts";
 import { handleChat } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
@@ -12,6 +13,7 @@ const request: ChatRequest = {
   requestId: "r1",
   alias: "smart-router",
   stream: false,
+  caller: 0,
   body: { messages: [{ role: "user", content: "the words of the prompt" }] },
   bodyBytes: 100,
   requestedOutputTokens: null,
@@ -82,6 +84,7 @@ test("a stream under way keeps nothing of the conversation alive, as received or
     conversations: { recall: () => undefined, remember() {} },
     outcomes: { routed() {}, judge: async () => false },
     retryBudget: { countRequest() {}, take: () => false },
+    callerEvidence: callerEvidence(time.clock),
     newId: () => `d${sent.length}`,
     config: () => ({
       policy,

@@ -6,6 +6,7 @@ import type { OutcomeTracker } from "#learning/outcomes/outcomes.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import type { RetryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Policy } from "#policy/schema.ts";
@@ -27,6 +28,7 @@ export interface Ports {
   /** Learns which ask was routed where, and what became of it. */
   readonly outcomes: OutcomeTracker;
   readonly retryBudget: RetryBudget;
+  readonly callerEvidence: CallerEvidence;
   /** Ids that are never given twice. */
   readonly newId: () => string;
   /** The configuration in force now; a request keeps the one it began with. */

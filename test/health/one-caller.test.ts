@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { fails, replies, streams } from "#simulator/behaviours.ts";
+import { fails, replies, says, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 /** What one caller's requests must not do to the models that everybody uses. */
@@ -88,6 +88,44 @@ describe("one caller does not take a model out of service", () => {
     const messages = [{ role: "user", content: "bad words" }];
     for (const alias of ["smart-router-flash", "smart-router-pro"]) await ask(gateway, 5, { model: alias, messages });
     expect((await gateway.chat()).status).toBe(200);
+  });
+});
+
+describe("failures of one caller alone", () => {
+  const poison = { tools: [{ type: "function", function: { name: "f", parameters: { $ref: "#" } } }] };
+  const failing = () =>
+    start({
+      policy: { upstream: usual },
+      script: ({ body }) => (body?.["tools"] === undefined ? says({ text: "fine" }) : fails(500, "schema too deep")),
+    });
+  const as = (caller: string) => ({ authorization: `Bearer ${caller}` });
+  const send = async (gateway: TestGateway, caller: string, times: number, body: object) => {
+    for (let call = 0; call < times; call++) await (await gateway.chat(body as never, as(caller))).text();
+  };
+
+  test("do not take a model out that works for others", async () => {
+    await using gateway = await failing();
+    await send(gateway, "somebody-else", 1, {});
+    await send(gateway, "the-one-caller", 30, poison);
+    expect(await stateOfFlash(gateway)).toBe("HEALTHY");
+    expect((await gateway.chat({}, as("somebody-else"))).status).toBe(200);
+  });
+
+  test("take it out where others fail too", async () => {
+    await using gateway = await failing();
+    await send(gateway, "somebody-else", 1, {});
+    for (let round = 0; round < 4; round++) {
+      await send(gateway, "the-one-caller", 1, poison);
+      await send(gateway, "somebody-else", 1, poison);
+    }
+    expect(await stateOfFlash(gateway)).toBe("UNHEALTHY");
+  });
+
+  test("take it out where there is only one caller", async () => {
+    await using gateway = await failing();
+    await send(gateway, "the-one-caller", 1, {});
+    await send(gateway, "the-one-caller", 30, poison);
+    expect(await stateOfFlash(gateway)).toBe("UNHEALTHY");
   });
 });
 

@@ -134,6 +134,7 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     requestId: input.requestId,
     alias: body.model,
     stream: body["stream"] === true,
+    caller: Bun.hash.xxHash32(input.headers.get("authorization") ?? ""),
     body,
     bodyBytes: input.bytes + shape.exponents * longestExpansion,
     // Many servers take a limit of 0 for no limit, so it is none that money could be held for.

@@ -37,6 +37,7 @@ function requestOf({ messages, ask = "hello", alias = "smart-router", routing, t
     requestId: requestId ?? "req-1",
     alias,
     stream: false,
+    caller: 0,
     body,
     bodyBytes: Buffer.byteLength(JSON.stringify(body)),
     requestedOutputTokens: null,

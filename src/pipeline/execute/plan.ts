@@ -83,7 +83,10 @@ export function planExecution(
       ),
     holdFor: (model) => holdOf(model, size),
     priceFor: (model) => priceOf(model, size),
-    permitFor: (permit, model) => ignoreCallerFaults(permit, model, { body: request.body, size }),
+    permitFor: (permit, model) => {
+      const compared = ports.callerEvidence.permitFor(permit, request.caller);
+      return ignoreCallerFaults(compared, model, { body: request.body, size });
+    },
     firstAttempt: firstAnswerAttempt,
     maxAttempts: configuration.policy.upstream.max_attempts,
     configuration,
