@@ -28,8 +28,8 @@ export interface Plot {
   readonly limits: readonly Limit[];
   /** Filled series stand on top of each other. */
   readonly stack: boolean;
-  /** Values are of the time from their point to the next one. */
-  readonly stepped?: boolean;
+  /** Each value is of so many milliseconds from its point on: drawn as a bar of that width. */
+  readonly stepMs?: number;
   readonly zone: Zone;
   readonly format: (value: number) => string;
 }
@@ -47,7 +47,12 @@ function heights(plot: Plot): (number | null)[][] {
 }
 
 export function dataOf(plot: Plot): uPlot.AlignedData {
-  return [[...plot.atMs], ...heights(plot)];
+  return [[...plot.atMs], ...inDrawnOrder(plot, heights(plot))];
+}
+
+/** Bars that are stacked are drawn from the highest on, each over the one before it. */
+function inDrawnOrder<T>({ stepMs }: Plot, series: readonly T[]): T[] {
+  return stepMs === undefined ? [...series] : series.toReversed();
 }
 
 export function optionsOf(plot: Plot, width: number, height: number, events: PlotEvents): uPlot.Options {
@@ -63,15 +68,19 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
     legend: { show: false },
     padding: [16, 28, 0, 0],
     tzDate: (ms) => (plot.zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
-    scales: { x: { time: true }, y: { range: (_, __, highest) => [0, top(highest, plot.limits)] } },
+    scales: {
+      x: { time: true, range: (_, from, to) => [from, to + (plot.stepMs ?? 0)] },
+      y: { range: (_, __, highest) => [0, top(highest, plot.limits)] },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, plot.zone) },
       { ...axis, size: 64, space: 40, values: (_, splits) => splits.map((value) => plot.format(value)) },
     ],
-    series: [{}, ...plot.series.map((series) => lineOf(series, plot.stepped === true))],
-    bands: plot.stack
-      ? inStack.slice(1).map((index, below) => ({ series: [index, inStack[below] ?? 0] as uPlot.Band.Bounds }))
-      : [],
+    series: [{}, ...inDrawnOrder(plot, plot.series).map((series) => lineOf(series, plot.stepMs !== undefined))],
+    bands:
+      plot.stack && plot.stepMs === undefined
+        ? inStack.slice(1).map((index, below) => ({ series: [index, inStack[below] ?? 0] as uPlot.Band.Bounds }))
+        : [],
     cursor: {
       y: false,
       points: { size: 6 },
@@ -85,14 +94,16 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
   };
 }
 
-function lineOf(series: Series, stepped: boolean): uPlot.Series {
-  const paths = stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
+function lineOf(series: Series, asBars: boolean): uPlot.Series {
+  const paths = asBars ? uPlot.paths.bars?.({ size: [1, Number.POSITIVE_INFINITY], align: 1 }) : undefined;
   return {
     ...(paths === undefined ? {} : { paths }),
     label: series.name,
     stroke: colour(series.line),
-    width: 1.5,
-    points: { show: true, size: 4, filter: (plotted, index) => isolated(plotted.data[index] ?? []) },
+    width: asBars ? 0 : 1.5,
+    points: asBars
+      ? { show: false }
+      : { show: true, size: 4, filter: (plotted, index) => isolated(plotted.data[index] ?? []) },
     spanGaps: false,
     ...(series.fill === undefined ? {} : { fill: colour(series.fill) }),
     ...(series.dotted === true ? { dash: [2, 4] } : {}),

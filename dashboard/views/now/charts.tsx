@@ -54,7 +54,7 @@ function Requests() {
               series: shown,
               limits: [],
               stack: true,
-              stepped: true,
+              stepMs: sums.step_ms,
               zone: zoneOf(place),
               format: count,
             }}
