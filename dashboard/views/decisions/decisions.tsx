@@ -2,6 +2,7 @@ import { type FocusEvent, useRef, useState } from "react";
 import { useRead } from "../../api/queries.ts";
 import { Empty, Failed, Skeleton } from "../../components/loaded.tsx";
 import { Money } from "../../components/marks.tsx";
+import { sampleRequest } from "../../components/sample-request.ts";
 import { count, counted } from "../../format/numbers.ts";
 import { go, href, usePlace } from "../../router/location.ts";
 import { type FilterField, filterFields, filterOf, rangeOf } from "../../router/state.ts";
@@ -119,9 +120,7 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
     );
   }
   if (session === undefined) return null;
-  const command = session.demo
-    ? "smart-gateway demo traffic"
-    : `curl ${location.origin}/v1/chat/completions -H 'Authorization: Bearer my-token' -H 'Content-Type: application/json' -d '{"model": "smart-router", "messages": [{"role": "user", "content": "Say hello."}]}'`;
+  const command = session.demo ? "smart-gateway demo traffic" : sampleRequest();
   return <Empty command={command}>No request came in this range. Send one; it is here within a second.</Empty>;
 }
 

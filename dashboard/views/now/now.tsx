@@ -2,6 +2,7 @@ import type { Need } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Command, Empty, Loaded } from "../../components/loaded.tsx";
 import { Money, Time } from "../../components/marks.tsx";
+import { sampleRequest } from "../../components/sample-request.ts";
 import { Section } from "../../components/section.tsx";
 import { money } from "../../format/money.ts";
 import { count, counted, duration, share } from "../../format/numbers.ts";
@@ -68,7 +69,7 @@ function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
         </ul>
       )}
       {firstSteps.map((need) => (
-        <Empty key={need.id} command={need.command}>
+        <Empty key={need.id} command={need.command ?? (need.kind === "nothing_yet" ? sampleRequest() : null)}>
           {need.title} {need.todo}
         </Empty>
       ))}

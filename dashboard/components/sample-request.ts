@@ -1,0 +1,10 @@
+/** A request that a newcomer can paste into a shell: to the gateway that has served this page. */
+export function sampleRequest(): string {
+  const body = { model: "smart-router", messages: [{ role: "user", content: "Say hello." }] };
+  return [
+    `curl ${location.origin}/v1/chat/completions`,
+    "-H 'Authorization: Bearer my-token'",
+    "-H 'Content-Type: application/json'",
+    `-d '${JSON.stringify(body)}'`,
+  ].join(" ");
+}

@@ -1,0 +1,75 @@
+import { afterAll, expect, test } from "bun:test";
+import { networkInterfaces } from "node:os";
+import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { closeBrowser, openPage } from "./page.ts";
+
+afterAll(closeBrowser);
+
+const dashboardToken = ["operator", "token", "of", "the", "test"].join("-");
+
+/** An address of this machine that is not loopback; CI machines have one. */
+const address = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+async function startOutside(env: Record<string, string>): Promise<{ looked: LookedAt; url: string }> {
+  const looked = await startLookedAt({ env: { HOST: "0.0.0.0", ...env } });
+  return { looked, url: `http://${address}:${new URL(looked.url).port}/dashboard` };
+}
+
+test.skipIf(address === undefined)(
+  "from another address the page opens after a login, goes where it was asked for, and can be left again",
+  async () => {
+    const { looked, url } = await startOutside({ DASHBOARD_TOKEN: dashboardToken });
+    await using _ = looked;
+    await looked.gateway.chat();
+    await using opened = await openPage(`${url}/decisions?outcome=answered`);
+    const { page } = opened;
+    opened.tolerate(/Cross-Origin-Opener-Policy/); // a browser ignores that header where there is no TLS, and says so
+    opened.tolerate(/status of 401/);
+    await page.getByLabel("Dashboard token").fill("not the token");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("Dashboard token").fill(dashboardToken);
+    await page.getByLabel(/Your name/).fill("Ada");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("tr.link").first().waitFor();
+    expect(new URL(page.url()).search).toBe("?outcome=answered");
+
+    // A change is made under the name of the login.
+    await page.goto(`${url}/models`);
+    await page.getByRole("button", { name: "Disable vendor_emergency" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable vendor_emergency" }).click();
+    await page.getByText(/Ada/).first().waitFor();
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Dashboard token").waitFor();
+    await page.goto(`${url}/budgets`);
+    await page.getByLabel("Dashboard token").waitFor();
+    expect(opened.problems).toEqual([]);
+  },
+);
+
+test.skipIf(address === undefined)(
+  "a login that has ended leads to the login, and back to the same place",
+  async () => {
+    const { looked, url } = await startOutside({ DASHBOARD_TOKEN: dashboardToken });
+    await using _ = looked;
+    await using opened = await openPage(`${url}/models`);
+    const { page } = opened;
+    await page.getByLabel("Dashboard token").fill(dashboardToken);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "State over time" }).waitFor();
+    await page.context().clearCookies();
+    await page.getByLabel("Dashboard token").fill(dashboardToken); // the page finds out by itself when it reads again
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "State over time" }).waitFor();
+  },
+);
+
+test.skipIf(address === undefined)("without a token nobody gets in from another address", async () => {
+  const { looked, url } = await startOutside({});
+  await using _ = looked;
+  const answer = await fetch(url);
+  expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("DASHBOARD_TOKEN")]);
+});

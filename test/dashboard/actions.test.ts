@@ -1,0 +1,182 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { fails } from "#simulator/behaviours.ts";
+import { eventually } from "../harness/gateway.ts";
+import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
+
+let looked: LookedAt;
+let opened: OpenedPage;
+let page: Page;
+beforeEach(async () => {
+  looked = await startLookedAt();
+});
+afterEach(async () => {
+  const problems = [...opened.problems];
+  await opened[Symbol.asyncDispose]();
+  await looked[Symbol.asyncDispose]();
+  expect(problems).toEqual([]);
+});
+afterAll(closeBrowser);
+
+async function open(path: string): Promise<void> {
+  opened = await openPage(looked.url + path);
+  page = opened.page;
+}
+
+const dialog = () => page.getByRole("dialog");
+const goalRow = (name: string) => page.getByRole("row").filter({ hasText: name }).first();
+
+describe("budgets", () => {
+  test("a goal's cap is set after it was said what follows, and holds from the next request on", async () => {
+    await looked.traffic();
+    await open("/budgets");
+    await page.getByRole("button", { name: "Set cap of s1/flaky-tests" }).click();
+    await dialog().getByText("The policy says $5.00.").waitFor();
+    const field = dialog().getByLabel("Hard cap in US dollars");
+    await field.fill("seven");
+    expect(await field.getAttribute("aria-invalid")).toBe("true");
+    await field.fill("0.0001");
+    await dialog().getByText("every further request is refused").waitFor();
+    await dialog().getByRole("button", { name: "Set the cap to $0.0001" }).click();
+    await dialog().waitFor({ state: "detached" });
+    await goalRow("s1/flaky-tests").getByText("set by hand").waitFor();
+    const refused = await looked.gateway.chat({}, { "x-session-id": "s1", "x-goal-id": "flaky-tests" });
+    expect(refused.status).toBe(403);
+
+    await page.getByRole("button", { name: "Set cap of s1/flaky-tests" }).click();
+    await dialog().getByLabel("Hard cap in US dollars").fill("");
+    await dialog().getByRole("button", { name: "Give the cap back to the policy" }).click();
+    await goalRow("s1/flaky-tests").getByText("set by hand").waitFor({ state: "detached" });
+  });
+
+  test("Cancel and Escape change nothing and give the focus back", async () => {
+    await looked.traffic();
+    await open("/budgets");
+    const button = page.getByRole("button", { name: "Set cap of s1/refactor" });
+    for (const leave of ["Cancel", "Escape"]) {
+      await button.click();
+      await dialog().waitFor();
+      if (leave === "Escape") await page.keyboard.press("Escape");
+      else await dialog().getByRole("button", { name: "Cancel" }).click();
+      await dialog().waitFor({ state: "detached" });
+      expect(await page.evaluate("document.activeElement.innerText")).toContain("Set cap");
+    }
+    expect(await page.getByText("set by hand").count()).toBe(0);
+  });
+
+  test("an unresolved hold is on the first page, and is released by hand with its figures said before", async () => {
+    looked.gateway.upstream.next(fails(503));
+    await looked.gateway.chat();
+    await open("");
+    await page.locator(".needs li").first().waitFor();
+    expect(await page.locator("nav .badge").innerText()).toStartWith("1");
+    await page.locator(".needs a.do").click();
+    await page.getByRole("heading", { name: "Budgets", level: 1 }).waitFor();
+    const held = (await looked.gateway.books(() => true)).held;
+    expect(held).toBeGreaterThan(0);
+    await page.getByRole("button", { name: /^Release the hold/ }).click();
+    await dialog().getByText("goes back to the goal and the day").waitFor();
+    await dialog().getByLabel("Why").fill("the upstream has not billed it");
+    await dialog()
+      .getByRole("button", { name: /^Release \$/ })
+      .click();
+    await page.getByText("Nothing is held.").waitFor();
+    expect((await looked.gateway.books()).held).toBe(0);
+  });
+
+  test("a change that is refused says why, and the dialog stays", async () => {
+    await looked.traffic();
+    await open("/budgets");
+    opened.tolerate(/status of 4/);
+    await page.getByRole("button", { name: "Set cap of s1/refactor" }).click();
+    await page.route("**/dashboard/api/budgets/**", (route) =>
+      route.fulfill({ status: 409, json: { detail: "Somebody else has changed it." } }),
+    );
+    await dialog().getByLabel("Hard cap in US dollars").fill("7.50");
+    await dialog().getByRole("button", { name: "Set the cap to $7.50" }).click();
+    await dialog().getByRole("alert").getByText("Somebody else has changed it.").waitFor();
+  });
+});
+
+describe("models", () => {
+  test("one is disabled and enabled again, and routing follows", async () => {
+    await looked.traffic();
+    await open("/models");
+    await page.getByRole("button", { name: "Disable vendor_v4_flash" }).click();
+    await dialog()
+      .getByText(/It served \d+ requests? of this range/)
+      .waitFor();
+    await dialog().getByRole("button", { name: "Disable vendor_v4_flash" }).click();
+    await page.getByRole("button", { name: "Enable vendor_v4_flash" }).waitFor();
+    await eventually(async () => (await looked.gateway.health())["vendor_v4_flash"] === "DISABLED");
+    const row = page.getByRole("row").filter({ hasText: "vendor_v4_flash" }).first();
+    await row.filter({ hasText: "disabled" }).waitFor();
+    await page.getByRole("button", { name: "Enable vendor_v4_flash" }).click();
+    await dialog().getByRole("button", { name: "Enable vendor_v4_flash" }).click();
+    await eventually(async () => (await looked.gateway.health())["vendor_v4_flash"] !== "DISABLED");
+  });
+});
+
+describe("the playground", () => {
+  test("says as one types where it would go, marks the secret in place, sends it and shows the stream", async () => {
+    await open("/playground");
+    const field = page.getByLabel("What is asked for");
+    await field.fill("Design a settlement that survives a crash between the ledger and the provider.");
+    await page.getByRole("heading", { name: "It would go" }).waitFor();
+    expect(await page.locator("mark").count()).toBe(0);
+    expect(looked.gateway.upstream.received()).toBe(0);
+
+    const secret = ["hunter2", "s3cr3t"].join("-");
+    await field.fill(`Why does postgres://admin:${secret}@db.internal:5432/app fail?`);
+    await page.locator("mark").waitFor();
+    expect(await page.locator("mark").innerText()).toBe(secret);
+    expect(page.url()).not.toContain("hunter2");
+
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("link", { name: "its decision" }).waitFor();
+    await page.getByText("whole").waitFor();
+    expect((await page.locator("pre.answer").last().innerText()).length).toBeGreaterThan(0);
+    const request = await looked.gateway.upstream.request(0);
+    expect(JSON.stringify(request.body)).not.toContain(secret);
+    await looked.recorded(1);
+    await page.getByRole("link", { name: "its decision" }).click();
+    await page
+      .getByRole("complementary", { name: "Opened decision" })
+      .getByRole("heading", { name: "Money" })
+      .waitFor();
+  });
+
+  test("shows the gateway's words when it refuses what is sent", async () => {
+    await open("/playground?alias=smart-router-free");
+    opened.tolerate(/403/);
+    await page.getByLabel("What is asked for").fill("Say hello.");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("alert").getByText(/free/).waitFor();
+  });
+});
+
+describe("the policy", () => {
+  test("has its changed values marked, and an edited one is checked without being applied", async () => {
+    await looked[Symbol.asyncDispose]();
+    looked = await startLookedAt({ policy: { routing: { flash_below: 80 } } });
+    await open("/policy");
+    const row = page.getByRole("row").filter({ hasText: "routing.flash_below" });
+    await row.getByText("default 90").waitFor();
+    expect(await row.getAttribute("data-changed")).toBe("true");
+    expect(await page.getByRole("row").filter({ hasText: "routing.pro_from" }).getAttribute("data-changed")).toBeNull();
+
+    const editor = page.getByLabel("Edited policy");
+    await editor.fill("routing:\n  flash_belo: 10\n");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByRole("alert").getByText("flash_belo").first().waitFor();
+    await editor.fill("routing:\n  flash_below: 60\n");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByText("routing.flash_below: 80 → 60").waitFor();
+    expect(looked.gateway.gateway.ports.config().policy.routing.flash_below).toBe(80);
+
+    await page.getByRole("searchbox", { name: "Search the policy" }).fill("per_goal_hard");
+    await page.getByRole("row").filter({ hasText: "budget.per_goal_hard_usd" }).waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "routing." }).count()).toBe(0);
+  });
+});

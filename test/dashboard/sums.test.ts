@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { parseUsd } from "#domain/money/money.ts";
+import { type Answer, eventually } from "../harness/gateway.ts";
+import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
+
+const root = join(import.meta.dir, "..", "..");
+
+let looked: LookedAt;
+let opened: OpenedPage;
+beforeEach(async () => {
+  looked = await startLookedAt();
+});
+afterEach(async () => {
+  const problems = [...opened.problems];
+  await opened[Symbol.asyncDispose]();
+  await looked[Symbol.asyncDispose]();
+  expect(problems).toEqual([]);
+});
+afterAll(closeBrowser);
+
+/** What the opened list shows: the costs of its rows added up, and what it says itself. */
+async function sumsOfList(): Promise<{ rows: number; cost: number; saidRequests: number; saidCost: number }> {
+  await opened.page.locator("[data-total-requests]").waitFor();
+  return opened.page.evaluate(`(() => {
+    const rows = [...document.querySelectorAll("tr.link")];
+    const costs = rows.map((row) => Number(row.querySelector("[data-cost]").dataset.cost));
+    return {
+      rows: rows.length,
+      cost: costs.reduce((sum, cost) => sum + cost, 0),
+      saidRequests: Number(document.querySelector("[data-total-requests]").dataset.totalRequests),
+      saidCost: Number(document.querySelector("[data-total-cost]").dataset.totalCost),
+    };
+  })()`);
+}
+
+async function commandLine(...args: string[]): Promise<Answer> {
+  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), ...args], {
+    cwd: root,
+    env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: looked.database },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [text, problems] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${args.join(" ")}: ${problems}`);
+  return JSON.parse(text);
+}
+
+describe("the page's sums", () => {
+  test("are those of the list behind each number, of the ledger and of the command line", async () => {
+    const sent = await looked.traffic();
+    const { spent } = await looked.gateway.books(() => true);
+    expect(spent).toBeGreaterThan(0);
+
+    opened = await openPage(looked.url);
+    const { page } = opened;
+    const links = page.locator("main a[href*='/dashboard/decisions']", { hasText: /^\d+$/ });
+    await links.first().waitFor();
+    // Every count of the page, and the list that it leads to.
+    const numbers: { text: string; href: string }[] = await page.evaluate(
+      `[...document.querySelectorAll("main a[href*='/dashboard/decisions']")]
+        .filter((link) => /^\\d+$/.test(link.innerText)).map((link) => ({ text: link.innerText, href: link.href }))`,
+    );
+    expect(numbers.length).toBeGreaterThan(10);
+    for (const { text, href } of numbers) {
+      await page.goto(href);
+      await eventually(async () => (await page.locator(".skeleton").count()) === 0);
+      const rows = await page.locator("tr.link").count();
+      expect({ href, rows }).toEqual({ href, rows: Number(text) });
+    }
+
+    await page.goto(`${looked.url}/decisions?range=today`);
+    const list = await sumsOfList();
+    expect(list).toEqual({ rows: sent, cost: spent, saidRequests: sent, saidCost: spent });
+
+    const { accounts } = await commandLine("budgets", "show", "--json");
+    const day = accounts.find(({ kind }: Answer) => kind === "day") ?? accounts[0];
+    expect(parseUsd(String(day.spent_usd)) as number).toBe(spent);
+
+    await page.goto(`${looked.url}/budgets`);
+    const text = await page.locator("main dl.facts div").first().locator("dd span").getAttribute("title");
+    expect(parseUsd((text ?? "").replace(" USD", "")) as number).toBe(spent);
+  }, 60_000);
+
+  test("count in UTC days whatever the reader's zone is, which is said beside them", async () => {
+    await looked.traffic();
+    const day = new Date().toISOString().slice(0, 10);
+    const seen: string[][] = [];
+    for (const timezoneId of ["Pacific/Auckland", "America/Los_Angeles"]) {
+      opened = await openPage(looked.url, { timezoneId });
+      const { page } = opened;
+      await page.getByRole("heading", { name: `Spent on UTC day ${day}` }).waitFor();
+      const label = page.getByText(`UTC day ${day}, ends`).first();
+      const end = new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000);
+      const local = new Intl.DateTimeFormat("en-GB", { timeZone: timezoneId, hour: "2-digit", minute: "2-digit" });
+      expect(await label.innerText()).toContain(`ends ${local.format(end)} local time`);
+      const spent = await page.locator("dl.facts div", { hasText: "spent" }).locator("dd a").innerText();
+
+      await page.goto(`${looked.url}/decisions`);
+      const time = page.locator("tr.link time").first();
+      const at = Date.parse((await time.getAttribute("datetime")) ?? "");
+      const clock = new Intl.DateTimeFormat("en-GB", { timeZone: timezoneId, timeStyle: "medium" }).format(at);
+      expect(await time.innerText()).toContain(clock);
+      expect(await time.getAttribute("title")).toContain(`UTC day ${new Date(at).toISOString().slice(0, 10)}`);
+
+      await page.getByLabel("Time zone").selectOption("utc");
+      await page.getByText(new Date(at).toISOString().slice(11, 19)).first().waitFor();
+      seen.push([spent]);
+      if (timezoneId === "Pacific/Auckland") await opened[Symbol.asyncDispose]();
+    }
+    expect(seen[0]).toEqual(seen[1] ?? []);
+  }, 60_000);
+});
+
+describe("an empty installation", () => {
+  test("says what to do first, with a command to copy, on each view that has nothing yet", async () => {
+    opened = await openPage(looked.url);
+    const { page } = opened;
+    await page.getByText("Nothing needs you.").waitFor();
+    const command = page.locator(".command code").first();
+    expect(await command.innerText()).toMatch(/curl|smart-gateway/);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy the command" }).first().click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await command.innerText());
+
+    await page.goto(`${looked.url}/decisions`);
+    await page.getByText("No request came in this range.").waitFor();
+    expect(await page.locator(".command code").innerText()).toStartWith(`curl ${looked.gateway.url}/v1/`);
+    await page.goto(`${looked.url}/budgets`);
+    await page.getByText("No goal has spent yet.").waitFor();
+  });
+
+  test("shows its first request without a reload", async () => {
+    opened = await openPage(`${looked.url}/decisions`);
+    await opened.page.locator(".live[data-state=open]").waitFor();
+    await looked.gateway.chat();
+    await opened.page.locator("tr.link").waitFor();
+  });
+});
