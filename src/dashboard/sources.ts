@@ -6,10 +6,9 @@ import type { ConfigStatus } from "#http/endpoints/health.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/reconciliation.ts";
-import type { DryRun } from "#pipeline/dry-run/dry-run.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import type { DecisionExplanation, DecisionRecord } from "#records/decision-record.ts";
+import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import type { ConfigDocument } from "#settings/config-file.ts";
 import type { Problem } from "#settings/problem.ts";
@@ -39,9 +38,8 @@ export interface DashboardSources {
   readonly priceBookReadMs: () => number | undefined;
   /** The day's two counts as last read together; undefined without an upstream key. */
   readonly reconciliation: () => Reconciliation | undefined;
-  /** Undefined where there was no decision, or its policy is not kept any more. */
-  readonly explain: (record: DecisionRecord) => Promise<DecisionExplanation | undefined>;
-  readonly explainDryRun: (run: DryRun) => DecisionExplanation | undefined;
+  /** A record with its explanation, by decision id or request id. Rejects when the store does not answer. */
+  readonly explained: (id: string) => Promise<ExplainedDecision | undefined>;
 }
 
 export interface Installation {

@@ -15,15 +15,15 @@ import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
-import type { DecisionRecords } from "#records/records.ts";
 import { readConfigFile } from "#settings/config-file.ts";
 import pkg from "../../package.json" with { type: "json" };
+import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import type { OpenHealth } from "./open-parts.ts";
 
 export interface DashboardParts {
   readonly ledger: Ledger;
-  readonly records: DecisionRecords;
+  readonly records: GatewayRecords;
   readonly health: OpenHealth;
   readonly configStatus: LiveConfig["status"];
   readonly prices: Pick<PriceBookReader, "drifts" | "readMs">;
@@ -38,7 +38,7 @@ export function openDashboard(
 ): (connection: ServerConnection) => Handler {
   const { settings, configuration, clock, timers, notices, closing } = context;
   const startedMs = clock.now();
-  const admin = openedOnce<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl));
+  const admin = openedOnce<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
   const actions = openedOnce<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
   closing.push(async () => {
     await Promise.all([admin.close(), actions.close()]);
@@ -58,7 +58,7 @@ export function openDashboard(
     policyFile: policyFileOf(context),
     ledger: parts.ledger,
     admin: () => admin.get(),
-    records: parts.records,
+    records: parts.records.records,
     health: parts.health.registry,
     overrides: parts.health.overrides,
     notices,
@@ -70,8 +70,7 @@ export function openDashboard(
     drifts: () => parts.prices.drifts.map((drift) => ({ ...drift, atMs: parts.prices.readMs ?? startedMs })),
     priceBookReadMs: () => parts.prices.readMs,
     reconciliation: () => parts.keyUsage?.latest,
-    explain: async () => undefined,
-    explainDryRun: () => undefined,
+    explained: (id) => parts.records.explained(id),
   };
   const { dashboardToken: token, allowedHosts } = settings;
   const handlers = dashboardHandlers(sources);

@@ -187,7 +187,7 @@ async function assemble(
       dashboard: openDashboard(
         {
           ledger,
-          records: records.records,
+          records,
           health,
           configStatus: () => live.status(),
           prices,

@@ -125,6 +125,9 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(detail.record).toMatchObject({ decision_id: id, redactions: [{ rule: "github_token", count: 1 }] });
     expect(detail.row).toMatchObject({ decision_id: id, redactions: 1, outcome: "answered" });
     expect(detail.contributions.length).toBeGreaterThan(3);
+    expect(detail.stages.map(({ stage }) => stage)).toEqual(["privacy", "score", "rules", "budget", "health"]);
+    expect(detail.stages.filter(({ decided }) => decided).length).toBe(1);
+    expect(detail.sentence).toStartWith("Went to flash because the caller asked for flash.");
     expect(detail.thresholds).toEqual({ flash_below: expect.any(Number), pro_from: expect.any(Number) });
     expect(detail.saved?.saved_nano_usd).toBe((detail.saved?.baseline_nano_usd ?? 0) - detail.row.cost_nano_usd);
     expect(JSON.stringify(detail)).not.toContain(credential);
@@ -162,6 +165,9 @@ describe("the playground", () => {
     expect(answer.redactions).toBe(1);
     expect(answer.contributions.length).toBeGreaterThan(3);
     expect(answer.cost?.hold_nano_usd).toBeGreaterThan(0);
+    expect(answer.sentence).toStartWith("Would go to flash because ");
+    expect(answer.stages.filter(({ decided }) => decided).length).toBe(1);
+    expect(answer.would_change.length).toBeGreaterThan(0);
     expect(JSON.stringify(answer)).not.toContain(credential);
     expect(dashboard.gateway.upstream.received()).toBe(0);
     expect(await dashboard.rows()).toEqual([]);

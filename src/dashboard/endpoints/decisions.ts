@@ -34,18 +34,21 @@ async function totalOf(records: DecisionRecords, filter: Parameters<typeof rollu
 }
 
 /** `GET decisions/{id}`: one decision with its whole explanation. */
-export function decisionHandler({ records, explain, config }: DashboardSources): ApiHandler<"GET decisions/{id}"> {
+export function decisionHandler({ explained, config }: DashboardSources): ApiHandler<"GET decisions/{id}"> {
   return async ({ params: { id = "" } }) => {
-    const record = await records.get(id);
-    if (record === undefined) {
+    const found = await explained(id).catch(() => {
+      const detail = "The decision records cannot be read now. Try again shortly.";
+      throw new ApiProblem(503, detail, "records_unavailable");
+    });
+    if (found === undefined) {
       const detail = "There is no record of this decision: it is older than the retention, or the id is another one.";
       throw new ApiProblem(404, detail, "unknown_decision");
     }
-    const explanation = await explain(record);
+    const { explanation, ...record } = found;
     return {
       row: rowOf(record),
       record,
-      sentence: explanation?.sentence ?? refusalSentence(record),
+      sentence: explanation?.sentence ?? "",
       stages: explanation?.stages ?? [],
       contributions: record.contributions,
       thresholds: record.thresholds,
@@ -53,13 +56,6 @@ export function decisionHandler({ records, explain, config }: DashboardSources):
       saved: savedOf(record, config().registry.byRole.senior?.key),
     };
   };
-}
-
-/** What there is to say of a request that never came to a decision, or whose policy is not known any more. */
-function refusalSentence({ status, error_class, cause, model }: DecisionRecord): string {
-  if (cause !== null)
-    return `The decision was ${cause}${model === null ? "" : `, for ${model}`}; its policy is not kept any more.`;
-  return `Refused with ${status}${error_class === null ? "" : ` (${error_class})`} before there was anything to decide.`;
 }
 
 function savedOf({ baseline_nano_usd, cost_nano_usd }: DecisionRecord, baselineModel: string | undefined) {

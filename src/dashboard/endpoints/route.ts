@@ -2,13 +2,13 @@ import { type ApiCall, type ApiHandler, ApiProblem } from "#dashboard/api/handle
 import type { DashboardSources } from "#dashboard/sources.ts";
 import { isObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import type { RoutingDecision } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { conversationDryRun, type DryRun } from "#pipeline/dry-run/dry-run.ts";
 import { contributionsOf, evidenceOf, expectedCostOf } from "#pipeline/dry-run/dry-run-details.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
 import { CredentialNotReplaceable } from "#privacy/redaction.ts";
+import { explainDryRun } from "#records/explain/explain.ts";
 import { roleTier } from "./summary.ts";
 
 /** Values that a body of the playground may have; chat's own limit is a setting. */
@@ -23,7 +23,8 @@ export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"
     const run = dryRunOf(request, spend, sources);
     const { decision, task, runtime, size, snapshot, redacted, redactions } = run;
     const { policy, privacy, registry } = sources.config();
-    const explanation = sources.explainDryRun(run);
+    const tier = decision.model === null ? null : roleTier(sources, decision.model);
+    const explanation = explainDryRun(decision, tier, { task, runtime, snapshot });
     const { instruction: _, ...shown } = task;
     const cost = expectedCostOf(decision, size, registry);
     const places = body.text === undefined ? [] : privacy.placesIn(body.text);
@@ -31,9 +32,9 @@ export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"
       decision,
       action: decision.action,
       cause: decision.cause,
-      tier: decision.model === null ? null : roleTier(sources, decision.model),
-      sentence: explanation?.sentence ?? sentenceOf(decision),
-      stages: [...(explanation?.stages ?? [])],
+      tier,
+      sentence: explanation.sentence,
+      stages: explanation.stages,
       contributions: contributionsOf(decision).map(([name, value]) => ({ name, value })),
       thresholds: { flash_below: policy.routing.flash_below, pro_from: policy.routing.pro_from },
       hard_rules: evidenceOf(decision, "hard_rule"),
@@ -42,7 +43,7 @@ export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"
       findings: places.map(({ rule, start, end }) => ({ rule, start, end })),
       findings_elsewhere: body.text === undefined ? countsOf([...redacted.findings, ...redacted.unredactable]) : [],
       redactions,
-      would_change: [...(explanation?.would_change ?? [])],
+      would_change: explanation.would_change,
       cost:
         cost === undefined
           ? null
@@ -116,10 +117,6 @@ function dryRunOf(
   }
   if (run.kind === "refusal") throw new ApiProblem(422, `chat answers ${run.status}: ${run.detail}`, run.code);
   return run;
-}
-
-function sentenceOf({ action, model, cause }: RoutingDecision): string {
-  return model === null ? `Would be refused (${action}): ${cause}.` : `Would go to ${model}: ${cause}.`;
 }
 
 function countsOf(findings: readonly { readonly rule: string; readonly count: number }[]) {

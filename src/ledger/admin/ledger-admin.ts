@@ -37,7 +37,10 @@ export interface LedgerAccount {
 
 /** What differs from store to store. */
 export interface AdminStore extends Pick<LedgerAdmin, "close"> {
+  /** Reads and writes. */
   readonly query: Query;
+  /** For reads that may take long and need no transaction; `query` when absent. */
+  readonly read?: Query;
   readonly begin: string;
   readonly end: string;
   readonly now: () => Promise<number>;
@@ -50,6 +53,7 @@ const maxOperatorBatch = 128;
 
 export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
   const { query, now } = store;
+  const read = store.read ?? query;
   return {
     async setCap(account, cap) {
       await query(
@@ -58,7 +62,7 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
       );
     },
     close: store.close,
-    holds: async (filter) => readHolds(query, store.dialect, filter, await now()),
+    holds: async (filter) => readHolds(read, store.dialect, filter, await now()),
     async resolve(operator, resolutions) {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
       const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
@@ -82,17 +86,17 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
       }
     },
     async account(id) {
-      const [row] = await query("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = $1", [id]);
+      const [row] = await read("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = $1", [id]);
       return row === undefined ? undefined : accountOf(row);
     },
     async accounts(limit) {
-      const rows = await query(
+      const rows = await read(
         `SELECT id, spent, held, overrun, hard, own_hard FROM account
          ORDER BY CASE WHEN id LIKE 'day/%' THEN 0 ELSE 1 END, CASE WHEN id LIKE 'day/%' THEN id END DESC,
            spent + held DESC, id LIMIT $1`,
         [Math.floor(limit) + 1],
       );
-      const total = Number((await query("SELECT count(*) AS count FROM account"))[0]?.["count"]);
+      const total = Number((await read("SELECT count(*) AS count FROM account"))[0]?.["count"]);
       const accounts = rows.slice(0, limit).map(accountOf);
       return { accounts, more: Math.max(0, total - accounts.length) };
     },

@@ -1,16 +1,19 @@
 import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
 import type { LedgerAdmin } from "./ledger-admin.ts";
 import { openPostgresAdmin } from "./postgres-admin.ts";
-import { openSqliteAdmin, openSqliteReader } from "./sqlite-admin.ts";
+import { openSqliteAdmin, openSqliteReader, openThreadedSqliteAdmin } from "./sqlite-admin.ts";
 
-/** Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. */
-export async function openLedgerAdmin(databaseUrl: string): Promise<LedgerAdmin> {
+/**
+ * Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. `threaded`: for a
+ * process that serves requests meanwhile.
+ */
+export async function openLedgerAdmin(databaseUrl: string, threaded = false): Promise<LedgerAdmin> {
   const location = databaseLocationOf(databaseUrl);
   if (location.kind === "postgres") return openPostgresAdmin(location.url);
   if (location.path === inMemoryPath) {
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   }
-  return openSqliteAdmin(location.path);
+  return threaded ? openThreadedSqliteAdmin(location.path) : openSqliteAdmin(location.path);
 }
 
 export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "close">;

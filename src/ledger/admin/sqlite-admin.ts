@@ -4,11 +4,18 @@ import { openSqlite } from "#db/sqlite.ts";
 import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
 import type { Query } from "./audit.ts";
 import { type LedgerAdmin, ledgerAdminOver } from "./ledger-admin.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
+
+/** The same, for a process that must not wait: what it reads is read in a thread of its own. Rejects when there is no such file. */
+export async function openThreadedSqliteAdmin(path: string): Promise<LedgerAdmin> {
+  const reader = await SqliteReader.open(path);
+  return openSqliteAdmin(path, reader);
+}
 
 /** The ledger in an SQLite file. Throws when there is no such file. */
-export function openSqliteAdmin(path: string): LedgerAdmin {
+export function openSqliteAdmin(path: string, reader?: SqliteReader): LedgerAdmin {
   if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its ledger there yet`);
-  return sqliteAdmin(openSqlite(path), path);
+  return sqliteAdmin(openSqlite(path), path, reader);
 }
 
 /** The same for reading only: the schema is not brought up to date, and nothing is written. Undefined without such a file. */
@@ -16,11 +23,12 @@ export function openSqliteReader(path: string): LedgerAdmin | undefined {
   return existsSync(path) ? sqliteAdmin(new Database(path, { readonly: true, strict: true }), path) : undefined;
 }
 
-function sqliteAdmin(db: Database, path: string): LedgerAdmin {
+function sqliteAdmin(db: Database, path: string, reader?: SqliteReader): LedgerAdmin {
   const query: Query = async (sql, parameters = []) =>
-    db.query<Record<string, unknown>, (string | number | null)[]>(sql.replace(/\$(?=\d)/g, "?")).all(...parameters);
+    db.query<Record<string, unknown>, (string | number | null)[]>(numbered(sql)).all(...parameters);
   return ledgerAdminOver({
     query,
+    ...(reader === undefined ? {} : { read: (sql, parameters = []) => reader.read(numbered(sql), parameters) }),
     begin: "BEGIN",
     end: "COMMIT",
     now: async () => Date.now(),
@@ -34,6 +42,14 @@ function sqliteAdmin(db: Database, path: string): LedgerAdmin {
         engine.close();
       }
     },
-    close: async () => db.close(),
+    async close() {
+      reader?.close();
+      db.close();
+    },
   });
+}
+
+/** SQLite writes numbered parameters with question marks. */
+function numbered(sql: string): string {
+  return sql.replace(/\$(?=\d)/g, "?");
 }

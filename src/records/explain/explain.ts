@@ -1,9 +1,10 @@
-import type { DecisionExplanation, DecisionRecord } from "#records/decision-record.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
+import type { DecisionExplanation, DecisionRecord, Tier } from "#records/decision-record.ts";
 import type { RoutedInputs } from "#records/record.ts";
 import type { DecisionConfiguration } from "#records/replay/configuration.ts";
 import { type DecideInput, decideInputOf } from "#records/replay/replay.ts";
 import { counterfactualsOf } from "./counterfactuals.ts";
-import { sentenceOf } from "./sentences.ts";
+import { reasonOf, sentenceOf } from "./sentences.ts";
 import { stagesOf } from "./stages.ts";
 
 /**
@@ -26,6 +27,22 @@ function explanationOf(record: DecisionRecord, input: DecideInput | undefined): 
     stages: [...stagesOf(input, cause)],
     would_change: [...counterfactualsOf(input, decided, inputs?.ledger_spend ?? null)],
   };
+}
+
+/** The explanation of a decision that nothing was done with: a dry run's. */
+export function explainDryRun(decision: RoutingDecision, tier: Tier | null, input: DecideInput): DecisionExplanation {
+  const { model, cause, score, evidence } = decision;
+  const rule = hardRulesIn(evidence).join(", ") || null;
+  const why = reasonOf(cause, { rule, score, evidence, kind: input.task.kind });
+  return {
+    sentence: model === null ? `Would be refused because ${why}.` : `Would go to ${tier ?? model} because ${why}.`,
+    stages: [...stagesOf(input, cause)],
+    would_change: [...counterfactualsOf(input, { model, cause, rule, score }, null)],
+  };
+}
+
+function hardRulesIn(evidence: readonly string[]): readonly string[] {
+  return evidence.flatMap((entry) => (entry.startsWith("hard_rule=") ? [entry.slice("hard_rule=".length)] : []));
 }
 
 /** The same for an answer that carries its decision: what only the record knows is left out. */

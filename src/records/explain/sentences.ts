@@ -59,6 +59,11 @@ function ruleReasons(rule: string | null, evidence: readonly string[]): string {
   return names.map((name) => ruleSentences[name]?.(evidence) ?? name).join(", and ") || "a hard rule fired";
 }
 
+/** Why a decision that is not recorded was made, as the end of "Would go to pro because …". */
+export function reasonOf(cause: Cause, decision: Known): string {
+  return reasons[cause](decision);
+}
+
 /** What happened, in two sentences at most. Without a decision: that there was none, and why. */
 export function sentenceOf(record: DecisionRecord): string {
   if (record.cause === null) {
