@@ -1,5 +1,6 @@
 import { zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
+import { freshAsks } from "./fresh-asks.ts";
 import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "./guarded-asks.ts";
 import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
 
@@ -30,6 +31,8 @@ export interface PromptQuality {
   /** Share of the rows of each kind of source above the shipped midpoint. */
   readonly kinds: { readonly right: number; readonly of: number };
   readonly guarded: { readonly recall: number; readonly precision: number; readonly of: number };
+  /** Asks written to judge the rules. */
+  readonly fresh: { readonly recall: number; readonly precision: number; readonly of: number };
   readonly languages: { readonly right: number; readonly of: number };
   /** Share of all prompts, every source counting the same, in each zone. */
   readonly zones: Readonly<Record<"flash" | "gray" | "pro", number>>;
@@ -88,6 +91,7 @@ export function measurePrompts(resamples = 200): PromptQuality | undefined {
     },
     kinds: { right: guesses.filter(({ row, kind }) => row.kind === kind).length, of: guesses.length },
     guarded: guardedOf(guesses),
+    fresh: freshRight(),
     languages: languagesRight(),
     zones,
   };
@@ -122,6 +126,17 @@ function guardedOf(guesses: readonly { row: Row; kind: string; high: boolean }[]
   const found = guesses.filter(({ kind, high }) => high && isGuarded(kind));
   const both = wanted.filter((each) => found.includes(each)).length;
   return { recall: both / wanted.length, precision: both / found.length, of: wanted.length };
+}
+
+function freshRight() {
+  const takenFor = (asks: readonly string[]) =>
+    asks.filter((prompt) => {
+      const { kind, risk_level } = assessedPrompt({ prompt }).task;
+      return guardedKinds.some((each) => each === kind) && ["HIGH", "CRITICAL"].includes(risk_level);
+    }).length;
+  const { guarded, lookalikes } = freshAsks;
+  const [right, wrong] = [takenFor(guarded), takenFor(lookalikes)];
+  return { recall: right / guarded.length, precision: right / (right + wrong), of: guarded.length };
 }
 
 function languagesRight() {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { levels, type TaskKind } from "#domain/routing.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
+import { freshAsks } from "../../../../bench/routing/fresh-asks.ts";
 import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
 import { type Row, routingDev } from "../../../../bench/routing/prompt-data.ts";
 
@@ -20,6 +21,20 @@ describe("the kind of an ask", () => {
     ["PAYMENT", "Add Stripe checkout to the shop"],
     ["DESTRUCTIVE_MIGRATION", "Drop the table legacy_users and purge its backups"],
     ["TEST", "Write unit tests for the parser"],
+    ["TEST", "为支付模块写单元测试"],
+    // One part of something larger is not what the work is about; named before the list, twice, or alone, it is.
+    ["CODING", "Build a web service with paging, authentication, caching and logs"],
+    ["CODING", "Erstelle eine API mit Suche, Cache, Anmeldung und Export"],
+    ["AUTH", "Build a login for the web service with paging, caching and logs"],
+    ["AUTH", "Build a web service with OAuth login, paging, and logs"],
+    ["AUTH", "Protect the web service with authentication, limits, and logs"],
+    // A verb inside a name is no order.
+    [
+      "DEBUG",
+      `auth_update_user fails since the upgrade. ${"The client has no attribute session any more. ".repeat(8)}`,
+    ],
+    ["SECURITY", "Add input validation to the upload endpoint"],
+    ["DEBUG", "regression in input validation of the metrics module"],
     ["SUMMARIZE", "Summarize the meeting notes below"],
     ["CLASSIFY", "Classify these tickets by product"],
     ["PUBLIC_REVIEW", "Review this open source pull request"],
@@ -90,6 +105,14 @@ describe("risk", () => {
     expect(task("Add Stripe checkout to the shop").risk_level).toBe("HIGH");
     expect(task("Drop the table legacy_users from the production database").risk_level).toBe("CRITICAL");
   });
+});
+
+test("asks written to judge the rules: nine of ten taken for guarded work are, and most of such work is seen", () => {
+  const isGuarded = (ask: string) => guarded.includes(task(ask).kind) && levels.indexOf(task(ask).risk_level) >= 2;
+  const takenFor = (asks: readonly string[]) => asks.filter((ask) => isGuarded(ask)).length;
+  const [right, wrong] = [takenFor(freshAsks.guarded), takenFor(freshAsks.lookalikes)];
+  expect(right / (right + wrong)).toBeGreaterThan(0.9);
+  expect(right / freshAsks.guarded.length).toBeGreaterThan(0.85);
 });
 
 const data = routingDev();

@@ -96,6 +96,8 @@ function writesTests(features: AskFeatures): boolean {
   const { topics } = features;
   if (topics.first("testing") >= earlyWords) return false;
   if (topics.first("testing") < 2) return true;
+  // Chinese names what the tests are for before it says that they are to be written.
+  if (features.denseCharacters > 0 && topics.count("acting") === 0 && !failing(features)) return true;
   if (topics.first("testing") < opening) return orders(features) || !failing(features);
   return orders(features) && !failing(features) && topics.count("testing") >= 2;
 }
@@ -140,6 +142,15 @@ function destroys(features: AskFeatures): boolean {
 }
 
 /**
+ * What stands there is one part in a list of parts of something larger that is to be built: "build an API with paging, authentication
+ * and caching" is work on an API.
+ */
+function isPart(position: number, { topics, commas }: AskFeatures): boolean {
+  const [verb, list] = [topics.first("building"), topics.first("listing")];
+  return commas >= 2 && verb < 4 && verb + 1 < list && list < position;
+}
+
+/**
  * The guarded topic an ask is about. Words that everyday talk shares (a charge, a token, security) count in full only
  * after an order to do something ("add …", "fix …"), and otherwise only beside plainer ones.
  */
@@ -149,7 +160,9 @@ function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | 
   const ordered = orders(features) && !looks && features.numbers < 4;
   const technical = aboutSoftware(features) && features.numbers < 4;
   const weight = (strong: Topic, weak: Topic) => {
-    if (Math.min(topics.first(strong), topics.first(weak)) >= earlyWords) return 0;
+    const first = Math.min(topics.first(strong), topics.first(weak));
+    if (first >= earlyWords) return 0;
+    if (topics.count(strong) + topics.count(weak) === 1 && isPart(first, features)) return 0;
     const known = topics.count(strong);
     // In code, such words are names of functions.
     const weakOnes = features.codeLines >= 3 && known === 0 ? 0 : topics.count(weak);

@@ -39,9 +39,9 @@ export const topicTerms = {
 
   // What it is about.
   security:
-    "security_audit security_issue* security_hole* security_headers security_analysis security_review vulnerab* exploit* xss csrf ssrf sql_injection sqli command_injection sanitiz* cryptograph* pentest* 零信任 penetration_test* threat_model* owasp cve cves store_secrets private_key api_key_leak* leaked_key malware ransomware redos zip-slip path_traversal prototype_pollution hsts csp x-frame-options cors rate_limits_and bug_bounty attack_vector* hardening harden is_md5 is_sha1 sandbox_escape zero-trust sicherheit* schwachstell* sécurité vulnérab* seguridad segurança безопасн* уязвим* 安全 漏洞 加密 攻击 注入 leaked leaks_secrets aws_key exposed_key key_rotation secret_scanning xxe deserialization clickjacking privilege_escalation ransom brute_force brute-force allow_list_for input_validation csp_header signed_url content_security_policy open_redirect idor rotate_the_api_key phishing_protection content_type_sniffing credentials_in secrets_in cannot_run_scripts run_scripts",
+    "security_audit security_issue* security_hole* security_headers security_analysis security_review vulnerab* exploit* xss csrf ssrf sql_injection sqli command_injection sanitiz* cryptograph* pentest* 零信任 penetration_test* threat_model* owasp cve cves store_secrets private_key api_key_leak* leaked_key malware ransomware redos zip-slip path_traversal prototype_pollution hsts csp x-frame-options cors rate_limits_and bug_bounty attack_vector* hardening harden is_md5 is_sha1 sandbox_escape zero-trust sicherheit* schwachstell* sécurité vulnérab* seguridad segurança безопасн* уязвим* 安全 漏洞 加密 攻击 注入 leaked leaks_secrets aws_key exposed_key key_rotation secret_scanning xxe deserialization clickjacking privilege_escalation ransom brute_force brute-force allow_list_for csp_header signed_url content_security_policy open_redirect idor rotate_the_api_key phishing_protection content_type_sniffing credentials_in secrets_in cannot_run_scripts run_scripts",
   securityWeak:
-    "security secure encrypt* decrypt* certificate secrets attacks md5 zero-trust secure_the supply_chain sha1 tls hashing dependencies_for sign_the signature_check signature_verification verify_signatures verify_the_signature digital_signature signed_cookie signed_cookies code_signing sandbox firewall waf",
+    "security input_validation secure encrypt* decrypt* certificate secrets attacks md5 zero-trust secure_the supply_chain sha1 tls hashing dependencies_for sign_the signature_check signature_verification verify_signatures verify_the_signature digital_signature signed_cookie signed_cookies code_signing sandbox firewall waf",
   auth: "oauth oauth2 oidc openid saml sso jwt passkey* webauthn mfa 2fa totp rbac abac login_flow sign_in_with single_sign-on authenticat* authoriz* authoris* permission_check permissions access_control session_token* refresh_token* access_token* api_tokens password_reset password_hash* bcrypt argon2 failed_login* basic_auth session_expir* sessions_expire role-based anmeld* authentifi* autentic* авториз* аутентиф* 认证 授权 鉴权 单点登录 bearer_token* access_tokens auth_token* tokens_never_expire okta auth0 keycloak cognito ldap active_directory role_based two-factor multi-factor otp token_refresh forgot_password only_admins only_owners only_project_owners jwts",
   authWeak:
     "auth login logins logout signin signup session sessions password passwords user_roles roles permission scopes invite passwort mot_de_passe contraseña senha пароль 登录 密码 权限 logged_in logged_out log_in session_lifetime magic_link sign-in sign-up credentials user_accounts admin_area session_cookie",
@@ -99,6 +99,12 @@ export const topicTerms = {
     "then after_that first second third finally next step steps step_by_step afterwards before_that and_then dann danach zuerst ensuite puis luego después depois затем потом сначала 然后 接着 首先 最后 步骤",
   quantity:
     "calculate compute find evaluate determine solve integral derivative probability equation matrix vector average percentage ratio rate per total remaining sum product velocity energy pressure temperature moles voltage berechne calcule calcula вычисли найди 计算 求",
+  /** Verbs whose object does not exist yet. */
+  building:
+    "build implement create write develop set_up setup make scaffold bootstrap erstelle baue schreibe entwickle implementiere développe crée construis écris desarrolla implementa crea escribe construye implemente desenvolva реализуй создай напиши разработай 实现 创建 构建 编写 开发",
+  /** What follows are parts of what was named before. */
+  listing:
+    "with including include includes such_as mit samt einschließlich avec incluant con incluyendo com incluindo compreso с включая со 包括 包含 带有",
   joining:
     "and_also also both each respectively as_well_as in_addition additionally every und_auch jeweils sowie également ainsi_que también además também além также каждый 以及 同时 分别",
   negating:

@@ -1,6 +1,8 @@
 import { furtherTermsOf } from "./more-languages.ts";
 import { type Topic, topicTerms } from "./topic-terms.ts";
 
+const underscore = 95;
+
 const topics = Object.keys(topicTerms) as readonly Topic[]; // keys of the literal above, nothing else
 
 const placeOf = Object.fromEntries(topics.map((topic, number) => [topic, number])) as { readonly [T in Topic]: number }; // each of them
@@ -164,10 +166,11 @@ class Counted implements TopicCounts {
     return first === 0 ? Number.POSITIVE_INFINITY : first - 1;
   }
 
-  /** The word that has just begun names these topics. */
-  name(named: readonly number[]): void {
+  /** The word that has just begun names these topics. A verb inside a name (`update` in `0011_update_rights`) is no order. */
+  name(named: readonly number[], inName: boolean): void {
     for (let at = 0; at < named.length; at++) {
       const place = named[at] ?? 0;
+      if (inName && place === placeOf.acting) continue;
       this.#counts[place] = (this.#counts[place] ?? 0) + 1;
       // Counted from one, so that zero stands for a topic that does not occur; no text that is read has so many words.
       if (this.#firsts[place] === 0) this.#firsts[place] = Math.min(Math.floor(this.position) + 1, 0xffff);
@@ -202,7 +205,7 @@ export function topicCountsOf(text: string): TopicCounts {
       const named = longestTerm(text, at);
       if (named !== undefined) {
         if (named[0] === placeOf.elsewhere) skipTo = termEnd;
-        counted.name(named);
+        counted.name(named, at > 0 && text.charCodeAt(at - 1) === underscore);
       }
     }
     counted.words++;
