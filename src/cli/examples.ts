@@ -26,6 +26,30 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
     ],
     ["smart-gateway demo traffic --requests 1000 --per-second 50", "faster, and more of them"],
   ],
+  explain: [
+    ["smart-gateway explain 0198f5a0-6c5e-7c11-9d2e-0c5a7d1f2b3c", "the sentence, the stages, the nearest changes"],
+    ["smart-gateway explain my-request-1 --json | jq .explanation.would_change", "only what would have changed it"],
+  ],
+  "decisions tail": [
+    ["smart-gateway decisions tail", "all decisions, as they are made"],
+    ["smart-gateway decisions tail --outcome refused --refused-by gateway", "only what the gateway has refused"],
+    [
+      "smart-gateway decisions tail --goal s1/refactor --json | jq .cost_nano_usd",
+      "one goal's cost, request by request",
+    ],
+  ],
+  "decisions show": [["smart-gateway decisions show my-request-1 --json", "the whole record"]],
+  "decisions export": [
+    ["smart-gateway decisions export --since 30d > decisions.jsonl", "everything of the last 30 days"],
+    ["smart-gateway decisions export --format csv --since 2026-11-01 > november.csv", "for a spreadsheet"],
+  ],
+  "policy backtest": [
+    ["smart-gateway policy backtest new.yaml", "the last 30 days under new.yaml"],
+    [
+      "smart-gateway policy backtest new.yaml --since 7d --json | jq .after.cost_nano_usd",
+      "what a week would have cost",
+    ],
+  ],
   "policy check": [
     ["smart-gateway policy check policy.yaml", "all that is wrong with it; exit code 2 when something is"],
   ],

@@ -32,8 +32,18 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import("#cli/commands/route/route.ts")).routeCommand(),
   },
   {
+    name: "explain",
+    summary: "say why a request went where it went, and what would have changed it",
+    load: async () => (await import("#cli/commands/decisions/decisions.ts")).explainCommand(),
+  },
+  {
+    name: "decisions",
+    summary: "the decision records: follow them, look one up, export them",
+    load: async () => (await import("#cli/commands/decisions/decisions.ts")).decisionsCommand(),
+  },
+  {
     name: "policy",
-    summary: "check, show and compare routing policies, and learn from outcomes",
+    summary: "check, show, compare and backtest routing policies, and learn from outcomes",
     load: async () => (await import("#cli/commands/policy/policy.ts")).policyCommand(),
   },
   {

@@ -8,7 +8,7 @@ import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
 import { noRecords, switchedRecords } from "#records/no-records.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
-import type { RequestRecord } from "#records/record.ts";
+import type { RequestRecord, RoutedInputs } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
@@ -61,6 +61,7 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
     () => Bun.randomUUIDv7(),
     (record) => stored.append([record]),
   );
+  const nameOf = ({ snapshot, learned }: RoutedInputs) => names.nameOf(snapshot.policy, snapshot.registry, learned);
   const sessions = new RedactedSessions(() => configuration.current().privacy);
   const openCosts = new Set<string>();
   let cancelFlush = timers.after(flushRejectionsMs, flushRejections);
@@ -78,7 +79,7 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
     requestFinished(record) {
       if (!enabled()) return;
       const { routed } = record;
-      const policyHash = routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry);
+      const policyHash = routed === undefined ? null : nameOf(routed);
       stored.add((salt) => buildRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId), salt }));
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) {
         openCosts.add(record.decisionId);
@@ -105,12 +106,12 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
     async explained(id) {
       const record = await gateway.records.get(id);
       if (record === undefined) return undefined;
-      const config = record.policy_hash === null ? undefined : await stored.config(record.policy_hash);
+      const config = record.policy_hash === null ? undefined : await stored.configuration(record.policy_hash);
       return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
     },
     explainNow(record) {
       const { routed } = record;
-      const policyHash = routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry);
+      const policyHash = routed === undefined ? null : nameOf(routed);
       const session = sessions.redacted(routed?.sessionId);
       return explainedNow(buildRecord(record, { policyHash, session, salt: 0 }), routed);
     },

@@ -57,7 +57,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     redacted.unredactable.length === 0 ? redacted.findings : [...redacted.findings, ...redacted.unredactable];
   const decided = await decideWithSpend(context, ports);
   recorder.recordDecision(decided.decision, findings);
-  recorder.recordRouting(assessment, decided);
+  recorder.recordRouting(assessment, decided, configuration.learned);
   const head: Head = {
     decisionId: recorder.decisionId,
     decision: decided.decision,
@@ -75,7 +75,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     const verdict = await askScout(context, decided, callScout, ports);
     if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
     const after = await decideWithSpend(context, ports, verdict);
-    recorder.recordRouting(assessment, after);
+    recorder.recordRouting(assessment, after, configuration.learned);
     if (after.kind === "store_unavailable")
       return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
     if (after.decision.model === null) {

@@ -1,3 +1,4 @@
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { StoredConfig } from "./store/record-store.ts";
@@ -6,7 +7,14 @@ import type { StoredConfig } from "./store/record-store.ts";
 export class ConfigNames {
   readonly #keep: (config: StoredConfig) => void;
   readonly #now: () => number;
-  #last: { readonly policy: Policy; readonly registry: ModelRegistry; readonly hash: string } | undefined;
+  #last:
+    | {
+        readonly policy: Policy;
+        readonly registry: ModelRegistry;
+        readonly learned?: LearnedWeights | undefined;
+        readonly hash: string;
+      }
+    | undefined;
 
   constructor(keep: (config: StoredConfig) => void, now: () => number) {
     this.#keep = keep;
@@ -14,17 +22,23 @@ export class ConfigNames {
   }
 
   /** Costs nothing while the configuration stays the same. */
-  nameOf(policy: Policy, registry: ModelRegistry): string {
-    if (this.#last?.policy === policy && this.#last.registry === registry) return this.#last.hash;
-    const config = JSON.stringify(storedForm(policy, registry));
+  nameOf(policy: Policy, registry: ModelRegistry, learned?: LearnedWeights): string {
+    const last = this.#last;
+    if (last?.policy === policy && last.registry === registry && last.learned === learned) return last.hash;
+    const config = JSON.stringify(storedForm(policy, registry, learned));
     const hash = new Bun.CryptoHasher("sha256").update(config).digest("hex").slice(0, 16);
     if (hash !== this.#last?.hash) this.#keep({ hash, atMs: this.#now(), config });
-    this.#last = { policy, registry, hash };
+    this.#last = { policy, registry, learned, hash };
     return hash;
   }
 }
 
 /** Rules of the privacy gate decide nothing here, and may say what an operator's secrets look like. */
-function storedForm({ privacy: _, $schema: __, ...policy }: Policy, registry: ModelRegistry): unknown {
-  return { policy, models: [...registry.models.values()], price_version: registry.priceVersion ?? null };
+function storedForm(
+  { privacy: _, $schema: __, ...policy }: Policy,
+  registry: ModelRegistry,
+  learned: LearnedWeights | undefined,
+): unknown {
+  const models = [...registry.models.values()];
+  return { policy, models, price_version: registry.priceVersion ?? null, learned: learned ?? null };
 }

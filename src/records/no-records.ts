@@ -32,6 +32,7 @@ export const noRecords: DecisionRecords = {
   groups: async () => [],
   subscribe: () => () => {},
   async *export() {},
+  configuration: async () => undefined,
   status: () => ({ kind: "off", ok: true, queued: 0, written: 0, dropped: 0 }),
 };
 
@@ -46,6 +47,7 @@ export function switchedRecords(inForce: () => DecisionRecords): DecisionRecords
     groups: (by, range, limit) => inForce().groups(by, range, limit),
     subscribe: (filter, onRecords) => inForce().subscribe(filter, onRecords),
     export: (filter) => inForce().export(filter),
+    configuration: (hash) => inForce().configuration(hash),
     status: () => inForce().status(),
   };
 }

@@ -1,3 +1,4 @@
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
@@ -59,6 +60,8 @@ export interface RoutedInputs {
   readonly sessionId: string | undefined;
   /** Whether the caller named the task. */
   readonly namesTask: boolean;
+  /** The learned weights in force, whether the score was made with them or not. */
+  readonly learned: LearnedWeights | undefined;
   /** Where the ledger refused the hold: what it had spent and held. */
   readonly ledgerSpend?: SpendView;
 }

@@ -24,6 +24,8 @@ export interface DecisionRecords {
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void;
   /** All records that pass the filter, the oldest first, in batches; reads on as it is consumed. */
   export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]>;
+  /** The policy and the models that a record's `policy_hash` names, as JSON; undefined when they are not kept any more. */
+  configuration(hash: string): Promise<string | undefined>;
   status(): RecordsStatus;
 }
 

@@ -37,7 +37,6 @@ const pollEveryMs = 400;
 /** How far a poll looks back: records of another node may become visible after ones that follow them. */
 const pollOverlapMs = 2_000;
 const maxPolled = 500;
-const exportPage = 500;
 /** Configurations and corrections that wait for the store. */
 const maxSideWrites = 1_000;
 
@@ -122,8 +121,7 @@ export class StoredRecords implements DecisionRecords {
     return (await this.#opened()).groups(by, range, limit);
   }
 
-  /** The configuration that a record names, as JSON. */
-  async config(hash: string): Promise<string | undefined> {
+  async configuration(hash: string): Promise<string | undefined> {
     const waiting = this.#configs.find((config) => config.hash === hash);
     return waiting?.config ?? (await this.#opened()).config(hash);
   }
@@ -140,12 +138,7 @@ export class StoredRecords implements DecisionRecords {
   }
 
   async *export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]> {
-    for (let after = 0; ; ) {
-      const { records, more } = await this.query(filter, { after, limit: exportPage });
-      if (records.length > 0) yield records;
-      after = records.at(-1)?.seq ?? after;
-      if (!more) return;
-    }
+    yield* (await this.#opened()).export(filter);
   }
 
   status(): RecordsStatus {

@@ -17,6 +17,7 @@ export function readableRecords(records: DecisionRecords): DecisionRecords {
     groups: (by, range, limit) => answering(records.groups(by, range, limit)),
     subscribe: (filter, onRecords) => records.subscribe(filter, onRecords),
     export: (filter) => records.export(filter),
+    configuration: (hash) => answering(records.configuration(hash)),
     status: () => records.status(),
   };
 }

@@ -24,8 +24,13 @@ export const featureNames = [
   "dense_characters",
 ] as const;
 
+/** What the vector reads of an ask's features. */
+type CountedFeatures = Omit<AskFeatures, "topics" | "verbLast"> & {
+  readonly topics: Pick<AskFeatures["topics"], "words" | "distinctWords">;
+};
+
 /** The four dimensions as they are, counts as log(1 + count) / 8: most lie between 0 and 1. */
-export function featureVectorOf(task: RoutingTask, features: AskFeatures): readonly number[] {
+export function featureVectorOf(task: RoutingTask, features: CountedFeatures): readonly number[] {
   return [
     task.reasoning_requirement,
     task.ambiguity,

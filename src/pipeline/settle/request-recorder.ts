@@ -1,4 +1,5 @@
 import type { ChatRequest } from "#domain/chat.ts";
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey } from "#domain/model.ts";
 import { saturatedUsd } from "#domain/money/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
@@ -65,6 +66,7 @@ export class RequestRecorder {
   recordRouting(
     { task, runtime, features, housekeeping, conversationKey }: Assessment,
     { decision, snapshot }: { readonly decision: RoutingDecision; readonly snapshot: Snapshot },
+    learned: LearnedWeights | undefined,
   ): void {
     this.#routed = {
       decision,
@@ -91,6 +93,7 @@ export class RequestRecorder {
       features,
       housekeeping,
       conversationKey,
+      learned,
       sessionId: this.#sessionId,
       namesTask: this.#namesTask,
     };

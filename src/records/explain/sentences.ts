@@ -3,7 +3,7 @@ import type { Cause } from "#domain/routing.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 
 /** Money as people read it: cents above a dollar, four significant digits below a cent, never `$0.00` for something. */
-function dollarText(nano: number): string {
+export function dollarText(nano: number): string {
   const usd = nano / 1e9;
   if (usd === 0) return "$0";
   if (usd >= 1) return `$${usd.toFixed(2)}`;

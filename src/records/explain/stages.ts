@@ -74,7 +74,7 @@ function verdictsOf({ task, runtime, snapshot }: DecideInput): Record<StageName,
   const privacyEvidence: Evidence = [];
   const privacy = privacyOf(task, privacyEvidence);
   const scoreEvidence: Evidence = [];
-  const score = scoreOf(task, runtime, snapshot.policy, scoreEvidence, snapshot.scale);
+  const score = scoreOf(task, runtime, snapshot.policy, scoreEvidence, snapshot.scale, snapshot.learned);
   const rulesEvidence: Evidence = [];
   const allowed = { ...privacy, denied: undefined };
   const chosen = choose({ task, runtime, snapshot, privacy: allowed, score, evidence: rulesEvidence });

@@ -1,3 +1,4 @@
+import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { capsOf } from "#policy/caps.ts";
@@ -8,14 +9,16 @@ export interface DecisionConfiguration {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
   readonly caps: Caps;
+  readonly learned?: LearnedWeights | undefined;
 }
 
 /** A configuration as it was kept with the records; undefined when this release cannot read it any more. */
 export function readConfiguration(json: string): DecisionConfiguration | undefined {
   try {
-    const { policy: written, models } = JSON.parse(json);
+    const { policy: written, models, learned } = JSON.parse(json);
     const policy = Policy.parse({ ...written, privacy: {} });
-    return { policy, registry: registryOf(models), caps: capsOf(policy) };
+    const weights = learned == null ? undefined : LearnedWeights.parse(learned);
+    return { policy, registry: registryOf(models), caps: capsOf(policy), learned: weights };
   } catch {
     return undefined;
   }

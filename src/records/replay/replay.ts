@@ -2,6 +2,7 @@ import { lowerCap } from "#domain/money/caps.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
+import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { withinHardCaps } from "#pipeline/decide/select/budget.ts";
@@ -15,6 +16,8 @@ export interface Replayable {
   readonly inputs: DecisionInputs;
   readonly health: Readonly<Record<string, string>>;
   readonly forwarded_fields: readonly string[];
+  readonly housekeeping: string | null;
+  readonly features: Readonly<Record<string, number>>;
 }
 
 /** Everything that `decide` is given. */
@@ -42,6 +45,7 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
       ...(inputs.affinity === null ? {} : { affinity: inputs.affinity }),
       ...(inputs.draw == null ? {} : { draw: inputs.draw }),
       ...(inputs.verdict === null ? {} : { verdict: inputs.verdict }),
+      ...learnedFor(record, configuration),
     },
   };
 }
@@ -72,6 +76,27 @@ export function decideAgain(
   };
 }
 
+/** What was learned, with the features that it reads; as for a request that is decided the first time. */
+function learnedFor(record: Replayable, { learned }: DecisionConfiguration): Pick<Snapshot, "learned"> {
+  if (learned === undefined || record.housekeeping !== null) return {};
+  const { features } = record;
+  const count = (name: string) => features[name] ?? 0;
+  const vector = featureVectorOf(taskOf(record), {
+    characters: count("characters"),
+    topics: { words: count("words"), distinctWords: count("distinct_words") },
+    codeLines: count("code_lines"),
+    traceLines: count("trace_lines"),
+    listItems: count("list_items"),
+    options: count("options"),
+    numbers: count("numbers"),
+    mathSigns: count("math_signs"),
+    commas: count("commas"),
+    identifiers: count("identifiers"),
+    denseCharacters: count("dense_characters"),
+  });
+  return { learned: { weights: learned, features: vector } };
+}
+
 function taskOf({ kind, inputs }: Replayable): RoutingTask {
   const { hint, scout, pro, ...task } = inputs.task;
   const metadata: RoutingTask["metadata"] = {};
@@ -84,7 +109,7 @@ function taskOf({ kind, inputs }: Replayable): RoutingTask {
 function healthOf({ inputs, health }: Replayable): HealthView {
   const view: { [model: string]: ModelHealth } = {};
   for (const [model, state] of Object.entries(health)) view[model] = modelHealth(state as HealthState, true); // as recorded
-  for (const model of inputs.unroutable) view[model] = modelHealth(view[model]?.state ?? "UNHEALTHY", false);
+  for (const model of inputs.unroutable) view[model] = modelHealth(view[model]?.state ?? "HEALTHY", false);
   return view;
 }
 

@@ -21,6 +21,7 @@ import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
 const rowBytes = 360;
 /** Sums by hour are kept for so long, whatever the retention of the records. */
 const hoursKeptMs = 400 * 86_400_000;
+const exportPage = 500;
 const joined = "decision_record r JOIN decision_block b ON b.id = r.block";
 
 /** A policy and a model registry that decisions were made by. */
@@ -109,6 +110,16 @@ export class RecordStore {
       [...values, limit + 1],
     );
     return { records: recordsOf(rows.slice(0, limit)), more: rows.length > limit };
+  }
+
+  /** All records that pass, the oldest first, in batches; reads on as it is consumed. */
+  async *export(filter: RecordFilter): AsyncGenerator<readonly DecisionRecord[]> {
+    for (let after = 0; ; ) {
+      const { records, more } = await this.query(filter, { after, limit: exportPage });
+      if (records.length > 0) yield records;
+      after = records.at(-1)?.seq ?? after;
+      if (!more || records.length === 0) return;
+    }
   }
 
   /** By decision id, else the newest with that request id. */

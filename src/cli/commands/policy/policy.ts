@@ -11,6 +11,7 @@ import { defaultPolicyName, loadPolicy } from "#policy/load-policy.ts";
 import { Policy } from "#policy/schema.ts";
 import { jsonSchemaOf } from "#settings/json-schema.ts";
 import { formatProblems, type Problem } from "#settings/problem.ts";
+import { addBacktestCommand } from "./backtest.ts";
 import { addDiffCommand } from "./diff.ts";
 import { duration, type LearnOptions, learn } from "./learn.ts";
 
@@ -19,7 +20,7 @@ interface FileOptions {
   readonly json?: true;
 }
 
-/** `smart-gateway policy check|show|schema|diff|learn`. */
+/** `smart-gateway policy check|show|schema|diff|backtest|learn`. */
 export function policyCommand(): Command {
   const command = new Command("policy").description("check and show the routing policy, and learn from outcomes");
   const fileHelp = "policy file; ROUTING_POLICY_PATH, else the defaults, when absent";
@@ -70,6 +71,7 @@ export function policyCommand(): Command {
     });
   addDiffCommand(command);
   addLearnCommand(command, fileHelp, modelsHelp);
+  addBacktestCommand(command);
   return command;
 }
 

@@ -1,0 +1,112 @@
+import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
+import { dollarText } from "#records/explain/sentences.ts";
+
+/** Durations as people read them: `2 ms`, `3.2 s`, `1 m 04 s`. */
+function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, "0")} s`;
+}
+
+/** Local time of day, and the day where it is not today. */
+function timeText(ms: number): string {
+  const at = new Date(ms);
+  const two = (value: number, width = 2) => String(value).padStart(width, "0");
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return new Date().toDateString() === at.toDateString() ? time : `${day} ${time}`;
+}
+
+/** Control characters of an id could move a terminal's cursor. */
+function plain(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+}
+
+/** One decision as one line. */
+export function decisionLine(record: DecisionRecord): string {
+  const asked = record.alias ?? record.route;
+  const went =
+    record.outcome === "refused"
+      ? `refused ${record.status}${record.repeated > 1 ? ` ×${record.repeated}` : ""}`
+      : (record.tier ?? record.outcome);
+  const why = record.rule ?? record.cause ?? record.error_class ?? "";
+  const cost =
+    record.cost_state === "unknown" ? "?" : record.hold_nano_usd === 0 ? "–" : dollarText(record.cost_nano_usd);
+  const columns = [
+    timeText(record.recorded_ms),
+    plain(record.goal ?? "–").padEnd(18),
+    `${asked} → ${went}`.padEnd(30),
+    why.padEnd(20),
+    cost.padStart(11),
+    durationText(record.timings.total_ms).padStart(9),
+    record.outcome === "answered" || record.outcome === "refused" ? "" : record.outcome,
+  ];
+  return columns.join("  ").trimEnd();
+}
+
+/** A decision, explained: the sentence first, then the stages. */
+export function explanationText(record: ExplainedDecision): string {
+  const { explanation } = record;
+  const lines = [explanation.sentence, ""];
+  for (const { stage, verdict, decided, would, evidence } of explanation.stages) {
+    lines.push(`${decided ? "▶" : " "} ${stage.padEnd(8)} ${would === null ? verdict : `would have said: ${would}`}`);
+    if (stage === "score") lines.push(...scoreLines(record));
+    else if (evidence.length > 0) lines.push(`             ${plain(evidence.join(" "))}`);
+  }
+  if (explanation.would_change.length > 0) {
+    lines.push("", "What would have changed it:");
+    for (const { sentence } of explanation.would_change) lines.push(`  ${sentence}`);
+  }
+  lines.push("", ...attemptLines(record), ...idLines(record));
+  return lines.join("\n");
+}
+
+const barWidth = 20;
+
+function scoreLines({ contributions, score, thresholds }: ExplainedDecision): string[] {
+  const most = Math.max(1, ...contributions.map(({ value }) => Math.abs(value)));
+  const bars = contributions.map(({ name, value }) => {
+    const bar = "▪".repeat(Math.round((Math.abs(value) / most) * barWidth));
+    return `             ${name.padEnd(24)} ${value.toFixed(2).padStart(6)} ${bar}`;
+  });
+  const zone = thresholds === null ? "" : `; flash below ${thresholds.flash_below}, pro from ${thresholds.pro_from}`;
+  return [`             score ${score ?? "–"}${zone}`, ...bars];
+}
+
+function attemptLines({ attempts, timings }: ExplainedDecision): string[] {
+  if (attempts.length === 0) return [];
+  const head = `Attempts (decision ${durationText(timings.decision_ms ?? 0)}, ledger ${durationText(timings.ledger_ms ?? 0)}, total ${durationText(timings.total_ms)}):`;
+  const rows = attempts.map((attempt) => {
+    const { number, model, purpose, outcome, upstream_status, started_ms, first_token_ms, duration_ms, tokens } =
+      attempt;
+    const parts = [
+      `  #${number} ${purpose === "SCOUT" ? "scout " : ""}${model}: ${outcome}${upstream_status === null ? "" : ` ${upstream_status}`}`,
+      `began at ${durationText(started_ms)}`,
+      ...(first_token_ms === null ? [] : [`first token after ${durationText(first_token_ms)}`]),
+      `took ${durationText(duration_ms)}`,
+      `held ${dollarText(attempt.hold_nano_usd)}`,
+      attempt.cost_nano_usd === null
+        ? "cost unknown"
+        : `cost ${dollarText(attempt.cost_nano_usd)} (${attempt.cost_source ?? "–"})`,
+      ...(tokens === null ? [] : [`tokens ${tokens.prompt} in (${tokens.cached} cached), ${tokens.completion} out`]),
+      ...(attempt.host === null ? [] : [`host ${plain(attempt.host)}`]),
+    ];
+    return parts.join(", ");
+  });
+  return [head, ...rows, ""];
+}
+
+function idLines(record: ExplainedDecision): string[] {
+  const ids: readonly (readonly [string, string | null])[] = [
+    ["decision", record.decision_id],
+    ["request", record.request_id],
+    ["goal", record.goal],
+    ["session", record.session],
+    ["task", record.task],
+    ["generation", record.generation_ids.join(" ") || null],
+    ["policy", record.policy_hash],
+    ["reported", record.reported === null ? null : record.reported.outcome],
+  ];
+  return ids.flatMap(([name, id]) => (id === null ? [] : [`${name.padEnd(10)} ${plain(id)}`]));
+}

@@ -1,0 +1,193 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { progressBar } from "#cli/progress.ts";
+import { withRecords } from "#cli/with-records.ts";
+import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
+import { explain } from "#records/explain/explain.ts";
+import { readConfiguration } from "#records/replay/configuration.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
+import { csvHead, csvLine } from "./csv.ts";
+import { decisionLine, explanationText } from "./decision-text.ts";
+import { type FilterOptions, filterOf, withFilters, withSpan } from "./filters.ts";
+
+/** `smart-gateway decisions tail|show|export`. */
+export function decisionsCommand(env: NodeJS.ProcessEnv = process.env): Command {
+  const command = new Command("decisions").description(
+    "the decision records: what was asked, decided, answered and paid",
+  );
+  command.addCommand(tailCommand(env));
+  command.addCommand(showCommand(env));
+  command.addCommand(exportCommand(env));
+  return command;
+}
+
+/** `smart-gateway explain ID`. */
+export function explainCommand(env: NodeJS.ProcessEnv = process.env): Command {
+  const command = new Command("explain")
+    .description("say why a request went where it went, what each stage saw, and what would have changed it")
+    .argument("<id>", "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer")
+    .option("--json", "print the record with its explanation")
+    .action((id: string, { json }: { readonly json?: true }) =>
+      withRecords(env, async (store) => {
+        const record = await explainedRecord(store, id);
+        if (record === undefined) return notRecorded(id);
+        if (json) printJson(record);
+        else console.log(explanationText(record));
+      }),
+    );
+  return command;
+}
+
+interface TailOptions extends FilterOptions {
+  readonly lines: number;
+  readonly follow: boolean;
+  readonly json?: true;
+}
+
+function tailCommand(env: NodeJS.ProcessEnv): Command {
+  const command = withFilters(new Command("tail"))
+    .description("print the newest decisions, and go on with those to come")
+    .option("-n, --lines <count>", "so many of the newest first", wholeNumber, 20)
+    .option("--no-follow", "end after those")
+    .option("--json", "print each record as a line of JSON")
+    .action((options: TailOptions) => withRecords(env, (store) => tail(store, options)));
+  return command;
+}
+
+const pollMs = 500;
+/** Records of another node may become visible after ones that follow them, and some count on the day before. */
+const overlapSeq = 120_000 * 1_024;
+const maxRemembered = 20_000;
+const pollLimit = 1_000;
+
+async function tail(store: RecordStore, options: TailOptions): Promise<void> {
+  const filter = filterOf(options);
+  const printed = new Set<string>();
+  const print = (records: readonly DecisionRecord[]) => {
+    for (const record of records) {
+      if (printed.has(record.decision_id)) continue;
+      printed.add(record.decision_id);
+      console.log(options.json ? JSON.stringify(record) : decisionLine(record));
+    }
+    for (const oldest of printed) {
+      if (printed.size <= maxRemembered) break;
+      printed.delete(oldest);
+    }
+  };
+  // What is there already is not printed later, when a poll looks back.
+  const newest = options.lines === 0 ? [] : (await store.query(filter, { limit: options.lines })).records.toReversed();
+  const before = await store.query(filter, { limit: pollLimit });
+  for (const { decision_id } of before.records) {
+    if (!newest.some((record) => record.decision_id === decision_id)) printed.add(decision_id);
+  }
+  print(newest);
+  if (!options.follow) return;
+  let last = before.records[0]?.seq ?? 0;
+  let stopped = false;
+  const stop = () => {
+    stopped = true;
+  };
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  // A reader that has seen enough (`| head`).
+  process.stdout.once("error", stop);
+  while (!stopped) {
+    await Bun.sleep(pollMs);
+    for (let after = Math.max(0, last - overlapSeq); !stopped; ) {
+      const { records, more } = await store.query(filter, { after, limit: pollLimit });
+      print(records);
+      after = records.at(-1)?.seq ?? after;
+      last = Math.max(last, after);
+      if (!more) break;
+    }
+  }
+}
+
+function showCommand(env: NodeJS.ProcessEnv): Command {
+  const command = new Command("show")
+    .description("print one decision's record")
+    .argument("<id>", "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer")
+    .option("--json", "JSON instead of text")
+    .action((id: string, { json }: { readonly json?: true }) =>
+      withRecords(env, async (store) => {
+        const record = await explainedRecord(store, id);
+        if (record === undefined) return notRecorded(id);
+        if (json) printJson(record);
+        else console.log(`${decisionLine(record)}\n\n${explanationText(record)}`);
+      }),
+    );
+  return command;
+}
+
+interface ExportOptions extends FilterOptions {
+  readonly format: "jsonl" | "csv";
+}
+
+function exportCommand(env: NodeJS.ProcessEnv): Command {
+  const command = withSpan(withFilters(new Command("export")))
+    .description("write all decisions to standard output, the oldest first")
+    .addOption(
+      new Option("--format <format>", "jsonl has everything, csv what fits a table")
+        .choices(["jsonl", "csv"])
+        .default("jsonl"),
+    )
+    .option("--json", "the same as --format jsonl")
+    .action((options: ExportOptions & { readonly json?: true }) =>
+      withRecords(env, (store) => exportRecords(store, options.json ? { ...options, format: "jsonl" } : options)),
+    );
+  return command;
+}
+
+async function exportRecords(store: RecordStore, options: ExportOptions): Promise<void> {
+  const csv = options.format === "csv";
+  // A file that is redirected into leaves the terminal free for the bar.
+  const { rows } = await store.size();
+  const progress = process.stdout.isTTY ? undefined : progressBar("decisions", rows);
+  let done = 0;
+  let open = true;
+  process.stdout.once("error", () => {
+    open = false;
+  });
+  if (csv) process.stdout.write(csvHead);
+  for await (const records of store.export(filterOf(options))) {
+    let text = "";
+    for (const record of records) text += csv ? csvLine(record) : `${JSON.stringify(record)}\n`;
+    // Reads on when the text was taken, so that a slow reader does not fill the memory.
+    if (!process.stdout.write(text) && open) await taken();
+    if (!open) break;
+    done += records.length;
+    progress?.at(done);
+  }
+  progress?.end();
+}
+
+function taken(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      process.stdout.off("drain", done);
+      process.stdout.off("error", done);
+      resolve();
+    };
+    process.stdout.on("drain", done);
+    process.stdout.on("error", done);
+  });
+}
+
+async function explainedRecord(store: RecordStore, id: string): Promise<ExplainedDecision | undefined> {
+  const record = await store.get(id);
+  if (record === undefined) return undefined;
+  const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
+  return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+}
+
+function notRecorded(id: string): void {
+  console.error(
+    `Nothing is recorded under ${id}. It is the X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, within the retention (policy: records).`,
+  );
+  exitWith(exitCodes.failed);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,3}$/.test(text)) throw new InvalidArgumentError("a whole number up to 999");
+  return Number(text);
+}

@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
+import { exitCodes, exitWith } from "./exit.ts";
+
+/**
+ * Opens the decision records of the database that DATABASE_URL names for one command, also while gateways write them. Problems
+ * are printed and end the command: with 2 where there is no such database, with 1 where it does not answer.
+ */
+export async function withRecords(env: NodeJS.ProcessEnv, work: (store: RecordStore) => Promise<void>): Promise<void> {
+  const url = env["DATABASE_URL"] || defaultDatabaseUrl;
+  const location = parseDatabaseUrl(url);
+  if (location === undefined) {
+    console.error(`DATABASE_URL ${databaseUrlForms}`);
+    return exitWith(exitCodes.badUsage);
+  }
+  if (location.kind === "sqlite" && (location.path === inMemoryPath || !existsSync(location.path))) {
+    console.error(
+      `There is no database at ${location.path} yet. Start the gateway (npm start) and send a request, or set DATABASE_URL.`,
+    );
+    return exitWith(exitCodes.badUsage);
+  }
+  let store: RecordStore | undefined;
+  try {
+    store = await openRecordStore(url);
+    await work(store);
+  } catch (error) {
+    // Never the URL: it may carry a password.
+    console.error(
+      `The decision records could not be read: ${error instanceof Error ? error.message : "unknown error"}`,
+    );
+    exitWith(exitCodes.failed);
+  } finally {
+    await store?.close();
+  }
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** An option's moment: so long ago (`90m`, `24h`, `30d`), a UTC day, or a time as ISO 8601. Milliseconds since the epoch. */
+export function moment(text: string, nowMs = Date.now()): number {
+  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  if (count !== undefined && unit !== undefined) return nowMs - Number(count) * unitMs[unit as keyof typeof unitMs]; // by the pattern
+  const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(parsed))
+    throw new InvalidArgumentError("so long ago (90m, 24h, 30d), a UTC day or an ISO 8601 time");
+  return parsed;
+}

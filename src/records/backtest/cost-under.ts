@@ -1,0 +1,72 @@
+import type { ModelRegistry } from "#domain/model.ts";
+import { costOf } from "#domain/money/tokens.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
+import type { DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
+import type { ConversationState } from "./conversations.ts";
+
+export interface CostUnder {
+  readonly nanoUsd: number;
+  /** The tokens are not recorded, because the request was refused: the size of its prompt, and a usual answer. */
+  readonly estimated: boolean;
+}
+
+/** What a request would have cost where the other decision sends it. */
+export function costUnder(
+  record: DecisionRecord,
+  decision: Pick<RoutingDecision, "model" | "action">,
+  registry: ModelRegistry,
+  before: ConversationState | undefined,
+  typical: TypicalOutput,
+): CostUnder {
+  if (decision.model === null) return { nanoUsd: 0, estimated: false };
+  const sameModel = decision.model === record.model;
+  const sameCache = before === undefined || before.model === before.recordedModel;
+  if (sameModel && sameCache) return { nanoUsd: record.cost_nano_usd, estimated: false };
+  const model = registry.models.get(decision.model);
+  if (model === undefined) return { nanoUsd: record.cost_nano_usd, estimated: true };
+  const { tokens } = record;
+  // Nothing was answered (the upstream failed, the caller left): no reason to think that it would have been otherwise.
+  if (tokens === null && record.model !== null) return { nanoUsd: record.cost_nano_usd, estimated: true };
+  const used = tokens ?? typical.tokensOf(record);
+  const cached = cachedUnder(used, decision.model, record, before);
+  const during = { fromMs: record.at_ms, toMs: record.at_ms + record.timings.total_ms };
+  const usage = {
+    input: used.prompt,
+    cachedInput: cached,
+    cacheWrite: Math.min(used.cache_write, used.prompt - cached),
+    output: used.completion,
+    reasoning: used.reasoning,
+  };
+  return { nanoUsd: costOf(usage, model.price, during), estimated: tokens === null };
+}
+
+/** Tokens that the model would have found in its cache: nothing after a switch, else what it saw of the conversation before. */
+function cachedUnder(
+  { prompt, cached }: DecisionTokens,
+  model: string,
+  record: DecisionRecord,
+  before: ConversationState | undefined,
+): number {
+  // A first request: only what all conversations share, such as a system prompt, which any model would have cached too.
+  if (before === undefined) return cached;
+  if (before.model !== model) return 0;
+  return before.recordedModel === record.model ? cached : Math.min(before.promptTokens, prompt);
+}
+
+/** How long answers usually are here, for requests that were refused. */
+export class TypicalOutput {
+  #answers = 0;
+  #tokens = 0;
+
+  learn({ tokens, outcome }: DecisionRecord): void {
+    if (tokens === null || outcome !== "answered") return;
+    this.#answers += 1;
+    this.#tokens += tokens.completion;
+  }
+
+  tokensOf({ inputs }: DecisionRecord): DecisionTokens {
+    const completion = this.#answers === 0 ? 0 : Math.round(this.#tokens / this.#answers);
+    const prompt = Math.ceil(inputs?.size.input_tokens_estimate ?? 0);
+    return { prompt, cached: 0, cache_write: 0, completion, reasoning: 0 };
+  }
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { aPolicy } from "#pipeline/decide/fixtures.ts";
+import { Policy } from "#policy/schema.ts";
+import { backtest } from "#records/backtest/backtest.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { start } from "../harness/gateway.ts";
+
+/** Traffic of many kinds through a real gateway, recorded; then decided again. */
+const folder = mkdtempSync(join(tmpdir(), "backtest-"));
+const databaseUrl = `sqlite:${join(folder, "gateway.db")}`;
+const tight = {
+  budget: { per_goal_soft_usd: 0.01, per_goal_hard_usd: 0.08, per_day_soft_usd: 20, per_day_hard_usd: 50 },
+};
+let store: RecordStore;
+let policy: Policy;
+let records: readonly DecisionRecord[];
+
+beforeAll(async () => {
+  const gateway = await start({
+    env: { DATABASE_URL: databaseUrl },
+    policy: {
+      ...tight,
+      routing: { flash_below: 20, pro_from: 60 },
+      upstream: { max_attempts: 1 },
+      health: { failures_in_a_row: 2 },
+    },
+  });
+  const chat = async (body: object, headers: Record<string, string> = {}) => {
+    const reply = await gateway.chat({ model: "smart-router", ...body } as never, headers);
+    await reply.text();
+  };
+  const words = (content: string) => ({ messages: [{ role: "user", content }] });
+  const asks = [
+    "rename a variable",
+    "Prove that the square root of two is irrational, then generalize to all primes, and discuss the proof's assumptions.",
+    "Design a distributed consensus protocol with formal verification of its safety under partitions and clock skew.",
+  ];
+  for (let round = 0; round < 4; round++) {
+    for (const ask of asks) {
+      await chat(words(ask), { "x-goal-id": `g${round % 2}` });
+      await chat({ ...words(ask), metadata: { sensitive: false } });
+      await chat({ ...words(ask), stream: true }, { "x-session-id": "s", "x-goal-id": "g" });
+    }
+    await chat(words("try again"), { "x-same-error-count": String(round), "x-goal-id": "hard" });
+    await chat({ ...words("hello"), model: "smart-router-pro" }, { "x-goal-id": "hard" });
+    await chat({ ...words("hello"), model: "smart-router-free" });
+    await chat({ ...words("hello"), model: "smart-router-free", metadata: { sensitive: false } });
+    await chat({ ...words("hello"), max_tokens: 200_000 }, { "x-goal-id": "hard" });
+  }
+  // The senior model goes out of service, and requests meet that.
+  gateway.upstream.next(fails(500), fails(500), fails(500));
+  for (let n = 0; n < 5; n++)
+    await chat({ ...words("hello again"), model: "smart-router-pro" }, { "x-goal-id": `h${n}` });
+  // Refusals at once: the ledger, not the decision, sees that they do not fit together.
+  await Promise.all(
+    Array.from({ length: 12 }, () => chat({ ...words("all at once"), max_tokens: 40_000 }, { "x-goal-id": "race" })),
+  );
+  policy = gateway.gateway.ports.config().policy;
+  await gateway.stop();
+  store = await openRecordStore(databaseUrl);
+  const all: DecisionRecord[] = [];
+  for await (const batch of store.export({})) all.push(...batch);
+  records = all;
+}, 60_000);
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const under = (other: Policy) =>
+  backtest({
+    records: store.export({}),
+    policy: other,
+    registry: { models: new Map(), byRole: {} },
+    configuration: (hash) => store.config(hash),
+  });
+const withKeys = ({ routing = {}, budget = {} }: { routing?: object; budget?: object }): Policy =>
+  Policy.parse({
+    ...policy,
+    routing: { ...policy.routing, ...routing },
+    budget: { ...policy.budget, ...budget },
+  });
+
+describe("a backtest", () => {
+  test("has refusals by privacy, budget and health to replay, and requests of every tier", () => {
+    const causes = new Set(records.map(({ cause }) => cause));
+    for (const cause of ["hard_pro_rule", "explicit_pro", "privacy_free_denied", "budget_hard_cap_exceeded"] as const) {
+      expect([cause, causes.has(cause)]).toEqual([cause, true]);
+    }
+    expect(records.some(({ inputs }) => (inputs?.unroutable.length ?? 0) > 0)).toBe(true);
+    expect(records.some(({ inputs }) => inputs?.ledger_spend != null)).toBe(true);
+    for (const tier of ["flash", "pro", "free"]) expect(records.some((record) => record.tier === tier)).toBe(true);
+  });
+
+  test("under the same policy changes nothing: no model, no cause, no cent, no cap hit", async () => {
+    const result = await under(policy);
+    expect(result.requests + result.skipped).toBe(records.reduce((sum, { repeated }) => sum + repeated, 0));
+    expect(result.skipped).toBe(0);
+    expect(result.changes).toEqual([]);
+    expect(result).toMatchObject({ changed: 0, relabelled: 0, estimated: 0, cache_delta_nano_usd: 0 });
+    expect(result.after).toEqual(result.before);
+    for (const day of result.days) {
+      expect(day.after_nano_usd).toBe(day.before_nano_usd);
+      expect(day.cap_hits_after).toBe(day.cap_hits_before);
+    }
+    expect(result.before.cost_nano_usd).toBe(records.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0));
+    expect(result.before.refused).toBe(records.filter(({ outcome }) => outcome === "refused").length);
+  });
+
+  test("with all thresholds at 0, what the score decided goes to pro and costs more", async () => {
+    const result = await under(
+      withKeys({
+        routing: { flash_below: 0, pro_from: 0 },
+        budget: { per_goal_soft_usd: 100, per_goal_hard_usd: 100 },
+      }),
+    );
+    expect(result.changed).toBeGreaterThan(5);
+    expect(result.after.cost_nano_usd).toBeGreaterThan(result.before.cost_nano_usd);
+    const [most] = result.changes.filter(({ to_cause }) => to_cause === "score_pro");
+    expect(most).toMatchObject({ from_model: "vendor_v4_flash", to_model: "vendor_v4_pro" });
+    expect(result.changes.reduce((sum, { requests }) => sum + requests, 0)).toBe(result.changed + result.relabelled);
+    expect(result.changes.reduce((sum, { delta_nano_usd }) => sum + delta_nano_usd, result.cache_delta_nano_usd)).toBe(
+      result.after.cost_nano_usd - result.before.cost_nano_usd,
+    );
+  });
+
+  test("with no money to spend everything that costs is refused, and costs nothing", async () => {
+    const result = await under(withKeys({ budget: { per_goal_soft_usd: 0, per_goal_hard_usd: 0 } }));
+    expect(result.after.cost_nano_usd).toBe(0);
+    const paid = records.filter(({ cost_nano_usd }) => cost_nano_usd > 0).length;
+    expect(result.after.refused).toBeGreaterThanOrEqual(paid);
+    expect(result.days.reduce((sum, { cap_hits_after }) => sum + cap_hits_after, 0)).toBeGreaterThan(paid - 1);
+  });
+
+  test("with higher caps, what was refused for its cost is answered, at an estimated cost", async () => {
+    const result = await under(
+      withKeys({
+        budget: {
+          per_goal_soft_usd: 1_000,
+          per_goal_hard_usd: 1_000,
+          per_day_soft_usd: 1_000,
+          per_day_hard_usd: 1_000,
+        },
+      }),
+    );
+    expect(result.after.refused).toBeLessThan(result.before.refused);
+    expect(result.estimated).toBeGreaterThan(0);
+    expect(result.changes.some(({ from_cause }) => from_cause === "budget_hard_cap_exceeded")).toBe(true);
+  });
+
+  test("tells how far it has come, and stops when it is no longer wanted", async () => {
+    const seen: number[] = [];
+    const stop = new AbortController();
+    const running = backtest({
+      records: store.export({}),
+      policy: aPolicy(),
+      registry: { models: new Map(), byRole: {} },
+      configuration: async () => undefined,
+      onProgress: (done) => seen.push(done),
+      signal: stop.signal,
+    });
+    await running;
+    expect(seen.at(-1)).toBe(records.length);
+    stop.abort();
+    const failed = await backtest({
+      records: store.export({}),
+      policy: aPolicy(),
+      registry: { models: new Map(), byRole: {} },
+      configuration: async () => undefined,
+      signal: stop.signal,
+    }).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(DOMException);
+  });
+});

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { aDecisionRecord } from "#records/fixtures.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
+import { start, type TestGateway } from "../harness/gateway.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "decisions-cli-"));
+const databaseUrl = `sqlite:${join(folder, "gateway.db")}`;
+const main = new URL("../../src/main.ts", import.meta.url).pathname;
+let gateway: TestGateway;
+let decisionId: string;
+
+beforeAll(async () => {
+  gateway = await start({ env: { DATABASE_URL: databaseUrl } });
+  for (let n = 0; n < 3; n++) await (await gateway.chat({}, { "x-request-id": `request-${n}` })).text();
+  const stuck = await gateway.chat({ model: "smart-router" }, { "x-same-error-count": "3", "x-goal-id": '=cmd,"x"' });
+  await stuck.text();
+  decisionId = stuck.headers.get("x-smart-gateway-decision-id") ?? "";
+  while ((await gateway.gateway.records.query({}, { limit: 10 })).records.length < 4) await Bun.sleep(10);
+}, 30_000);
+afterAll(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function spawn(args: readonly string[], url = databaseUrl) {
+  return Bun.spawn([process.execPath, main, ...args], {
+    env: { ...process.env, DATABASE_URL: url },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+async function run(...args: string[]) {
+  const child = spawn(args);
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { out, err, code };
+}
+
+describe("explain", () => {
+  test("says the sentence first, then the stages and what would have changed it", async () => {
+    const { out, code } = await run("explain", decisionId);
+    expect(code).toBe(0);
+    const [sentence = ""] = out.split("\n");
+    expect(sentence).toStartWith("Went to pro because the same error came back 3 times (`same_error_count`). Cost $");
+    expect(out).toContain("▶ rules    hard_pro_rule");
+    expect(out).toContain("With same_error_count 1 instead of 3: flash");
+    expect(out.indexOf("privacy")).toBeLessThan(out.indexOf("health"));
+  });
+
+  test("finds a request by its own id, and prints the record as JSON", async () => {
+    const { out } = await run("explain", "request-1", "--json");
+    const record = JSON.parse(out);
+    expect(record.request_id).toBe("request-1");
+    expect(record.explanation.stages).toHaveLength(5);
+  });
+
+  test("of an id that nothing is recorded under fails, and says which ids there are", async () => {
+    const { err, code } = await run("explain", "nobody");
+    expect([code, err.includes("X-Smart-Gateway-Decision-Id")]).toEqual([1, true]);
+  });
+});
+
+describe("decisions", () => {
+  test("tail prints the newest, and goes on with those to come, each once", async () => {
+    const child = spawn(["decisions", "tail", "-n", "2", "--json"]);
+    const lines: string[] = [];
+    const reading = (async () => {
+      let text = "";
+      for await (const bytes of child.stdout) {
+        text += new TextDecoder().decode(bytes);
+        const parts = text.split("\n");
+        text = parts.pop() ?? "";
+        lines.push(...parts);
+      }
+    })();
+    while (lines.length < 2) await Bun.sleep(10);
+    await (await gateway.chat({}, { "x-request-id": "later-1" })).text();
+    while (!lines.some((line) => line.includes('"later-1"'))) await Bun.sleep(10);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(0);
+    await reading;
+    const ids = lines.map((line) => JSON.parse(line).decision_id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(3);
+  }, 20_000);
+
+  test("tail takes filters, and ends at once without --follow", async () => {
+    const { out, code } = await run("decisions", "tail", "--no-follow", "--cause", "hard_pro_rule,explicit_pro");
+    expect(code).toBe(0);
+    expect(out.trim().split("\n")).toHaveLength(1);
+    expect(out).toContain("smart-router → pro");
+    expect(out).toContain("same_error_count");
+  });
+
+  test("show prints one record", async () => {
+    const { out } = await run("decisions", "show", decisionId, "--json");
+    expect(JSON.parse(out).decision_id).toBe(decisionId);
+  });
+
+  test("export writes all of a span, the oldest first, as lines of JSON or as a table", async () => {
+    const { out } = await run("decisions", "export", "--since", "1h");
+    const records = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(records.length).toBeGreaterThanOrEqual(4);
+    expect(records.map(({ seq }) => seq)).toEqual(records.map(({ seq }) => seq).toSorted((a, b) => a - b));
+    const csv = (await run("decisions", "export", "--format", "csv", "--goal", '=cmd,"x"')).out;
+    const [head = "", row = ""] = csv.split("\n");
+    expect(head.split(",")).toContain("cost_nano_usd");
+    // A goal is the caller's text: it must not become a formula, nor end its cell.
+    expect(row).toContain(`"'=cmd,""x"""`);
+    expect((await run("decisions", "export", "--since", "2020-01-01", "--until", "2020-01-02")).out).toBe("");
+  });
+
+  test("export of many records is whole", async () => {
+    const url = `sqlite:${join(folder, "many.db")}`;
+    const store = await openRecordStore(url);
+    for (let batch = 0; batch < 12; batch++) {
+      await store.append(Array.from({ length: 100 }, (_, n) => aDecisionRecord(batch * 100 + n)));
+    }
+    await store.close();
+    const child = spawn(["decisions", "export"], url);
+    const text = await new Response(child.stdout).text();
+    expect(text.trim().split("\n")).toHaveLength(1_200);
+  });
+
+  test("where there is no database they say so, and end with 2", async () => {
+    const child = spawn(["decisions", "tail"], `sqlite:${join(folder, "none.db")}`);
+    const err = await new Response(child.stderr).text();
+    expect([await child.exited, err.includes("no database")]).toEqual([2, true]);
+  });
+
+  test("a moment that is none is refused", async () => {
+    expect((await run("decisions", "export", "--since", "yesterday")).code).toBe(2);
+  });
+});
+
+describe("policy backtest", () => {
+  test("under the policy in force says that nothing changes; under another what does, as a table or as JSON", async () => {
+    const same = join(folder, "same.yaml");
+    writeFileSync(same, "{}\n");
+    // The test gateway's policy differs from the shipped one in its timeouts only, which decide nothing.
+    const unchanged = await run("policy", "backtest", same, "--since", "1h");
+    expect(unchanged.out).toStartWith("Nothing changes: all ");
+    const file = join(folder, "new.yaml");
+    writeFileSync(file, "hard_rules:\n  same_error_count: 9\n");
+    const { out, code } = await run("policy", "backtest", file, "--since", "1h");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^1 of \d+ requests would have gone elsewhere; saves \$/);
+    expect(out).toContain(decisionId);
+    const result = JSON.parse((await run("policy", "backtest", file, "--json")).out);
+    expect(result).toMatchObject({
+      changed: 1,
+      changes: [{ from_cause: "hard_pro_rule", example_decision_id: decisionId }],
+    });
+  }, 20_000);
+
+  test("of a file that is wrong says what is wrong, with 2", async () => {
+    const file = join(folder, "wrong.yaml");
+    writeFileSync(file, "routing:\n  flash_belo: 3\n");
+    const { err, code } = await run("policy", "backtest", file);
+    expect([code, err.includes("flash_belo")]).toEqual([2, true]);
+  });
+});
