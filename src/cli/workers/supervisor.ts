@@ -6,6 +6,7 @@ import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { version } from "../../../package.json";
 import type { FromWorker, Merged, Subject } from "./messages.ts";
 import { claimPort, type PortClaim } from "./port-claim.ts";
+import { ResponseWatch } from "./response-watch.ts";
 import { SnapshotCollector, send, type WorkerProcess } from "./snapshot-collector.ts";
 
 const variable = "SMART_GATEWAY_WORKER";
@@ -76,6 +77,7 @@ class Supervisor {
   /** Of the supervisor itself: starts and exits of workers. */
   readonly #metrics = createMetrics();
   readonly #collector: SnapshotCollector;
+  readonly #responses = new ResponseWatch<WorkerProcess>();
   readonly #stopped = new AbortController();
   /** The counters of processes that have exited. */
   #retired: readonly MetricSnapshot[] = [];
@@ -87,7 +89,7 @@ class Supervisor {
     this.#workers = Array.from({ length: options.settings.workers }, (_, index): Worker => newWorker(index + 1));
     this.#metrics.observe({ version, workers: () => this.#count() });
     this.#collector = new SnapshotCollector(
-      () => this.#workers.flatMap(({ serving, child }) => (serving && child !== undefined ? [child] : [])),
+      () => this.#serving(),
       (from, metrics) => {
         const worker = this.#workers.find(({ child }) => child === from);
         if (worker !== undefined) worker.metrics = metrics;
@@ -97,10 +99,28 @@ class Supervisor {
 
   /** Resolves with the exit code once all workers have ended for good. */
   async run(): Promise<number> {
-    const polling = setInterval(() => void this.#collector.collect("metrics"), collectEveryMs);
+    const polling = setInterval(() => {
+      this.#endHanging();
+      void this.#collector.collect("metrics");
+    }, collectEveryMs);
     await Promise.all(this.#workers.map((worker) => this.#keepRunning(worker)));
     clearInterval(polling);
     return this.#exitCode;
+  }
+
+  /** The system hands connections to a worker that hangs, too, and nobody answers them: another process can. */
+  #endHanging(): void {
+    for (const child of this.#responses.asking(this.#serving())) {
+      // One that drains may be busy with its last requests.
+      if (this.#stopped.signal.aborted) return;
+      const worker = this.#workers.find((each) => each.child === child);
+      if (worker !== undefined) this.#options.log("worker_unresponsive", { worker: worker.number, pid: child.pid });
+      child.kill("SIGKILL");
+    }
+  }
+
+  #serving(): readonly WorkerProcess[] {
+    return this.#workers.flatMap(({ serving, child }) => (serving && child !== undefined ? [child] : []));
   }
 
   stop(signal: NodeJS.Signals): void {
@@ -182,6 +202,7 @@ class Supervisor {
         });
         return;
       case "snapshot":
+        this.#responses.answered(child);
         if (worker.child === child) this.#collector.answered(child, message);
         return;
     }

@@ -55,6 +55,8 @@ export interface LogEvents {
     lived_ms: number;
     restart_in_ms?: number;
   };
+  /** It has answered none of the supervisor's questions for 20 s, and is killed. */
+  worker_unresponsive: { worker: number; pid: number };
   request_finished: RequestFields;
   /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
   request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
@@ -170,6 +172,7 @@ const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   config_reload_failed: "error",
   privacy_rule_disabled: "warn",
   worker_exited: "error",
+  worker_unresponsive: "error",
   request_finished: "info",
   request_rejected: "info",
   request_crashed: "error",
