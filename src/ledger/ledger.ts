@@ -34,7 +34,7 @@ export interface Ledger {
    */
   heldMoney(goal: GoalId): Promise<HeldMoney | undefined>;
   /** Spend of today as this node last read it, some seconds ago at most; undefined before the first read. Costs nothing. */
-  peekDay(): AccountSpend | undefined;
+  peekDay(): DaySpend | undefined;
   /** Whether the store answers now, for health checks and shedding. */
   status(): LedgerStatus;
   /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
@@ -141,6 +141,11 @@ export type ActualSource = (typeof actualSources)[number];
 export interface AccountSpend {
   readonly spent: NanoUsd;
   readonly held: NanoUsd;
+}
+
+/** A day's account, with the operator's own hard cap where one is set. */
+export interface DaySpend extends AccountSpend {
+  readonly hardOverride?: NanoUsd;
 }
 
 export interface Spend {

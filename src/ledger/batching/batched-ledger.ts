@@ -1,8 +1,8 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import type {
-  AccountSpend,
   BillingLookup,
   BillingLookups,
+  DaySpend,
   GoalId,
   HeldMoney,
   Ledger,
@@ -174,7 +174,7 @@ export class BatchedLedger implements Ledger, BillingLookups, LendsConnection {
     return this.#cache.spend(goal);
   }
 
-  peekDay(): AccountSpend | undefined {
+  peekDay(): DaySpend | undefined {
     return this.#cache.daySpend();
   }
 

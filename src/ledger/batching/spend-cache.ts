@@ -1,4 +1,5 @@
-import type { AccountSpend, GoalId, Spend } from "#ledger/ledger.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import type { DaySpend, GoalId, Spend } from "#ledger/ledger.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, spendOf } from "#ledger/rules/accounts.ts";
 import type { AccountId, AccountRow } from "#ledger/rules/rows.ts";
@@ -23,9 +24,10 @@ export class SpendCache {
     return goalRow === undefined || dayRow === undefined ? undefined : spendOf(this.#day, goalRow, dayRow);
   }
 
-  daySpend(): AccountSpend | undefined {
+  daySpend(): DaySpend | undefined {
     const row = this.#day === undefined ? undefined : this.#accounts.get(dayAccountOf(this.#day));
-    return row === undefined ? undefined : accountSpendOf(row);
+    if (row === undefined) return undefined;
+    return { ...accountSpendOf(row), ...(row.ownHard === null ? {} : { hardOverride: nanoUsd(row.ownHard) }) };
   }
 
   /** From the reply to a batch. */

@@ -31,7 +31,7 @@ export interface Sources extends AggregatorSources {
   /** In nano-USD. */
   readonly caps?: () => { readonly [cap in keyof Caps]: number };
   /** Today's account as this node last saw it, in nano-USD. */
-  readonly day?: () => { readonly spent: number; readonly held: number } | undefined;
+  readonly day?: () => { readonly spent: number; readonly held: number; readonly hardOverride?: number } | undefined;
   readonly config?: () => {
     readonly state: "current" | "checking" | "refused" | "failed";
     readonly loadedAtMs: number;
@@ -169,12 +169,19 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
     set(inUsd(caps.daySoft), "day", "soft");
     set(inUsd(caps.dayHard), "day", "hard");
   });
-  registry.gauge("smart_gateway_budget_day_usd", "Today's account (UTC) as this node last saw it.", ["part"], (set) => {
-    const day = sources.day?.();
-    if (day === undefined) return;
-    set(inUsd(day.spent), "spent");
-    set(inUsd(day.held), "held");
-  });
+  registry.gauge(
+    "smart_gateway_budget_day_usd",
+    "Today's account (UTC) as this node last saw it, and its hard cap: the operator's own where one is set.",
+    ["part"],
+    (set) => {
+      const day = sources.day?.();
+      if (day === undefined) return;
+      set(inUsd(day.spent), "spent");
+      set(inUsd(day.held), "held");
+      const hard = day.hardOverride ?? sources.caps?.().dayHard;
+      if (hard !== undefined) set(inUsd(hard), "hard_cap");
+    },
+  );
   registry.gauge(
     "smart_gateway_price_book_read_seconds",
     "When the aggregator's prices were last read, seconds since the Unix epoch.",

@@ -21,7 +21,7 @@ export interface Metrics {
   requestRejected(route: RejectedRoute, status: number): void;
   dryRunFinished(decision: Pick<RoutingDecision, "cause">, durationMs: number): void;
   /** A reservation was answered. `held` is the hold in nano-USD. */
-  reservationAnswered(answer: "held" | "refused_goal" | "refused_day" | "unavailable", heldNanoUsd?: number): void;
+  reservationAnswered(answer: ReservationAnswer, heldNanoUsd?: number): void;
   /** An upstream cost came out above its hold. */
   overrun(model: ModelKey, aboveNanoUsd: number): void;
   /** The upstream stated a cost that is too high to be believed. */
@@ -51,6 +51,9 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+const reservationAnswers = ["held", "refused_goal", "refused_day", "unavailable"] as const;
+type ReservationAnswer = (typeof reservationAnswers)[number];
+
 export const rejectedRoutes = [
   "chat_completions",
   "route_decision",
@@ -69,6 +72,16 @@ export function createMetrics(): Metrics {
   const metrics = declareEventMetrics(registry);
   declareGauges(registry, sources, metrics.modelLabel);
   declareProcessMetrics(registry);
+
+  // A series that appears at 1 has not increased: what alerts watch has to be there before it happens.
+  const beginAtZero = () => {
+    for (const answer of reservationAnswers) metrics.reservations(0, answer);
+    for (const key of sources.models?.().keys() ?? []) {
+      const model = metrics.modelLabel(key);
+      metrics.overruns(0, model);
+      metrics.distrusted(0, model);
+    }
+  };
 
   return {
     requestFinished(record) {
@@ -119,8 +132,14 @@ export function createMetrics(): Metrics {
     observe(added) {
       Object.assign(sources, added);
     },
-    text: () => registry.text(),
-    snapshot: () => registry.snapshot(),
+    text() {
+      beginAtZero();
+      return registry.text();
+    },
+    snapshot() {
+      beginAtZero();
+      return registry.snapshot();
+    },
     catalog: () => registry.catalog,
     contentType: registry.contentType,
   };

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parser } from "@prometheus-io/lezer-promql";
+import { parse, parseAllDocuments } from "yaml";
+import { settingsTable } from "#settings/settings.ts";
+import { createMetrics } from "#telemetry/metrics/metrics.ts";
+import { type Answer, start, type TestGateway } from "../harness/gateway.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
+}
+const rules: Rule[] = parse(read("deploy/prometheus/alerts.yaml")).groups.flatMap(({ rules }: Answer) => rules);
+const dashboard: Answer = JSON.parse(read("deploy/grafana/dashboard.json"));
+const targets: [string, string][] = dashboard.panels.flatMap((panel: Answer) =>
+  (panel.targets ?? []).map(({ expr }: Answer): [string, string] => [panel.title, expr]),
+);
+/** Grafana puts values in their place before Prometheus sees them. */
+const asPrometheusSeesIt = (expr: string) => expr.replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*");
+
+interface Selector {
+  readonly metric: string;
+  readonly labels: readonly { readonly name: string; readonly operator: string; readonly value: string }[];
+}
+
+/** What an expression selects, and whether it is PromQL at all. */
+function parsed(expr: string): { readonly valid: boolean; readonly selectors: readonly Selector[] } {
+  let valid = true;
+  const selectors: Selector[] = [];
+  const text = (node: { from: number; to: number } | null) => (node === null ? "" : expr.slice(node.from, node.to));
+  parser.parse(expr).iterate({
+    enter(node) {
+      if (node.type.isError) valid = false;
+      if (node.name !== "VectorSelector") return;
+      const labels: Selector["labels"][number][] = [];
+      node.node.cursor().iterate((inner) => {
+        if (!/LabelMatcher$/.test(inner.name)) return;
+        const { firstChild, lastChild } = inner.node;
+        labels.push({
+          name: text(firstChild),
+          operator: text(inner.node.getChild("MatchOp")),
+          value: text(lastChild).slice(1, -1),
+        });
+      });
+      selectors.push({ metric: text(node.node.getChild("Identifier")), labels });
+    },
+  });
+  return { valid, selectors };
+}
+
+let gateway: TestGateway;
+let exposed = "";
+let names: ReadonlySet<string>;
+beforeAll(async () => {
+  gateway = await start();
+  await gateway.chat();
+  await gateway.chat({ stream: true }).then((response) => response.text());
+  await gateway.chat({ model: "nobody" });
+  exposed = await (await gateway.get("/metrics")).text();
+  const types = [...exposed.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type]) => ({ name, type }));
+  names = new Set(
+    types.flatMap(({ name, type }) =>
+      type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  );
+});
+afterAll(() => gateway.stop());
+
+const catalog = new Map(
+  createMetrics()
+    .catalog()
+    .map((metric) => [metric.name, metric]),
+);
+/** Added by Prometheus. */
+const scraped = ["instance", "job"];
+
+/** What of an expression a started gateway does not expose. */
+function unknownIn(expr: string): string[] {
+  const { valid, selectors } = parsed(expr);
+  const problems = valid ? [] : ["not PromQL"];
+  if (selectors.length === 0) problems.push("selects nothing");
+  for (const { metric, labels } of selectors) {
+    if (!names.has(metric)) problems.push(`no metric ${metric}`);
+    const declared = catalog.get(metric) ?? catalog.get(metric.replace(/_(bucket|sum|count)$/, ""));
+    const known = [...(declared?.labelNames ?? []), ...scraped, ...(metric.endsWith("_bucket") ? ["le"] : [])];
+    const samples = exposed.split("\n").filter((line) => line.startsWith(`${metric}{`));
+    for (const { name, operator, value } of labels) {
+      if (!known.includes(name)) problems.push(`${metric} has no label ${name}`);
+      const compared = operator === "=" && !scraped.includes(name) && samples.length > 0 && name !== "cause";
+      if (compared && !samples.some((line) => line.includes(`${name}="${value}"`)))
+        problems.push(`${metric} never has ${name}="${value}"`);
+    }
+  }
+  return problems;
+}
+
+describe("the alert rules", () => {
+  test("are there for what costs money and for what stops the service", () => {
+    expect(rules.length).toBeGreaterThan(20);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+  });
+
+  test.each(rules.map((rule): [string, Rule] => [rule.alert, rule]))(
+    "%s uses only what a gateway exposes",
+    (_, rule) => {
+      expect(unknownIn(rule.expr)).toEqual([]);
+      expect(["warning", "critical"]).toContain(rule.labels.severity);
+      expect(rule.annotations.summary).not.toBe("");
+    },
+  );
+
+  test.each(rules.map(({ alert, annotations }): [string, string] => [alert, annotations.runbook]))(
+    "%s has a heading in the manual, with what to do",
+    (alert, runbook) => {
+      const section = read("docs/operating.md").split(`\n### ${alert}\n`)[1]?.split("\n#")[0] ?? "";
+      expect(section.trim().length).toBeGreaterThan(80);
+      expect(runbook).toBe(`docs/operating.md#${alert.toLowerCase()}`);
+    },
+  );
+
+  test("no alert is documented that is not there", () => {
+    const documented = [...read("docs/operating.md").matchAll(/^### (SmartGateway\w+)$/gm)].map(([, name]) => name);
+    expect(documented.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  });
+
+  test("the checks would see a metric, a label or a value that is not there, and what is no PromQL", () => {
+    expect(unknownIn("smart_gateway_nonsense > 0")).toEqual(["no metric smart_gateway_nonsense"]);
+    expect(unknownIn('smart_gateway_ledger_up{modell="x"} == 0')).toEqual([
+      "smart_gateway_ledger_up has no label modell",
+    ]);
+    expect(unknownIn('smart_gateway_budget_day_usd{part="soft"} > 0')).toEqual([
+      'smart_gateway_budget_day_usd never has part="soft"',
+    ]);
+    expect(unknownIn("sum(rate(smart_gateway_requests_total[5m))")).toContain("not PromQL");
+  });
+
+  test("what alerts watch is there before it happens: a series that appears has not increased", () => {
+    for (const series of [
+      'smart_gateway_reservations_total{answer="refused_day"} 0',
+      'smart_gateway_overrun_usd_total{model="vendor_v4_pro"} 0',
+      'smart_gateway_distrusted_costs_total{model="vendor_v4_flash"} 0',
+      "smart_gateway_charged_without_proof_usd_total 0",
+    ])
+      expect(exposed.split("\n")).toContain(series);
+  });
+});
+
+describe("the Grafana dashboard", () => {
+  test.each(targets)("%s: %s uses only what a gateway exposes", (_, expr) => {
+    expect(unknownIn(asPrometheusSeesIt(expr))).toEqual([]);
+  });
+
+  test("has panels with a title, an explanation, a unit, a place and the chosen data source", () => {
+    const panels = dashboard.panels.filter(({ type }: Answer) => type !== "row");
+    expect(panels.length).toBeGreaterThan(20);
+    expect(new Set(dashboard.panels.map(({ id }: Answer) => id)).size).toBe(dashboard.panels.length);
+    for (const { title, description, fieldConfig, datasource, gridPos } of panels) {
+      expect([title, description, fieldConfig.defaults.unit].every((text) => text.length > 0)).toBe(true);
+      expect(datasource.uid).toBe("${" + "datasource}");
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+    }
+  });
+});
+
+describe("the container file and the Kubernetes manifest", () => {
+  const documents: Answer[] = parseAllDocuments(read("deploy/kubernetes/smart-gateway.yaml")).map((each) =>
+    each.toJS(),
+  );
+  const workload = documents.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment");
+  const [container] = workload.spec.template.spec.containers;
+
+  test("set only settings that there are", () => {
+    const dockerfile = [...read("deploy/Dockerfile").matchAll(/^ENV (\w+)=|^ {4}(\w+)=/gm)].map(
+      ([, a, b]) => a ?? b ?? "",
+    );
+    const names = [
+      ...container.env.map(({ name }: Answer) => name),
+      ...dockerfile.filter((name) => name !== "NODE_ENV"),
+    ];
+    expect(names.length).toBeGreaterThan(4);
+    for (const name of names) expect(Object.keys(settingsTable)).toContain(name);
+  });
+
+  test("probe what the manual says, and give a drain its time", () => {
+    const { livenessProbe, readinessProbe } = container;
+    expect([livenessProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(["/livez", "/readyz"]);
+    const drainMs = Number(settingsTable.DRAIN_ACCEPT_MS.fallback) + Number(settingsTable.DRAIN_STREAMS_MS.fallback);
+    expect(workload.spec.template.spec.terminationGracePeriodSeconds * 1_000).toBeGreaterThan(drainMs);
+  });
+
+  test("run without privileges, and keep the key in a secret", () => {
+    expect(container.securityContext).toMatchObject({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true });
+    const key = container.env.find(({ name }: Answer) => name === "UPSTREAM_API_KEY");
+    expect(key.valueFrom.secretKeyRef.name).toBe("smart-gateway");
+    expect(read("deploy/Dockerfile")).toMatch(/^USER \S+$/m);
+  });
+});
