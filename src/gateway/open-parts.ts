@@ -205,7 +205,12 @@ export function openKeyUsage(
 
 export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
   const { settings, configuration, clock, timers, random, metrics, closing } = context;
-  const looksUpBilling = () => isChosen(configuration.current().policy.upstream.generation_lookup, settings);
+  // Asked for every answer, and reading the base URL costs more than the rest of the question.
+  const byDefault = isChosen("auto", settings);
+  const looksUpBilling = () => {
+    const choice = configuration.current().policy.upstream.generation_lookup;
+    return choice === "auto" ? byDefault : choice === "on";
+  };
   if (hasLookups(ledger)) {
     const stopLookup = startBillingLookup({
       ledger,
