@@ -15,7 +15,7 @@ import { StaticFiles } from "./static-files.ts";
 export interface DashboardOptions extends Pick<AccessOptions, "token" | "allowedHosts"> {
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly handlers: Partial<ApiHandlers>;
+  readonly handlers: ApiHandlers;
   /** Where the built page is. */
   readonly assets: string;
 }

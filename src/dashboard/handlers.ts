@@ -2,6 +2,7 @@ import { LedgerBooks } from "./api/books.ts";
 import type { ApiHandlers } from "./api/handlers.ts";
 import { readableRecords } from "./api/readable-records.ts";
 import { actionsHandler } from "./endpoints/actions.ts";
+import { backtestHandler } from "./endpoints/backtest.ts";
 import { budgetsHandler, capHandler } from "./endpoints/budgets.ts";
 import { decisionHandler, decisionsHandler, liveHandler } from "./endpoints/decisions.ts";
 import { holdsHandler, releaseHandler, settleHandler } from "./endpoints/holds.ts";
@@ -14,7 +15,7 @@ import { summaryHandler } from "./endpoints/summary.ts";
 import type { DashboardSources } from "./sources.ts";
 
 /** Every endpoint of the API. */
-export function dashboardHandlers(given: DashboardSources): Partial<ApiHandlers> {
+export function dashboardHandlers(given: DashboardSources): ApiHandlers {
   const sources = { ...given, records: readableRecords(given.records) };
   const books = new LedgerBooks(sources);
   return {
@@ -36,6 +37,7 @@ export function dashboardHandlers(given: DashboardSources): Partial<ApiHandlers>
     "GET actions": actionsHandler(sources),
     "GET policy": policyHandler(sources),
     "POST policy/check": policyCheckHandler(sources),
+    "POST policy/backtest": backtestHandler(sources),
     "POST route": routeHandler(sources),
   };
 }

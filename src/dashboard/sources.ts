@@ -8,8 +8,10 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/reconciliation.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
+import type { Policy } from "#policy/schema.ts";
+import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
-import type { DecisionRecords } from "#records/records.ts";
+import type { DecisionRecords, TimeRange } from "#records/records.ts";
 import type { ConfigDocument } from "#settings/config-file.ts";
 import type { Problem } from "#settings/problem.ts";
 import type { OperatorActions } from "./audit/operator-actions.ts";
@@ -38,6 +40,13 @@ export interface DashboardSources {
   readonly priceBookReadMs: () => number | undefined;
   /** The day's two counts as last read together; undefined without an upstream key. */
   readonly reconciliation: () => Reconciliation | undefined;
+  /** Decides recorded requests again under a policy, beside what is served. Rejects when it fails or is aborted. */
+  readonly backtest: (
+    policy: Policy,
+    range: TimeRange,
+    onProgress: (done: number) => void,
+    signal: AbortSignal,
+  ) => Promise<BacktestResult>;
   /** A record with its explanation, by decision id or request id. Rejects when the store does not answer. */
   readonly explained: (id: string) => Promise<ExplainedDecision | undefined>;
 }

@@ -5,6 +5,7 @@ import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
 import { dashboardHandler } from "#dashboard/dashboard.ts";
 import { dashboardHandlers } from "#dashboard/handlers.ts";
 import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
+import { inMemoryPath } from "#db/database-url.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
@@ -15,8 +16,10 @@ import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
+import { backtest } from "#records/backtest/backtest.ts";
 import { readConfigFile } from "#settings/config-file.ts";
 import pkg from "../../package.json" with { type: "json" };
+import { backtestInThread } from "./backtest-thread.ts";
 import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import type { OpenHealth } from "./open-parts.ts";
@@ -70,6 +73,22 @@ export function openDashboard(
     drifts: () => parts.prices.drifts.map((drift) => ({ ...drift, atMs: parts.prices.readMs ?? startedMs })),
     priceBookReadMs: () => parts.prices.readMs,
     reconciliation: () => parts.keyUsage?.latest,
+    backtest(policy, range, onProgress, signal) {
+      const { registry } = configuration.current();
+      const { databaseUrl } = settings;
+      const { records } = parts.records;
+      // No other thread can open a database in memory.
+      return databaseUrl === `sqlite:${inMemoryPath}`
+        ? backtest({
+            policy,
+            registry,
+            records: records.export(range),
+            configuration: (hash) => records.configuration(hash),
+            onProgress,
+            signal,
+          })
+        : backtestInThread({ databaseUrl, policy, registry, range }, onProgress, signal);
+    },
     explained: (id) => parts.records.explained(id),
   };
   const { dashboardToken: token, allowedHosts } = settings;

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { LiveEvent } from "#dashboard/api-schema.ts";
+import { type BacktestEvent, dashboardApi, type LiveEvent } from "#dashboard/api-schema.ts";
 import { call } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
@@ -248,4 +248,39 @@ describe("the policy", () => {
     expect(chain.problems[0]?.message).toContain("none");
     expect((await dashboard.get("GET policy")).hash).toBe(hash);
   });
+
+  test.each(["sqlite", "sqlite::memory:"])(
+    "a backtest says what an edited policy would have changed (%s)",
+    async (database) => {
+      await using dashboard = await startDashboard(database);
+      const { gateway } = dashboard;
+      for (const content of ["hello", "Rename a variable", "Say it in French"]) {
+        await (await gateway.chat({ model: "smart-router", messages: [{ role: "user", content }] })).text();
+      }
+      await dashboard.recorded(3);
+      const run = async (policy: string): Promise<BacktestEvent[]> => {
+        const reply = await dashboard.call("POST policy/backtest", { body: { policy } });
+        expect(reply.status).toBe(200);
+        const text = await reply.text();
+        return text.split("\n\n").flatMap((block) => {
+          const data = /^data: (.*)$/m.exec(block)?.[1];
+          return data === undefined ? [] : [dashboardApi["POST policy/backtest"].events.parse(JSON.parse(data))];
+        });
+      };
+      const same = (await run("{}")).at(-1);
+      expect(same).toMatchObject({ kind: "result", result: { requests: 3, changed: 0, relabelled: 0 } });
+      const events = await run("routing: { flash_below: 0, pro_from: 0 }");
+      expect(events[0]).toEqual({ kind: "progress", done: 0, total: 3 });
+      const last = events.at(-1);
+      if (last?.kind !== "result") throw new Error(JSON.stringify(last));
+      expect(last.result).toMatchObject({
+        requests: 3,
+        changed: 3,
+        after: { by_tier: [{ tier: "pro", requests: 3 }] },
+      });
+      expect(last.result.after.cost_nano_usd).toBeGreaterThan(last.result.before.cost_nano_usd);
+      const [bad] = await run("routing: { flash_belo: 0 }");
+      expect(bad).toMatchObject({ kind: "problem", problems: [{ path: "routing.flash_belo" }] });
+    },
+  );
 });

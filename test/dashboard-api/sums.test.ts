@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { fails } from "#simulator/behaviours.ts";
-import { authorization, call } from "../harness/gateway.ts";
+import { authorization, call, eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
 setDefaultTimeout(60_000);
@@ -83,4 +83,48 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(goals).toBe(books.spent);
     for (const goal of budgets.goals) expect(goal.requests?.cost_nano_usd, goal.name).toBe(goal.spent_nano_usd);
   });
+});
+
+// In PostgreSQL the day is that of the database's own clock, which no test can move.
+test("the sums are equal on both sides of UTC midnight", async () => {
+  const midnight = Date.UTC(2026, 10, 23);
+  let nowMs = midnight - 20_000;
+  const clock = { now: () => nowMs, monotonic: () => performance.now() };
+  await using dashboard = await startDashboard("sqlite", { overrides: { clock } });
+  const { gateway } = dashboard;
+  const ask = async (n: number, goal: string) => {
+    nowMs += 1_000;
+    const body = { messages: [{ role: "user", content: "x".repeat(n * 100) }] };
+    await (await gateway.chat(body as never, { "x-goal-id": goal })).text(); // a body is JSON
+  };
+  for (const n of [1, 2, 3]) await ask(n, "evening");
+  await dashboard.recorded(3);
+  const before = await gateway.books();
+  nowMs = midnight + 5_000;
+  for (const n of [4, 5]) await ask(n, "morning");
+  const sumOf = (rows: readonly { cost_nano_usd: number }[]) => rows.reduce((sum, row) => sum + row.cost_nano_usd, 0);
+  await eventually(async () => (await dashboard.rows({ range: "24h" })).length === 5);
+  const after = await gateway.books();
+
+  const today = await dashboard.get("GET summary", { query: { range: "today" } });
+  expect(today.utc_day).toBe("2026-11-23");
+  expect(today.total).toMatchObject({ requests: 2, cost_nano_usd: after.spent });
+  expect(today.ledger).toMatchObject({ spent_nano_usd: after.spent, records_nano_usd: after.spent });
+  expect(sumOf(await dashboard.rows(today.total.filter))).toBe(after.spent);
+
+  const { days } = await dashboard.get("GET budgets", { query: { range: "24h" } });
+  expect(days.map(({ name, spent_nano_usd }) => [name, spent_nano_usd])).toEqual([
+    ["2026-11-23", after.spent],
+    ["2026-11-22", before.spent],
+  ]);
+  for (const day of days) {
+    expect(day.requests?.cost_nano_usd, day.name).toBe(day.spent_nano_usd);
+    expect(sumOf(await dashboard.rows(day.requests?.filter)), day.name).toBe(day.spent_nano_usd);
+  }
+  const both = await dashboard.get("GET summary", { query: { range: "6h" } });
+  expect(both.total).toMatchObject({ requests: 5, cost_nano_usd: before.spent + after.spent });
+  expect(both.by_goal.map(({ goal, requests }) => [goal, requests]).toSorted()).toEqual([
+    ["evening", 3],
+    ["morning", 2],
+  ]);
 });

@@ -18,7 +18,7 @@ const maxBodyBytes = 2 * 1_048_576;
 
 export interface ApiRouterOptions {
   readonly access: DashboardAccess;
-  readonly handlers: Partial<ApiHandlers>;
+  readonly handlers: ApiHandlers;
   readonly timers: Timers;
   readonly bodies: BodiesInFlight;
   /** For streams, which are idle most of the time. */
@@ -52,7 +52,7 @@ export class ApiRouter {
 
   constructor(options: ApiRouterOptions) {
     this.#options = options;
-    this.#endpoints = Object.keys(options.handlers)
+    this.#endpoints = Object.keys(dashboardApi)
       .map((name) => endpointOf(name as DashboardEndpoint, options.handlers)) // its own keys
       // A word beats a placeholder: `decisions/live` is no id.
       .sort((a, b) => placeholders(a) - placeholders(b));
@@ -161,7 +161,7 @@ const busy: HttpError = {
   headers: { "retry-after": "1" },
 };
 
-function endpointOf(name: DashboardEndpoint, handlers: Partial<ApiHandlers>): Endpoint {
+function endpointOf(name: DashboardEndpoint, handlers: ApiHandlers): Endpoint {
   const [method = "", path = ""] = name.split(" ");
   // The handler takes what its schemas let through; `ApiHandlers` has checked that they fit together.
   const handler = handlers[name] as Endpoint["handler"];

@@ -1,6 +1,7 @@
 import type { DashboardSources } from "#dashboard/sources.ts";
 import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
+import { adhocGoal } from "#ledger/ledger.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { emptyLedgerAccount } from "./caps.ts";
 import { ApiProblem } from "./handlers.ts";
@@ -14,7 +15,7 @@ export interface Books {
   /** Those that end first, up to a limit; the totals are of all. */
   readonly holds: readonly LedgerHold[];
   readonly totals: readonly HoldTotal[];
-  /** The UTC day by the store's clock. */
+  /** The UTC day that the ledger books on now. */
   readonly today: string;
 }
 
@@ -51,12 +52,13 @@ export class LedgerBooks {
   async #readNow(): Promise<Books> {
     try {
       const admin = await this.#sources.admin();
-      const [{ accounts, more }, { holds, totals }, today] = await Promise.all([
+      const { clock, ledger } = this.#sources;
+      const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
         admin.accounts(mostAccounts),
         admin.holds({ limit: mostHolds }),
-        admin.today(),
+        ledger.read(adhocGoal),
       ]);
-      return { accounts, more, holds, totals, today };
+      return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(clock.now()) };
     } catch {
       // A driver's message may hold the database's address.
       this.#reading = undefined;

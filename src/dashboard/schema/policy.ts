@@ -53,9 +53,16 @@ const BacktestSide = z.object({
 });
 
 export const BacktestResult = z.object({
-  requests: Count.describe("Records that could be replayed."),
-  skipped: Count,
-  changed: Count,
+  from_ms: AtMs.nullable().describe("The oldest record that was replayed."),
+  to_ms: AtMs.nullable(),
+  requests: Count.describe("Records that were decided again."),
+  skipped: Count.describe("Refusals before there was a decision, and records without inputs."),
+  changed: Count.describe("Requests that would have gone to another model, or not at all, or at last."),
+  relabelled: Count.describe("Requests that would have gone to the same model for another cause."),
+  cache_delta_nano_usd: z
+    .number()
+    .describe("What requests that stay where they went would cost more, because their context was cached elsewhere."),
+  estimated: Count.describe("Requests whose cost after is a guess, because they brought no answer."),
   before: BacktestSide,
   after: BacktestSide,
   days: z.array(
@@ -75,6 +82,7 @@ export const BacktestResult = z.object({
         to_model: z.string().nullable(),
         to_cause: z.string(),
         requests: Count,
+        delta_nano_usd: z.number(),
         example_decision_id: z.string(),
       }),
     )
