@@ -165,7 +165,8 @@ export class Connection implements Transport {
     const head = parser.takeHead();
     if (head !== undefined) exchange.onHead(head, parser.framed);
     if (parser.bodyEnd > parser.bodyStart) exchange.onBody(bytes, parser.bodyStart, parser.bodyEnd);
-    if (parser.complete) this.#finish(exchange);
+    // Whoever reads the body may have cancelled the exchange meanwhile, and then this connection is closed.
+    if (parser.complete && this.#exchange === exchange) this.#finish(exchange);
   }
 
   onDrain(): void {

@@ -1,7 +1,7 @@
 import { ConnectionError } from "./connection-error.ts";
 import { type BodyDecoder, latin1Decoder, Utf8Decoder } from "./response/body-decoder.ts";
 import type { ResponseHead } from "./response/response-head.ts";
-import type { TextReader, TextReadResult } from "./response/text-reader.ts";
+import type { TextReader, TextReadResult, TextReceiver } from "./response/text-reader.ts";
 
 /** Most characters kept of a body that nobody reads; above that the connection is paused. */
 const maxUnreadChars = 65_536;
@@ -24,7 +24,7 @@ export class HttpExchange implements TextReader {
   #transport: Transport | undefined;
   #decoder: BodyDecoder = new Utf8Decoder();
   #unread = "";
-  #readWaiter: { resolve: (read: TextReadResult) => void; reject: (error: Error) => void } | undefined;
+  #receiver: TextReceiver | undefined;
   #headWaiter: { resolve: (head: ResponseHead) => void; reject: (error: Error) => void } | undefined;
   #head: ResponseHead | undefined;
   #failure: Error | undefined;
@@ -65,20 +65,28 @@ export class HttpExchange implements TextReader {
    * before the failure. Reads must not overlap.
    */
   read(): Promise<TextReadResult> {
+    return new Promise((resolve, reject) => {
+      this.pull({
+        onText: (value) => resolve({ done: false, value }),
+        onEnd: () => resolve(endOfBody),
+        onError: reject,
+      });
+    });
+  }
+
+  /** The same for a receiver, which is called in the very event of the socket that brings the text. It may cancel the exchange. */
+  pull(receiver: TextReceiver): void {
     if (this.#unread !== "") {
-      const value = this.#unread;
+      const text = this.#unread;
       this.#unread = "";
       if (this.#paused) {
         this.#paused = false;
         this.#transport?.resume();
       }
-      return Promise.resolve({ done: false, value });
-    }
-    if (this.#complete) return Promise.resolve(endOfBody);
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => {
-      this.#readWaiter = { resolve, reject };
-    });
+      receiver.onText(text);
+    } else if (this.#complete) receiver.onEnd();
+    else if (this.#failure !== undefined) receiver.onError(this.#failure);
+    else this.#receiver = receiver;
   }
 
   /** Cancels the exchange: the connection is dropped, and a waiting read rejects with `CANCELLED`. */
@@ -128,9 +136,9 @@ export class HttpExchange implements TextReader {
     // The connection serves other requests, whether or not this body has been read.
     if (this.#paused) this.#transport?.resume();
     this.#transport = undefined;
-    const waiting = this.#readWaiter;
-    this.#readWaiter = undefined;
-    waiting?.resolve(endOfBody);
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onEnd();
   }
 
   /** From the connection: it failed. */
@@ -138,18 +146,20 @@ export class HttpExchange implements TextReader {
     if (this.#complete || this.#failure !== undefined) return;
     this.#failure = error;
     this.#transport = undefined;
-    const waiting = this.#headWaiter ?? this.#readWaiter;
+    const waiting = this.#headWaiter;
+    const receiver = this.#receiver;
     this.#headWaiter = undefined;
-    this.#readWaiter = undefined;
+    this.#receiver = undefined;
     waiting?.reject(error);
+    receiver?.onError(error);
   }
 
   #deliver(text: string): void {
     if (text === "") return;
-    const waiting = this.#readWaiter;
-    if (waiting !== undefined) {
-      this.#readWaiter = undefined;
-      waiting.resolve({ done: false, value: text });
+    const receiver = this.#receiver;
+    if (receiver !== undefined) {
+      this.#receiver = undefined;
+      receiver.onText(text);
       return;
     }
     this.#unread += text;

@@ -42,11 +42,25 @@ export type UpstreamReply =
   /** `events` yields batches: all that one read from the network completed. Leaving the loop early aborts the call. */
   | {
       readonly kind: "stream";
-      readonly events: AsyncIterable<readonly UpstreamEvent[]>;
+      readonly events: EventStream;
       readonly firstEventMs: number;
     }
   /** `report` when the failed answer said what it cost: an answer that cannot be used may have been billed all the same. */
   | { readonly kind: "failure"; readonly failure: UpstreamFailure; readonly report?: UsageReport };
+
+/** Batches of events. A stream that offers `pull` may be read with it instead, but not both ways at the same time. */
+export interface EventStream extends AsyncIterable<readonly UpstreamEvent[]> {
+  /** Reads one batch without a promise: calls one method of the receiver, once, which may be before it returns. */
+  pull?(receiver: EventReceiver): void;
+}
+
+/** Gets one batch. Must not throw. */
+export interface EventReceiver {
+  onEvents(batch: readonly UpstreamEvent[]): void;
+  /** There are no more. */
+  onOver(): void;
+  onError(error: unknown): void;
+}
 
 /** Tokens and cost as the upstream reported them. Absent is not zero; zero is a value. */
 export interface UsageReport {

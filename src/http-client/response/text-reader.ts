@@ -4,6 +4,18 @@ export type TextReadResult = { readonly done: true } | { readonly done: false; r
 /** A body as text, read in pieces. Reads must not overlap; the connection is paused while nobody reads. */
 export interface TextReader {
   read(): Promise<TextReadResult>;
+  /**
+   * The same read without a promise, where a reader offers it: calls one method of the receiver, once, as soon as there is
+   * something to say, which may be before `pull` returns. The receiver must not throw.
+   */
+  pull?(receiver: TextReceiver): void;
   /** The whole body has been read: the next read would return `done` at once. */
   readonly ended: boolean;
+}
+
+/** Gets the result of one read. */
+export interface TextReceiver {
+  onText(text: string): void;
+  onEnd(): void;
+  onError(error: unknown): void;
 }

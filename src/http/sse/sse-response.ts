@@ -1,4 +1,4 @@
-import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
+import { type CallerReceiver, type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
 import type { Timers } from "#platform/time.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
@@ -30,7 +30,7 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
  * The body of a streamed answer. Text is read only when the caller has taken the text before it, so a slow caller slows
  * the upstream and nothing is queued here. A caller that disconnects cancels the upstream call.
  */
-class SseBody implements OpenSse {
+class SseBody implements OpenSse, CallerReceiver {
   readonly body: ReadableStream;
   readonly #stream: CallerStream;
   readonly #options: SseOptions;
@@ -54,7 +54,7 @@ class SseBody implements OpenSse {
       type: "direct",
       pull: (sink) => {
         this.#sink = sink;
-        if (this.#open) void this.#forward(sink);
+        if (this.#open) this.#readOn();
         else this.#finish(sink, this.#finalText);
       },
       cancel: () => this.#cancel(),
@@ -63,30 +63,55 @@ class SseBody implements OpenSse {
 
   endWithError(failure: UpstreamFailure): void {
     if (!this.#open) return;
-    const text = this.#stream.breakOff(failure);
+    // Closed before: what the abort makes of the stream is not to be sent besides.
     this.#close();
+    const text = this.#stream.breakOff(failure);
     if (this.#sink === undefined) this.#finalText = text;
     else this.#finish(this.#sink, text);
   }
 
-  async #forward(sink: ReadableStreamDirectController): Promise<void> {
+  #readOn(): void {
+    if (this.#stream.pull !== undefined) this.#stream.pull(this);
+    else {
+      this.#stream.next().then(
+        (text) => (text === undefined ? this.onEnd() : this.onText(text)),
+        (error) => this.onError(error),
+      );
+    }
+  }
+
+  /** Called in the event of the upstream's socket that brought the text. */
+  onText(text: string): void {
+    const sink = this.#sink;
+    if (!this.#open || sink === undefined) return;
     try {
-      for (;;) {
-        const text = await this.#stream.next();
-        if (!this.#open) return;
-        if (text === undefined) {
-          this.#close();
-          sink.close();
-          return;
-        }
-        const taken = this.#write(sink, text);
-        if (taken !== undefined) await taken;
+      const taken = this.#write(sink, text);
+      if (taken === undefined) this.#readOn();
+      else {
+        taken.then(
+          () => this.#open && this.#readOn(),
+          (error) => this.onError(error),
+        );
       }
     } catch (error) {
-      if (!this.#open) return;
-      this.#cancel();
-      sink.close(error instanceof Error ? error : new Error("the stream failed"));
+      this.onError(error);
     }
+  }
+
+  onEnd(): void {
+    if (!this.#open) return;
+    this.#close();
+    try {
+      this.#sink?.close();
+    } catch {
+      // The caller has gone in this moment: there is nothing left to end.
+    }
+  }
+
+  onError(error: unknown): void {
+    if (!this.#open) return;
+    this.#cancel();
+    this.#sink?.close(error instanceof Error ? error : new Error("the stream failed"));
   }
 
   /** Writes at once. The promise, if any, resolves when a slow caller has read the text. */

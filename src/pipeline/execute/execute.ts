@@ -7,7 +7,7 @@ import type { Ports } from "#pipeline/ports.ts";
 import { type RetryAdvice, retryAdviceFor } from "#pipeline/retry-advice.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { AttemptRecord } from "#records/record.ts";
-import type { UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "#upstream/upstream.ts";
+import type { EventStream, UpstreamFailure, UpstreamReply, UsageReport } from "#upstream/upstream.ts";
 import type { ClosedAttempt, OpenAttempt } from "./attempt.ts";
 import { isPriceLimited } from "./call/price-limit.ts";
 import { timeoutsOf } from "./call/timeouts.ts";
@@ -28,7 +28,7 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
   | {
       readonly kind: "streaming";
       readonly attempt: OpenAttempt;
-      readonly events: AsyncIterable<readonly UpstreamEvent[]>;
+      readonly events: EventStream;
       readonly firstTokenMs: number;
     }
   /** The ledger refused the hold before anything was sent. */

@@ -46,8 +46,17 @@ export const keepAlive = ": keep-alive\n\n";
 export interface CallerStream {
   /** The next text, undefined after the last. Not to be called again before it has answered. */
   next(): Promise<string | undefined>;
+  /** The same without a promise, where a stream offers it: calls one method of the receiver, which may be before it returns. */
+  pull?(receiver: CallerReceiver): void;
   /** The caller has disconnected: every call made for the request stops. */
   cancel(): void;
   /** Ends the stream from our side; the text tells the caller why. */
   breakOff(failure: UpstreamFailure): string;
+}
+
+/** Gets what a stream has for its caller. Must not throw. */
+export interface CallerReceiver {
+  onText(text: string): void;
+  onEnd(): void;
+  onError(error: unknown): void;
 }

@@ -1,6 +1,6 @@
-import type { TextReader, TextReadResult } from "#http-client/response/text-reader.ts";
+import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
 import type { Attempt } from "#upstream/attempt.ts";
-import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { EventReceiver, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamValidator } from "./stream-validator.ts";
 
@@ -20,9 +20,9 @@ const over: IteratorResult<EventBatch> = { done: true, value: undefined };
 
 /**
  * The events of one SSE answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
- * pauses the network, and the idle deadlines with it. Calls of `next` must not overlap.
+ * pauses the network, and the idle deadlines with it. Calls of `next` and `pull` must not overlap.
  */
-export class StreamEvents implements AsyncIterableIterator<EventBatch> {
+export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStream, TextReceiver {
   readonly #attempt: Attempt;
   readonly #text: TextReader;
   readonly #now: () => number;
@@ -35,6 +35,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
+  /** Who waits for the next batch. */
+  #receiver: EventReceiver | undefined;
   #ended = false;
   #idleFrom: number;
   #dataFrom: number;
@@ -72,10 +74,9 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
     const opening: UpstreamEvent[] = [];
     let held = 0;
     for (;;) {
-      const batch = await this.#text.read().then(
-        (read) => this.#onRead(read),
-        (error) => this.#onReadError(error),
-      );
+      const batch = await this.#text
+        .read()
+        .then((read: TextReadResult) => (read.done ? this.#onClose() : this.#onText(read.value)), this.#onReadError);
       for (const event of batch) {
         if (event.kind === "broken") {
           if (!this.#validator.hasContent) return event.failure;
@@ -100,35 +101,73 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
   }
 
   next(): Promise<IteratorResult<EventBatch>> {
+    return new Promise((resolve, reject) => {
+      this.pull({
+        onEvents: (value) => resolve({ done: false, value }),
+        onOver: () => resolve(over),
+        onError: reject,
+      });
+    });
+  }
+
+  /** Nothing waits for a promise between the socket and the receiver: that would cost as much as the event itself. */
+  pull(receiver: EventReceiver): void {
     const opening = this.#openingBatch;
     if (opening !== undefined) {
       this.#openingBatch = undefined;
-      return Promise.resolve({ done: false, value: opening });
+      receiver.onEvents(opening);
+    } else if (this.#ended) receiver.onOver();
+    else {
+      this.#receiver = receiver;
+      this.#resume();
+      this.#readOn();
     }
-    if (this.#ended) return Promise.resolve(over);
-    this.#resume();
-    return this.#readOn();
   }
 
-  /** No async functions here, and one promise for a read: more of them would cost more than the event itself. */
-  #readOn(): Promise<IteratorResult<EventBatch>> {
-    return this.#text.read().then(this.#readFulfilled, this.#readRejected);
+  #readOn(): void {
+    if (this.#text.pull !== undefined) this.#text.pull(this);
+    else {
+      this.#text.read().then(
+        (read) => (read.done ? this.onEnd() : this.onText(read.value)),
+        (error) => this.onError(error),
+      );
+    }
   }
 
-  readonly #readFulfilled = (read: TextReadResult) => this.#step(this.#onRead(read));
-  readonly #readRejected = (error: unknown) => this.#step(this.#onReadError(error));
+  onText(text: string): void {
+    this.#handOut(this.#onText, text);
+  }
+
+  onEnd(): void {
+    this.#handOut(this.#onClose, undefined);
+  }
+
+  onError(error: unknown): void {
+    this.#handOut(this.#onReadError, error);
+  }
 
   /** Hands out what a read brought, or reads on if that was nothing. */
-  #step(batch: EventBatch): IteratorResult<EventBatch> | Promise<IteratorResult<EventBatch>> {
+  #handOut<T>(take: (read: T) => EventBatch, read: T): void {
+    const receiver = this.#receiver;
+    let batch: EventBatch;
+    try {
+      batch = take(read);
+    } catch (error) {
+      this.#receiver = undefined;
+      receiver?.onError(error);
+      return;
+    }
     if (batch.length === 0) {
       this.#setDeadline();
-      return this.#readOn();
+      this.#readOn();
+      return;
     }
     if (!this.#ended) {
       this.#pausedAt = this.#idleFrom;
       this.#attempt.deadlines.pause();
     }
-    return { done: false, value: batch };
+    this.#receiver = undefined;
+    receiver?.onEvents(batch);
   }
 
   /** Leaving early aborts the call. */
@@ -165,12 +204,11 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
   }
 
   /** What one read from the network brought; the last batch ends in `end` or `broken`. */
-  #onRead(read: TextReadResult): UpstreamEvent[] {
+  readonly #onText = (text: string): UpstreamEvent[] => {
     this.#batch = [];
-    if (read.done) return this.#onClose();
     const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
-    if (this.#sse.push(read.value, this.#sink) === "too_large" && !this.#ended) {
+    if (this.#sse.push(text, this.#sink) === "too_large" && !this.#ended) {
       this.#endBroken({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
     }
     if (this.#batch.length > 0) {
@@ -183,12 +221,12 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
       return this.#batch;
     }
     // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
-    this.#charsWithoutData += read.value.length;
+    this.#charsWithoutData += text.length;
     if (this.#charsWithoutData > 2 * this.#maxHeld) {
       this.#endBroken({ kind: "garbage", message: "the upstream sends much, but no data", dispatched: true });
     }
     return this.#batch;
-  }
+  };
 
   readonly #shortcut = (text: string, from: number, to: number): boolean => {
     const chunk = this.#ended ? undefined : this.#validator.matchTemplate(text, from, to);
@@ -231,7 +269,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
   }
 
   /** The connection closed: the content decides whether that was the end. */
-  #onClose(): UpstreamEvent[] {
+  readonly #onClose = (): UpstreamEvent[] => {
+    this.#batch = [];
     this.#sse.finish((data, name) => {
       const validated = this.#ended ? undefined : this.#validator.validate(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
@@ -243,16 +282,16 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch> {
     if (!this.#ended)
       this.#endOrFail({ kind: "cut_off", message: "the upstream's stream was cut off", dispatched: true });
     return this.#batch;
-  }
+  };
 
   /** The read failed: reset, aborted, timed out. After the last finish reason only the caller's abort is still bad news. */
-  #onReadError(error: unknown): UpstreamEvent[] {
+  readonly #onReadError = (error: unknown): UpstreamEvent[] => {
     this.#batch = [];
     const failure = this.#attempt.failureFrom(error);
     if (failure.kind === "aborted") this.#endBroken(failure);
     else this.#endOrFail(failure);
     return this.#batch;
-  }
+  };
 
   #endOrFail(failure: UpstreamFailure): void {
     if (!this.#validator.complete) {

@@ -1,6 +1,14 @@
 import { isObject, type Json } from "#domain/chat.ts";
 import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
-import type { ChunkEvent, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import type { CallerReceiver, CallerStream } from "#pipeline/respond/reply.ts";
+import type {
+  ChunkEvent,
+  EventReceiver,
+  EventStream,
+  UpstreamEvent,
+  UpstreamFailure,
+  UsageReport,
+} from "#upstream/upstream.ts";
 import type { StreamShaper } from "./shape-stream.ts";
 
 /** How an answer stream ended; reported exactly once, for settlement. */
@@ -22,20 +30,23 @@ const endless: readonly UpstreamEvent[] = [
  * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
  * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
  */
-export class AnswerStream {
-  readonly #events: AsyncIterator<readonly UpstreamEvent[]>;
+export class AnswerStream implements CallerStream, EventReceiver {
+  readonly #events: EventStream;
+  /** For events that do not offer `pull`. */
+  readonly #iterator: AsyncIterator<readonly UpstreamEvent[]>;
   readonly #shaper: StreamShaper;
   readonly #redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
   readonly #abort: () => void;
   readonly #ended: (end: StreamEnd) => void;
-  #reading = false;
+  /** Who waits for the next text. */
+  #receiver: CallerReceiver | undefined;
   #done = false;
   #cancelled = false;
   #contentSeen = false;
   #outputBytes = 0;
 
   constructor(parts: {
-    events: AsyncIterable<readonly UpstreamEvent[]>;
+    events: EventStream;
     shaper: StreamShaper;
     /** Redacts the message of an upstream failure: it may echo the prompt. */
     redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
@@ -43,7 +54,8 @@ export class AnswerStream {
     abort: () => void;
     ended: (end: StreamEnd) => void;
   }) {
-    this.#events = parts.events[Symbol.asyncIterator]();
+    this.#events = parts.events;
+    this.#iterator = parts.events[Symbol.asyncIterator]();
     this.#shaper = parts.shaper;
     this.#redactFailure = parts.redactFailure;
     this.#abort = parts.abort;
@@ -52,31 +64,76 @@ export class AnswerStream {
 
   /** The next text for the caller, undefined after the last. Not to be called again before it has answered. */
   next(): Promise<string | undefined> {
-    if (this.#done) return Promise.resolve(undefined);
-    this.#reading = true;
-    return this.#events.next().then(this.#took, this.#failed);
+    return new Promise((resolve, reject) => {
+      this.pull({ onText: resolve, onEnd: () => resolve(undefined), onError: reject });
+    });
   }
 
-  readonly #took = (
-    step: IteratorResult<readonly UpstreamEvent[]>,
-  ): string | undefined | Promise<string | undefined> => {
-    this.#reading = false;
-    const text = this.#take(step.done === true ? endless : step.value);
-    return text === "" ? this.next() : text;
-  };
+  /** The same for a receiver: nothing waits for a promise between the upstream's socket and the caller's. */
+  pull(receiver: CallerReceiver): void {
+    if (this.#done) {
+      receiver.onEnd();
+      return;
+    }
+    this.#receiver = receiver;
+    this.#readOn();
+  }
 
-  readonly #failed = (error: unknown): never => {
-    this.#reading = false;
-    throw error;
-  };
+  #readOn(): void {
+    if (this.#events.pull !== undefined) this.#events.pull(this);
+    else {
+      this.#iterator.next().then(
+        (step) => this.onEvents(step.done === true ? endless : step.value),
+        (error) => this.onError(error),
+      );
+    }
+  }
+
+  onEvents(batch: readonly UpstreamEvent[]): void {
+    let text: string;
+    try {
+      text = this.#take(batch);
+    } catch (error) {
+      this.onError(error);
+      return;
+    }
+    if (text === "" && !this.#done) {
+      this.#readOn();
+      return;
+    }
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    if (text === "") receiver?.onEnd();
+    else receiver?.onText(text);
+    if (this.#cancelled) this.#readLeftovers();
+  }
+
+  onOver(): void {
+    this.onEvents(endless);
+  }
+
+  onError(error: unknown): void {
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onError(error);
+  }
 
   /** The caller has disconnected. */
   cancel(): void {
     if (this.#done || this.#cancelled) return;
     this.#cancelled = true;
     this.#abort();
-    // A read under way sees the abort itself; otherwise somebody has to read what the abort leaves behind.
-    if (!this.#reading) void this.#drain();
+    this.#readLeftovers();
+  }
+
+  /** A read under way sees an abort itself; otherwise somebody has to read what it leaves behind. Only the end matters. */
+  #readLeftovers(): void {
+    if (this.#done || this.#receiver !== undefined) return;
+    this.pull({
+      onText: () => this.#readLeftovers(),
+      onEnd: () => {},
+      onError: () => this.#end({ kind: "caller_gone", report: {}, outputBytesSeen: this.#outputBytes }),
+    });
   }
 
   /** Ends the stream from our side: the text that tells the caller why. The upstream is aborted. */
@@ -85,16 +142,6 @@ export class AnswerStream {
     const text = this.#shaper.shape({ kind: "broken", failure, report: {} });
     this.cancel();
     return text;
-  }
-
-  async #drain(): Promise<void> {
-    try {
-      while ((await this.next()) !== undefined) {
-        // Nobody is there to read it: only the end matters.
-      }
-    } catch {
-      this.#end({ kind: "caller_gone", report: {}, outputBytesSeen: this.#outputBytes });
-    }
   }
 
   #take(batch: readonly UpstreamEvent[]): string {
@@ -111,8 +158,9 @@ export class AnswerStream {
         const failure = this.#redactFailure(event.failure);
         text += this.#shaper.shape({ ...event, failure });
         const { report } = event;
+        // The caller's abort may reach the upstream call before it reaches this stream.
         this.#end(
-          this.#cancelled
+          this.#cancelled || failure.kind === "aborted"
             ? { kind: "caller_gone", report, outputBytesSeen: this.#outputBytes }
             : { kind: "broken", failure, report },
         );

@@ -1,0 +1,76 @@
+import { expect, test } from "bun:test";
+import { HttpAgent } from "./http-agent.ts";
+import type { HttpExchange } from "./http-exchange.ts";
+
+const whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/** A server that answers each request with the same bytes, in one write. */
+function server(answer: string) {
+  let connections = 0;
+  const listener = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: () => void connections++,
+      data: (socket) => void socket.write(answer),
+    },
+  });
+  const agent = new HttpAgent({ url: `http://127.0.0.1:${listener.port}/`, now: () => 0 });
+  const head = agent.head({});
+  return {
+    connections: () => connections,
+    post: () => agent.post(head, "{}", false, () => {}),
+    [Symbol.dispose]: () => listener.stop(true),
+  };
+}
+
+/** Reads one text without a promise between, and says in which order things happened. */
+function pulled(exchange: HttpExchange, onText: (text: string) => void): Promise<void> {
+  return new Promise((resolve) => {
+    exchange.pull({
+      onText(text) {
+        onText(text);
+        setImmediate(resolve);
+      },
+      onEnd: resolve,
+      onError: () => resolve(),
+    });
+  });
+}
+
+test("a receiver gets the text in the event of the socket, before the response is complete", async () => {
+  using upstream = server(whole);
+  const exchange = upstream.post();
+  const seen: (string | boolean)[] = [];
+  const head = exchange.head();
+  await pulled(exchange, (text) => seen.push(text, exchange.ended));
+  expect(seen).toEqual(["hello", false]);
+  expect((await head).status).toBe(200);
+  expect(await exchange.read()).toEqual({ done: true });
+});
+
+test("a connection whose exchange is cancelled while its last text is given out serves no other request", async () => {
+  using upstream = server(whole);
+  const exchange = upstream.post();
+  await pulled(exchange, () => exchange.cancel());
+  await expect(exchange.read()).rejects.toThrow("CANCELLED");
+  const next = upstream.post();
+  expect((await next.head()).status).toBe(200);
+  expect(await next.read()).toEqual({ done: false, value: "hello" });
+  expect(upstream.connections()).toBe(2);
+});
+
+test("a connection whose text was taken to the end serves the next request", async () => {
+  using upstream = server(whole);
+  for (let count = 0; count < 3; count++) await pulled(upstream.post(), () => {});
+  expect(upstream.connections()).toBe(1);
+});
+
+test("whoever waits for text when the exchange is cancelled is told at once", () => {
+  using upstream = server(whole);
+  const exchange = upstream.post();
+  const errors: unknown[] = [];
+  exchange.pull({ onText: () => {}, onEnd: () => {}, onError: (error) => errors.push(error) });
+  exchange.cancel();
+  expect(errors).toHaveLength(1);
+});

@@ -1,0 +1,124 @@
+import { expect, test } from "bun:test";
+import type { EventReceiver, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import { AnswerStream, type StreamEnd } from "./answer-stream.ts";
+import { StreamShaper } from "./shape-stream.ts";
+
+const chunk = (content: string, finish_reason: string | null = null): UpstreamEvent => {
+  const json = {
+    id: "c",
+    created: 1,
+    object: "chat.completion.chunk",
+    model: "m",
+    choices: [{ index: 0, delta: { role: "assistant", content }, finish_reason }],
+  };
+  return { kind: "chunk", raw: JSON.stringify(json), chunk: json };
+};
+const aborted: UpstreamFailure = { kind: "aborted", message: "the caller went away", dispatched: true };
+const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
+
+/** Events that a test hands over; `onAbort` is what the upstream call does when it is aborted. */
+function scene(events: EventStream, onAbort: () => void = () => {}) {
+  const ends: StreamEnd[] = [];
+  const stream = new AnswerStream({
+    events,
+    shaper: new StreamShaper({
+      model: "m",
+      identity: { id: "c", created: 1 },
+      wantsUsage: false,
+      reasoning: "live",
+      maxHeldCharacters: 1_000,
+    }),
+    redactFailure: (failure) => failure,
+    abort: onAbort,
+    ended: (end) => ends.push(end),
+  });
+  const told: string[] = [];
+  const receiver = {
+    onText: (text: string) => void told.push(text),
+    onEnd: () => void told.push("end"),
+    onError: () => void told.push("error"),
+  };
+  return { stream, ends, told, receiver };
+}
+
+class Pulled implements EventStream {
+  waiting: EventReceiver | undefined;
+  pull(receiver: EventReceiver): void {
+    this.waiting = receiver;
+  }
+  give(...batch: UpstreamEvent[]): void {
+    const receiver = this.waiting;
+    this.waiting = undefined;
+    receiver?.onEvents(batch);
+  }
+  [Symbol.asyncIterator](): AsyncIterator<readonly UpstreamEvent[]> {
+    return { next: () => Promise.reject(new Error("unreachable: read with pull")) };
+  }
+}
+
+const iterated = (...batches: UpstreamEvent[][]): EventStream => ({
+  async *[Symbol.asyncIterator]() {
+    yield* batches;
+  },
+});
+
+test("what an event becomes is given out in the call that brings the event", () => {
+  const events = new Pulled();
+  const { stream, ends, told, receiver } = scene(events);
+  stream.pull(receiver);
+  events.give({ kind: "keepalive" });
+  events.give(chunk("one"), chunk("two"));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toContain("one");
+  expect(told[0]).toContain("two");
+  stream.pull(receiver);
+  events.give(chunk("three", "stop"), { kind: "end", report: {} });
+  expect(told[1]).toEndWith("data: [DONE]\n\n");
+  stream.pull(receiver);
+  expect(told[2]).toBe("end");
+  expect(ends).toMatchObject([{ kind: "complete", empty: false }]);
+});
+
+test.each(["while a read is under way", "between two reads"])(
+  "a caller who leaves %s is settled once, as gone",
+  (when) => {
+    const events = new Pulled();
+    const { stream, ends, receiver } = scene(events, () => events.give(broken));
+    stream.pull(receiver);
+    events.give(chunk("one"));
+    if (when === "while a read is under way") stream.pull(receiver);
+    stream.cancel();
+    // Between two reads somebody has to ask for what the abort has left behind.
+    events.give(broken);
+    stream.cancel();
+    expect(ends).toMatchObject([{ kind: "caller_gone" }]);
+  },
+);
+
+test("a caller is gone as well when the abort reaches the upstream call first", () => {
+  const events = new Pulled();
+  const { stream, ends, receiver } = scene(events);
+  stream.pull(receiver);
+  events.give(chunk("one"));
+  stream.pull(receiver);
+  events.give(broken);
+  stream.cancel();
+  expect(ends).toMatchObject([{ kind: "caller_gone" }]);
+  expect(ends[0]).toHaveProperty("outputBytesSeen");
+});
+
+test("events without pull are read one after the other, and to their end for a caller who has left", async () => {
+  const { stream, ends } = scene(iterated([chunk("one")], [{ kind: "keepalive" }], [chunk("two")], [broken]));
+  expect(await stream.next()).toContain("one");
+  stream.cancel();
+  for (let turn = 0; turn < 20 && ends.length === 0; turn++) await Promise.resolve();
+  expect(ends).toMatchObject([{ kind: "caller_gone" }]);
+  expect(await stream.next()).toBeUndefined();
+});
+
+test("events that stop without an end are a broken stream", async () => {
+  const { stream, ends } = scene(iterated([chunk("one")]));
+  await stream.next();
+  expect(await stream.next()).toContain('"finish_reason":"error"');
+  expect(ends).toMatchObject([{ kind: "broken", failure: { kind: "cut_off" } }]);
+});
