@@ -12,10 +12,10 @@ export const canPin = cpus().length > 1 && Bun.which("taskset") !== null;
 const openHandedPolicy =
   "budget: { per_goal_soft_usd: 900000, per_goal_hard_usd: 900000, per_day_soft_usd: 900000, per_day_hard_usd: 900000 }\n";
 
-/** Writes a policy that never refuses for money, and gives back its path. */
-export async function writePolicy(directory: string): Promise<string> {
+/** Writes a policy that never refuses for money, with `more` sections, and gives back its path. */
+export async function writePolicy(directory: string, more = ""): Promise<string> {
   const path = join(directory, "policy.yaml");
-  await Bun.write(path, openHandedPolicy);
+  await Bun.write(path, openHandedPolicy + more);
   return path;
 }
 
@@ -54,8 +54,8 @@ export class Servers implements AsyncDisposable {
     return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url]);
   }
 
-  /** A gateway, on the first core, with a database of its own; `tree` is the checkout it runs from. */
-  async gateway(upstream: Started, tree: string = root): Promise<Started> {
+  /** A gateway, on the first core, with a database of its own; `tree` is the checkout it runs from, `policy` more of its policy. */
+  async gateway(upstream: Started, tree: string = root, policy = ""): Promise<Started> {
     const directory = join(this.scratch, String(this.#started.length));
     return this.#serve(0, tree, ["src/main.ts", "serve"], {
       // As the launcher sets it (scripts/toolchain.mjs).
@@ -65,7 +65,7 @@ export class Servers implements AsyncDisposable {
       UPSTREAM_BASE_URL: upstream.url,
       UPSTREAM_API_KEY: "bench-upstream-key",
       DATABASE_URL: `sqlite:${join(directory, "gateway.db")}`,
-      ROUTING_POLICY_PATH: await writePolicy(this.scratch),
+      ROUTING_POLICY_PATH: await writePolicy(directory, policy),
       LOG_FORMAT: "json",
     });
   }

@@ -1,0 +1,160 @@
+import { afterEach, expect, test } from "bun:test";
+import { manualTime } from "#platform/manual-time.ts";
+import type { DecisionRecord } from "./decision-record.ts";
+import { aDecisionRecord } from "./fixtures.ts";
+import { openRecordStore } from "./open-record-store.ts";
+import type { RecordStore } from "./store/record-store.ts";
+import { StoredRecords } from "./stored-records.ts";
+
+const dayMs = 86_400_000;
+const opened: StoredRecords[] = [];
+afterEach(async () => {
+  for (const records of opened.splice(0)) await records.close();
+});
+
+/** Records over a store in memory that can be away, or lose its answers. */
+async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_000 }) {
+  const time = manualTime();
+  const store = await openRecordStore("sqlite::memory:");
+  const dropped: number[] = [];
+  const states: string[] = [];
+  let mode: "up" | "away" | "loses_answers" = "up";
+  const base: Pick<RecordStore, keyof RecordStore> = store;
+  const append = async (batch: readonly DecisionRecord[]) => {
+    if (mode === "away") throw new Error("away");
+    await base.append(batch);
+    if (mode === "loses_answers") throw new Error("the answer was lost");
+  };
+  const wrapped = new Proxy(store, {
+    get(target, name) {
+      if (name === "append") return append;
+      const member = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const records = new StoredRecords({
+    openStore: async () => wrapped,
+    kind: "sqlite",
+    rules: () => rules,
+    shared: false,
+    clock: time.clock,
+    timers: time.timers,
+    random: () => 0.5,
+    onDrop: (count) => dropped.push(count),
+    onStore: (state) => states.push(state),
+  });
+  opened.push(records);
+  const at = (n: number, given: Partial<DecisionRecord> = {}) =>
+    aDecisionRecord(n, { recorded_ms: time.clock.now(), ...given });
+  const setMode = (to: typeof mode) => {
+    mode = to;
+  };
+  return { time, store, records, dropped, states, at, setMode, rules };
+}
+
+test("while the store is away records wait; what does not fit is dropped and counted, and the rest is written later", async () => {
+  const { records, dropped, states, at, setMode } = await someRecords();
+  setMode("away");
+  records.append([at(0)]);
+  await records.save();
+  expect(records.status()).toMatchObject({ ok: false, queued: 1, dropped: 0 });
+  for (let n = 1; n <= 10_005; n++) records.append([at(n)]);
+  expect(records.status().dropped).toBeGreaterThan(0);
+  expect(dropped.length).toBe(records.status().dropped);
+  setMode("up");
+  await records.save();
+  const { written, dropped: lost, ok } = records.status();
+  expect([written + lost, ok]).toEqual([10_006, true]);
+  expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe(`d${written - 1}`);
+  expect(states).toEqual(["away", "back"]);
+}, 30_000);
+
+test("a batch whose answer was lost is not written twice, nor counted twice", async () => {
+  const { time, records, at, setMode } = await someRecords();
+  setMode("loses_answers");
+  records.append([at(1), at(2)]);
+  await records.save();
+  setMode("up");
+  records.append([at(3)]);
+  await records.save();
+  await records.save();
+  const now = time.clock.now();
+  const summary = await records.summary({ fromMs: now - 60_000, toMs: now + 60_000 });
+  expect(summary.requests).toBe(3);
+  expect((await records.query({}, { limit: 9 })).records).toHaveLength(3);
+});
+
+test("a follower is given each record that passes its filter, once, until it stops", async () => {
+  const { records, at } = await someRecords();
+  const seen: string[] = [];
+  const stop = records.subscribe({ tier: ["pro"] }, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  records.append([at(1), at(2, { tier: "pro" })]);
+  await records.save();
+  stop();
+  records.append([at(3, { tier: "pro" })]);
+  await records.save();
+  expect(seen).toEqual(["d2"]);
+});
+
+test("records of one moment have numbers of their own, in their order", async () => {
+  const { records, at } = await someRecords();
+  records.append(Array.from({ length: 300 }, (_, n) => at(n)));
+  await records.save();
+  const ids = (await records.query({}, { limit: 300 })).records.map(({ decision_id }) => decision_id);
+  expect(ids).toEqual(Array.from({ length: 300 }, (_, n) => `d${299 - n}`));
+});
+
+test("one that the ledger booked on the day before counts there", async () => {
+  const { time, records, at } = await someRecords();
+  const midnight = time.clock.now();
+  time.advance(5_000);
+  records.append([at(1), at(2, { recorded_ms: midnight - 1 })]);
+  await records.save();
+  expect((await records.summary({ fromMs: midnight - dayMs, toMs: midnight })).requests).toBe(1);
+  expect((await records.summary({ fromMs: midnight, toMs: midnight + dayMs })).requests).toBe(1);
+});
+
+test("records older than the retention are deleted in chunks, their sums are not", async () => {
+  const { time, store, records, at } = await someRecords();
+  const begunMs = time.clock.now();
+  records.append(Array.from({ length: 600 }, (_, n) => at(n)));
+  await records.save();
+  time.advance(31 * dayMs);
+  records.append([at(1_000)]);
+  for (let round = 0; round < 4; round++) await records.save();
+  expect((await store.size()).rows).toBe(1);
+  expect((await records.summary({ fromMs: begunMs, toMs: begunMs + dayMs })).requests).toBe(600);
+});
+
+test("records beyond the size limit are deleted, the oldest first, however fast new ones come", async () => {
+  const { time, store, records, at } = await someRecords({ retention_days: 30, max_bytes: 200_000 });
+  for (let n = 0; n < 3_000; n++) {
+    if (n % 100 === 0) time.advance(2_000);
+    records.append([at(n)]);
+    if (n % 100 === 99) await records.save();
+  }
+  for (let round = 0; round < 20; round++) {
+    time.advance(61_000);
+    await records.save();
+  }
+  expect((await store.size()).bytes).toBeLessThanOrEqual(200_000);
+  expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe("d2999");
+}, 30_000);
+
+test("a cost that the ledger learns later reaches the record, also one that still waits to be written", async () => {
+  const { time, records, at } = await someRecords();
+  const open = at(1);
+  records.append([
+    {
+      ...open,
+      cost_nano_usd: 0,
+      cost_state: "unknown",
+      attempts: open.attempts.map((attempt) => ({ ...attempt, cost_nano_usd: null })),
+    },
+  ]);
+  records.correct({ decisionId: "d1", attempt: 2, costNanoUsd: 9_000_000, state: "estimated" });
+  await records.save();
+  expect(await records.get("d1")).toMatchObject({ cost_nano_usd: 9_000_000, cost_state: "estimated" });
+  const now = time.clock.now();
+  expect((await records.summary({ fromMs: now - 60_000, toMs: now + 60_000 })).cost_nano_usd).toBe(9_000_000);
+});
