@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { withLedgerAdmin } from "#cli/with-ledger.ts";
 import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
@@ -96,7 +97,10 @@ function closeByHand(
     const operator = (options.by ?? userName(env)).slice(0, 60);
     const reason = `operator ${operator}: ${options.why ?? "no reason given"}`;
     const results: Closed[] = [];
-    for (const some of await chunksOf(admin, ids)) {
+    const chunks = await chunksOf(admin, ids);
+    const bar = progressBar("Closing holds", chunks.length);
+    for (const [done, some] of chunks.entries()) {
+      bar.at(done);
       const found = await admin.holds({ limit: some.length, charged: true, ids: some });
       const holds = new Map(found.holds.map((hold) => [hold.id, hold]));
       const mayClose = (id: string) => options.force === true || holds.get(id)?.state !== "live";
@@ -107,6 +111,7 @@ function closeByHand(
       );
       for (const id of some) results.push(resultOf(id, holds.get(id), mayClose(id), notices));
     }
+    bar.end();
     if (options.json) printJson(results);
     else for (const result of results) console.log(lineOf(result));
     if (!options.json && results.length === 0) console.log("There is no hold with an unknown outcome.");
