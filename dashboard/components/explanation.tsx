@@ -1,5 +1,5 @@
 import type { StageView } from "#dashboard/api-schema.ts";
-import { words } from "./marks.tsx";
+import { Sentence, words } from "./marks.tsx";
 
 /** How a decision came about; the same for one that was made and for the playground's. */
 
@@ -19,17 +19,20 @@ export function Stages({ stages }: { readonly stages: readonly Stage[] }) {
           <span className="name">{stage}</span>
           <div>
             <p>
-              {words(verdict)}
+              {verdict.includes(" ") ? <Sentence text={verdict} /> : words(verdict)}
               {index === decided && <span className="decided"> ◀ decided</span>}
-              {would !== null && <span className="muted"> would have said {words(would)}</span>}
+              {would !== null && (
+                <span className="muted"> would have said {would.includes(" ") ? would : words(would)}</span>
+              )}
             </p>
-            {evidence.length > 0 && (
-              <p className="evidence">
-                {evidence.map((text) => (
+            <p className="evidence">
+              {/* The points of the features are in the table of the score. */}
+              {evidence
+                .filter((text) => !text.startsWith("points_"))
+                .map((text) => (
                   <code key={text}>{text}</code>
                 ))}
-              </p>
-            )}
+            </p>
           </div>
         </li>
       ))}

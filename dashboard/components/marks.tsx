@@ -38,13 +38,6 @@ export function Tier({ tier, children }: { readonly tier: TierName | null; reado
   );
 }
 
-const tierNames: readonly TierName[] = ["free", "flash", "pro", "emergency"];
-
-/** The tier of that name; null for a word that is none, such as `refused`. */
-export function tierOf(name: string): TierName | null {
-  return tierNames.find((tier) => tier === name) ?? null;
-}
-
 /** A state is a shape, a word and a tone, so that none of them is needed alone. */
 const states: Readonly<
   Record<ModelView["state"], { readonly shape: string; readonly tone: string; readonly word: string }>
@@ -76,6 +69,11 @@ export function State({ state }: { readonly state: ModelView["state"] }) {
       {word}
     </span>
   );
+}
+
+/** A sentence of the gateway; names between backticks are code. */
+export function Sentence({ text }: { readonly text: string }) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
 /** `hard_pro_rule` as `hard pro rule`: the gateway's word, in readable spacing. */

@@ -55,6 +55,7 @@ async function sendTraffic(gateway: TestGateway): Promise<number> {
     await gateway.chat(say("Rename tmp to remaining."), goal("s1", "refactor")),
     await gateway.chat({ ...say("Write a test for the parser."), stream: true }, goal("s1", "refactor")),
     await gateway.chat(say("Explain this regular expression."), goal("s1", "flaky-tests")),
+    await gateway.chat(say("Summarise the log."), goal("nightly-run-of-the-build-farm", "find-what-broke-the-release")),
     await gateway.chat({ ...say("Design the settlement."), model: "smart-router-pro" }, goal("s2", "migrate-billing")),
     await gateway.chat(
       { ...say("It fails again."), model: "smart-router" },

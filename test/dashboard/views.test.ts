@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { sampleRequest } from "#cli/commands/demo/sample-requests.ts";
 import { eventually } from "../harness/gateway.ts";
 import { type LookedAt, startLookedAt } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
@@ -32,6 +33,33 @@ async function typeSecret(page: Page): Promise<void> {
   await page.locator("mark").first().waitFor();
 }
 
+const readmeFolder = "docs/images";
+const readmePictures = new Set([
+  "now-light-wide",
+  "decision-dark-wide",
+  "budgets-light-wide",
+  "playground-light-wide",
+  "decisions-dark-phone",
+]);
+
+/** So that pictures show caps that are nearly used. */
+const smallCaps = {
+  per_goal_soft_usd: 0.01,
+  per_goal_hard_usd: 0.02,
+  per_day_soft_usd: 0.04,
+  per_day_hard_usd: 0.08,
+};
+
+/** The requests of `demo traffic`. */
+async function sendSamples({ gateway, recorded }: LookedAt, requests: number): Promise<void> {
+  for (let sent = 0; sent < requests; sent += 1) {
+    const { body, headers, leavesAfterMs, unauthorized } = sampleRequest(sent);
+    if (leavesAfterMs !== undefined || unauthorized === true) continue;
+    await (await gateway.chat({ ...body }, { ...headers })).text();
+  }
+  await recorded(requests / 2);
+}
+
 const looks = [
   { theme: "light", width: 1280, height: 860 },
   { theme: "dark", width: 1280, height: 860 },
@@ -41,8 +69,9 @@ const looks = [
 
 let looked: LookedAt;
 beforeAll(async () => {
-  looked = await startLookedAt();
+  looked = await startLookedAt(pictures === undefined ? {} : { policy: { budget: smallCaps } });
   await looked.traffic();
+  if (pictures !== undefined) await sendSamples(looked, 720);
 });
 afterAll(async () => {
   await looked[Symbol.asyncDispose]();
@@ -60,7 +89,9 @@ describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, heig
     await page.getByText(view.shows, { exact: false }).first().waitFor();
     if ("before" in view) await view.before(page);
     await eventually(async () => (await page.locator(".skeleton").count()) === 0);
-    if (pictures !== undefined) await takePicture(page, `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`);
+    const name = `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`;
+    if (pictures !== undefined && (pictures !== readmeFolder || readmePictures.has(name)))
+      await takePicture(page, name);
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0);
     expect(problems).toEqual([]);

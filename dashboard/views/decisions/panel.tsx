@@ -5,7 +5,7 @@ import { useRead } from "../../api/queries.ts";
 import { Copy } from "../../components/copy.tsx";
 import { ScoreBar, Stages } from "../../components/explanation.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Money, Tier, Time, tierOf } from "../../components/marks.tsx";
+import { Money, Sentence, Time } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
 import { share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -55,7 +55,9 @@ function Opened({ detail }: { readonly detail: Detail }) {
   return (
     <div className="stack-wide">
       <div className="stack-tight">
-        <p className="sentence">{detail.sentence}</p>
+        <p className="sentence">
+          <Sentence text={detail.sentence} />
+        </p>
         <p className="muted">
           <Time ms={detail.row.at_ms} exact /> · asked for <code>{detail.row.alias ?? "nothing valid"}</code> · status{" "}
           {detail.row.status}
@@ -75,9 +77,9 @@ function Opened({ detail }: { readonly detail: Detail }) {
       {detail.would_change.length > 0 && (
         <Section title="What would have changed it">
           <ul className="changes">
-            {detail.would_change.map(({ sentence, leads_to }) => (
+            {detail.would_change.map(({ sentence }) => (
               <li key={sentence}>
-                {sentence} <Tier tier={tierOf(leads_to)}>{leads_to}</Tier>
+                <Sentence text={sentence} />
               </li>
             ))}
           </ul>

@@ -73,20 +73,20 @@ function Split({ title, summary, rows }: SplitProps) {
   if (rows.length === 0) return null;
   return (
     <Section title={title}>
-      <table>
+      <table className="split">
         <thead>
           <tr>
             <th scope="col">{title.replace("By ", "")}</th>
             <th scope="col" className="wide">
               <span className="hidden">share</span>
             </th>
-            <th scope="col" className="number">
+            <th scope="col" className="number middle">
               requests
             </th>
-            <th scope="col" className="number">
+            <th scope="col" className="number narrow">
               share
             </th>
-            <th scope="col" className="number">
+            <th scope="col" className="number middle">
               cost
             </th>
           </tr>

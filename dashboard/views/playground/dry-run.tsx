@@ -1,6 +1,6 @@
 import type { RouteAnswer } from "#dashboard/api-schema.ts";
 import { ScoreBar, Stages } from "../../components/explanation.tsx";
-import { Money, Tier, tierOf } from "../../components/marks.tsx";
+import { Money, Sentence, Tier } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
 
 /** What the gateway would do, in the words that it uses for what it has done. */
@@ -15,7 +15,9 @@ export function DryRun({ answer }: { readonly answer: RouteAnswer }) {
           </span>
         }
       >
-        <p className="sentence">{answer.sentence}</p>
+        <p className="sentence">
+          <Sentence text={answer.sentence} />
+        </p>
         {answer.cost !== null && (
           <p className="muted">
             Estimated <Money nano={answer.cost.estimate_nano_usd} /> on <code>{answer.cost.model}</code>;{" "}
@@ -41,9 +43,9 @@ export function DryRun({ answer }: { readonly answer: RouteAnswer }) {
           {answer.would_change.length > 0 && (
             <Section title="What would change it">
               <ul className="changes">
-                {answer.would_change.map(({ sentence, leads_to }) => (
+                {answer.would_change.map(({ sentence }) => (
                   <li key={sentence}>
-                    {sentence} <Tier tier={tierOf(leads_to)}>{leads_to}</Tier>
+                    <Sentence text={sentence} />
                   </li>
                 ))}
               </ul>
