@@ -145,14 +145,14 @@ function drawLimits(plotted: uPlot, limits: readonly Limit[], font: string): voi
   const { ctx, bbox } = plotted;
   const ratio = devicePixelRatio;
   const stroke = colour("--text");
-  for (const { name, value } of limits) {
+  for (const [index, { name, value }] of limits.entries()) {
     const y = Math.round(plotted.valToPos(value, "y", true)) + 0.5;
     if (y < bbox.top) continue;
     ctx.save();
     ctx.strokeStyle = stroke;
     ctx.fillStyle = stroke;
     ctx.lineWidth = ratio;
-    ctx.textAlign = "left";
+    ctx.textAlign = index % 2 === 0 ? "left" : "right"; // names of lines that are close do not meet
     ctx.setLineDash([]);
     ctx.beginPath();
     ctx.moveTo(bbox.left, y);
@@ -160,7 +160,7 @@ function drawLimits(plotted: uPlot, limits: readonly Limit[], font: string): voi
     ctx.stroke();
     ctx.font = font.replace("12px", `${12 * ratio}px`);
     ctx.textBaseline = "bottom";
-    ctx.fillText(name, bbox.left + 4 * ratio, y - 2 * ratio);
+    ctx.fillText(name, index % 2 === 0 ? bbox.left + 4 * ratio : bbox.left + bbox.width - 4 * ratio, y - 2 * ratio);
     ctx.restore();
   }
 }

@@ -175,6 +175,12 @@ describe("the policy", () => {
     await page.getByText("routing.flash_below: 80 → 60").waitFor();
     expect(looked.gateway.gateway.ports.config().policy.routing.flash_below).toBe(80);
 
+    // What it would have done to recorded requests: those below the old threshold stay where they went.
+    await looked.traffic();
+    await page.getByRole("button", { name: "Backtest" }).click();
+    await page.getByText(/would have gone elsewhere/).waitFor();
+    await page.getByRole("row").filter({ hasText: "flash" }).first().waitFor();
+
     await page.getByRole("searchbox", { name: "Search the policy" }).fill("per_goal_hard");
     await page.getByRole("row").filter({ hasText: "budget.per_goal_hard_usd" }).waitFor();
     expect(await page.getByRole("row").filter({ hasText: "routing." }).count()).toBe(0);
