@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
+import { dashboardApi } from "#dashboard/api-schema.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
 import { loadRegistry } from "../src/models/load-registry.ts";
@@ -28,6 +29,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/models.md", modelsPage(jsonSchemaOf(ModelRegistryFile, ""))],
     ["docs/reference/settings.md", settingsPage()],
     ["docs/reference/metrics.md", metricsPage()],
+    ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
   ]);
 }
@@ -191,6 +193,48 @@ function metricsPage(): string {
     "With `WORKERS` above 1 every worker answers for the whole gateway: the samples of all workers are added up or the largest or smallest counts, as the column *workers* says. Counters of a worker that has ended are kept (but for its last seconds), so they never go down while the gateway runs. A worker that does not answer within a second counts with what it said last.",
     table(["name", "type", "workers", "labels", "meaning"], rows),
   ]);
+}
+
+function dashboardApiPage(): string {
+  const sections = Object.entries(dashboardApi).flatMap(([name, { about, ...schemas }]) => {
+    const [method, path] = name.split(" ");
+    const parts = Object.entries(schemas).flatMap(([part, schema]) => {
+      const rows = fieldRows(jsonSchemaOf(schema, ""), "");
+      const what = part === "events" ? "Server-sent events, each with an `event:` of its `kind`:" : `The ${part}:`;
+      return rows.length === 0 ? [] : [what, table(["field", "type", "meaning"], rows)];
+    });
+    return [`## ${method} /dashboard/api/${path}`, about, ...parts];
+  });
+  return page([
+    "# The dashboard's API",
+    "What the dashboard at `/dashboard` shows, as JSON. Without `DASHBOARD_TOKEN` it answers callers of the gateway's own machine; with it, whoever sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0250](../decisions/0250-who-may-use-the-dashboard.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
+    'Times are milliseconds since the Unix epoch, durations end in `_ms`, money is whole nano-US-dollars (1 USD is 1,000,000,000). `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the hour that is running; `from_ms` and `to_ms` name any other.',
+    ...sections,
+  ]);
+}
+
+/** Deeper fields are those of a part that has a page or a schema of its own. */
+const deepest = 3;
+
+function fieldRows(node: SchemaNode, path: string, depth = 0): string[][] {
+  if (node.anyOf !== undefined) {
+    const parts = node.anyOf.filter(({ type }) => type !== "null");
+    return parts.flatMap((part) => fieldRows(part, path, depth));
+  }
+  if (node.items !== undefined) return fieldRows(node.items, `${path}[]`, depth);
+  if (depth === deepest) return [];
+  return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
+    const at = path === "" ? key : `${path}.${key}`;
+    return [[`\`${at}\``, fieldType(child), child.description ?? ""], ...fieldRows(child, at, depth + 1)];
+  });
+}
+
+function fieldType(node: SchemaNode): string {
+  if (node.enum !== undefined) return node.enum.map((word) => `\`${word}\``).join(" ");
+  if (node.anyOf !== undefined) return [...new Set(node.anyOf.map(fieldType))].join(" or ");
+  if (node.items !== undefined) return `list of ${fieldType(node.items)}`;
+  if ("const" in node) return `\`${node.const}\``;
+  return [node.type ?? "any"].flat().join(" or ");
 }
 
 function page(blocks: readonly string[]): string {

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
@@ -22,11 +22,11 @@ export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = pro
     .command("backtest")
     .description("decide the recorded requests again under a policy file, and say what would have changed")
     .argument("<file>", "the policy to try")
-    .option(
-      "--since <moment>",
-      "from then on: 24h, 30d ago, a UTC day, or an ISO 8601 time",
-      (text) => moment(text),
-      moment("30d"),
+    .addOption(
+      new Option("--since <moment>", "from then on: 24h, 30d ago, a UTC day, or an ISO 8601 time")
+        .argParser((text) => moment(text))
+        // Help says how long ago that is, and not a number that is another each time.
+        .default(moment("30d"), "30d"),
     )
     .option("--until <moment>", "up to then (default: now)", (text) => moment(text))
     .option("--goal <goal>", "only of this goal")
