@@ -3,6 +3,7 @@ import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
+import { compactEntry } from "#records/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
@@ -80,7 +81,11 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
       if (!enabled()) return;
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
-      stored.add((salt) => buildRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId), salt }));
+      const contextOf = (salt: number) => ({ policyHash, session: sessions.redacted(routed?.sessionId), salt });
+      stored.add({
+        entry: (salt) => compactEntry(record, contextOf(salt)),
+        record: (salt) => buildRecord(record, contextOf(salt)),
+      });
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) {
         openCosts.add(record.decisionId);
         for (const oldest of openCosts) {

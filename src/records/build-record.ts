@@ -13,6 +13,7 @@ import type {
   Tier,
 } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
+import type { RecordHead } from "./store/record-head.ts";
 
 /** Ids that callers choose are free text: no longer than this. */
 const maxIdLength = 128;
@@ -31,37 +32,114 @@ export interface RecordContext {
  * The decision record of a request that has ended. Its `seq` is the store's to give. Made when it is written, not while the
  * caller waits.
  */
-export function buildRecord(request: RequestRecord, { policyHash, session, salt }: RecordContext): DecisionRecord {
+export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
+  return recordWith(request, factsOf(request, context));
+}
+
+/** What a record has that cannot be told from the request's record without the model registry, or without the context. */
+export interface RecordFacts {
+  readonly policyHash: string | null;
+  readonly session: string | null;
+  readonly conversation: string | null;
+  readonly upstreamModel: string | null;
+  readonly tier: Tier | null;
+  readonly baseline: number | null;
+  readonly priceBand: string | null;
+}
+
+export function factsOf(request: RequestRecord, { policyHash, session, salt }: RecordContext): RecordFacts {
+  const { routed, decision, answeredBy } = request;
+  const registry = routed?.snapshot.registry;
+  const answering = answeredBy ?? routed?.decision.model ?? decision.model;
+  return {
+    policyHash,
+    session: bounded(session),
+    conversation: routed === undefined ? null : Bun.hash(routed.conversationKey, salt).toString(36),
+    upstreamModel:
+      answeredBy === null
+        ? null
+        : bounded(request.attempts.at(-1)?.otherModel ?? registry?.models.get(answeredBy)?.upstreamId),
+    tier: answering === null ? null : tierOf(registry?.models.get(answering)),
+    baseline: registry === undefined ? null : baselineOf(request, registry),
+    priceBand: bandOf(request, registry),
+  };
+}
+
+/** What is searched and summed of the record. */
+export function requestHead(request: RequestRecord, facts: RecordFacts): RecordHead {
+  const { routed, decision, attempts } = request;
+  const final = routed?.decision ?? decision;
+  let [prompt, cached, completion] = [0, 0, 0];
+  for (const { usage } of attempts) {
+    if (usage === undefined) continue;
+    prompt += usage.input;
+    cached += usage.cachedInput;
+    completion += usage.output;
+  }
+  return {
+    seq: 0,
+    recorded_ms: recordedMs(request),
+    decision_id: request.decisionId,
+    request_id: request.requestId,
+    session: facts.session,
+    goal: bounded(routed?.task.goal_id),
+    task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
+    tier: facts.tier,
+    cause: final.cause,
+    rule: rulesIn(final.evidence),
+    kind: routed?.task.kind ?? null,
+    alias: request.alias,
+    action: actionOf(request),
+    outcome: request.outcome,
+    status: request.status,
+    refused_by: refuserOf(request),
+    error_class: errorClassOf(request),
+    cost_nano_usd: request.costNanoUsd,
+    cost_state: costStateOf(attempts),
+    baseline_nano_usd: facts.baseline,
+    repeated: 1,
+    model: request.answeredBy ?? final.model ?? decision.model,
+    prompt_tokens: prompt,
+    cached_tokens: cached,
+    completion_tokens: completion,
+    first_token_ms: request.timings.firstTokenMs ?? null,
+  };
+}
+
+function actionOf({ decision, routed }: RequestRecord): DecisionRecord["action"] {
+  const final = routed?.decision ?? decision;
+  return decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action;
+}
+
+function recordedMs({ atMs, timings, attempts }: RequestRecord): number {
+  return bookedMs(Math.round(atMs + timings.totalMs), attempts.findLast(({ day }) => day !== undefined)?.day);
+}
+
+export function recordWith(request: RequestRecord, facts: RecordFacts): DecisionRecord {
   const { routed, decision } = request;
   const final = routed?.decision ?? decision;
-  const registry = routed?.snapshot.registry;
   const attempts = request.attempts.map((attempt) => attemptOf(attempt, request));
   const tokens = tokensIn(attempts);
   const last = request.attempts.at(-1);
   const model = final.model ?? decision.model;
-  const endedMs = Math.round(request.atMs + request.timings.totalMs);
-  const answering = request.answeredBy ?? model;
   return {
     seq: 0,
     at_ms: request.atMs,
-    recorded_ms: bookedMs(endedMs, request.attempts.findLast(({ day }) => day !== undefined)?.day),
+    recorded_ms: recordedMs(request),
     decision_id: request.decisionId,
     request_id: request.requestId,
-    session: bounded(session),
+    session: facts.session,
     goal: bounded(routed?.task.goal_id),
     task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
-    conversation: routed === undefined ? null : Bun.hash(routed.conversationKey, salt).toString(36),
+    conversation: facts.conversation,
     generation_ids: request.attempts.flatMap(({ generationId }) => generationId ?? []),
     route: "chat_completions",
     alias: request.alias,
     stream: request.stream,
-    action: decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action,
+    action: actionOf(request),
     model,
     served_by: request.answeredBy,
-    upstream_model:
-      request.answeredBy === null
-        ? null
-        : bounded(last?.otherModel ?? registry?.models.get(request.answeredBy)?.upstreamId),
+    upstream_model: facts.upstreamModel,
     upstream_host: last?.host ?? null,
     status: request.status,
     outcome: request.outcome,
@@ -70,7 +148,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session, salt 
     cause: final.cause,
     rule: rulesIn(final.evidence),
     kind: routed?.task.kind ?? null,
-    tier: answering === null ? null : tierOf(registry?.models.get(answering)),
+    tier: facts.tier,
     score: final.score,
     confidence: final.confidence,
     sensitive_block_applied: final.sensitive_block_applied,
@@ -93,14 +171,14 @@ export function buildRecord(request: RequestRecord, { policyHash, session, salt 
     cost_nano_usd: request.costNanoUsd,
     cost_state: costStateOf(request.attempts),
     cost_source: last?.costSource ?? null,
-    baseline_nano_usd: registry === undefined ? null : baselineOf(request, registry),
-    price_band: bandOf(request, registry),
+    baseline_nano_usd: facts.baseline,
+    price_band: facts.priceBand,
     price_version: request.priceVersion ?? null,
     is_byok: last?.ownAccount ?? null,
     forwarded_fields: [...(request.forwardedFields ?? [])],
     redactions: request.redactions.map(({ rule, count }) => ({ rule, count })),
     health: routed === undefined ? {} : healthOf(routed.snapshot),
-    policy_hash: policyHash,
+    policy_hash: facts.policyHash,
     reported: null,
     repeated: 1,
   };

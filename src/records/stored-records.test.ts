@@ -3,6 +3,7 @@ import { manualTime } from "#platform/manual-time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { aDecisionRecord } from "./fixtures.ts";
 import { openRecordStore } from "./open-record-store.ts";
+import type { RecordEntry } from "./store/record-head.ts";
 import type { RecordStore } from "./store/record-store.ts";
 import { StoredRecords } from "./stored-records.ts";
 
@@ -20,14 +21,14 @@ async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_00
   const states: string[] = [];
   let mode: "up" | "away" | "loses_answers" = "up";
   const base: Pick<RecordStore, keyof RecordStore> = store;
-  const append = async (batch: readonly DecisionRecord[]) => {
+  const write = async (batch: readonly RecordEntry[]) => {
     if (mode === "away") throw new Error("away");
-    await base.append(batch);
+    await base.write(batch);
     if (mode === "loses_answers") throw new Error("the answer was lost");
   };
   const wrapped = new Proxy(store, {
     get(target, name) {
-      if (name === "append") return append;
+      if (name === "write") return write;
       const member = Reflect.get(target, name, target);
       return typeof member === "function" ? member.bind(target) : member;
     },

@@ -2,6 +2,7 @@ import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
 import { passes } from "./store/filter-sql.ts";
+import { headOf, type RecordEntry } from "./store/record-head.ts";
 import { seqPerMs } from "./store/record-rows.ts";
 import type { CostCorrection, RecordStore, StoredConfig } from "./store/record-store.ts";
 
@@ -21,7 +22,12 @@ export interface StoredRecordsOptions {
 }
 
 /** A record that is made when it is its turn to be written, so that nobody who waits for an answer waits for that. */
-export type PendingRecord = (salt: number) => DecisionRecord;
+export interface PendingRecord {
+  /** What is written. The head's `seq` is set afterwards. */
+  entry(salt: number): RecordEntry;
+  /** What followers are given. */
+  record(salt: number): DecisionRecord;
+}
 
 /** Records that wait; what comes when it is full is dropped. At some kilobytes each, tens of megabytes at most. */
 const maxWaiting = 10_000;
@@ -45,7 +51,7 @@ export class StoredRecords implements DecisionRecords {
   readonly #options: StoredRecordsOptions;
   #waiting: PendingRecord[] = [];
   /** Taken from the queue, numbered, and not known to be written. */
-  #batch: readonly DecisionRecord[] = [];
+  #batch: readonly RecordEntry[] = [];
   #mayBeWritten = false;
   #configs: StoredConfig[] = [];
   #corrections: CostCorrection[] = [];
@@ -74,7 +80,9 @@ export class StoredRecords implements DecisionRecords {
   }
 
   append(records: readonly DecisionRecord[]): void {
-    for (const record of records) this.add(() => record);
+    for (const record of records) {
+      this.add({ entry: () => ({ head: headOf(record), text: JSON.stringify(record) }), record: () => record });
+    }
   }
 
   /** Takes a record that is made later. Never throws. */
@@ -212,15 +220,12 @@ export class StoredRecords implements DecisionRecords {
   /** Makes the records whose turn it is, and gives them their numbers. */
   #takeBatch(salt: number): void {
     const pending = this.#waiting.splice(0, maxBatch);
-    const batch: DecisionRecord[] = [];
-    for (const make of pending) {
-      const record = make(salt);
-      record.seq = this.#nextSeq(record.recorded_ms);
-      batch.push(record);
-    }
+    const batch = pending.map((each) => each.entry(salt));
+    for (const { head } of batch) head.seq = this.#nextSeq(head.recorded_ms);
     this.#batch = batch;
     this.#mayBeWritten = false;
-    this.#deliver(batch);
+    if (this.#listeners.size === 0) return;
+    this.#deliver(pending.map((each, at) => ({ ...each.record(salt), seq: batch[at]?.head.seq ?? 0 })));
   }
 
   #nextSeq(recordedMs: number): number {
@@ -236,7 +241,7 @@ export class StoredRecords implements DecisionRecords {
     if (this.#batch.length === 0) return;
     if (this.#mayBeWritten) await this.#leaveOutWritten(store);
     this.#mayBeWritten = true;
-    await store.append(this.#batch);
+    await store.write(this.#batch);
     this.#written += this.#batch.length;
     this.#batch = [];
     if (this.#size !== undefined && this.#size.bytes > this.#options.rules().max_bytes) await this.#prune(store);
@@ -244,9 +249,9 @@ export class StoredRecords implements DecisionRecords {
 
   /** A batch that failed may be in the store all the same, or its numbers may be another node's. */
   async #leaveOutWritten(store: RecordStore): Promise<void> {
-    const written = await store.known(this.#batch.map(({ decision_id }) => decision_id));
-    this.#batch = this.#batch.filter(({ decision_id }) => !written.has(decision_id));
-    for (const record of this.#batch) {
+    const written = await store.known(this.#batch.map(({ head }) => head.decision_id));
+    this.#batch = this.#batch.filter(({ head }) => !written.has(head.decision_id));
+    for (const { head: record } of this.#batch) {
       record.seq = Math.floor(record.recorded_ms) * seqPerMs + Math.floor(this.#options.random() * seqPerMs);
     }
   }

@@ -20,7 +20,10 @@ import {
 } from "#pipeline/decide/fixtures.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
+import { compactEntry, readText } from "#records/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
+import type { RequestRecord } from "#records/record.ts";
+import { headOf } from "#records/store/record-head.ts";
 import { readConfiguration } from "./configuration.ts";
 import { decideAgain, decideInputOf } from "./replay.ts";
 
@@ -158,38 +161,41 @@ test("a record holds all that a decision was made of: from its JSON the same dec
         const decision = decide(task, runtime, snapshot);
         causes.add(decision.cause);
         const { instruction: _, ...rest } = task;
-        const record = buildRecord(
-          {
-            requestId: "r",
-            decisionId: "d",
-            atMs: 0,
-            begunMs: 0,
-            alias: "smart-router",
-            stream: false,
+        const request: RequestRecord = {
+          requestId: "r",
+          decisionId: "d",
+          atMs: 0,
+          begunMs: 0,
+          alias: "smart-router",
+          stream: false,
+          decision,
+          status: 200,
+          outcome: "answered",
+          answeredBy: null,
+          attempts: [],
+          costNanoUsd: nanoUsd(0),
+          redactions: [],
+          ...(sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields }),
+          timings: { decisionMs: 0, totalMs: 0 },
+          routed: {
             decision,
-            status: 200,
-            outcome: "answered",
-            answeredBy: null,
-            attempts: [],
-            costNanoUsd: nanoUsd(0),
-            redactions: [],
-            ...(sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields }),
-            timings: { decisionMs: 0, totalMs: 0 },
-            routed: {
-              decision,
-              task: rest,
-              runtime,
-              snapshot,
-              features,
-              learned: weights,
-              housekeeping: undefined,
-              conversationKey: "",
-              sessionId: undefined,
-              namesTask: false,
-            },
+            task: rest,
+            runtime,
+            snapshot,
+            features,
+            learned: weights,
+            housekeeping: undefined,
+            conversationKey: "",
+            sessionId: undefined,
+            namesTask: false,
           },
-          { policyHash: "h", session: undefined, salt: 1 },
-        );
+        };
+        const context = { policyHash: "h", session: undefined, salt: 1 };
+        const record = buildRecord(request, context);
+        // As it is written: read back it is the same, and it is found and summed by the same values.
+        const entry = compactEntry(request, context);
+        expect(readText(entry.text)).toEqual(JSON.parse(JSON.stringify(record)));
+        expect(entry.head).toEqual(headOf(record));
         const written = JSON.parse(JSON.stringify(record));
         const again = decideAgain(
           decideInputOf(written, configuration),

@@ -1,6 +1,8 @@
 import type { SqlValue } from "#db/sql-writes.ts";
 import { Cause } from "#domain/routing.ts";
+import { readText } from "#records/compact-record.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
+import type { RecordEntry, RecordHead } from "./record-head.ts";
 import type { SqlRow } from "./sql-connection.ts";
 
 /** What `seq` has of a millisecond. */
@@ -17,7 +19,7 @@ export const recordColumns =
 /** What is selected to make records of. */
 export const selectedRecord = "r.seq, r.cost_nano_usd, r.cost_state, r.block, r.line, b.data";
 
-export function rowOf(record: DecisionRecord, block: number, line: number): SqlValue[] {
+export function rowOf(record: RecordHead, block: number, line: number): SqlValue[] {
   return [
     record.seq,
     record.decision_id,
@@ -25,7 +27,7 @@ export function rowOf(record: DecisionRecord, block: number, line: number): SqlV
     record.session,
     record.goal,
     record.task,
-    record.served_by ?? record.model,
+    record.model,
     record.tier,
     record.cause,
     record.rule,
@@ -45,9 +47,8 @@ export function rowOf(record: DecisionRecord, block: number, line: number): SqlV
 }
 
 /** Records written together, as one compressed text; base64. */
-export async function blockOf(records: readonly DecisionRecord[]): Promise<string> {
-  let text = "";
-  for (const record of records) text += text === "" ? JSON.stringify(record) : `\n${JSON.stringify(record)}`;
+export async function blockOf(entries: readonly RecordEntry[]): Promise<string> {
+  const text = entries.map((entry) => entry.text).join("\n");
   return (await Bun.zstdCompress(text, { level: 1 })).toString("base64");
 }
 
@@ -57,7 +58,7 @@ export async function blockOf(records: readonly DecisionRecord[]): Promise<strin
  */
 export function recordOf(row: SqlRow): DecisionRecord | undefined {
   if (typeof row["text"] !== "string") return undefined;
-  const record: DecisionRecord = JSON.parse(row["text"]);
+  const record = readText(row["text"]);
   // A cause that this release does not know any more.
   if (record.cause !== null && !Cause.safeParse(record.cause).success) return undefined;
   record.seq = Number(row["seq"]);

@@ -12,6 +12,7 @@ import type {
   TimeRange,
 } from "#records/records.ts";
 import { recordCondition } from "./filter-sql.ts";
+import { headOf, type RecordEntry } from "./record-head.ts";
 import { blockOf, recordColumns, recordOf, rowOf, selectedRecord, seqFrom, seqPerMs } from "./record-rows.ts";
 import { correctionWrites, minuteMs, sumWrites } from "./record-sums.ts";
 import type { SqlConnection, SqlRow } from "./sql-connection.ts";
@@ -63,22 +64,28 @@ export class RecordStore {
   }
 
   /** Writes records that are not there yet, with their sums, all or none of them. */
-  async append(records: readonly DecisionRecord[]): Promise<void> {
-    const [first] = records;
+  append(records: readonly DecisionRecord[]): Promise<void> {
+    return this.write(records.map((record) => ({ head: headOf(record), text: JSON.stringify(record) })));
+  }
+
+  /** The same for records that are text already. */
+  async write(entries: readonly RecordEntry[]): Promise<void> {
+    const heads = entries.map(({ head }) => head);
+    const [first] = heads;
     if (first === undefined) return;
-    const data = await blockOf(records);
-    const last = records.reduce((newest, { seq }) => Math.max(newest, seq), 0);
-    const bytes = Buffer.byteLength(data, "base64") + records.length * rowBytes;
+    const data = await blockOf(entries);
+    const last = heads.reduce((newest, { seq }) => Math.max(newest, seq), 0);
+    const bytes = Buffer.byteLength(data, "base64") + heads.length * rowBytes;
     await this.#sql.write([
       {
         sql: `INSERT INTO decision_record (${recordColumns}) VALUES (?)`,
-        rows: records.map((record, line) => rowOf(record, first.seq, line)),
+        rows: heads.map((head, line) => rowOf(head, first.seq, line)),
       },
       { sql: "INSERT INTO decision_block (id, last_seq, data) VALUES (?)", rows: [[first.seq, last, { blob: data }]] },
-      ...sumWrites(records),
+      ...sumWrites(heads),
       {
         sql: "UPDATE decision_store SET records = records + ?, bytes = bytes + ? WHERE id = 1",
-        rows: [[records.length, bytes]],
+        rows: [[heads.length, bytes]],
       },
     ]);
   }
@@ -240,7 +247,7 @@ export class RecordStore {
         sql: "UPDATE decision_record SET cost_nano_usd = cost_nano_usd + ?, cost_state = ? WHERE seq = ?",
         rows: [[delta, open ? record.cost_state : state, record.seq]],
       },
-      ...correctionWrites(record, delta, resolved),
+      ...correctionWrites(headOf(record), delta, resolved),
     ] satisfies readonly SqlWrite[]);
     return true;
   }

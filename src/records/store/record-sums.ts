@@ -1,5 +1,5 @@
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
-import type { DecisionRecord } from "#records/decision-record.ts";
+import type { RecordHead } from "./record-head.ts";
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -23,13 +23,13 @@ const allSums = [...moneySums, "cost_unknown", ...firstTokenColumns];
 const goalSums = [...moneySums, "refused"];
 
 /** Adds the records to the sums of their minutes, hours and goals. */
-export function sumWrites(records: readonly DecisionRecord[]): readonly SqlWrite[] {
+export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
   const spans = new Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[] }>();
   const goals = new Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[]; lastMs: number }>();
-  for (const record of records) {
+  for (const record of heads) {
     const sums = sumsOf(record);
     const key: SqlValue[] = [
-      record.served_by ?? record.model ?? "",
+      record.model ?? "",
       record.tier ?? "",
       record.cause ?? "",
       record.outcome,
@@ -65,9 +65,9 @@ export function sumWrites(records: readonly DecisionRecord[]): readonly SqlWrite
 }
 
 /** Changes the sums that a record is in by what its cost has changed. */
-export function correctionWrites(record: DecisionRecord, deltaNanoUsd: number, resolved: boolean): readonly SqlWrite[] {
+export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resolved: boolean): readonly SqlWrite[] {
   const key = [
-    record.served_by ?? record.model ?? "",
+    record.model ?? "",
     record.tier ?? "",
     record.cause ?? "",
     record.outcome,
@@ -109,20 +109,20 @@ function addTo(
 }
 
 /** In the order of `allSums`. */
-function sumsOf(record: DecisionRecord): number[] {
-  const { tokens, baseline_nano_usd: baseline, cost_nano_usd: cost, repeated } = record;
+function sumsOf(record: RecordHead): number[] {
+  const { baseline_nano_usd: baseline, cost_nano_usd: cost, repeated } = record;
   const sums = [
     repeated,
     cost,
     baseline ?? 0,
     baseline === null ? 0 : cost,
-    tokens?.prompt ?? 0,
-    tokens?.cached ?? 0,
-    tokens?.completion ?? 0,
+    record.prompt_tokens,
+    record.cached_tokens,
+    record.completion_tokens,
     record.cost_state === "unknown" ? repeated : 0,
     ...firstTokenColumns.map(() => 0),
   ];
-  const first = record.timings.first_token_ms;
+  const first = record.first_token_ms;
   if (first !== null) {
     const bucket = firstTokenBoundsMs.findIndex((bound) => first <= bound);
     const at = moneySums.length + 1 + (bucket === -1 ? firstTokenBoundsMs.length : bucket);
