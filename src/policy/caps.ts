@@ -17,6 +17,17 @@ export function capsOf({ budget }: Pick<Policy, "budget">): Caps {
   };
 }
 
+/** Budgets with each amount that is lower in others. */
+export function lowerBudget(budget: Policy["budget"], others: Policy["budget"]): Policy["budget"] {
+  return {
+    ...budget,
+    per_goal_soft_usd: Math.min(budget.per_goal_soft_usd, others.per_goal_soft_usd),
+    per_goal_hard_usd: Math.min(budget.per_goal_hard_usd, others.per_goal_hard_usd),
+    per_day_soft_usd: Math.min(budget.per_day_soft_usd, others.per_day_soft_usd),
+    per_day_hard_usd: Math.min(budget.per_day_hard_usd, others.per_day_hard_usd),
+  };
+}
+
 function nano(usd: number): NanoUsd {
   const amount = usdToNano(usd, "down");
   // The schema admits 0 to a million dollars, all of which can be held.

@@ -4,8 +4,10 @@ import type { Clock } from "#platform/time.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import { logId, operatorText } from "#telemetry/log/log.ts";
+import { capsOf, lowerBudget } from "./caps.ts";
 import { changedPaths, configHash } from "./config-changes.ts";
 import { type Config, type ConfigPaths, type LoadedConfig, loadConfig, type WeightsFile } from "./load-config.ts";
+import type { Policy } from "./schema.ts";
 import { fingerprints, watchFiles } from "./watch-files.ts";
 
 /** Policy, registry and learned weights as they are in force now. A bad file is refused whole: the last good configuration stays. */
@@ -190,7 +192,7 @@ class ReloadedFiles implements LiveConfig {
       this.#seen = withWeights(seen, loaded.weightsFile);
     }
     if (loaded.kind === "invalid")
-      return loaded.unfinished ? this.#failed(loaded.problems) : this.#refused(loaded.problems);
+      return loaded.unfinished ? this.#failed(loaded.problems, loaded.budget) : this.#refused(loaded.problems);
     return this.#apply(loaded.config, nowEmpty);
   }
 
@@ -218,19 +220,38 @@ class ReloadedFiles implements LiveConfig {
     return { kind: "reloaded", changed };
   }
 
+  /** An emergency brake must not wait for a check of something else: lower caps come into force, higher ones with the file. */
+  #lowerCaps(budget: Policy["budget"]): readonly string[] {
+    const { policy } = this.#config;
+    const lower = lowerBudget(policy.budget, budget);
+    const config = { ...this.#config, policy: { ...policy, budget: lower }, caps: capsOf({ budget: lower }) };
+    const lowered = changedPaths(this.#config, config);
+    if (lowered.length === 0) return lowered;
+    try {
+      this.#options.onChange?.(config, lowered);
+    } catch {
+      return []; // the reload has failed and says so already
+    }
+    this.#config = config;
+    this.#hash = configHash(config);
+    return lowered;
+  }
+
   #refused(problems: readonly Problem[]): ReloadReport {
     this.#outcome = "refused";
     this.#options.log("config_refused", { problems: problems.length, detail: operatorText(formatProblems(problems)) });
     return { kind: "refused", problems };
   }
 
-  #failed(problems: readonly Problem[]): ReloadReport {
+  #failed(problems: readonly Problem[], budget?: Policy["budget"]): ReloadReport {
     this.#outcome = "failed";
+    const lowered = budget === undefined ? [] : this.#lowerCaps(budget);
     const retryMs = this.#options.retryMs ?? 60_000;
     this.#options.log("config_reload_failed", {
       problems: problems.length,
       detail: operatorText(formatProblems(problems)),
       retry_in_ms: retryMs,
+      ...(lowered.length === 0 ? {} : { lowered: operatorText(lowered.join(" ")) }),
     });
     this.#retry = setTimeout(() => void this.reload(), retryMs);
     this.#retry.unref();

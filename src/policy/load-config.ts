@@ -27,6 +27,8 @@ export interface ConfigPaths {
 export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
   /** The file of learned weights that the policy names, whether it could be read or not. */
   readonly weightsFile?: WeightsFile;
+  /** The budgets of a policy that is valid but for its privacy rules, which could not be judged. */
+  readonly budget?: Policy["budget"];
 };
 
 export interface WeightsFile {
@@ -56,7 +58,15 @@ export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptio
   ]);
   const files = weightsFile === undefined ? {} : { weightsFile };
   if (problems.length > 0 || policy.kind === "invalid" || registry.kind === "invalid")
-    return { kind: "invalid", problems, unfinished: rules.unfinished, ...files };
+    return {
+      kind: "invalid",
+      problems,
+      unfinished: rules.unfinished,
+      ...files,
+      ...(rules.unfinished && policy.kind === "ok" && problems.length === rules.problems.length
+        ? { budget: policy.policy.budget }
+        : {}),
+    };
   const config = {
     policy: policy.policy,
     registry: registry.registry,

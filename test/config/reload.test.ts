@@ -304,6 +304,35 @@ describe("a checker that hangs or dies", () => {
     expect((await live.reload()).kind).toBe("failed");
     expect(hard()).toBe(0);
   });
+
+  test("does not keep a lower cap of the same file from coming into force, and nothing else of it", async () => {
+    const path = join(newFolder(), "policy.yaml");
+    const budget = (goal: number, day: number) => `budget: { per_goal_hard_usd: ${goal}, per_day_hard_usd: ${day} }\n`;
+    writeFileSync(path, budget(3, 10));
+    const changes: (readonly string[])[] = [];
+    const { live, events } = await start({
+      policyPath: path,
+      watchFiles: false,
+      ruleCheckMs: 1,
+      onChange: (_, changed) => changes.push(changed),
+    });
+    const { hash } = live.status();
+    writeFileSync(path, `${budget(4, 0)}limits: { max_attempts: 3 }\n${rule("EMP-[0-9]{9}")}`);
+    expect((await live.reload()).kind).toBe("failed");
+    const { policy, caps } = live.current();
+    expect([policy.budget.per_goal_hard_usd, policy.budget.per_day_hard_usd, caps.dayHard as number]).toEqual([
+      3, 0, 0,
+    ]);
+    expect([policy.limits.max_attempts, policy.privacy.custom_rules]).toEqual([8, []]);
+    expect(changes).toEqual([["budget.per_day_hard_usd"]]);
+    expect(events).toEqual(["config_reload_failed"]);
+    expect(live.status()).toMatchObject({ state: "failed" });
+    expect(live.status().hash).not.toBe(hash);
+    // A file that is wrong is refused whole.
+    writeFileSync(path, `${budget(2, 0)}limits: { max_attempts: nobody }\n${rule("EMP-[0-9]{10}")}`);
+    await live.reload();
+    expect(live.current().policy.budget.per_goal_hard_usd).toBe(3);
+  });
 });
 
 test("the status names what is in force, and tells a file that is not", async () => {

@@ -42,8 +42,11 @@ export interface LogEvents {
   settings_warning: { detail: OperatorText };
   config_reloaded: { changes: number; changed: OperatorText; hash: LogId };
   config_refused: { problems: number; detail: OperatorText };
-  /** The files could not be judged: the last good configuration stays, and they are read again after a pause. */
-  config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number };
+  /**
+   * The files could not be judged: the last good configuration stays, and they are read again after a pause. `lowered`: the
+   * caps that came into force all the same.
+   */
+  config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number; lowered?: OperatorText };
   privacy_rule_disabled: { rule: LogId };
   /** `restart_in_ms` is absent where the gateway gives up. */
   worker_exited: {
