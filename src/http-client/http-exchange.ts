@@ -92,15 +92,15 @@ export class HttpExchange implements TextReader {
   /** Cancels the exchange: the connection is dropped, and a waiting read rejects with `CANCELLED`. */
   cancel(): void {
     if (this.#complete || this.#failure !== undefined) return;
-    const carrier = this.#transport;
+    const transport = this.#transport;
     this.#unread = "";
     this.onFailure(new ConnectionError("CANCELLED", this.sent));
-    carrier?.destroy();
+    transport?.destroy();
   }
 
   /** From the connection: it serves this exchange from now on. */
-  attach(carrier: Transport): void {
-    this.#transport = carrier;
+  attach(transport: Transport): void {
+    this.#transport = transport;
   }
 
   /** From the connection: it is ready, and the request is being written. */

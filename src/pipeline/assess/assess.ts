@@ -3,7 +3,7 @@ import { goalIdOf } from "#domain/goal.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
-import { type AskFeatures, featuresOf } from "./ask/features.ts";
+import { type AskFeatures, askFeaturesOf } from "./ask/features.ts";
 import { kindOf } from "./ask/kind.ts";
 import { type Risk, riskOf } from "./ask/risk.ts";
 import { conversationOf } from "./envelope/conversation.ts";
@@ -58,7 +58,7 @@ export function assess(
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
   const housekeeping = housekeepingOf(conversation, request.requestedOutputTokens);
-  const features = featuresOf(conversation.subject);
+  const features = askFeaturesOf(conversation.subject);
   const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOf(features) : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 

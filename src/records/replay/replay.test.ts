@@ -5,7 +5,7 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { levels, taskKinds } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
 import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
-import { featuresOf } from "#pipeline/assess/ask/features.ts";
+import { askFeaturesOf } from "#pipeline/assess/ask/features.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aPolicy,
@@ -27,7 +27,7 @@ import { headOf } from "#records/store/record-head.ts";
 import { readConfiguration } from "./configuration.ts";
 import { decideAgain, decideInputOf } from "./replay.ts";
 
-const features = featuresOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
+const features = askFeaturesOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
 const vector = (value: number) => Array.from({ length: featureCount }, () => value);
 const weights = LearnedWeights.parse({
   format: 1,

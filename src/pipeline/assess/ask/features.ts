@@ -48,7 +48,7 @@ const wordsTail = 400;
 const shapeHead = 2_000;
 const shapeTail = 500;
 
-export function featuresOf(ask: string): AskFeatures {
+export function askFeaturesOf(ask: string): AskFeatures {
   const shown = windowOf(ask, shapeHead, shapeTail);
   const shape = shapeOf(shown);
   return {
