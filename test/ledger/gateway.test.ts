@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PostgresConnection } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
@@ -228,6 +229,29 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is away
     await proxy.close();
     await server.remove();
   });
+
+  test("a server that takes no writes any more, as after a fail-over, gets 503, and needs no restart once it takes them again", async () => {
+    const url = await server.createDatabase();
+    const database = new URL(url).pathname.slice(1);
+    const admin = new PostgresConnection(server.url, 10_000);
+    await using gateway = await start({ env: { DATABASE_URL: url } });
+    expect((await gateway.chat()).status).toBe(200);
+    await admin.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+    await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`);
+    const calls = gateway.upstream.received();
+    let refused = await gateway.chat();
+    await eventually(async () => {
+      refused = await gateway.chat();
+      return refused.status === 503;
+    });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    expect(gateway.upstream.received() - calls).toBeLessThanOrEqual(1);
+    // Sessions that are open stay read-only: only new ones, which the gateway has to make by itself, take writes.
+    await admin.run(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
+    await admin.close();
+    await eventually(async () => (await gateway.chat()).status === 200);
+    await eventually(async () => (await gateway.get("/healthz")).status === 200);
+  }, 30_000);
 
   test.each(["swallow", "refuse"] as const)(
     "(%s) new requests get 503 in 1.5 s without an upstream call, running streams end well, and all settles afterwards",
