@@ -28,6 +28,10 @@ export function Backtest({ result, tookMs }: Props) {
           : `${difference < 0 ? "falls" : "rises"} by ${money(Math.abs(difference))}`}
         .{" "}
         <span className="muted">
+          {result.relabelled > 0 &&
+            `${counted(result.relabelled, "request")} would go to the same model for another cause. `}
+          {result.estimated > 0 &&
+            `The cost of ${counted(result.estimated, "request")} is a guess: nothing answered it. `}
           {result.skipped > 0 && `${counted(result.skipped, "record")} cannot be replayed. `}It took {duration(tookMs)}.
         </span>
       </p>
@@ -157,6 +161,9 @@ function Changes({ result: { changes } }: { readonly result: BacktestResult }) {
             <th scope="col" className="number">
               requests
             </th>
+            <th scope="col" className="number">
+              cost
+            </th>
             <th scope="col">
               <span className="hidden">example</span>
             </th>
@@ -172,6 +179,10 @@ function Changes({ result: { changes } }: { readonly result: BacktestResult }) {
                 <code>{change.to_model ?? "refused"}</code> <span className="muted">{words(change.to_cause)}</span>
               </td>
               <td className="number">{count(change.requests)}</td>
+              <td className="number">
+                {change.delta_nano_usd > 0 && "+"}
+                <Money nano={change.delta_nano_usd} />
+              </td>
               <td className="number">
                 <Link
                   href={href(`/decisions/${encodeURIComponent(change.example_decision_id)}`, carried(place))}
