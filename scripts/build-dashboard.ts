@@ -24,22 +24,24 @@ export async function buildDashboard(): Promise<BuiltPage> {
     format: "esm",
     minify: true,
     define: { "process.env.NODE_ENV": '"production"' },
-    naming: { entry: "dashboard-[hash].[ext]", asset: "dashboard-[hash].[ext]" },
+    naming: "dashboard.[ext]",
   });
   if (!result.success) throw new AggregateError(result.logs, "the page cannot be built");
   const files = new Map<string, Uint8Array>();
-  for (const output of result.outputs) {
-    files.set(output.path.replace(/^.*\//, ""), new Uint8Array(await output.arrayBuffer()));
-  }
-  const names = [...files.keys()];
-  const script = names.find((name) => name.endsWith(".js"));
-  const style = names.find((name) => name.endsWith(".css"));
-  if (script === undefined || style === undefined || names.length !== 2) {
-    throw new Error(`expected one script and one style sheet, built: ${names.join(", ")}`);
-  }
-  const iconBytes = new Uint8Array(await Bun.file(join(root, "dashboard", "icon.svg")).arrayBuffer());
-  const icon = `icon-${new Bun.CryptoHasher("sha256").update(iconBytes).digest("hex").slice(0, 8)}.svg`;
-  files.set(icon, iconBytes);
+  /** Names the file by its content. The bundler's own hash depends on the folder that the project is in. */
+  const add = (name: string, extension: string, bytes: Uint8Array): string => {
+    const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 8);
+    files.set(`${name}-${hash}.${extension}`, bytes);
+    return `${name}-${hash}.${extension}`;
+  };
+  const built = async (extension: string): Promise<string> => {
+    const output = result.outputs.find(({ path }) => path.endsWith(`.${extension}`));
+    if (output === undefined) throw new Error(`the build gave no .${extension} file`);
+    return add("dashboard", extension, new Uint8Array(await output.arrayBuffer()));
+  };
+  if (result.outputs.length !== 2) throw new Error(`expected a script and a style sheet, not ${result.outputs.length}`);
+  const [script, style] = [await built("js"), await built("css")];
+  const icon = add("icon", "svg", await Bun.file(join(root, "dashboard", "icon.svg")).bytes());
   const template = await Bun.file(join(root, "dashboard", "index.html")).text();
   const html = Object.entries({ style, script, icon }).reduce(
     (text, [name, file]) => text.replace(`{{${name}}}`, `${assetsPath}/${file}`),
