@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type BacktestEvent, dashboardApi, type LiveEvent } from "#dashboard/api-schema.ts";
-import { call } from "../harness/gateway.ts";
+import { call, eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
 setDefaultTimeout(60_000);
@@ -134,6 +134,22 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     const byRequest = await dashboard.get("GET decisions/{id}", { at: { id: detail.row.request_id } });
     expect(byRequest.row.decision_id).toBe(id);
     expect((await dashboard.call("GET decisions/{id}", { at: { id: "none" } })).status).toBe(404);
+  });
+});
+
+test("feeds are bounded in number, and one that ends makes room", async () => {
+  await using dashboard = await startDashboard("sqlite");
+  const url = `${dashboard.url}/dashboard/api/decisions/live`;
+  const aborted = new AbortController();
+  const open = await Promise.all(Array.from({ length: 64 }, () => call(url, { signal: aborted.signal })));
+  expect(open.every(({ status }) => status === 200)).toBe(true);
+  const refused = await call(url);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  aborted.abort();
+  await eventually(async () => {
+    const again = await call(url);
+    await again.body?.cancel();
+    return again.status === 200;
   });
 });
 

@@ -1,0 +1,52 @@
+import { expect, test } from "bun:test";
+import { manualTime } from "#platform/manual-time.ts";
+import { EventBody } from "./event-stream.ts";
+
+interface Ping {
+  readonly kind: "ping";
+  readonly n: number;
+}
+
+/** A stream that is read over a socket. */
+async function open() {
+  const time = manualTime();
+  let closed = 0;
+  const onClose = () => {
+    closed += 1;
+  };
+  const stream = new EventBody<Ping>({ timers: time.timers, onClose });
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(stream.body) });
+  return { time, stream, closed: () => closed, read: () => fetch(server.url), server };
+}
+
+test("events go out in their order, with their ids, and the end after them", async () => {
+  const { stream, read, closed, server } = await open();
+  stream.send({ kind: "ping", n: 1 }, "7");
+  stream.send({ kind: "ping", n: 2 });
+  stream.end();
+  const text = await (await read()).text();
+  expect(text).toBe('event: ping\nid: 7\ndata: {"kind":"ping","n":1}\n\nevent: ping\ndata: {"kind":"ping","n":2}\n\n');
+  expect(closed()).toBe(1);
+  expect(stream.send({ kind: "ping", n: 3 })).toBe(false);
+  await server.stop(true);
+});
+
+test("what waits for a slow caller is bounded, and the sender hears of it", async () => {
+  const { stream, server } = await open();
+  const taken = Array.from({ length: 600 }, (_, n) => stream.send({ kind: "ping", n }));
+  expect(taken.filter((one) => one).length).toBe(500);
+  expect(taken.indexOf(false)).toBe(500);
+  await server.stop(true);
+});
+
+test("a silent stream says every ten seconds that it is alive", async () => {
+  const { time, stream, read, server } = await open();
+  stream.send({ kind: "ping", n: 1 });
+  const reader = (await read()).body?.getReader();
+  const next = async () => new TextDecoder().decode((await reader?.read())?.value);
+  expect(await next()).toContain('"n":1');
+  while (time.pending === 0) await new Promise((resolve) => setImmediate(resolve));
+  time.advance(10_000);
+  expect(await next()).toBe(": keep-alive\n\n");
+  await server.stop(true);
+});
