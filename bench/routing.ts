@@ -90,11 +90,11 @@ if (wanted.has("runs")) {
   });
   if (replays.length > 0) {
     say(
-      "| recorded runs | calls | calls on pro | met pro: resolved | failed | lift | × all-flash | × all-pro | switches |",
-      "|---|---|---|---|---|---|---|---|---|",
+      "| recorded runs | calls | calls on pro | met pro: resolved | failed | lift | × all-flash | without flagged asks | flagged asks: share | cost on top | × all-pro | switches |",
+      "|---|---|---|---|---|---|---|---|---|---|---|---|",
       ...replays.map(({ form, asks, replay }) => {
         const lift = replay.failedMeetingPro / replay.resolvedMeetingPro;
-        return `| ${form} calls, ${asks === 1 ? "one ask" : `${asks} asks`} a session | ${replay.calls} | ${percent(replay.proCalls)} | ${percent(replay.resolvedMeetingPro)} | ${percent(replay.failedMeetingPro)} | ${lift.toFixed(2)} | ${replay.timesFlash.toFixed(2)} | ${replay.timesPro.toFixed(2)} | ${replay.switchesPerSession.toFixed(2)} |`;
+        return `| ${form} calls, ${asks === 1 ? "one ask" : `${asks} asks`} a session | ${replay.calls} | ${percent(replay.proCalls)} | ${percent(replay.resolvedMeetingPro)} | ${percent(replay.failedMeetingPro)} | ${lift.toFixed(2)} | ${replay.timesFlash.toFixed(2)} | ${replay.flagged.others.toFixed(2)} | ${percent(replay.flagged.share)} | ${replay.flagged.extra.toFixed(2)} | ${replay.timesPro.toFixed(2)} | ${replay.switchesPerSession.toFixed(2)} |`;
       }),
       "",
     );
@@ -107,7 +107,7 @@ if (wanted.has("runs")) {
 
 if (wanted.has("times")) {
   say(
-    "| time of `assess`, µs | bytes | fastest tenth | median | p99 |",
+    "| CPU time of `assess`, µs | bytes | fastest tenth | median | p99 |",
     "|---|---|---|---|---|",
     ...measureTimes().map(
       ({ name, bytes, p10, p50, p99 }) =>

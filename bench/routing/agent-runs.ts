@@ -25,6 +25,17 @@ interface Session {
   readonly id: string;
   readonly resolved: boolean;
   readonly messages: JsonObject[];
+  /** Where each of its asks begins. */
+  readonly starts: readonly number[];
+}
+
+interface Call {
+  readonly tier: Tier;
+  readonly tokens: number;
+  /** Which ask of its session it belongs to. */
+  readonly ask: number;
+  /** It stays where the conversation was. */
+  readonly kept: boolean;
 }
 
 /** What routing made of recorded runs. Shares and factors, not percent. */
@@ -37,6 +48,12 @@ export interface Replay {
   /** Times the cost of the worker model alone, and of the senior model alone. */
   readonly timesFlash: number;
   readonly timesPro: number;
+  /**
+   * Share of the asks that are flagged: some call of theirs went to the senior model by a rule or the score, and not only because the
+   * conversation was there already. What these cost beyond the worker model, and what all others cost, in costs of the worker model
+   * for everything; together they are `timesFlash`.
+   */
+  readonly flagged: { readonly share: number; readonly extra: number; readonly others: number };
   readonly switchesPerSession: number;
   /** Mean time to assess one call, microseconds. */
   readonly readingUs: number;
@@ -60,8 +77,8 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
   const configuration = { policy: benchPolicy, registry: loaded.registry, caps: capsOf(benchPolicy) };
   const causes = new Map<string, number>();
   let readingMs = 0;
-  const judged = sessionsOf(runs, form, asks).map(({ resolved, messages: all }) => {
-    const calls: { tier: Tier; tokens: number }[] = [];
+  const judged = sessionsOf(runs, form, asks).map(({ resolved, messages: all, starts }) => {
+    const calls: Call[] = [];
     let routedTo: string | undefined;
     for (let index = 1; index < all.length; index++) {
       if (all[index]?.["role"] !== "assistant") continue;
@@ -77,7 +94,8 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
       routedTo = model ?? undefined;
       const rule = evidence.find((entry) => entry.startsWith("hard_rule="))?.slice("hard_rule=".length);
       causes.set(rule ?? cause, (causes.get(rule ?? cause) ?? 0) + 1);
-      calls.push({ tier: loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro", tokens });
+      const tier = loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro";
+      calls.push({ tier, tokens, ask: starts.findLastIndex((start) => start < index), kept: cause === "affinity" });
     }
     return { resolved, calls };
   });
@@ -86,15 +104,22 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
     return of.filter(({ calls }) => calls.some(({ tier }) => tier === "pro")).length / of.length;
   };
   const all = judged.flatMap(({ calls }) => calls);
-  const costWith = (tierOf: (call: { tier: Tier }) => Tier) => sum(judged.map(({ calls }) => costOf(calls, tierOf)));
+  const costWith = (tierOf: (call: Call) => Tier) => sum(judged.map(({ calls }) => sum(costsOf(calls, tierOf))));
   const routed = costWith(({ tier }) => tier);
+  const split = judged.map(({ calls }) => splitOf(calls));
+  const flash = sum(split.map((each) => each.flash));
   return {
     sessions: judged.length,
     calls: all.length,
     proCalls: all.filter(({ tier }) => tier === "pro").length / all.length,
     resolvedMeetingPro: met(true),
     failedMeetingPro: met(false),
-    timesFlash: routed / costWith(() => "flash"),
+    timesFlash: routed / flash,
+    flagged: {
+      share: sum(split.map(({ flagged }) => flagged)) / sum(split.map((each) => each.asks)),
+      extra: sum(split.map(({ extra }) => extra)) / flash,
+      others: (routed - sum(split.map(({ extra }) => extra))) / flash,
+    },
     timesPro: routed / costWith(() => "pro"),
     switchesPerSession:
       sum(judged.map(({ calls }) => calls.filter(({ tier }, at) => at > 0 && tier !== calls[at - 1]?.tier).length)) /
@@ -110,13 +135,15 @@ function sessionsOf(runs: readonly Run[], form: Form, asks: number): Session[] {
     const made: Session[] = [];
     for (let start = 0; start + asks <= of.length; start += asks) {
       const messages: JsonObject[] = [];
+      const starts: number[] = [];
       for (const [place, run] of of.slice(start, start + asks).entries()) {
+        starts.push(messages.length);
         messages.push(...messagesOf(run, form, place === 0));
         if (place + 1 < asks && messages.at(-1)?.["role"] !== "assistant") {
           messages.push({ role: "assistant", content: "Done." });
         }
       }
-      made.push({ id: of[start]?.id ?? "", resolved, messages });
+      made.push({ id: of[start]?.id ?? "", resolved, messages, starts });
     }
     return made;
   });
@@ -148,18 +175,24 @@ function messagesOf(run: Run, form: Form, first: boolean): JsonObject[] {
   return out;
 }
 
-/** With the prompt cache of each model: what it has seen of the conversation costs the cached price. */
-function costOf<C extends { readonly tokens: number }>(calls: readonly C[], tierOf: (call: C) => Tier): number {
+/** Asks of a session, those that were flagged, the cost on the worker model, and what the flagged ones cost beyond it. */
+function splitOf(calls: readonly Call[]) {
+  const [routed, flash] = [costsOf(calls, ({ tier }) => tier), costsOf(calls, () => "flash")];
+  const flagged = new Set(calls.filter(({ tier, kept }) => tier === "pro" && !kept).map(({ ask }) => ask));
+  const extra = sum(calls.map(({ ask }, at) => (flagged.has(ask) ? (routed[at] ?? 0) - (flash[at] ?? 0) : 0)));
+  return { asks: new Set(calls.map(({ ask }) => ask)).size, flagged: flagged.size, extra, flash: sum(flash) };
+}
+
+/** The cost of each call, with the prompt cache of each model: what it has seen of the conversation costs the cached price. */
+function costsOf(calls: readonly Call[], tierOf: (call: Call) => Tier): number[] {
   const cached = { flash: 0, pro: 0 };
-  let usd = 0;
-  for (const call of calls) {
+  return calls.map((call) => {
     const tier = tierOf(call);
     const [input, hit, output] = usdPerMTok[tier];
     const known = Math.min(cached[tier], call.tokens);
-    usd += (known * hit + (call.tokens - known) * input + 250 * output) / 1e6;
     cached[tier] = call.tokens;
-  }
-  return usd;
+    return (known * hit + (call.tokens - known) * input + 250 * output) / 1e6;
+  });
 }
 
 function sum(numbers: readonly number[]): number {

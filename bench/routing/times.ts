@@ -1,6 +1,7 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { threadTime } from "../support/thread-time.ts";
 import { benchPolicy, requestWith } from "./assessed.ts";
 
 const prose = "Please look at the service that handles retries, and explain why the second attempt is lost.\n";
@@ -39,7 +40,7 @@ const conversations: Record<string, ChatMessage[]> = {
   "agent loop of 400 kB": toolLoop(40, 135),
   "agent loop of 1 MB": toolLoop(100, 135),
 };
-/** Time of one `assess`, microseconds. */
+/** CPU time of one `assess`, microseconds. */
 export interface AssessTime {
   readonly name: string;
   readonly bytes: number;
@@ -48,17 +49,17 @@ export interface AssessTime {
   readonly p99: number;
 }
 
-export function measureTimes(rounds = 3_000): AssessTime[] {
+export function measureTimes(rounds = 16_000): AssessTime[] {
   const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
   return Object.entries(conversations).map(([name, messages]) => {
     const request = requestWith({ messages });
     const times: number[] = [];
     for (let run = 0; run < rounds; run++) {
-      const start = Bun.nanoseconds();
+      const start = threadTime();
       assess(request, request.body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
-      times.push((Bun.nanoseconds() - start) / 1_000);
+      times.push((threadTime() - start) / 1_000);
     }
-    const settled = times.slice(rounds / 6).sort((a, b) => a - b);
+    const settled = times.slice(rounds / 2).sort((a, b) => a - b);
     const at = (share: number) => settled[Math.floor(share * settled.length)] ?? 0;
     return { name, bytes: JSON.stringify(messages).length, p10: at(0.1), p50: at(0.5), p99: at(0.99) };
   });
