@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { ExplainedDecision } from "#records/decision-record.ts";
 import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../harness/gateway.ts";
 
@@ -102,4 +105,19 @@ test("an explanation holds no text of the request", async () => {
   const reply = await gateway.chat({ messages: [{ role: "user", content: "the Perugian plan" }] }, explain);
   const { smart_gateway: decision } = await reply.json();
   expect(JSON.stringify(decision)).not.toContain("Perugian");
+});
+
+test("what a caller reports of an answer stands in its decision's record", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "reported-"));
+  await using gateway = await start({ env: { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}` } });
+  const reply = await gateway.chat();
+  await reply.text();
+  const reported = await call(`${gateway.url}/v1/route/outcome`, {
+    method: "POST",
+    headers: { ...authorization, "content-type": "application/json" },
+    body: JSON.stringify({ decision_id: idOf(reply), outcome: "solved", score: 0.9 }),
+  });
+  expect(reported.status).toBe(204);
+  expect((await recordOf(gateway, idOf(reply))).reported).toEqual({ outcome: "solved", score: 0.9 });
+  rmSync(folder, { recursive: true, force: true });
 });

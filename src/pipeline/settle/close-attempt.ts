@@ -176,6 +176,7 @@ function recordOf(
   if (distrusted !== undefined) record.distrustedCostNanoUsd = distrusted;
   if (report.usage !== undefined) record.usage = report.usage;
   if (attempt.priceLimited) record.priceLimited = true;
+  if (report.generationId !== undefined) record.generationId = report.generationId;
   if (attempt.day !== undefined) record.day = attempt.day;
   if (attempt.dispatchedMs !== undefined) record.ledgerMs = attempt.dispatchedMs - attempt.startedMs;
   if (firstTokenMs !== undefined) record.firstTokenMs = firstTokenMs;

@@ -266,10 +266,5 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.config("a")).toBeUndefined();
       expect(await store.config("b")).toBeDefined();
     });
-
-    test("adds what a caller has reported to the decision", async () => {
-      await store.append([record(1)]);
-      expect((await store.get("d1"))?.reported).toBeNull();
-    });
   });
 }

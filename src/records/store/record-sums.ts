@@ -22,28 +22,42 @@ export const moneySums = [
 const allSums = [...moneySums, "cost_unknown", ...firstTokenColumns];
 const goalSums = [...moneySums, "refused"];
 
+const spansMs = [minuteMs, hourMs] as const;
+
+/** In the order of `sumKeys`. */
+function keyOf(record: RecordHead): readonly SqlValue[] {
+  return [
+    record.model ?? "",
+    record.tier ?? "",
+    record.cause ?? "",
+    record.outcome,
+    record.status,
+    record.refused_by ?? "",
+  ];
+}
+
 /** Adds the records to the sums of their minutes, hours and goals. */
 export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
   const spans = new Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[] }>();
   const goals = new Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[]; lastMs: number }>();
   for (const record of heads) {
     const sums = sumsOf(record);
-    const key: SqlValue[] = [
-      record.model ?? "",
-      record.tier ?? "",
-      record.cause ?? "",
-      record.outcome,
-      record.status,
-      record.refused_by ?? "",
-    ];
-    for (const span of [minuteMs, hourMs]) {
-      const place = [span, startOf(record.recorded_ms, span), ...key];
-      addTo(spans, place, sums);
+    const name = `${record.model} ${record.tier} ${record.cause} ${record.outcome} ${record.status} ${record.refused_by}`;
+    for (const span of spansMs) {
+      const startMs = startOf(record.recorded_ms, span);
+      const place = `${span} ${startMs} ${name}`;
+      const known = spans.get(place);
+      if (known === undefined) spans.set(place, { key: [span, startMs, ...keyOf(record)], sums: [...sums] });
+      else addTo(known.sums, sums);
     }
     if (record.goal === null) continue;
-    const place = [startOf(record.recorded_ms, hourMs), record.goal, record.session ?? ""];
-    const known = goals.get(place.join("\n")) ?? { key: place, sums: goalSums.map(() => 0), lastMs: 0 };
-    goals.set(place.join("\n"), known);
+    const startMs = startOf(record.recorded_ms, hourMs);
+    const place = `${startMs}\n${record.goal}\n${record.session}`;
+    let known = goals.get(place);
+    if (known === undefined) {
+      known = { key: [startMs, record.goal, record.session ?? ""], sums: goalSums.map(() => 0), lastMs: 0 };
+      goals.set(place, known);
+    }
     for (let at = 0; at < moneySums.length; at++) known.sums[at] = (known.sums[at] ?? 0) + (sums[at] ?? 0);
     if (record.outcome === "refused")
       known.sums[moneySums.length] = (known.sums[moneySums.length] ?? 0) + record.repeated;
@@ -66,21 +80,14 @@ export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
 
 /** Changes the sums that a record is in by what its cost has changed. */
 export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resolved: boolean): readonly SqlWrite[] {
-  const key = [
-    record.model ?? "",
-    record.tier ?? "",
-    record.cause ?? "",
-    record.outcome,
-    record.status,
-    record.refused_by ?? "",
-  ];
+  const key = keyOf(record);
   const baseline = record.baseline_nano_usd === null ? 0 : deltaNanoUsd;
   return [
     {
       sql: `UPDATE decision_sum SET cost_nano_usd = cost_nano_usd + ?, baseline_cost_nano_usd = baseline_cost_nano_usd + ?,
               cost_unknown = cost_unknown - ?
             WHERE span_ms = ? AND at_ms = ? AND ${sumKeys.map((name) => `${name} = ?`).join(" AND ")}`,
-      rows: [minuteMs, hourMs].map((span) => [
+      rows: spansMs.map((span) => [
         deltaNanoUsd,
         baseline,
         resolved ? record.repeated : 0,
@@ -97,15 +104,8 @@ export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resol
   ];
 }
 
-function addTo(
-  into: Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[] }>,
-  key: readonly SqlValue[],
-  sums: readonly number[],
-): void {
-  const name = key.join("\n");
-  const known = into.get(name);
-  if (known === undefined) into.set(name, { key, sums: [...sums] });
-  else for (let at = 0; at < sums.length; at++) known.sums[at] = (known.sums[at] ?? 0) + (sums[at] ?? 0);
+function addTo(known: number[], sums: readonly number[]): void {
+  for (let at = 0; at < sums.length; at++) known[at] = (known[at] ?? 0) + (sums[at] ?? 0);
 }
 
 /** In the order of `allSums`. */
