@@ -6,6 +6,7 @@ import postgres0020 from "./migrations/postgres/0020-price-book.sql" with { type
 import postgres0030 from "./migrations/postgres/0030-routing-memory.sql" with { type: "text" };
 import postgres0031 from "./migrations/postgres/0031-routing-outcome.sql" with { type: "text" };
 import postgres0040 from "./migrations/postgres/0040-decision-record.sql" with { type: "text" };
+import postgres0041 from "./migrations/postgres/0041-decision-record-indexes.sql" with { type: "text" };
 import postgres0050 from "./migrations/postgres/0050-operator-action.sql" with { type: "text" };
 import postgres0060 from "./migrations/postgres/0060-key-usage.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
@@ -16,6 +17,7 @@ import sqlite0020 from "./migrations/sqlite/0020-price-book.sql" with { type: "t
 import sqlite0030 from "./migrations/sqlite/0030-routing-memory.sql" with { type: "text" };
 import sqlite0031 from "./migrations/sqlite/0031-routing-outcome.sql" with { type: "text" };
 import sqlite0040 from "./migrations/sqlite/0040-decision-record.sql" with { type: "text" };
+import sqlite0041 from "./migrations/sqlite/0041-decision-record-indexes.sql" with { type: "text" };
 import sqlite0050 from "./migrations/sqlite/0050-operator-action.sql" with { type: "text" };
 import sqlite0060 from "./migrations/sqlite/0060-key-usage.sql" with { type: "text" };
 
@@ -36,6 +38,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 30, name: "routing-memory", sql: sqlite0030 },
   { version: 31, name: "routing-outcome", sql: sqlite0031 },
   { version: 40, name: "decision-record", sql: sqlite0040 },
+  { version: 41, name: "decision-record-indexes", sql: sqlite0041 },
   { version: 50, name: "operator-action", sql: sqlite0050 },
   { version: 60, name: "key-usage", sql: sqlite0060 },
 ];
@@ -48,6 +51,7 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 30, name: "routing-memory", sql: postgres0030 },
   { version: 31, name: "routing-outcome", sql: postgres0031 },
   { version: 40, name: "decision-record", sql: postgres0040 },
+  { version: 41, name: "decision-record-indexes", sql: postgres0041 },
   { version: 50, name: "operator-action", sql: postgres0050 },
   { version: 60, name: "key-usage", sql: postgres0060 },
 ];

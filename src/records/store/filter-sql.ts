@@ -21,11 +21,14 @@ export function recordCondition(filter: RecordFilter): Condition {
   equals("task", filter.task);
   equals("request_id", filter.requestId);
   if (filter.rule !== undefined) {
+    // There are few sets of rules: those that have this one are looked for, then their records.
     parts.push({
-      sql: "r.cause = 'hard_pro_rule' AND (', ' || r.rule || ', ') LIKE ?",
+      sql: `r.rule IN (SELECT DISTINCT rule FROM decision_record WHERE rule IS NOT NULL AND (', ' || rule || ', ') LIKE ?)`,
       values: [`%, ${filter.rule}, %`],
     });
   }
+  // Says what the partial index needs to be used.
+  if (filter.alias?.includes("smart-router") === false) parts.push({ sql: "r.alias <> 'smart-router'", values: [] });
   for (const column of ["alias", "kind", "action"] as const) parts.push(...among(`r.${column}`, filter[column]));
   parts.push(...among("r.error_class", filter.errorClass), ...among("r.cost_state", filter.costState));
   return joined(parts);
