@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,6 +102,7 @@ export function databases(): readonly { readonly name: string; readonly open: ()
 
 function startPostgresOnce() {
   let server: ReturnType<typeof startPostgres> | undefined;
+  afterAll(async () => (await server)?.remove());
   return () => {
     server ??= startPostgres({ fsync: "off" });
     return server;
