@@ -18,19 +18,29 @@ export interface SqlConnection {
 /** Rows with the lines of their blocks in the place of the blocks, each of which is opened once. */
 export function withLines(rows: readonly SqlRow[]): readonly SqlRow[] {
   if (rows[0]?.["data"] === undefined) return rows;
-  const blocks = new Map<string, readonly string[]>();
+  const blocks = new Map<string, (line: number) => string | undefined>();
   return rows.map(({ data, ...row }) => {
     const id = String(row["block"]);
-    let lines = blocks.get(id);
-    if (lines === undefined) {
-      lines = linesOf(data);
-      blocks.set(id, lines);
+    let lineOf = blocks.get(id);
+    if (lineOf === undefined) {
+      lineOf = linesOf(data);
+      blocks.set(id, lineOf);
     }
-    return { ...row, text: lines[Number(row["line"])] };
+    return { ...row, text: lineOf(Number(row["line"])) };
   });
 }
 
-function linesOf(data: unknown): readonly string[] {
-  const bytes = typeof data === "string" ? Buffer.from(data, "base64") : (data as Uint8Array); // as the dialect gives it
-  return Bun.zstdDecompressSync(bytes).toString("utf8").split("\n");
+/** Only the lines that are asked for become text: a filter's records are each in another block. */
+function linesOf(data: unknown): (line: number) => string | undefined {
+  const packed = typeof data === "string" ? Buffer.from(data, "base64") : (data as Uint8Array); // as the dialect gives it
+  const bytes = Bun.zstdDecompressSync(packed);
+  const starts = [0];
+  for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, at + 1)) starts.push(at + 1);
+  starts.push(bytes.length + 1);
+  return (line) => {
+    const [start, next] = [starts[line], starts[line + 1]];
+    return start === undefined || next === undefined ? undefined : bytes.toString("utf8", start, next - 1);
+  };
 }
+
+const newline = 10;
