@@ -1,10 +1,13 @@
 import type { Overrides } from "#dashboard/sources.ts";
+import { inMemoryPath } from "#db/database-url.ts";
 import { healthSync } from "#health/health-sync.ts";
 import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
+import { ChargedWatch } from "#ledger/admin/charged-watch.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { adhocGoal, type BillingLookups, type Ledger, type LendsConnection } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { keyDigestOf } from "#ledger/reconcile/key-usage-store.ts";
@@ -251,4 +254,31 @@ async function within(limitMs: number, work: Promise<void>, timers: Timers): Pro
   });
   await Promise.race([work, limit]);
   cancelLimit();
+}
+
+/** Watches what today's account was charged without a known cost; a ledger in memory cannot be read beside its gateway. */
+export function watchCharges(ledger: Ledger, context: GatewayContext): void {
+  const { settings, clock, timers, random, metrics, closing, onLedgerEvent } = context;
+  if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return;
+  const watch = new ChargedWatch({
+    today: async () => (await ledger.read(adhocGoal))?.day,
+    async read(day) {
+      const admin = await openLedgerAdmin(settings.databaseUrl, true);
+      try {
+        return await admin.chargedWithoutProof(day);
+      } finally {
+        await admin.close();
+      }
+    },
+    clock,
+    timers,
+    random,
+  });
+  onLedgerEvent.push((event) => {
+    if (event.kind === "resolved" && (event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED"))
+      watch.changed();
+  });
+  closing.push(() => within(harmlessCloseMs, watch.close(), timers));
+  metrics.observe({ chargedToday: () => watch.latest });
+  watch.start();
 }

@@ -39,6 +39,7 @@ import {
   openSimulator,
   openUpstream,
   upstreamAddressOf,
+  watchCharges,
 } from "./open-parts.ts";
 import { startHttp, type WorkersView } from "./start-http.ts";
 import { openTracing } from "./tracing/open-tracing.ts";
@@ -149,6 +150,7 @@ async function assemble(
   const plain = openUpstream(address, ledger, context);
   const upstream = tracing === undefined ? plain : tracedUpstream(plain, tracing, address.baseUrl);
   const keyUsage = openKeyUsage(address, ledger, context);
+  watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
   const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(goalsRemembered);
   const ports: Ports = {

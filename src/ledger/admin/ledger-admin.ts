@@ -1,4 +1,5 @@
 import type { Resolution } from "#ledger/ledger.ts";
+import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
@@ -21,6 +22,8 @@ export interface LedgerAdmin {
    * call. What was closed meanwhile is left as it is. Running gateways see the change at once.
    */
   resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]>;
+  /** What the account of a day was charged without a known cost and nobody has corrected since, in nano-USD. */
+  chargedWithoutProof(day: UtcDay): Promise<number>;
   today(): Promise<UtcDay>;
   close(): Promise<void>;
 }
@@ -75,6 +78,13 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
           if (attempt === 5 || asStoreFailure(error).kind !== "transient") throw error;
         }
       }
+    },
+    async chargedWithoutProof(day) {
+      const [row] = await read(
+        "SELECT coalesce(sum(hold), 0) AS amount FROM reservation WHERE state = 'EXPIRED_CHARGED' AND day_account = $1",
+        [dayAccountOf(day)],
+      );
+      return Number(row?.["amount"]);
     },
     today: async () => utcDayOf(await now()),
     async audit() {

@@ -32,6 +32,8 @@ export interface Sources extends AggregatorSources {
   readonly caps?: () => { readonly [cap in keyof Caps]: number };
   /** Today's account as this node last saw it, in nano-USD. */
   readonly day?: () => { readonly spent: number; readonly held: number; readonly hardOverride?: number } | undefined;
+  /** What today's account was charged without a known cost, in nano-USD; undefined before it was read. */
+  readonly chargedToday?: () => number | undefined;
   readonly config?: () => {
     readonly state: "current" | "checking" | "refused" | "failed";
     readonly loadedAtMs: number;
@@ -180,6 +182,15 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       set(inUsd(day.held), "held");
       const hard = day.hardOverride ?? sources.caps?.().dayHard;
       if (hard !== undefined) set(inUsd(hard), "hard_cap");
+    },
+  );
+  registry.gauge(
+    "smart_gateway_charged_without_proof_day_usd",
+    "Part of today's spending (UTC, whole store) whose cost is unknown: holds charged in full, less corrections, in US dollars.",
+    [],
+    (set) => {
+      const charged = sources.chargedToday?.();
+      if (charged !== undefined) set(inUsd(charged));
     },
   );
   registry.gauge(

@@ -1,0 +1,88 @@
+import { expect, test } from "bun:test";
+import { ChargedWatch } from "./charged-watch.ts";
+
+const midnight = Date.UTC(2026, 2, 2);
+
+/** A watch at ten minutes before midnight of 1 March 2026 whose time is set by hand. */
+function scene(read: (day: string) => Promise<number>) {
+  let nowMs = midnight - 600_000;
+  let due: { readonly atMs: number; readonly run: () => void } | undefined;
+  const clock = { now: () => nowMs, monotonic: () => nowMs };
+  const watch = new ChargedWatch({
+    today: async () => new Date(nowMs).toISOString().slice(0, 10),
+    read,
+    clock,
+    timers: {
+      after(ms, run) {
+        const timer = { atMs: nowMs + ms, run };
+        due = timer;
+        return () => {
+          if (due === timer) due = undefined;
+        };
+      },
+    },
+    random: () => 0.5,
+  });
+  return {
+    watch,
+    settled: () => new Promise((resolve) => setImmediate(resolve)),
+    dueInMs: () => (due === undefined ? undefined : due.atMs - nowMs),
+    async elapse(ms: number) {
+      nowMs += ms;
+      if (due !== undefined && due.atMs <= nowMs) due.run();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test("is read at the start, every five minutes, and a second after a charge at the earliest", async () => {
+  let charged = 7;
+  const { watch, settled, dueInMs, elapse } = scene(async () => charged);
+  expect(watch.latest).toBeUndefined();
+  watch.start();
+  await settled();
+  expect([watch.latest, dueInMs()]).toEqual([7, 300_000]);
+  charged = 9;
+  watch.changed();
+  watch.changed();
+  expect(dueInMs()).toBe(1_000);
+  await elapse(1_000);
+  expect([watch.latest, dueInMs()]).toEqual([9, 300_000]);
+  charged = 4;
+  await elapse(300_000);
+  expect(watch.latest).toBe(4);
+  await watch.close();
+  expect(dueInMs()).toBeUndefined();
+});
+
+test("a new day starts with 0, and is read at midnight", async () => {
+  const days: string[] = [];
+  const { watch, settled, dueInMs, elapse } = scene(async (day) => days.push(day) * 5);
+  watch.start();
+  await settled();
+  await elapse(300_000);
+  expect(watch.latest).toBe(10);
+  expect(dueInMs()).toBe(300_000);
+  await elapse(299_999);
+  expect(watch.latest).toBe(10);
+  expect(dueInMs()).toBe(1);
+  const reading = elapse(1);
+  expect(watch.latest).toBe(0);
+  await reading;
+  expect(watch.latest).toBe(15);
+  expect(days.at(-1)).toBe("2026-03-02");
+  await watch.close();
+});
+
+test("keeps what it knows while the store does not answer, and asks again", async () => {
+  const answers = [async () => 3, () => Promise.reject(new Error("away")), async () => 6];
+  const { watch, settled, dueInMs, elapse } = scene(() => answers.shift()?.() ?? Promise.resolve(0));
+  watch.start();
+  await settled();
+  watch.changed();
+  await elapse(1_000);
+  expect([watch.latest, dueInMs()]).toEqual([3, 300_000]);
+  await elapse(300_000);
+  expect(watch.latest).toBe(6);
+  await watch.close();
+});
