@@ -48,6 +48,8 @@ test("the stages say what each saw, and which of them decided", async () => {
   ]);
   const [nearest] = explanation.would_change;
   expect(nearest).toMatchObject({ input: "same_error_count", from: "3", to: "1", leads_to: "flash" });
+  const changes = explanation.would_change.map(({ input, leads_to }: Answer) => `${input}: ${leads_to}`);
+  expect(new Set(changes).size, "each change once, at its nearest").toBe(changes.length);
 });
 
 test("after a refusal, the later stages say what they would have said", async () => {

@@ -40,7 +40,8 @@ export function counterfactualsOf(
     // More room in a cap makes no difference to a hold that the ledger has refused already, but for the caps themselves.
     const then = decideAgain(changed, name.startsWith("budget") ? null : ledgerSpend);
     const leadsTo = destinationOf(then, changed);
-    if (leadsTo === here) continue;
+    // The nearest change of an input stands for those further away.
+    if (leadsTo === here || found.some((nearer) => nearer.input === name && nearer.leads_to === leadsTo)) continue;
     const sentence = `With ${name} ${to} instead of ${from}: ${leadsTo} (${then.cause}).`;
     found.push({ input: name, from, to, leads_to: leadsTo, cause: then.cause, sentence });
   }
