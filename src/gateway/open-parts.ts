@@ -228,7 +228,7 @@ export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: 
   }
   return upstreamClient({
     ...address,
-    keepsGenerationIds: looksUpBilling,
+    asksBilling: looksUpBilling,
     clock,
     timers,
     limits: () => {

@@ -1,6 +1,7 @@
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Clock, Timers } from "#platform/time.ts";
+import { CallIdentity } from "./call-identity.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";
 import { transportFailure } from "./failures.ts";
 import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
@@ -26,10 +27,10 @@ export class Attempt {
   exchange: HttpExchange | undefined;
   /** Headers of an answer have come. */
   answered = false;
-  /** The aggregator's id of this call, once it has been received. */
-  generationId: string | undefined;
+  readonly identity: CallIdentity;
 
-  constructor(call: UpstreamCall, signal: AbortSignalLike, clock: Clock, timers: Timers) {
+  constructor(call: UpstreamCall, signal: AbortSignalLike, clock: Clock, timers: Timers, asksBilling = false) {
+    this.identity = new CallIdentity(asksBilling);
     this.timeoutsMs = call.timeoutsMs;
     this.stream = call.stream;
     this.freshConnection = call.freshConnection === true;

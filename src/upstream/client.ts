@@ -25,7 +25,7 @@ import {
 import { chunkOf } from "./stream/completion-chunk.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
-import { generationIdOf, usageReport } from "./usage.ts";
+import { usageReport } from "./usage.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -36,8 +36,8 @@ export interface UpstreamClientOptions {
   readonly timers: Timers;
   /** Limits of an answer; read for each answer, so that they can change. */
   readonly limits?: () => AnswerLimits;
-  /** Whether reports include the aggregator's id of a call; read for each one. */
-  readonly keepsGenerationIds?: () => boolean;
+  /** Whether the aggregator may be asked what a call was billed; read for each one. */
+  readonly asksBilling?: () => boolean;
   /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
   readonly keepAliveMs?: number;
 }
@@ -58,6 +58,7 @@ export const defaultAnswerLimits: AnswerLimits = {
   maxValues: 500_000,
 };
 
+const noReport: UsageReport = {};
 const emptyErrorBody: ErrorBody = { message: "" };
 
 /** Bytes read of an error answer at most. */
@@ -75,13 +76,13 @@ class UpstreamClient implements Upstream {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #limits: () => AnswerLimits;
-  readonly #keepsIds: () => boolean;
+  readonly #asksBilling: () => boolean;
   readonly #now: () => number;
   readonly #agent: HttpAgent;
   readonly #streamHead: RequestHead;
   readonly #wholeHead: RequestHead;
 
-  constructor({ baseUrl, apiKey, clock, timers, limits, keepsGenerationIds, keepAliveMs }: UpstreamClientOptions) {
+  constructor({ baseUrl, apiKey, clock, timers, limits, asksBilling, keepAliveMs }: UpstreamClientOptions) {
     // Checked here, so that the error names the key and not a header.
     if (apiKey !== undefined && !isHeaderValue(apiKey)) {
       throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
@@ -89,7 +90,7 @@ class UpstreamClient implements Upstream {
     this.#clock = clock;
     this.#timers = timers;
     this.#limits = limits ?? (() => defaultAnswerLimits);
-    this.#keepsIds = keepsGenerationIds ?? (() => false);
+    this.#asksBilling = asksBilling ?? (() => false);
     this.#now = () => clock.monotonic();
     this.#agent = new HttpAgent({
       url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
@@ -122,7 +123,7 @@ class UpstreamClient implements Upstream {
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
     }
-    const attempt = new Attempt(call, signal, this.#clock, this.#timers);
+    const attempt = new Attempt(call, signal, this.#clock, this.#timers, this.#asksBilling());
     const { connect, headers } = call.timeoutsMs;
     attempt.deadlines.await("connect", attempt.startedAt + connect);
     const exchange = this.#agent.post(
@@ -135,13 +136,13 @@ class UpstreamClient implements Upstream {
     try {
       const head = await exchange.head();
       attempt.answered = true;
-      if (this.#keepsIds()) attempt.generationId = generationIdOf(head.headers.get("x-generation-id"));
-      return withGeneration(await this.#answer(head, exchange, attempt), attempt);
+      attempt.identity.readHead(head.headers.get("x-generation-id"));
+      return withIdentity(await this.#answer(head, exchange, attempt), attempt);
     } catch (error) {
       attempt.end(true);
       const failure = attempt.failureFrom(error);
       const reply = failed(this.#isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
-      return withGeneration(reply, attempt);
+      return withIdentity(reply, attempt);
     }
   }
 
@@ -181,6 +182,7 @@ class UpstreamClient implements Upstream {
   ): Promise<UpstreamReply> {
     const { message, error } = body === undefined ? emptyErrorBody : await this.#errorBody(body, attempt);
     attempt.end(true);
+    attempt.identity.readError(error);
     return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
   }
 
@@ -235,7 +237,7 @@ class UpstreamClient implements Upstream {
       );
     }
     if (!isObject(answer)) return failed(garbage("the upstream's answer is not a JSON object"));
-    if (this.#keepsIds()) attempt.generationId ??= generationIdOf(answer["id"]);
+    attempt.identity.read(answer);
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? answerDefect(answer);
     if (failure !== undefined) return failed(failure, report);
@@ -244,16 +246,13 @@ class UpstreamClient implements Upstream {
     const chunk = chunkOf(answer);
     const only: UpstreamEvent[] = [
       { kind: "chunk", raw: JSON.stringify(chunk), chunk },
-      {
-        kind: "end",
-        report: attempt.generationId === undefined ? report : { ...report, generationId: attempt.generationId },
-      },
+      { kind: "end", report: attempt.identity.addTo(report) },
     ];
     return { kind: "stream", events: singleBatch(only), firstEventMs: this.#now() - attempt.startedAt };
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, this.#limits(), this.#now, this.#keepsIds());
+    const events = new StreamEvents(body, attempt, this.#limits(), this.#now);
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();
@@ -276,10 +275,12 @@ function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamRep
   return said ? { kind: "failure", failure, report } : { kind: "failure", failure };
 }
 
-/** The reply with the aggregator's id of the call where it is known. A stream's report includes it already. */
-function withGeneration(reply: UpstreamReply, { generationId }: Attempt): UpstreamReply {
-  if (generationId === undefined || reply.kind === "stream") return reply;
-  return { ...reply, report: { ...reply.report, generationId } };
+/** The reply with what the aggregator has said of the call. A stream's report includes it already. */
+function withIdentity(reply: UpstreamReply, { identity }: Attempt): UpstreamReply {
+  if (reply.kind === "stream") return reply;
+  const before = reply.report ?? noReport;
+  const report = identity.addTo(before);
+  return report === before ? reply : { ...reply, report };
 }
 
 function garbage(message: string): UpstreamFailure {

@@ -67,8 +67,14 @@ export interface UsageReport {
   readonly usage?: TokenUsage;
   /** `usage.cost`, in nano-USD; absent when not given or not a finite, non-negative number. */
   readonly costNanoUsd?: number;
-  /** The aggregator's own id of the call, by which it can be asked later what it has billed; only where that is wanted. */
+  /** The aggregator's own id of the call. */
   readonly generationId?: string;
+  /** The aggregator may be asked later by that id what it has billed. */
+  readonly asksBilling?: true;
+  /** The provider that served, as the aggregator names it. */
+  readonly host?: string;
+  /** `usage.is_byok`: the call ran on the operator's own account with the provider. */
+  readonly ownAccount?: boolean;
 }
 
 /**

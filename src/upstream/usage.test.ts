@@ -54,8 +54,19 @@ describe("usage", () => {
       expect(report(0.05, 1, value).costNanoUsd).toBe(50_000_000);
       expect(report(0.05, -1, value).costNanoUsd).toBe(50_000_000);
     });
+    test.each<[Json, boolean | undefined]>([
+      [true, true],
+      [false, false],
+      ["true", undefined],
+      [null, undefined],
+    ])("is told as it is stated: %p", (value, told) => {
+      expect(report(0.05, 1, value).ownAccount).toBe(told);
+    });
     test("without the host's part the cost is unknown, and is computed from the tokens", () => {
-      expect(report(0.05, null)).toEqual({ usage: { input: 1, cachedInput: 0, output: 1, reasoning: 0 } });
+      expect(report(0.05, null)).toEqual({
+        usage: { input: 1, cachedInput: 0, output: 1, reasoning: 0 },
+        ownAccount: true,
+      });
     });
     test("sums that no amount can hold stay at the most it can", () => {
       expect(report(0.05, 1e300).costNanoUsd).toBe(Number.MAX_SAFE_INTEGER);

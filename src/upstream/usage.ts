@@ -28,12 +28,8 @@ export function usageReport(usage: Json | undefined): UsageReport {
   return {
     ...(tokens === undefined ? {} : { usage: tokens }),
     ...(cost === undefined ? {} : { costNanoUsd: cost }),
+    ...(typeof usage["is_byok"] === "boolean" ? { ownAccount: usage["is_byok"] } : {}),
   };
-}
-
-/** The id that an aggregator gives to a call, if it is one that can be asked about. */
-export function generationIdOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_.:-]{3,127}$/.test(value) ? value : undefined;
 }
 
 function tokensOf(usage: JsonObject): TokenUsage | undefined {

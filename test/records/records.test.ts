@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { DecisionRecord } from "#records/decision-record.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
+import { replies, says } from "#simulator/behaviours.ts";
 import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
 
 /** The decision records, as soon as there are so many. */
@@ -38,6 +39,63 @@ test("each request leaves one record, which its schema reads, with what the answ
   expect(record?.cost_nano_usd).toBe(books.spent);
   expect(record?.attempts).toHaveLength(1);
   expect(record?.attempts[0]).toMatchObject({ outcome: "answered", upstream_status: 200, number: 2 });
+});
+
+describe("what the aggregator says of a call is recorded, also where it is not asked for what it has billed", () => {
+  const policy = { upstream: { generation_lookup: "off" } };
+  test.each([
+    [false, false],
+    [true, false],
+    [false, true],
+    [true, true],
+  ])("streamed: %p, on the operator's own account with the provider: %p", async (stream, ownAccount) => {
+    await using gateway = await start({ ownAccount, policy });
+    const text = await (await gateway.chat({ stream })).text();
+    const id = /"id": ?"(gen-[^"]+)"/.exec(text)?.[1];
+    expect(id).toBeString();
+    const [record] = await recordsOf(gateway, 1);
+    expect(record).toMatchObject({
+      upstream_host: "Simulated",
+      generation_ids: [id!],
+      is_byok: ownAccount,
+      attempts: [{ host: "Simulated", generation_id: id! }],
+    });
+  });
+
+  test("a call that failed has the id of its head and the provider that its error names", async () => {
+    await using gateway = await start({ policy: { upstream: { ...policy.upstream, max_attempts: 2 } } });
+    const error = { message: "busy", code: 503, metadata: { provider_name: "Google Vertex (Europe)" } };
+    gateway.upstream.next(replies(503, { error }, { headers: { "x-generation-id": "gen-1-failed" } }), says());
+    await (await gateway.chat()).json();
+    const [record] = await recordsOf(gateway, 1);
+    expect(record?.attempts.map(({ host, generation_id }) => [host, generation_id])).toEqual([
+      ["Google Vertex (Europe)", "gen-1-failed"],
+      ["Simulated", record?.generation_ids[1] ?? null],
+    ]);
+    expect(record?.generation_ids).toHaveLength(2);
+    expect(record?.upstream_host).toBe("Simulated");
+  });
+
+  test.each([
+    ["text", "Summarise: the plan of\nPerugia"],
+    ["a long name", "x".repeat(65)],
+    ["a long text", "the plan ".repeat(40)],
+    ["an object", { name: "Perugia" }],
+    ["a number", 7],
+  ])("%s in the place of an id or a provider is not recorded", async (_, value) => {
+    await using gateway = await start({ policy });
+    gateway.upstream.next(
+      replies(200, {
+        id: typeof value === "string" ? value.repeat(3) : value,
+        provider: value,
+        choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
+        usage: { prompt_tokens: 1, completion_tokens: 1, cost: 0, is_byok: "yes" },
+      }),
+    );
+    expect((await gateway.chat()).status).toBe(200);
+    const [record] = await recordsOf(gateway, 1);
+    expect(record).toMatchObject({ status: 200, upstream_host: null, generation_ids: [], is_byok: null });
+  });
 });
 
 test("refusals of every kind are recorded, and say that the gateway refused", async () => {

@@ -63,15 +63,25 @@ describe("a recorded stream", () => {
     const last = async (name: string) => (await streamed([fixture(name)])).events.at(-1);
     expect(await last("comments-and-usage")).toEqual({
       kind: "end",
-      report: { usage: { input: 21, cachedInput: 5, output: 8, reasoning: 3 }, costNanoUsd: 5_180 },
+      report: {
+        usage: { input: 21, cachedInput: 5, output: 8, reasoning: 3 },
+        costNanoUsd: 5_180,
+        generationId: "gen-1763700000-a1",
+        host: "Example",
+        ownAccount: false,
+      },
     });
     expect(await last("reasoning")).toEqual({
       kind: "end",
-      report: { usage: { input: 10, cachedInput: 0, output: 12, reasoning: 9 }, costNanoUsd: 15_000 },
+      report: {
+        usage: { input: 10, cachedInput: 0, output: 12, reasoning: 9 },
+        costNanoUsd: 15_000,
+        generationId: "gen-2",
+      },
     });
     expect(await last("tool-calls")).toEqual({
       kind: "end",
-      report: { usage: { input: 100, cachedInput: 0, output: 20, reasoning: 0 } },
+      report: { usage: { input: 100, cachedInput: 0, output: 20, reasoning: 0 }, generationId: "chatcmpl-3" },
     });
     expect(await last("two-choices")).toEqual({ kind: "end", report: {} });
   });
@@ -87,7 +97,7 @@ describe("a recorded stream", () => {
         message: "Upstream error from Example: overloaded",
         dispatched: true,
       },
-      report: {},
+      report: { generationId: "gen-4", host: "Example" },
     });
   });
 });

@@ -138,9 +138,9 @@ function chargeForDistrustedCost({ id }: OpenAttempt, distrusted: NanoUsd): Reso
   return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
 }
 
-/** The resolution with what the aggregator can be asked by, where the report says it. */
-function withGenerationId(resolution: Resolution, { generationId }: UsageReport): Resolution {
-  return generationId === undefined ? resolution : { ...resolution, generationId };
+/** The resolution with what the aggregator is to be asked by, where the report says so. */
+function withGenerationId(resolution: Resolution, { generationId, asksBilling }: UsageReport): Resolution {
+  return generationId === undefined || asksBilling !== true ? resolution : { ...resolution, generationId };
 }
 
 /** When the call was under way. `nowMs` is monotonic: a clock that is set meanwhile does not bend the span. */
@@ -177,6 +177,8 @@ function recordOf(
   if (report.usage !== undefined) record.usage = report.usage;
   if (attempt.priceLimited) record.priceLimited = true;
   if (report.generationId !== undefined) record.generationId = report.generationId;
+  if (report.host !== undefined) record.host = report.host;
+  if (report.ownAccount !== undefined) record.ownAccount = report.ownAccount;
   if (attempt.day !== undefined) record.day = attempt.day;
   if (attempt.dispatchedMs !== undefined) record.ledgerMs = attempt.dispatchedMs - attempt.startedMs;
   if (firstTokenMs !== undefined) record.firstTokenMs = firstTokenMs;

@@ -44,12 +44,12 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   /** Characters, other than comments, that have come since the last event that counted. */
   #charsWithoutData = 0;
 
-  constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number, keepsId = false) {
+  constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
     this.#text = body;
     this.#attempt = attempt;
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
-    this.#validator = new StreamValidator(limits.maxValues, keepsId, attempt.generationId);
+    this.#validator = new StreamValidator(limits.maxValues, attempt.identity);
     this.#sse = new SseReader(limits.maxEventBytes, this.#shortcut);
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();

@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { generationIdOf, usageReport } from "#upstream/usage.ts";
+import { usageReport } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
 /** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
@@ -40,25 +41,21 @@ export class StreamValidator {
   #template: ChunkTemplate | undefined;
   #tries = 0;
   #matches = 0;
-  readonly #wantsGenerationId: boolean;
-  #generationId: string | undefined;
+  readonly #identity: CallIdentity;
 
   readonly #maxValues: number;
 
   /**
    * @param maxValues most JSON values in one event
-   * @param keepsId whether the report includes the aggregator's id of the call, taken from the chunks if the head has none
-   * @param generationId the one in the answer's head
+   * @param identity learns from the chunks what the aggregator says of the call
    */
-  constructor(maxValues: number, keepsId = false, generationId?: string) {
+  constructor(maxValues: number, identity = new CallIdentity()) {
     this.#maxValues = maxValues;
-    this.#wantsGenerationId = keepsId;
-    this.#generationId = generationId;
+    this.#identity = identity;
   }
 
   get report(): UsageReport {
-    const generationId = this.#generationId;
-    return generationId === undefined ? this.#report : { ...this.#report, generationId };
+    return this.#identity.addTo(this.#report);
   }
 
   /** Whether a choice appeared and all that appeared are finished. */
@@ -100,7 +97,7 @@ export class StreamValidator {
       return failedAs("an event that is not JSON");
     }
     if (!isObject(chunk)) return failedAs("an event that is not an object");
-    if (this.#wantsGenerationId && this.#generationId === undefined) this.#generationId = generationIdOf(chunk["id"]);
+    this.#identity.read(chunk);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
     if (hasUsage) this.#report = { ...this.#report, ...usageReport(usage) };
