@@ -55,6 +55,7 @@ function tailCommand(env: NodeJS.ProcessEnv): Command {
 }
 
 const pollMs = 500;
+const writtenWithinMs = 1_000;
 /** Records of another node may become visible after ones that follow them, and some count on the day before. */
 const overlapSeq = 120_000 * 1_024;
 const maxRemembered = 20_000;
@@ -174,10 +175,20 @@ function taken(): Promise<void> {
 }
 
 async function explainedRecord(store: RecordStore, id: string): Promise<ExplainedDecision | undefined> {
-  const record = await store.get(id);
+  const record = await recordOf(store, id);
   if (record === undefined) return undefined;
   const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
   return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+}
+
+/** Gateways write records up to a second behind their answers: what is not there yet is looked for again. */
+async function recordOf(store: RecordStore, id: string): Promise<DecisionRecord | undefined> {
+  for (let waitedMs = 0; waitedMs < writtenWithinMs; waitedMs += pollMs) {
+    const record = await store.get(id);
+    if (record !== undefined) return record;
+    await Bun.sleep(pollMs);
+  }
+  return store.get(id);
 }
 
 function notRecorded(id: string): void {
