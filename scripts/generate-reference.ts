@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardApi } from "#dashboard/api-schema.ts";
+import { causeMeanings } from "#domain/cause-meanings.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
 import { loadRegistry } from "../src/models/load-registry.ts";
@@ -28,6 +29,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/policy.md", policyPage(policy)],
     ["docs/reference/models.md", modelsPage(jsonSchemaOf(ModelRegistryFile, ""))],
     ["docs/reference/settings.md", settingsPage()],
+    ["docs/reference/causes.md", causesPage()],
     ["docs/reference/metrics.md", metricsPage()],
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
@@ -173,6 +175,14 @@ function settingsPage(): string {
     "Read from the environment (and from a file `.env` in the working directory) once, at start. An empty value counts as unset. All that is wrong is listed at once, with exit code 2; values of secret settings are never printed.",
     table(["name", "default", "meaning"], rows),
     "The policy and the model registry have files of their own: see [policy](policy.md) and [models](models.md).",
+  ]);
+}
+
+function causesPage(): string {
+  return page([
+    "# Causes",
+    "Why a request went where it went: the `cause` of a decision, the header `X-Smart-Gateway-Cause`, the label `cause` of `smart_gateway_requests_total`, and the `error.code` of a refusal. The list is closed. In which order the rules are tried: [routing](../routing.md#precedence).",
+    ...Object.entries(causeMeanings).flatMap(([cause, meaning]) => [`## ${cause}`, meaning]),
   ]);
 }
 

@@ -160,11 +160,6 @@ describe("the dry run's rules", () => {
 describe("docs/routing.md", () => {
   const page = readFileSync(join(import.meta.dir, "../../../docs/routing.md"), "utf8");
 
-  test("has a section for every cause, and for nothing that is none", () => {
-    const sections = page.slice(page.indexOf("## Causes")).matchAll(/^### (\S+)$/gm);
-    expect([...sections].map(([, name]) => name ?? "")).toEqual([...causes]);
-  });
-
   test("explains every key of the evidence that these decisions give", () => {
     const table = page.slice(page.indexOf("## Evidence"));
     const keys = Object.values(rows).flatMap(([task, runtime, snapshot]) =>
