@@ -29,6 +29,8 @@ export function installIfNeeded(extent) {
   const stamps = { runtime: `${lock} runtime`, all: lock };
   const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
   if (installed === stamps.all || installed === stamps[extent]) return;
+  // `npm ci` would remove what else a contributor's own `npm install` has brought.
+  if (extent === "runtime" && runtimeIsInstalled()) return;
   console.error(extent === "runtime" ? "Installing what the gateway needs (once)…" : "Installing dependencies (once)…");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const result = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...installs[extent]], {
@@ -40,6 +42,22 @@ export function installIfNeeded(extent) {
     process.exit(1);
   }
   writeFileSync(stamp, stamps[extent]);
+}
+
+/**
+ * Whether npm's own list of what it has installed names every package that running needs, in the lockfile's version. Of
+ * packages for other machines (optional) those that are there count. For tests this says too little: they need the
+ * results of install scripts.
+ */
+function runtimeIsInstalled() {
+  const list = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(list)) return false;
+  const packagesOf = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
+  const installed = packagesOf(list);
+  return Object.entries(packagesOf(join(root, "package-lock.json"))).every(([path, { version, dev, optional }]) => {
+    if (path === "" || dev) return true;
+    return installed[path] === undefined ? optional === true : installed[path].version === version;
+  });
 }
 
 /** The Bun binary that the lockfile pins. Also found where install scripts are not allowed to run. */

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 const toolchain = new URL("./toolchain.mjs", import.meta.url).href;
 
@@ -16,5 +19,41 @@ describe("the launcher", () => {
 
   test("keeps the operator's own setting of the allocator", () => {
     expect(settingsWith({ MIMALLOC_PURGE_DELAY: "10" })).toEqual({ MIMALLOC_PURGE_DELAY: "10" });
+  });
+});
+
+/** Whether a clone with this lockfile, in which npm has installed these packages, would install for `npm start`. */
+function installs(wanted: object, installed: object | undefined): boolean {
+  const clone = mkdtempSync(join(tmpdir(), "smart-gateway-clone-"));
+  const file = (path: string, text: string) => writeFileSync(join(clone, path), text);
+  for (const folder of ["scripts", "node_modules", "bin"]) mkdirSync(join(clone, folder));
+  cpSync(join(import.meta.dir, "toolchain.mjs"), join(clone, "scripts", "toolchain.mjs"));
+  file("package-lock.json", JSON.stringify({ packages: { "": {}, ...wanted } }));
+  if (installed !== undefined) file("node_modules/.package-lock.json", JSON.stringify({ packages: installed }));
+  file("bin/npm", "#!/bin/sh\nexit 1\n");
+  chmodSync(join(clone, "bin", "npm"), 0o755);
+  const program = `(await import(${JSON.stringify(join(clone, "scripts", "toolchain.mjs"))})).installIfNeeded("runtime");`;
+  const env = { ...process.env, PATH: `${join(clone, "bin")}:${process.env.PATH ?? ""}` };
+  const { stderr } = Bun.spawnSync([process.execPath, "-e", program], { env });
+  rmSync(clone, { recursive: true, force: true });
+  return stderr.toString().includes("Installing what the gateway needs");
+}
+
+describe.skipIf(process.platform === "win32")("npm start and npx smart-gateway", () => {
+  const wanted = {
+    "node_modules/zod": { version: "4.6.7" },
+    "node_modules/for-another-machine": { version: "1.0.0", optional: true },
+    "node_modules/knip": { version: "6.42.0", dev: true },
+  };
+
+  test("leave a contributor's own npm install as it is", () => {
+    const own = { "node_modules/zod": { version: "4.6.7" }, "node_modules/knip": { version: "6.42.0", dev: true } };
+    expect(installs(wanted, own)).toBe(false);
+  });
+
+  test("install where nothing, too little or another version is there", () => {
+    expect(installs(wanted, undefined)).toBe(true);
+    expect(installs(wanted, { "node_modules/knip": { version: "6.42.0" } })).toBe(true);
+    expect(installs(wanted, { "node_modules/zod": { version: "4.6.6" } })).toBe(true);
   });
 });
