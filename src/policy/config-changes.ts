@@ -1,3 +1,4 @@
+import type { Model, Price, PriceBand } from "#domain/model.ts";
 import { isSection } from "#settings/section.ts";
 import type { Config } from "./load-config.ts";
 
@@ -23,9 +24,71 @@ export function configHash(config: Config): string {
     .slice(0, 16);
 }
 
-/** The paths of what changed: `budget.per_goal_hard_usd`, `models.vendor_v4_pro.price.input`. */
+/**
+ * What changed, by the keys of the files: `budget.per_goal_hard_usd`, `models.vendor_v4_pro.prices.input`, `models` for another
+ * order of the models; keys of the file of learned weights follow `learned.`. Empty only when nothing changed.
+ */
 export function changedPaths(before: Config, after: Config): string[] {
-  return differences(plainOf(before), plainOf(after));
+  const changed = differences(plainOf(before), plainOf(after));
+  if (changed.length === 0) return changed;
+  const paths = differences(asWritten(before), asWritten(after));
+  if (orderOf(before) !== orderOf(after) && !paths.some((path) => /^models\.[^.]+$/.test(path))) paths.push("models");
+  return paths.length > 0 ? paths : changed;
+}
+
+/** The configuration by the keys of its files. A value may stand in another form, as long as other values look different. */
+function asWritten({ policy, registry, learned }: Config): unknown {
+  const { $schema: _, ...rest } = policy;
+  return {
+    ...rest,
+    ...(learned === undefined ? {} : { learned }),
+    models: Object.fromEntries([...registry.models].map(([key, model]) => [key, recordOf(model)])),
+  };
+}
+
+function recordOf({ price, statedPrice = {}, ...model }: Model): unknown {
+  return {
+    role: model.role,
+    upstream_id: model.upstreamId,
+    prices: pricesOf(price, statedPrice),
+    context_tokens: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    default_output_tokens: model.defaultOutputTokens,
+    free: model.free,
+    enabled: model.enabled,
+    reasoning: model.reasoning,
+    timeouts_ms: model.timeoutsMs,
+  };
+}
+
+/** A price's name here and in the file. */
+const rateKeys = [
+  ["input", "input"],
+  ["cachedInput", "cached_input"],
+  ["cacheWrite", "cache_write"],
+  ["output", "output"],
+  ["request", "request"],
+] as const;
+
+/** Each price with whether the operator's own file states it, which counts even where it equals the shipped one. */
+function pricesOf(price: Price, stated: Partial<Price>): unknown {
+  const prices: Record<string, unknown> = {};
+  for (const [name, key] of rateKeys) {
+    // Without a price of its own, cached input costs what input costs.
+    if (name === "cachedInput" && price.cachedInput === price.input) continue;
+    if (price[name] !== undefined) prices[key] = [price[name], stated[name] !== undefined];
+  }
+  const bands = (key: string, isMeant: (band: PriceBand) => boolean) => {
+    const meant = price.bands?.filter(isMeant) ?? [];
+    if (meant.length > 0) prices[key] = [meant, stated.bands !== undefined];
+  };
+  bands("tiers", ({ fromInputTokens }) => fromInputTokens !== undefined);
+  bands("windows", ({ fromInputTokens }) => fromInputTokens === undefined);
+  return prices;
+}
+
+function orderOf({ registry }: Config): string {
+  return [...registry.models.keys()].join(" ");
 }
 
 /** The paths at which two plain values differ; lists count as one value. */

@@ -156,7 +156,7 @@ export function recordWith(request: RequestRecord, facts: RecordFacts): Decision
     thresholds: routed === undefined ? null : thresholdsOf(routed.snapshot),
     inputs: routed === undefined ? null : inputsOf(routed),
     housekeeping: routed?.housekeeping ?? null,
-    features: routed === undefined ? {} : featuresOf(routed.features),
+    features: routed === undefined ? {} : recordedFeaturesOf(routed.features),
     evidence: final.evidence,
     attempts,
     timings: {
@@ -374,7 +374,7 @@ function healthOf({ health }: Snapshot): Record<string, string> {
   return states;
 }
 
-function featuresOf(features: AskFeatures): Record<string, number> {
+function recordedFeaturesOf(features: AskFeatures): Record<string, number> {
   return {
     characters: features.characters,
     words: features.topics.words,

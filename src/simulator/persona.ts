@@ -46,13 +46,13 @@ function prose(model: Model, messages: readonly JsonObject[], ask: string): stri
   const input = toolResult === undefined ? `You asked: “${excerpt(ask, 160)}”` : `The tool answered: “${toolResult}”`;
   switch (model.role) {
     case "scout":
-      return `${marker} Scout here, a free model's stand-in. ${input} In short: done.`;
+      return `${marker} This is a simulated answer of the scout, the free tier; no language model was called. ${input} In short: done.`;
     case "worker":
-      return `${marker} This is the flash tier's stand-in for ${model.upstreamId}; no language model was called. ${input} A real model would now do the work, quickly and for little money. Set UPSTREAM_API_KEY to reach one.`;
+      return `${marker} This is a simulated answer of the flash tier in place of ${model.upstreamId}; no language model was called. ${input} A real model would now do the work, quickly and for little money. Set UPSTREAM_API_KEY to reach one.`;
     case "senior":
-      return `${marker} This is the pro tier's stand-in for ${model.upstreamId}; no language model was called. ${input}\n\nA senior model would now\n1. restate the problem and its constraints,\n2. weigh the alternatives and their risks,\n3. work out the change step by step, and\n4. say how to verify it.\n\nSet UPSTREAM_API_KEY to reach a real one.`;
+      return `${marker} This is a simulated answer of the pro tier in place of ${model.upstreamId}; no language model was called. ${input}\n\nA senior model would now\n1. restate the problem and its constraints,\n2. weigh the alternatives and their risks,\n3. work out the change step by step, and\n4. say how to verify it.\n\nSet UPSTREAM_API_KEY to reach a real one.`;
     case "emergency":
-      return `${marker} This is the emergency fallback's stand-in for ${model.upstreamId}; no language model was called. The models before it in the chain could not serve. ${input}`;
+      return `${marker} This is a simulated answer of the emergency fallback in place of ${model.upstreamId}; no language model was called. The models before it in the chain could not serve. ${input}`;
   }
 }
 

@@ -171,7 +171,7 @@ describe("reloading when asked", () => {
     writeFileSync(registryPath, "models:\n  vendor_v4_pro: { prices: { output: 1 } }\n");
     const { live } = await start({ policyPath, registryPath, watchFiles: false });
     writeFileSync(registryPath, "models:\n  vendor_v4_pro: { prices: { output: 2 } }\n");
-    expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["models.vendor_v4_pro.price.output"] });
+    expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["models.vendor_v4_pro.prices.output"] });
   });
 
   test("refuses a change that cannot be put to use, and counts every re-reading", async () => {
@@ -207,10 +207,46 @@ describe("reloading when asked", () => {
     expect((await live.reload()).kind).toBe("refused");
     expect(live.current().registry.models.has("own")).toBe(true);
     writeFileSync(registryPath, own.replace("input: 1", "input: 2"));
-    expect(await live.reload()).toEqual({
-      kind: "reloaded",
-      changed: ["models.own.price.input", "models.own.price.cachedInput"],
-    });
+    expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["models.own.prices.input"] });
+  });
+
+  test("names what changed by the keys of the registry file", async () => {
+    const registryPath = join(newFolder(), "models.yaml");
+    const write = (models: unknown) => writeFileSync(registryPath, JSON.stringify({ models }));
+    const prices = { input: 1, output: 1 };
+    const own = { role: "worker", upstream_id: "x", prices };
+    write({ own });
+    const { live } = await start({ registryPath, watchFiles: false });
+    const shipped = live.current().registry.models.get("vendor_v4_pro")?.price.output ?? 0;
+    const changes = async (models: unknown) => {
+      write(models);
+      const report = await live.reload();
+      return report.kind === "reloaded" ? report.changed : [report.kind];
+    };
+    const prefixed = (...keys: string[]) => keys.map((key) => `models.own.${key}`);
+    expect(await changes({ own: { ...own, upstream_id: "y", context_tokens: 90_000, timeouts_ms: { idle: 7 } } })).toEqual(
+      prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"),
+    );
+    expect(await changes({ own })).toEqual(prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"));
+    const dearer = { ...prices, cached_input: 0.5, cache_write: 2, request: 0.1 };
+    expect(await changes({ own: { ...own, prices: dearer } })).toEqual(
+      prefixed("prices.cached_input", "prices.cache_write", "prices.request"),
+    );
+    const bands = {
+      tiers: [{ from_input_tokens: 9, input: 3 }],
+      windows: [{ from: "01:00", to: "02:00", output: 3 }],
+    };
+    expect(await changes({ own: { ...own, prices: { ...dearer, ...bands } } })).toEqual(
+      prefixed("prices.tiers", "prices.windows"),
+    );
+    expect(await changes({ own })).toHaveLength(5);
+    // A price that is stated as it is shipped is no other price, but from now on the operator's.
+    expect(await changes({ own, vendor_v4_pro: { prices: { output: shipped / 1e9 } } })).toContain(
+      "models.vendor_v4_pro.prices.output",
+    );
+    expect(await changes({ vendor_v4_pro: { prices: { output: shipped / 1e9 } }, own })).toEqual(["models"]);
+    expect(await changes({ vendor_v4_pro: { prices: { output: shipped / 1e9 } } })).toEqual(["models.own"]);
+    expect(await changes({ vendor_v4_pro: { prices: { output: shipped / 1e9 } } })).toEqual(["unchanged"]);
   });
 
   test("asked twice at once reads one after the other, and the newest file wins", async () => {
