@@ -22,7 +22,7 @@ const cases = {
     aRuntime(),
     aSnapshot({ spend: { goal: { spent: dollars(2), held: dollars(0.1) } } }),
   ],
-  "replaced by a stand-in": [aTask(), aRuntime(), aSnapshot({ health: aHealth({ vendor_v4_flash: "UNHEALTHY" }) })],
+  "replaced by a fallback": [aTask(), aRuntime(), aSnapshot({ health: aHealth({ vendor_v4_flash: "UNHEALTHY" }) })],
 } as const;
 
 const calls = 20_000;

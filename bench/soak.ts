@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
-import { chunk, fails, hangsUp, replies, says, sends, silent, streams } from "#simulator/behaviours.ts";
+import { chunk, completes, disconnects, fails, replies, silent, streams, writesRaw } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { serve } from "../test/harness/process.ts";
@@ -43,8 +43,8 @@ const faults: readonly (() => Behaviour)[] = [
   () => fails(503),
   () => fails(400),
   () => fails(429, "slow down", { "retry-after": "0" }),
-  () => hangsUp("rst", { bills: bill }),
-  () => hangsUp("fin", { bills: bill }),
+  () => disconnects("rst", { bills: bill }),
+  () => disconnects("fin", { bills: bill }),
   () => silent({ bills: bill }),
   () => replies(200, "<html>", { bills: bill }),
   () => replies(200, { error: { code: 502, message: "provider" } }),
@@ -53,7 +53,7 @@ const faults: readonly (() => Behaviour)[] = [
   () => streams({ events: words(5), end: "silence", bills: bill }),
   () => streams({ events: [...words(3), "data: {broken\n\n"], end: "silence", bills: bill }),
   () => streams({ events: words(5), end: "clean", bills: bill }),
-  () => sends("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{", "fin", { bills: bill }),
+  () => writesRaw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{", "fin", { bills: bill }),
 ];
 
 const loaded = await loadConfig({});
@@ -64,7 +64,7 @@ const upstream = await startSimulator({
   clock: systemClock,
   random,
   // One call in ten meets trouble; the rest are answered at length or in brief.
-  script: () => (random() < 0.1 ? oneOf(faults)() : says({ text: "word ".repeat(Math.ceil(random() * 200)) })),
+  script: () => (random() < 0.1 ? oneOf(faults)() : completes({ text: "word ".repeat(Math.ceil(random() * 200)) })),
 });
 
 const timeouts = {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { says } from "#simulator/behaviours.ts";
+import { completes } from "#simulator/behaviours.ts";
 import type { AnswerContent } from "#simulator/persona.ts";
 import type { Behaviour, RecordedRequest } from "#simulator/simulated-exchange.ts";
 
@@ -23,7 +23,7 @@ export function scriptedAnswer(
 ): Behaviour | undefined {
   const body = request.body ?? {};
   if (isScout(body["model"]) || isObject(body["response_format"])) return undefined;
-  return says({ ...emptyAnswer, reasoning: thought, ...answerTo(body) });
+  return completes({ ...emptyAnswer, reasoning: thought, ...answerTo(body) });
 }
 
 const emptyAnswer: AnswerContent = { reasoning: "", text: "", toolCalls: [] };

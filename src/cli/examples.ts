@@ -67,7 +67,7 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
     ["smart-gateway models list models.yaml --json", "a file that is not in force yet"],
   ],
   "models sync": [
-    ["smart-gateway models sync", "what differs, dearer first, and which hosts stay within your prices"],
+    ["smart-gateway models sync", "what differs, higher prices first, and which hosts stay within your prices"],
     ["smart-gateway models sync models.yaml --write", "take the listed prices over into models.yaml"],
   ],
   "models disable": [["smart-gateway models disable vendor_v4_pro", "no more traffic for it, on every node"]],

@@ -12,7 +12,7 @@ const rates = {
   cache_write: pricePerMTok
     .optional()
     .describe(
-      "USD per million input tokens written to the prompt cache, the dearest kind; see docs/ledger.md when absent.",
+      "USD per million input tokens written to the prompt cache, the most expensive kind; see docs/ledger.md when absent.",
     ),
   output: pricePerMTok.describe("USD per million output tokens."),
   request: z.number().min(0).max(1_000).optional().describe("USD per call, beside its tokens."),
@@ -74,7 +74,7 @@ export const ModelRecord = z.strictObject({
     .describe("Thinks before its first token: allowed the longer first-event timeout."),
   timeouts_ms: z
     .strictObject({
-      connect: z.int().min(1).optional().describe("Until the connection stands."),
+      connect: z.int().min(1).optional().describe("Until the connection is established."),
       headers: z.int().min(1).optional().describe("Until the answer's head has come."),
       first_event: z.int().min(1).optional().describe("First event with content."),
       idle: z.int().min(1).optional().describe("No byte at all."),

@@ -145,7 +145,7 @@ export function chainProblems(policy: Policy, registry: ModelRegistry, document:
       return [problem(document, at, { message: `no model has the key ${key}`, suggestion })];
     }
     if (model.free) {
-      const message = `${key} is a free model, and free models never stand in for others`;
+      const message = `${key} is a free model, and free models are never fallbacks`;
       return [problem(document, at, { message, suggestion: "remove it from the chain" })];
     }
     if (chain.indexOf(key) !== index) return [problem(document, at, { message: `${key} stands in the chain twice` })];

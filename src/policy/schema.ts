@@ -241,7 +241,7 @@ const Upstream = section({
       "Ask the aggregator about every hour what it has counted for the key today (`GET /key`), and compare that with the ledger (log, metrics, `budgets reconcile`). `auto`: at OpenRouter only.",
     ),
   timeouts_ms: section({
-    connect: ms.default(5_000).describe("Until the connection stands."),
+    connect: ms.default(5_000).describe("Until the connection is established."),
     headers: ms.default(30_000).describe("Until the answer's head has come."),
     first_event: ms.default(60_000).describe("First event with content; comments do not count."),
     first_event_reasoning: ms.default(180_000).describe("The same for models marked `reasoning`."),
@@ -341,8 +341,10 @@ const Health = section({
     .array(z.string())
     .min(1)
     .default(["vendor_v4_pro", "vendor_v4_flash", "vendor_emergency"])
-    .describe("Model keys, in the order in which they stand in for a model that cannot serve. Free models never do."),
-}).describe("When a model is trusted, and who stands in for it.");
+    .describe(
+      "Model keys, in the order in which they are tried as fallbacks for a model that cannot serve. Free models are never fallbacks.",
+    ),
+}).describe("When a model is trusted, and which models are its fallbacks.");
 
 const Budget = section({
   per_goal_soft_usd: usd

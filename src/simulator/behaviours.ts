@@ -12,7 +12,7 @@ const json: Headers = { "content-type": "application/json" };
 const sse: Headers = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
 /** Answers as the model would, or with the words given, in JSON or as a stream, whichever was asked for. */
-export function says(said: Partial<AnswerContent> = {}): Behaviour {
+export function completes(said: Partial<AnswerContent> = {}): Behaviour {
   return (exchange) => answerWith(exchange, exchange.completion(said));
 }
 
@@ -76,7 +76,7 @@ export function streams(script: StreamScript): Behaviour {
 }
 
 /** Exact bytes from the status line on, then what is named. `gate` is waited for between the bytes and the end. */
-export function sends(
+export function writesRaw(
   bytes: string | Uint8Array,
   then: "fin" | "rst" | "silence",
   options: { gate?: Promise<unknown>; bills?: number } = {},
@@ -98,7 +98,7 @@ export function silent(options: { bills?: number } = {}): Behaviour {
 }
 
 /** Closes the connection on the arrival of the request, without a byte. */
-export function hangsUp(how: "fin" | "rst", options: { bills?: number } = {}): Behaviour {
+export function disconnects(how: "fin" | "rst", options: { bills?: number } = {}): Behaviour {
   return (exchange) => {
     if (options.bills !== undefined) exchange.bill(nanoUsd(options.bills));
     exchange.cut(how);

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { chunk, fails, hangsUp, replies, says, sends, silent, streams, usageChunk } from "./behaviours.ts";
+import { chunk, completes, disconnects, fails, replies, silent, streams, usageChunk, writesRaw } from "./behaviours.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "./simulator.ts";
 
 const perMTok = (usd: number) => (usd * 1e9) as NanoUsdPerMTok; // whole for the prices below
@@ -242,7 +242,10 @@ describe("with a script", () => {
 
   test("answers with the text of the script", async () => {
     const upstream = await simulator();
-    upstream.next(says({ text: "pro" }), says({ reasoning: "hm", toolCalls: [{ name: "f", arguments: '{"a":1}' }] }));
+    upstream.next(
+      completes({ text: "pro" }),
+      completes({ reasoning: "hm", toolCalls: [{ name: "f", arguments: '{"a":1}' }] }),
+    );
     const first: Answer = await (await ask(upstream, {})).json();
     expect(first.choices[0].message.content).toBe("pro");
     const second: Answer = await (await ask(upstream, {})).json();
@@ -291,14 +294,14 @@ describe("with a script", () => {
 
   test("sends exact bytes, HTTP or not", async () => {
     const upstream = await simulator();
-    upstream.next(sends("SSH-2.0-nonsense\r\n", "fin"));
+    upstream.next(writesRaw("SSH-2.0-nonsense\r\n", "fin"));
     expect((await raw(upstream)).text).toBe("SSH-2.0-nonsense\r\n");
     expect(upstream.requests[0]?.bytesSent).toBe(18);
   });
 
   test("can bill and then stay silent, or close the connection", async () => {
     const upstream = await simulator();
-    upstream.next(silent({ bills: 5 }), hangsUp("rst", { bills: 6 }));
+    upstream.next(silent({ bills: 5 }), disconnects("rst", { bills: 6 }));
     const caller = new AbortController();
     const first = ask(upstream, {}, { signal: caller.signal }).catch((error) => error.name);
     const request = await upstream.request(0);

@@ -3,7 +3,7 @@ import type { Model } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { generationOf, hostsOf, keyOf, listOf, type SimulatedHost, simulatedHosts } from "./aggregator-pages.ts";
-import { fails, replies, says } from "./behaviours.ts";
+import { completes, fails, replies } from "./behaviours.ts";
 import { promptTokensOf } from "./completion.ts";
 import { objectOr } from "./persona.ts";
 import {
@@ -184,7 +184,7 @@ function usualBehaviour(request: RecordedRequest, model: Model | undefined, opti
   if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
   if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
   if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
-  return withinLimit(request.body, model, options.clock.now()) ? says() : filtered(model);
+  return withinLimit(request.body, model, options.clock.now()) ? completes() : filtered(model);
 }
 
 /** The aggregator's pages beside chats; undefined where it has none of that name. */

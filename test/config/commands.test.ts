@@ -251,7 +251,7 @@ describe("smart-gateway statusline", () => {
   test("shows model, goal's spend and what is left, by flags or by what an agent writes on standard input", async () => {
     const headers = { "x-session-id": "s-1", "x-goal-id": "release" };
     expect((await gateway.chat({}, headers)).status).toBe(200);
-    await gateway.books();
+    await gateway.ledger();
     const [flags, agent, none] = await Promise.all([
       line(["--session", "s-1", "--goal", "release"]),
       line([], {

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
-import { hangsUp } from "#simulator/behaviours.ts";
+import { disconnects } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { type Answer, eventually, shippedModels, start, upstreamKey } from "../harness/gateway.ts";
 
@@ -133,7 +133,7 @@ describe("smart-gateway doctor, online", () => {
     await using gateway = await start({
       env: { DATABASE_URL: database },
       policy: { upstream: { max_attempts: 1 } },
-      script: () => hangsUp("rst", { bills: 1 }),
+      script: () => disconnects("rst", { bills: 1 }),
     });
     await gateway.chat();
     const readUnresolved = () => {

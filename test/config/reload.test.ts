@@ -224,9 +224,9 @@ describe("reloading when asked", () => {
       return report.kind === "reloaded" ? report.changed : [report.kind];
     };
     const prefixed = (...keys: string[]) => keys.map((key) => `models.own.${key}`);
-    expect(await changes({ own: { ...own, upstream_id: "y", context_tokens: 90_000, timeouts_ms: { idle: 7 } } })).toEqual(
-      prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"),
-    );
+    expect(
+      await changes({ own: { ...own, upstream_id: "y", context_tokens: 90_000, timeouts_ms: { idle: 7 } } }),
+    ).toEqual(prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"));
     expect(await changes({ own })).toEqual(prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"));
     const dearer = { ...prices, cached_input: 0.5, cache_write: 2, request: 0.1 };
     expect(await changes({ own: { ...own, prices: dearer } })).toEqual(

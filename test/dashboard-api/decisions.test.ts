@@ -187,7 +187,7 @@ describe("the playground", () => {
     expect(JSON.stringify(answer)).not.toContain(credential);
     expect(dashboard.gateway.upstream.received()).toBe(0);
     expect(await dashboard.rows()).toEqual([]);
-    expect(await dashboard.gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await dashboard.gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
   test("it decides as chat does about the same request", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { AnswerOf } from "#dashboard/api-schema.ts";
-import { fails, hangsUp } from "#simulator/behaviours.ts";
+import { disconnects, fails } from "#simulator/behaviours.ts";
 import { eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
@@ -46,7 +46,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   test("the day gets a cap of its own, and a summary says that it is near", async () => {
     await using dashboard = await startDashboard(await open());
     expect((await dashboard.gateway.chat()).status).toBe(200);
-    const { spent } = await dashboard.gateway.books();
+    const { spent } = await dashboard.gateway.ledger();
     const usd = (spent / 0.9 / 1e9).toFixed(9);
     const body = { hard_usd: usd, account: "day" as const };
     await dashboard.post("POST budgets/{goal}/cap", body, { at: { goal: "today" } });
@@ -70,7 +70,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   test("a hold of unknown outcome is shown with its end, settled by hand, and shown no more", async () => {
     await using dashboard = await startDashboard(await open(), { policy: { upstream: { max_attempts: 1 } } });
     const { gateway } = dashboard;
-    gateway.upstream.follow(() => hangsUp("rst", { bills: 1 }));
+    gateway.upstream.follow(() => disconnects("rst", { bills: 1 }));
     const reply = await gateway.chat({ max_tokens: 100 }, { "x-goal-id": "g" });
     expect(reply.status).toBeGreaterThanOrEqual(500);
     const holds = await unresolved(dashboard);
@@ -108,7 +108,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
       expect(settled).toEqual({ id, result: "settled", held_nano_usd, charged_nano_usd: 1_000, detail: null });
     }
     expect((await dashboard.get("GET holds")).holds).toEqual([]);
-    const { spent } = await gateway.books();
+    const { spent } = await gateway.ledger();
     expect(spent).toBe(1_000 * holds.length);
     const { actions } = await dashboard.get("GET actions");
     expect(actions[0]).toMatchObject({ action: "hold_settled", target: holds.at(-1)?.id });
@@ -118,13 +118,13 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   test("a hold is released without cost; one that is not there is 404", async () => {
     await using dashboard = await startDashboard(await open(), { policy: { upstream: { max_attempts: 1 } } });
     const { gateway } = dashboard;
-    gateway.upstream.follow(() => hangsUp("rst", { bills: 1 }));
+    gateway.upstream.follow(() => disconnects("rst", { bills: 1 }));
     await gateway.chat({ max_tokens: 100 });
     for (const { id } of await unresolved(dashboard)) {
       const released = await dashboard.post("POST holds/{id}/release", { why: "never billed" }, { at: { id } });
       expect(released).toMatchObject({ result: "released", charged_nano_usd: 0 });
     }
-    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
     const none = await dashboard.call("POST holds/{id}/release", { body: { why: "x" }, at: { id: "none.1" } });
     expect(none.status).toBe(404);
     const silent = await dashboard.call("POST holds/{id}/release", { at: { id: "none.1" } });
@@ -203,7 +203,7 @@ test("an in-memory database, which nobody else can open, still shows the day", a
   await using dashboard = await startDashboard("sqlite::memory:");
   await (await dashboard.gateway.chat()).text();
   await dashboard.recorded(1);
-  const { spent } = await dashboard.gateway.books();
+  const { spent } = await dashboard.gateway.ledger();
   const summary = await dashboard.get("GET summary");
   expect(summary.total.cost_nano_usd).toBe(spent);
   expect(summary.caps.day.account).toStartWith("day/");

@@ -29,7 +29,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     await using dashboard = await startDashboard(await open());
     const requests = await traffic(dashboard);
     await dashboard.recorded(requests);
-    await dashboard.gateway.books();
+    await dashboard.gateway.ledger();
     const summary = await dashboard.get("GET summary", { query: { range: "24h" } });
     expect(summary.total.requests).toBe(requests);
     const counted = [
@@ -62,25 +62,25 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     await using dashboard = await startDashboard(await open());
     const requests = await traffic(dashboard);
     await dashboard.recorded(requests);
-    const books = await dashboard.gateway.books();
+    const totals = await dashboard.gateway.ledger();
     const summary = await dashboard.get("GET summary", { query: { range: "today" } });
-    expect(summary.total.cost_nano_usd).toBe(books.spent);
+    expect(summary.total.cost_nano_usd).toBe(totals.spent);
     expect(summary.ledger).toEqual({
       day: summary.utc_day,
-      spent_nano_usd: books.spent,
-      records_nano_usd: books.spent,
+      spent_nano_usd: totals.spent,
+      records_nano_usd: totals.spent,
       unexplained_nano_usd: 0,
     });
-    expect(summary.caps.day).toMatchObject({ name: summary.utc_day, spent_nano_usd: books.spent, held_nano_usd: 0 });
+    expect(summary.caps.day).toMatchObject({ name: summary.utc_day, spent_nano_usd: totals.spent, held_nano_usd: 0 });
     const series = await dashboard.get("GET series", {
       query: { metric: "cost_nano_usd", by: "tier", range: "today" },
     });
     const total = series.groups.reduce((sum, group) => sum + (group.total ?? 0), 0);
-    expect(total).toBe(books.spent);
+    expect(total).toBe(totals.spent);
     const budgets = await dashboard.get("GET budgets", { query: { range: "today" } });
-    expect(budgets.days[0]).toMatchObject({ spent_nano_usd: books.spent, requests: { cost_nano_usd: books.spent } });
+    expect(budgets.days[0]).toMatchObject({ spent_nano_usd: totals.spent, requests: { cost_nano_usd: totals.spent } });
     const goals = budgets.goals.reduce((sum, goal) => sum + goal.spent_nano_usd, 0);
-    expect(goals).toBe(books.spent);
+    expect(goals).toBe(totals.spent);
     for (const goal of budgets.goals) expect(goal.requests?.cost_nano_usd, goal.name).toBe(goal.spent_nano_usd);
   });
 });
@@ -99,12 +99,12 @@ test("the sums are equal on both sides of UTC midnight", async () => {
   };
   for (const n of [1, 2, 3]) await ask(n, "evening");
   await dashboard.recorded(3);
-  const before = await gateway.books();
+  const before = await gateway.ledger();
   nowMs = midnight + 5_000;
   for (const n of [4, 5]) await ask(n, "morning");
   const sumOf = (rows: readonly { cost_nano_usd: number }[]) => rows.reduce((sum, row) => sum + row.cost_nano_usd, 0);
   await eventually(async () => (await dashboard.rows({ range: "24h" })).length === 5);
-  const after = await gateway.books();
+  const after = await gateway.ledger();
 
   const today = await dashboard.get("GET summary", { query: { range: "today" } });
   expect(today.utc_day).toBe("2026-11-23");

@@ -73,7 +73,7 @@ describe("budgets", () => {
     expect(await page.locator("nav .badge").innerText()).toStartWith("1");
     await page.locator(".needs a.do").click();
     await page.getByRole("heading", { name: "Budgets", level: 1 }).waitFor();
-    const held = (await looked.gateway.books(() => true)).held;
+    const held = (await looked.gateway.ledger(() => true)).held;
     expect(held).toBeGreaterThan(0);
     await page.getByRole("button", { name: /^Release the hold/ }).click();
     await dialog().getByText("goes back to the goal and the day").waitFor();
@@ -82,7 +82,7 @@ describe("budgets", () => {
       .getByRole("button", { name: /^Release \$/ })
       .click();
     await page.getByText("Nothing is held.").waitFor();
-    expect((await looked.gateway.books()).held).toBe(0);
+    expect((await looked.gateway.ledger()).held).toBe(0);
   });
 
   test("a change that is refused says why, and the dialog stays", async () => {

@@ -50,7 +50,7 @@ async function commandLine(...args: string[]): Promise<Answer> {
 describe("the page's sums", () => {
   test("are those of the list behind each number, of the ledger and of the command line", async () => {
     const sent = await looked.traffic();
-    const { spent } = await looked.gateway.books(() => true);
+    const { spent } = await looked.gateway.ledger(() => true);
     expect(spent).toBeGreaterThan(0);
 
     opened = await openPage(looked.url);

@@ -24,14 +24,14 @@ export interface TestGateway extends AsyncDisposable {
   /** A dry run; the decision. */
   decide(task: JsonObject, runtime?: JsonObject): Promise<Answer>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
-  /** What the books say of today, in nano-USD, as soon as nothing is held any more or `until` is met. */
-  books(until?: (books: Books) => boolean): Promise<Books>;
+  /** What the ledger says of today, in nano-USD, as soon as nothing is held any more or `until` is met. */
+  ledger(until?: (totals: DayTotals) => boolean): Promise<DayTotals>;
   /** The state of every model, by key. */
   health(): Promise<{ [key: string]: string }>;
   stop(): Promise<void>;
 }
 
-export interface Books {
+export interface DayTotals {
   readonly spent: number;
   readonly held: number;
 }
@@ -146,18 +146,18 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
       return response.json();
     },
     get: (path, headers = {}) => call(`${url}${path}`, { headers }),
-    async books(until = ({ held }) => held === 0) {
-      let books = { spent: -1, held: -1 };
+    async ledger(until = ({ held }) => held === 0) {
+      let totals = { spent: -1, held: -1 };
       await eventually(
         async () => {
           const spend = await ports.ledger.read("harness/looks");
           if (spend === undefined) return false;
-          books = { spent: spend.dayAccount.spent, held: spend.dayAccount.held };
-          return until(books);
+          totals = { spent: spend.dayAccount.spent, held: spend.dayAccount.held };
+          return until(totals);
         },
-        () => JSON.stringify(books),
+        () => JSON.stringify(totals),
       );
-      return books;
+      return totals;
     },
     async health() {
       const { models }: Answer = await (await call(`${url}/healthz`)).json();

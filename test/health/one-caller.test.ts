@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { fails, replies, says, streams } from "#simulator/behaviours.ts";
+import { completes, fails, replies, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 /** What one caller's requests must not do to the models that everybody uses. */
@@ -96,7 +96,8 @@ describe("failures of one caller alone", () => {
   const failing = () =>
     start({
       policy: { upstream: usual },
-      script: ({ body }) => (body?.["tools"] === undefined ? says({ text: "fine" }) : fails(500, "schema too deep")),
+      script: ({ body }) =>
+        body?.["tools"] === undefined ? completes({ text: "fine" }) : fails(500, "schema too deep"),
     });
   const as = (caller: string) => ({ authorization: `Bearer ${caller}` });
   const send = async (gateway: TestGateway, caller: string, times: number, body: object) => {

@@ -29,7 +29,7 @@ function suite(store: string, database: () => Promise<string>): void {
       const reply = await gateway.chat({ stream: true, max_tokens: 10_000 }, {}, { signal: leaving.signal });
       expect(reply.status).toBe(200);
       leaving.abort();
-      ({ spent } = await gateway.books(({ held, spent: charged }) => held === 0 && charged > 0));
+      ({ spent } = await gateway.ledger(({ held, spent: charged }) => held === 0 && charged > 0));
       await eventually(async () => (await chargedUsd(gateway)) === spent / 1e9);
     }
     await using gateway = await start(options);

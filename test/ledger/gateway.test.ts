@@ -7,7 +7,7 @@ import { openSqlite } from "#db/sqlite.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { after, chunk, hangsUp, replies, says, streams } from "#simulator/behaviours.ts";
+import { after, chunk, completes, disconnects, replies, streams } from "#simulator/behaviours.ts";
 import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually, start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
@@ -29,7 +29,7 @@ describe("a request that the budget refuses", () => {
 
   test("is told to come back when running requests hold the money, and by which numbers", async () => {
     const answering = gate();
-    await using gateway = await start({ policy, script: () => after(answering.opened, says()) });
+    await using gateway = await start({ policy, script: () => after(answering.opened, completes()) });
     const running = gateway.chat(large, goal);
     await eventually(() => gateway.upstream.received() === 1);
     const refused = await gateway.chat(large, goal);
@@ -43,7 +43,7 @@ describe("a request that the budget refuses", () => {
     }
     answering.open();
     expect((await running).status).toBe(200);
-    await gateway.books();
+    await gateway.ledger();
     expect((await gateway.chat(large, goal)).status).toBe(200);
   });
 
@@ -51,9 +51,9 @@ describe("a request that the budget refuses", () => {
     await using gateway = await start({
       policy: { ...policy, upstream: { max_attempts: 1, timeouts_ms: { total: 120_000 } } },
     });
-    gateway.upstream.follow(() => hangsUp("rst"));
+    gateway.upstream.follow(() => disconnects("rst"));
     expect((await gateway.chat(large, goal)).status).toBe(502);
-    await gateway.books(({ held }) => held > 0);
+    await gateway.ledger(({ held }) => held > 0);
     gateway.upstream.follow(undefined);
     const refused = await gateway.chat(large, goal);
     expect(refused.status).toBe(403);
@@ -76,7 +76,7 @@ describe("a request that the budget refuses", () => {
 
   test("is told not to come back for what would not fit even if nothing else ran", async () => {
     const answering = gate();
-    await using gateway = await start({ policy, script: () => after(answering.opened, says()) });
+    await using gateway = await start({ policy, script: () => after(answering.opened, completes()) });
     const running = gateway.chat(large, goal);
     await eventually(() => gateway.upstream.received() === 1);
     const refused = await gateway.chat({ max_tokens: 1_000_000 }, goal);
@@ -95,7 +95,7 @@ async function sequence(databaseUrl: string, nodes: number): Promise<void> {
       start({
         policy,
         env: { DATABASE_URL: databaseUrl, NODE_ID: `node-${i}` },
-        script: () => says({ text: "ok" }),
+        script: () => completes({ text: "ok" }),
       }),
     ),
   );
@@ -161,7 +161,7 @@ describe("a cost far above the hold", () => {
       decisions.push(reply.headers.get("x-smart-gateway-decision-id"));
       await reply.text();
     }
-    const { spent } = await gateway.books();
+    const { spent } = await gateway.ledger();
     // 1,000 tokens of output at 0.28 USD a million and a little for the prompt, three times.
     expect(spent).toBeWithin(3 * 280_000, 3 * 400_000);
     const logged = gateway.log.filter(({ event }) => event === "upstream_cost_distrusted");
@@ -180,10 +180,10 @@ describe("a cost far above the hold", () => {
     // The hold is 0.00028 USD and the prompt's part.
     gateway.upstream.follow(costing(0.0005));
     const overrun = await gateway.chat({ max_tokens: 1_000 });
-    expect((await gateway.books()).spent).toBe(500_000);
+    expect((await gateway.ledger()).spent).toBe(500_000);
     gateway.upstream.follow(costing(0.001));
     await gateway.chat({ max_tokens: 1_000 });
-    expect((await gateway.books()).spent).toBeWithin(780_000, 900_000);
+    expect((await gateway.ledger()).spent).toBeWithin(780_000, 900_000);
     const events = gateway.log.map(({ event }) => event);
     const [told, ...others] = gateway.log.filter(({ event }) => event === "ledger_overrun");
     expect(others).toEqual([]);
@@ -261,7 +261,7 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is away
       const streaming = gate();
       await using gateway = await start({
         env: { DATABASE_URL: url.replace(`:${server.port}/`, `:${proxy.port}/`) },
-        script: () => after(streaming.opened, says({ text: "streamed to its end" })),
+        script: () => after(streaming.opened, completes({ text: "streamed to its end" })),
       });
       const running = gateway.chat({ stream: true }, { "x-goal-id": "away" });
       await eventually(() => gateway.upstream.received() === 1);
@@ -285,10 +285,10 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is away
       expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
 
       proxy.mode = "pass";
-      const { spent } = await gateway.books();
+      const { spent } = await gateway.ledger();
       expect(spent).toBeGreaterThan(0);
       expect((await gateway.chat({}, { "x-goal-id": "away" })).status).toBe(200);
-      await gateway.books();
+      await gateway.ledger();
       const admin = await openLedgerAdmin(url);
       const { findings, open } = await admin.audit();
       await admin.close();

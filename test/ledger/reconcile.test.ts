@@ -41,7 +41,7 @@ describe("the ledger's day against the aggregator's count", () => {
       const database = newDatabase();
       await using gateway = await start({ policy, ownAccount, env: { DATABASE_URL: database } });
       for (let i = 0; i < 3; i++) expect((await gateway.chat()).status).toBe(200);
-      const { spent } = await gateway.books();
+      const { spent } = await gateway.ledger();
       expect(spent).toBeGreaterThan(0);
       const { code, json } = await reconcile(["--json"], {
         DATABASE_URL: database,
@@ -59,7 +59,7 @@ describe("the ledger's day against the aggregator's count", () => {
     const database = newDatabase();
     await using gateway = await start({ policy, env: { DATABASE_URL: database } });
     await gateway.chat();
-    await gateway.books();
+    await gateway.ledger();
     gateway.upstream.spendElsewhere(2_500_000_000);
     const { code, out } = await reconcile([], { DATABASE_URL: database, UPSTREAM_BASE_URL: gateway.upstream.url });
     expect(code).toBe(1);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
-import { replies, says } from "#simulator/behaviours.ts";
+import { completes, replies } from "#simulator/behaviours.ts";
 import { start } from "../harness/gateway.ts";
 
 /** An answer that reports these counts and, if at all, this cost. */
@@ -37,7 +37,7 @@ const long = [{ role: "user", content: "x".repeat(1_000) }];
 async function holdOf(gateway: Awaited<ReturnType<typeof start>>, body: JsonObject): Promise<number> {
   let held = 0;
   gateway.upstream.next(async (exchange) => {
-    held = (await gateway.books(() => true)).held;
+    held = (await gateway.ledger(() => true)).held;
     await answers({ prompt_tokens: 1, completion_tokens: 1, cost: 0 }, 0)(exchange);
   });
   expect((await gateway.chat(body)).status).toBe(200);
@@ -54,7 +54,7 @@ describe("an upstream that bills at the dearest band a call can reach", () => {
       const dearest = bound * 4_000 + 100 * 7_000 + 1_000_000;
       gateway.upstream.next(answers({ prompt_tokens: bound, completion_tokens: 100, cost: dearest / 1e9 }, dearest));
       expect((await gateway.chat({ messages: long, max_tokens: 100 })).status).toBe(200);
-      expect(await gateway.books()).toEqual({ spent: dearest, held: 0 });
+      expect(await gateway.ledger()).toEqual({ spent: dearest, held: 0 });
       expect(gateway.log.map(({ event }) => event)).not.toContain("ledger_overrun");
       expect((await gateway.health())["vendor_v4_flash"]).not.toBe("QUARANTINE");
     }
@@ -81,7 +81,7 @@ describe("an upstream that reports tokens and no cost", () => {
     await using gateway = await start({ models, overrides: { clock: clockAt(now) } });
     gateway.upstream.next(answers(usage, cost));
     await gateway.chat({ messages: long });
-    expect(await gateway.books()).toEqual({ spent: cost, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: cost, held: 0 });
   });
 });
 
@@ -108,7 +108,7 @@ describe("a call that asks for cache writes (cache_control)", () => {
     expect((await gateway.chat(cached)).status).toBe(200);
     const { usage } = await (await gateway.chat(cached)).json();
     expect(usage.prompt_tokens_details.cache_write_tokens).toBeGreaterThan(0);
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
     expect(gateway.upstream.billedNanoUsd()).toBe(2 * (usage.prompt_tokens * 1_250 + usage.completion_tokens * 2_000));
   });
 });
@@ -125,13 +125,13 @@ describe("a call on the operator's own account with the host (is_byok)", () => {
     };
     gateway.upstream.next(answers(usage, 21_000));
     await gateway.chat();
-    expect((await gateway.books()).spent).toBe(21_000);
+    expect((await gateway.ledger()).spent).toBe(21_000);
   });
   test("is billed as the ledger says, streamed or whole", async () => {
     await using gateway = await start({ ownAccount: true });
     await gateway.chat();
     await (await gateway.chat({ stream: true })).text();
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
     expect(gateway.upstream.billedNanoUsd()).toBeGreaterThan(0);
   });
   test("is the only one for which the host's price is added", async () => {
@@ -142,8 +142,8 @@ describe("a call on the operator's own account with the host (is_byok)", () => {
       cost: 0.00002,
       cost_details: { upstream_inference_cost: 0.00002 },
     };
-    gateway.upstream.next(answers({ ...usage, is_byok: false }, 20_000), says());
+    gateway.upstream.next(answers({ ...usage, is_byok: false }, 20_000), completes());
     await gateway.chat();
-    expect((await gateway.books()).spent).toBe(20_000);
+    expect((await gateway.ledger()).spent).toBe(20_000);
   });
 });

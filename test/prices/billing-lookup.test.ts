@@ -53,9 +53,9 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
       "status" in script ? replies(script.status, { error: { message: "oops" } }, failing) : streams(script),
     );
     await (await gateway.chat({ ...large, stream: true })).text();
-    expect((await gateway.books(({ held }) => held > 0)).held).toBeGreaterThan(77_000);
+    expect((await gateway.ledger(({ held }) => held > 0)).held).toBeGreaterThan(77_000);
     later();
-    expect(await gateway.books()).toEqual({ spent: 77_000, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 77_000, held: 0 });
     expect(await (await gateway.get("/metrics")).text()).toContain(
       'smart_gateway_billing_lookups_total{answer="billed"} 1',
     );
@@ -69,9 +69,9 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     const reply = await gateway.chat({ ...large, stream: true }, {}, { signal: leaving.signal });
     expect(reply.status).toBe(200);
     leaving.abort();
-    expect((await gateway.books()).spent).toBeGreaterThan(1_000_000);
+    expect((await gateway.ledger()).spent).toBeGreaterThan(1_000_000);
     later();
-    expect((await gateway.books(({ spent }) => spent < 1_000_000)).spent).toBe(55_000);
+    expect((await gateway.ledger(({ spent }) => spent < 1_000_000)).spent).toBe(55_000);
   });
 
   test("not by a figure that is absurd: then the hold is charged, loudly", async () => {
@@ -81,9 +81,9 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
       streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 9_000_000_000_000_000 }),
     );
     await (await gateway.chat({ stream: true, max_tokens: 1_000 })).text();
-    await gateway.books(({ held }) => held > 0);
+    await gateway.ledger(({ held }) => held > 0);
     later();
-    expect((await gateway.books()).spent).toBeLessThan(1_000_000);
+    expect((await gateway.ledger()).spent).toBeLessThan(1_000_000);
     expect(gateway.log.map(({ event }) => event)).toContain("upstream_cost_distrusted");
   });
 
@@ -100,7 +100,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     });
     upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 66_000 }));
     await (await before.chat({ ...large, stream: true })).text();
-    await before.books(({ held }) => held > 0);
+    await before.ledger(({ held }) => held > 0);
     await before.stop();
     const second = hurried();
     second.later();
@@ -109,7 +109,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
       env: { ...env, UPSTREAM_BASE_URL: upstream.url },
       overrides: second.overrides,
     });
-    expect(await after.books()).toEqual({ spent: 66_000, held: 0 });
+    expect(await after.ledger()).toEqual({ spent: 66_000, held: 0 });
     await after.stop();
     await upstream.stop();
     rmSync(folder, { recursive: true });
@@ -120,10 +120,10 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     await using gateway = await start({ policy: { ...policy, upstream: { max_attempts: 1 } }, overrides });
     gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 77_000 }));
     await (await gateway.chat({ ...large, stream: true })).text();
-    await gateway.books(({ held }) => held > 0);
+    await gateway.ledger(({ held }) => held > 0);
     later();
     await Bun.sleep(50); // nothing is to happen, so there is nothing to wait for
-    expect((await gateway.books(() => true)).held).toBeGreaterThan(77_000);
+    expect((await gateway.ledger(() => true)).held).toBeGreaterThan(77_000);
     expect(gateway.upstream.requests.filter(({ path }) => path.includes("/generation"))).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ describeOnPostgres("the price book", (postgres) => {
     const { priceVersion } = first.gateway.ports.config().registry;
     const base = first.upstream.url;
     expect((await first.chat()).status).toBe(200);
-    await first.books();
+    await first.ledger();
     await first.stop();
     const kept = await openPriceBookStore(database);
     expect((await kept.load(base)).get("deepseek/deepseek-v4-flash")?.price.output as number).toBe(560_000_000);

@@ -86,7 +86,7 @@ describe("a gateway that reads its aggregator's prices", () => {
     expect(upstream.state.chats[0]?.["provider"]).toEqual({
       max_price: { prompt: 0.21, completion: 0.42, request: 0 },
     });
-    expect((await gateway.books()).spent).toBe(100 * 210 + 10 * 420);
+    expect((await gateway.ledger()).spent).toBe(100 * 210 + 10 * 420);
     const { priceVersion } = gateway.gateway.ports.config().registry;
     const finished = gateway.log.find(({ event }) => event === "request_finished");
     expect(finished?.fields["price_version"]).toBe(priceVersion as string);
@@ -188,7 +188,7 @@ test("what one simulator lists another gateway has: rates, tiers, windows and th
   expect(flashOf(gateway)?.price).toEqual(flashOf(listing)?.price as Price);
   expect(flashOf(gateway)?.priceSource?.kind).toBe("price_book");
   expect((await gateway.chat()).status).toBe(200);
-  expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+  expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
 });
 
 test("in demo mode the simulator's list is read where the policy asks for it", async () => {

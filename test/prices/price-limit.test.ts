@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { replies, says } from "#simulator/behaviours.ts";
+import { completes, replies } from "#simulator/behaviours.ts";
 import { shippedModels, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 const on = { upstream: { price_limit: "on", retry_budget_per_second: 0, retry_budget_share: 0 } };
@@ -30,7 +30,7 @@ function dearer(factors: { [key: string]: number }): () => Model[] {
 }
 
 async function sent(gateway: TestGateway, body: JsonObject = {}): Promise<JsonObject> {
-  gateway.upstream.next(says());
+  gateway.upstream.next(completes());
   expect((await gateway.chat(body)).status).toBe(200);
   return gateway.upstream.requests.at(-1)?.body ?? {};
 }
@@ -42,7 +42,7 @@ describe("the price limit that goes with a call", () => {
   });
   test("goes with streams too", async () => {
     await using gateway = await start({ policy: on, models: stated });
-    gateway.upstream.next(says());
+    gateway.upstream.next(completes());
     await (await gateway.chat({ stream: true })).text();
     expect(gateway.upstream.requests.at(-1)?.body?.["provider"]).toEqual({ max_price: limit });
   });
@@ -98,7 +98,7 @@ describe("the price limit that goes with a call", () => {
   });
   test("stands above a caller's number of twenty digits", async () => {
     await using gateway = await start({ policy: on, models: stated });
-    gateway.upstream.next(says());
+    gateway.upstream.next(completes());
     const text = `{"model":"smart-router-flash","messages":[{"role":"user","content":"hi"}],"seed":12345678901234567890,"provider":{"max_price":{"prompt":10000000000000000000}}}`;
     await gateway.chat({}, {}, { body: text });
     expect(gateway.upstream.requests.at(-1)?.rawBody).toContain('"seed":12345678901234567890');
@@ -117,7 +117,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
     expect(reply.status).toBe(200);
     expect(reply.headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_pro");
     expect(gateway.upstream.requests.map(({ body }) => body?.["model"])).toEqual([flash, upstreamIds["vendor_v4_pro"]]);
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
     expect((await gateway.health())["vendor_v4_flash"]).not.toMatch(/DEGRADED|UNHEALTHY|QUARANTINE|DISABLED/);
     expect(gateway.log.filter(({ event }) => event === "price_drift")).toEqual([
       {
@@ -169,7 +169,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
     const text = JSON.stringify(await reply.json());
     expect(text).toContain("upstream_constraint_filtered");
     expect(text).toContain("price limit");
-    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
     expect(gateway.upstream.billedNanoUsd()).toBe(0);
     expect(gateway.log.filter(({ event }) => event === "price_drift")).toHaveLength(3);
   });
@@ -177,7 +177,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
   test("without a limit bills more than was held: what the limit is for", async () => {
     await using gateway = await start({ models: stated, upstreamModels: dearer({ vendor_v4_flash: 60 }) });
     expect((await gateway.chat({ max_tokens: 2 })).headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_flash");
-    await gateway.books();
+    await gateway.ledger();
     expect(gateway.log.map(({ event }) => event)).toContain("ledger_overrun");
   });
 });

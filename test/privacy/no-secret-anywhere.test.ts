@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
-import { fails, says } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { authorization, call, shippedModels } from "../harness/gateway.ts";
 import { serve } from "../harness/process.ts";
@@ -52,7 +52,9 @@ test("of a thousand planted secrets none is in a log, a metric, an error, an ans
     remember: 10_000,
     // Every third request is answered with an error that quotes what it was sent, as some upstreams do.
     script: (request) =>
-      request.index % 3 === 0 ? fails(400, `cannot process: ${JSON.stringify(request.body).slice(0, 400)}`) : says(),
+      request.index % 3 === 0
+        ? fails(400, `cannot process: ${JSON.stringify(request.body).slice(0, 400)}`)
+        : completes(),
   });
   await using gateway = await serve({ UPSTREAM_BASE_URL: upstream.url, LOG_LEVEL: "trace" });
   const seen: string[] = [];

@@ -51,7 +51,7 @@ async function ready(gateway: GatewayProcess): Promise<number> {
 }
 
 describe("the process", () => {
-  test("with no settings at all it is a demo, says so loudly, and keeps its books in ./data", async () => {
+  test("with no settings at all it is a demo, says so loudly, and keeps its ledger in ./data", async () => {
     await using gateway = await serve();
     const reply = await ask(gateway);
     expect(reply.status).toBe(200);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { DecisionRecord } from "#records/decision-record.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
-import { replies, says } from "#simulator/behaviours.ts";
+import { completes, replies } from "#simulator/behaviours.ts";
 import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
 
 /** The decision records, as soon as there are so many. */
@@ -35,8 +35,8 @@ test("each request leaves one record, which its schema reads, with what the answ
     cost_state: "known",
     repeated: 1,
   });
-  const books = await gateway.books();
-  expect(record?.cost_nano_usd).toBe(books.spent);
+  const totals = await gateway.ledger();
+  expect(record?.cost_nano_usd).toBe(totals.spent);
   expect(record?.attempts).toHaveLength(1);
   expect(record?.attempts[0]).toMatchObject({ outcome: "answered", upstream_status: 200, number: 2 });
 });
@@ -65,7 +65,7 @@ describe("what the aggregator says of a call is recorded, also where it is not a
   test("a call that failed has the id of its head and the provider that its error names", async () => {
     await using gateway = await start({ policy: { upstream: { ...policy.upstream, max_attempts: 2 } } });
     const error = { message: "busy", code: 503, metadata: { provider_name: "Google Vertex (Europe)" } };
-    gateway.upstream.next(replies(503, { error }, { headers: { "x-generation-id": "gen-1-failed" } }), says());
+    gateway.upstream.next(replies(503, { error }, { headers: { "x-generation-id": "gen-1-failed" } }), completes());
     await (await gateway.chat()).json();
     const [record] = await recordsOf(gateway, 1);
     expect(record?.attempts.map(({ host, generation_id }) => [host, generation_id])).toEqual([
@@ -158,11 +158,11 @@ test("what the records and the ledger say of a day is the same, also for failure
   for (let n = 0; n < 4; n++) await (await gateway.chat()).json();
   for (const stream of [true, true]) await (await gateway.chat({ stream })).text();
   const records = await recordsOf(gateway, 6);
-  const books = await gateway.books();
-  expect(records.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0)).toBe(books.spent);
+  const totals = await gateway.ledger();
+  expect(records.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0)).toBe(totals.spent);
   const day = Math.floor(Date.now() / 86_400_000) * 86_400_000;
   const summary = await gateway.gateway.records.summary({ fromMs: day, toMs: day + 86_400_000 });
-  expect(summary.cost_nano_usd).toBe(books.spent);
+  expect(summary.cost_nano_usd).toBe(totals.spent);
   expect(summary.requests).toBe(6);
 });
 

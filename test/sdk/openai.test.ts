@@ -7,7 +7,7 @@ import OpenAI, {
   PermissionDeniedError,
   UnprocessableEntityError,
 } from "openai";
-import { chunk, fails, hangsUp, says, streams } from "#simulator/behaviours.ts";
+import { chunk, completes, disconnects, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 
 /** What the official `openai` client makes of our answers, streams and errors. */
@@ -173,7 +173,7 @@ describe("errors", () => {
     const before = gateway.log.length;
     await caught(client({ maxRetries: 2 }).chat.completions.create({ ...hello, model: "smart-router-free" }));
     expect(gateway.log.slice(before).filter(({ event }) => event === "request_finished")).toHaveLength(1);
-    gateway.upstream.next(hangsUp("rst"), says());
+    gateway.upstream.next(disconnects("rst"), completes());
     const completion = await client({ maxRetries: 1 }).chat.completions.create(hello);
     expect(completion.choices).toHaveLength(1);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import { systemClock } from "#platform/system-clock.ts";
 import { openTelemetryIn } from "#settings/open-telemetry.ts";
-import { chunk, fails, says, streams, usageChunk } from "#simulator/behaviours.ts";
+import { chunk, completes, fails, streams, usageChunk } from "#simulator/behaviours.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Answer, authorization, eventually, shippedModels, upstreamKey } from "../harness/gateway.ts";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
@@ -235,7 +235,7 @@ describe("a gateway with OTEL_*", () => {
 
   test("makes a CLIENT span of every attempt, with the kind of each failure", async () => {
     const { traceId, headers } = newTrace();
-    upstream.next(fails(500), says());
+    upstream.next(fails(500), completes());
     expect((await chat({}, headers)).status).toBe(200);
     const { clients } = await spansOf(traceId, 3);
     const failed = clients.filter(({ status }) => status.code === 2);

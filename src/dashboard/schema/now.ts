@@ -73,7 +73,7 @@ export const SummaryAnswer = z.object({
   by_tier: z.array(Counted.extend({ tier: Tier.nullable() })),
   by_cause: z.array(Counted.extend({ cause: z.string().nullable() })),
   by_model: z.array(Counted.extend({ model: z.string().nullable(), tier: Tier.nullable() })),
-  by_goal: z.array(Counted.extend({ goal: z.string().nullable() })).describe("The dearest ten."),
+  by_goal: z.array(Counted.extend({ goal: z.string().nullable() })).describe("The ten with the highest cost."),
   tokens: z.object({ prompt: Count, cached: Count, completion: Count }),
   first_token_ms: z.object({ p50: Ms, p95: Ms }).nullable().describe("Null where nothing has answered."),
   caps: z.object({
@@ -99,7 +99,7 @@ export const SummaryAnswer = z.object({
     baseline_nano_usd: NanoUsd.describe(
       "What the same tokens, with the same share read from the cache, would have cost on the baseline's model.",
     ),
-    saved_nano_usd: z.number().describe("Negative where it was dearer."),
+    saved_nano_usd: z.number().describe("Negative where it cost more."),
   }),
 });
 export type SummaryAnswer = z.infer<typeof SummaryAnswer>;

@@ -3,14 +3,14 @@ import type { JsonObject } from "#domain/chat.ts";
 import {
   after,
   chunk,
+  completes,
+  disconnects,
   fails,
-  hangsUp,
   replies,
-  says,
-  sends,
   silent,
   streams,
   usageChunk,
+  writesRaw,
 } from "#simulator/behaviours.ts";
 import type { Behaviour, Outcome } from "#simulator/simulated-exchange.ts";
 import { eventually, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
@@ -124,7 +124,7 @@ const rows: Row[] = [
   ...[false, true].map(
     (stream): Row => ({
       fault: "FIN on arrival",
-      upstream: () => hangsUp("fin", { bills: bill }),
+      upstream: () => disconnects("fin", { bills: bill }),
       stream,
       caller: 502,
       upstreamSaw: "cut",
@@ -135,7 +135,7 @@ const rows: Row[] = [
   ...[false, true].map(
     (stream): Row => ({
       fault: "RST on arrival",
-      upstream: () => hangsUp("rst", { bills: bill }),
+      upstream: () => disconnects("rst", { bills: bill }),
       stream,
       caller: 502,
       upstreamSaw: "cut",
@@ -147,7 +147,7 @@ const rows: Row[] = [
   // Non-streaming answers: nothing is committed until the whole is there.
   {
     fault: "silence after the headers",
-    upstream: () => sends(`${json}content-length: 9\r\n\r\n`, "silence"),
+    upstream: () => writesRaw(`${json}content-length: 9\r\n\r\n`, "silence"),
     stream: false,
     caller: 504,
     upstreamSaw: "caller_gone",
@@ -156,7 +156,7 @@ const rows: Row[] = [
   },
   {
     fault: "silence in mid-body",
-    upstream: () => sends(`${json}content-length: 99\r\n\r\n{"id"`, "silence"),
+    upstream: () => writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence"),
     stream: false,
     caller: 504,
     upstreamSaw: "caller_gone",
@@ -165,7 +165,7 @@ const rows: Row[] = [
   },
   {
     fault: "a body that is cut short, by length",
-    upstream: () => sends(`${json}content-length: 99\r\n\r\n{"id"`, "fin"),
+    upstream: () => writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "fin"),
     stream: false,
     caller: 502,
     upstreamSaw: "cut",
@@ -174,7 +174,7 @@ const rows: Row[] = [
   },
   {
     fault: "a body that is cut short, in chunks",
-    upstream: () => sends(`${json}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`, "fin"),
+    upstream: () => writesRaw(`${json}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`, "fin"),
     stream: false,
     caller: 502,
     upstreamSaw: "cut",
@@ -183,7 +183,7 @@ const rows: Row[] = [
   },
   {
     fault: "a body that is cut short, delimited by closing",
-    upstream: () => sends(`${json}\r\n{"id"`, "fin"),
+    upstream: () => writesRaw(`${json}\r\n{"id"`, "fin"),
     stream: false,
     caller: 502,
     upstreamSaw: "cut",
@@ -312,7 +312,7 @@ const rows: Row[] = [
   // Streams, before the first event: still everything is possible.
   {
     fault: "silence after the headers",
-    upstream: () => sends(sse, "silence"),
+    upstream: () => writesRaw(sse, "silence"),
     stream: true,
     caller: 504,
     upstreamSaw: "caller_gone",
@@ -384,7 +384,7 @@ const rows: Row[] = [
   },
   {
     fault: "an event that never ends",
-    upstream: () => sends(`${sse}data: ${"x".repeat(2_000_000)}`, "silence", { bills: bill }),
+    upstream: () => writesRaw(`${sse}data: ${"x".repeat(2_000_000)}`, "silence", { bills: bill }),
     stream: true,
     caller: 502,
     upstreamSaw: "caller_gone",
@@ -590,9 +590,9 @@ describe("fault matrix", () => {
       const billed = gateway.upstream.billedNanoUsd();
       const settled = { free: { spent: 0, held: 0 }, billed: { spent: billed, held: 0 } };
       if (row.books === "held") {
-        const books = await gateway.books(({ spent, held }) => held > 0 && spent === 0);
+        const books = await gateway.ledger(({ spent, held }) => held > 0 && spent === 0);
         expect(books.held).toBeGreaterThanOrEqual(billed);
-      } else expect(await gateway.books()).toEqual(settled[row.books]);
+      } else expect(await gateway.ledger()).toEqual(settled[row.books]);
 
       const states = { well: "HEALTHY", limited: "HEALTHY", failed: "UNHEALTHY", garbage: "QUARANTINE" };
       const routable = row.health === "well";
@@ -648,7 +648,7 @@ describe("a stream cut at every byte", () => {
         const lacksLineEnd = [0, 1].some((missing) => length === firstAt + missing || length === finishAt + missing);
         if (promised === "" || lacksLineEnd) told.resolve();
         gateway.upstream.next(
-          sends(Buffer.concat([Buffer.from(head), bytes.subarray(0, length)]), "fin", { gate: told.promise }),
+          writesRaw(Buffer.concat([Buffer.from(head), bytes.subarray(0, length)]), "fin", { gate: told.promise }),
         );
         const response = await gateway.chat({ stream: true, max_tokens: 10 });
         if (response.status === 502) {
@@ -672,7 +672,7 @@ describe("keep-alive", () => {
   test("a kept-alive connection that dies on reuse is replaced once, and held against nobody", async () => {
     await using gateway = await start({ policy: { health: { failures_in_a_row: 1 } } });
     await (await gateway.chat()).text();
-    gateway.upstream.next(hangsUp("rst"));
+    gateway.upstream.next(disconnects("rst"));
     const response = await gateway.chat();
     expect(response.status).toBe(200);
     const [, reused, fresh] = gateway.upstream.requests;
@@ -727,7 +727,7 @@ describe("storms", () => {
 
 describe("callers", () => {
   const charged = async (gateway: TestGateway): Promise<void> => {
-    const books = await gateway.books();
+    const books = await gateway.ledger();
     expect(books.spent).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
   };
 
@@ -750,7 +750,7 @@ describe("callers", () => {
 
   test("who leave while a whole answer is being read", async () => {
     await using gateway = await start();
-    gateway.upstream.next(sends(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill }));
+    gateway.upstream.next(writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill }));
     const caller = new AbortController();
     const pending = gateway.chat({ max_tokens: 1_000 }, {}, { signal: caller.signal }).catch((error) => error.name);
     const request = await gateway.upstream.request(0);
@@ -842,7 +842,7 @@ describe("callers", () => {
     await using gateway = await start();
     const gate = Promise.withResolvers<void>();
     gateway.upstream.follow((request) =>
-      after(gate.promise, says({ text: `answer to ${JSON.stringify(request.body?.["messages"])}` })),
+      after(gate.promise, completes({ text: `answer to ${JSON.stringify(request.body?.["messages"])}` })),
     );
     const asked = Array.from({ length: 100 }, (_, index) =>
       gateway.chat({
@@ -862,7 +862,7 @@ describe("callers", () => {
       }),
     );
     answers.forEach((answer, index) => void expect(answer).toContain(`question-${index}!`));
-    const books = await gateway.books();
+    const books = await gateway.ledger();
     expect(books.spent).toBe(gateway.upstream.billedNanoUsd());
     await settles(gateway);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Ledger } from "#ledger/ledger.ts";
-import { after, fails, says } from "#simulator/behaviours.ts";
+import { after, completes, fails } from "#simulator/behaviours.ts";
 import { type Answer, type Reply, start } from "../../harness/gateway.ts";
 import { contentOf, readStream } from "../../harness/sse.ts";
 
@@ -25,21 +25,21 @@ describe("budget", () => {
       expect(refused.detail).toMatch(/budget|cap/i);
     }
     expect(gateway.upstream.received()).toBe(0);
-    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
   test("the day's hard cap binds all goals together", async () => {
     // Room for one request with its output bound of 1,000 tokens, not for two at once.
     await using gateway = await start({ policy: { budget: { per_day_hard_usd: 0.0004 } } });
     const gate = Promise.withResolvers<void>();
-    gateway.upstream.next(after(gate.promise, says()));
+    gateway.upstream.next(after(gate.promise, completes()));
     const first = gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "one" });
     await gateway.upstream.request(0);
     const second = await refusal(await gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "two" }));
     expect(second).toMatchObject({ status: 403, cause: "budget_hard_cap_exceeded" });
     gate.resolve();
     expect((await first).status).toBe(200);
-    await gateway.books();
+    await gateway.ledger();
     expect((await gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "two" })).status).toBe(200);
   });
 
@@ -51,7 +51,7 @@ describe("budget", () => {
     const answers = await Promise.all(Array.from({ length: 60 }, () => gateway.chat({ max_tokens: 1_000 })));
     const statuses = answers.map((answer) => answer.status);
     expect(new Set(statuses)).toEqual(new Set([200, 403]));
-    const books = await gateway.books();
+    const books = await gateway.ledger();
     expect(books.spent).toBeLessThanOrEqual(hardUsd * 1e9);
     expect(gateway.upstream.billedNanoUsd()).toBe(books.spent);
   });
@@ -186,7 +186,7 @@ describe("the scout", () => {
 
   test("settles a request in the gray zone that is not sensitive", async () => {
     await using gateway = await start({ policy: gray });
-    gateway.upstream.next(says({ text: "PRO" }));
+    gateway.upstream.next(completes({ text: "PRO" }));
     const response = await gateway.chat(open);
     expect(response.headers.get("x-smart-gateway-action")).toBe("SCOUT");
     expect(response.headers.get("x-smart-gateway-cause")).toBe("gray_zone_scout");
@@ -196,7 +196,7 @@ describe("the scout", () => {
 
   test("streams, too, from the model it picked", async () => {
     await using gateway = await start({ policy: gray });
-    gateway.upstream.next(says({ text: "PRO" }));
+    gateway.upstream.next(completes({ text: "PRO" }));
     const read = await readStream(await gateway.chat({ ...open, stream: true }));
     expect(contentOf(read.chunks)).toContain("pro tier");
     expect(read.done).toBe(true);
@@ -213,9 +213,9 @@ describe("the scout", () => {
     ["fails", fails(500)],
     ["is rate limited", fails(429)],
     ["refuses", fails(400)],
-    ["talks nonsense", says({ text: "As a language model" })],
-    ["says nothing", says({ text: "" })],
-    ["names both", says({ text: "flash or pro" })],
+    ["talks nonsense", completes({ text: "As a language model" })],
+    ["says nothing", completes({ text: "" })],
+    ["names both", completes({ text: "flash or pro" })],
   ] as const)
     test(`that ${name} costs nothing but the wait`, async () => {
       await using gateway = await start({ policy: gray });

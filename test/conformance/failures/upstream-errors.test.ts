@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chunk, fails, hangsUp, replies, says, sends, silent, streams } from "#simulator/behaviours.ts";
+import { chunk, completes, disconnects, fails, replies, silent, streams, writesRaw } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { type Answer, start, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
@@ -34,7 +34,7 @@ describe("a status that is not worth a retry", () => {
         expect(body.detail).toContain(said);
         expect(gateway.upstream.received() - before).toBe(1);
       }
-      expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+      expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
     });
 
   test("what the upstream said is cut to 300 characters, redacted, and never the prompt of another", async () => {
@@ -116,24 +116,24 @@ describe("a status that is worth a retry", () => {
 
 describe("transport", () => {
   const rows: [name: string, status: 500 | 502 | 504, behaviour: Behaviour][] = [
-    ["closed without a byte", 502, hangsUp("fin")],
-    ["reset without a byte", 502, hangsUp("rst")],
-    ["something that is not HTTP", 502, sends("SSH-2.0-OpenSSH_9.9\r\n", "fin")],
-    ["headers cut short", 502, sends("HTTP/1.1 200 OK\r\ncontent-ty", "fin")],
+    ["closed without a byte", 502, disconnects("fin")],
+    ["reset without a byte", 502, disconnects("rst")],
+    ["something that is not HTTP", 502, writesRaw("SSH-2.0-OpenSSH_9.9\r\n", "fin")],
+    ["headers cut short", 502, writesRaw("HTTP/1.1 200 OK\r\ncontent-ty", "fin")],
     [
       "a body shorter than announced",
       502,
-      sends('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "fin"),
+      writesRaw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "fin"),
     ],
     [
       "a body reset half-way",
       502,
-      sends('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "rst"),
+      writesRaw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "rst"),
     ],
     [
       "a chunked body cut short",
       502,
-      sends(
+      writesRaw(
         'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n',
         "fin",
       ),
@@ -141,7 +141,7 @@ describe("transport", () => {
     [
       "a close-delimited body cut short",
       502,
-      sends('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"id":"x","choi', "fin"),
+      writesRaw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"id":"x","choi', "fin"),
     ],
     ["200 with HTML", 502, replies(200, "<html>It works!</html>", { headers: { "content-type": "text/html" } })],
     ["200 with nothing", 502, replies(200, "")],
@@ -168,7 +168,7 @@ describe("transport", () => {
     [
       "a redirect",
       502,
-      sends("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/elsewhere\r\ncontent-length: 0\r\n\r\n", "silence"),
+      writesRaw("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/elsewhere\r\ncontent-length: 0\r\n\r\n", "silence"),
     ],
   ];
   for (const [name, status, behaviour] of rows)
@@ -177,7 +177,7 @@ describe("transport", () => {
       const response = await gateway.chat();
       const body: Answer = await response.json();
       expect([response.status, Object.keys(body)]).toEqual([status, ["detail"]]);
-      await gateway.books(() => true);
+      await gateway.ledger(() => true);
       expect(gateway.upstream.received()).toBe(1);
     });
 
@@ -202,7 +202,7 @@ describe("transport", () => {
     const response = await gateway.chat();
     expect(response.status).toBe(502);
     expect((await response.json()).detail).toContain("reached");
-    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
   test("silence before the headers, in the body, or before the first event: 504, and the call is aborted", async () => {
@@ -213,9 +213,9 @@ describe("transport", () => {
     const rows: [Behaviour, boolean][] = [
       [silent(), false],
       [silent(), true],
-      [sends(json, "silence"), false],
-      [sends(sse, "silence"), true],
-      [sends(`${sse}: PROCESSING\n\n`, "silence"), true],
+      [writesRaw(json, "silence"), false],
+      [writesRaw(sse, "silence"), true],
+      [writesRaw(`${sse}: PROCESSING\n\n`, "silence"), true],
     ];
     for (const [behaviour, stream] of rows) {
       const index = gateway.upstream.received();
@@ -333,7 +333,7 @@ describe("money", () => {
   test("an answer is charged what the upstream says it costs", async () => {
     await using gateway = await start();
     await (await gateway.chat()).text();
-    const books = await gateway.books();
+    const books = await gateway.ledger();
     expect(books.spent).toBe(gateway.upstream.billedNanoUsd());
     expect(books.spent).toBeGreaterThan(0);
   });
@@ -345,44 +345,44 @@ describe("money", () => {
       replies(200, { ...whole, choices, usage: { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 } }),
     );
     await (await gateway.chat()).text();
-    const first = await gateway.books();
+    const first = await gateway.ledger();
     expect(first.spent).toBe(1_000 * 140 + 100 * 280);
     gateway.upstream.next(replies(200, { ...whole, choices }));
     await (await gateway.chat({ max_tokens: 100 })).text();
-    expect((await gateway.books()).spent).toBeGreaterThanOrEqual(first.spent + 100 * 280);
+    expect((await gateway.ledger()).spent).toBeGreaterThanOrEqual(first.spent + 100 * 280);
   });
 
   test("a stream is charged by its usage chunk", async () => {
     await using gateway = await start();
     await (await gateway.chat({ stream: true })).text();
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
   test("an upstream that bills and then fails is never free: the attempt stays held or charged", async () => {
     await using gateway = await start(single);
     for (const behaviour of [
-      hangsUp("rst", { bills: 5_000 }),
+      disconnects("rst", { bills: 5_000 }),
       replies(500, "oops", { bills: 5_000 }),
       replies(200, "not json", { bills: 5_000 }),
     ]) {
       gateway.upstream.next(behaviour);
       await (await gateway.chat()).text();
     }
-    const { spent, held } = await gateway.books(({ spent, held }) => spent + held >= 15_000);
+    const { spent, held } = await gateway.ledger(({ spent, held }) => spent + held >= 15_000);
     expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
   });
 
   test("zero is a price: a free answer costs nothing", async () => {
     await using gateway = await start();
     expect((await gateway.chat({ model: "smart-router-free", metadata: { sensitive: false } })).status).toBe(200);
-    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
   test("the caller's words in an answer do not change its price", async () => {
     await using gateway = await start();
-    gateway.upstream.next(says({ text: "ok" }));
+    gateway.upstream.next(completes({ text: "ok" }));
     await (await gateway.chat({ messages: [{ role: "user", content: '{"usage":{"cost":0}}' }] })).text();
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 });
 
@@ -411,7 +411,7 @@ describe("the words of a failure", () => {
     ],
     [
       "a connection that breaks",
-      hangsUp("fin"),
+      disconnects("fin"),
       "upstream_cut_off",
       "The upstream closed the connection before an answer came (CLOSED).",
     ],

@@ -118,7 +118,7 @@ describe("requests sent without waiting for the answers before them", () => {
       expect(caller.text).toBe("");
       await eventually(() => gateway.gateway.http.streams.count === 0 && gateway.upstream.unfinished() === 0);
       expect(gateway.upstream.received()).toBeLessThanOrEqual(1);
-      const { held } = await gateway.books();
+      const { held } = await gateway.ledger();
       expect(held).toBe(0);
     });
   }

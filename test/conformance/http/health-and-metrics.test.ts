@@ -113,7 +113,7 @@ describe("GET /metrics", () => {
   test("is Prometheus text that counts requests, tokens, cost and health under our own prefix", async () => {
     await (await gateway.chat({ model: "smart-router-pro" })).text();
     await (await gateway.chat({ model: "smart-router-free" })).text();
-    await gateway.books();
+    await gateway.ledger();
     const response = await gateway.get("/metrics");
     expect(response.headers.get("content-type")).toStartWith("text/plain");
     const text = await response.text();
@@ -170,7 +170,7 @@ describe("logs", () => {
     const word = ["another", "private", "word"].join("");
     const before = gateway.log.length;
     await (await gateway.chat({ messages: [{ role: "user", content: word }] }, { "x-request-id": "logged-1" })).text();
-    await gateway.books();
+    await gateway.ledger();
     const lines = gateway.log.slice(before);
     const finished = lines.filter(({ event }) => event === "request_finished");
     expect(finished).toHaveLength(1);

@@ -44,7 +44,7 @@ test("a credential in a key or an id is refused with 422 that names the place, a
     }
   }
   expect(gateway.upstream.received()).toBe(0);
-  expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+  expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
   const rejected = gateway.log.filter(({ event }) => event === "request_rejected");
   expect(rejected.map(({ fields }) => fields["status"])).toEqual(places.flatMap(() => [422, 422]));
   expect(JSON.stringify(gateway.log)).not.toContain(secret);

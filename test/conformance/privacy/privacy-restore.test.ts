@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chunk, replies, says, streams } from "#simulator/behaviours.ts";
+import { chunk, completes, replies, streams } from "#simulator/behaviours.ts";
 import { start } from "../../harness/gateway.ts";
 import { contentOf, readStream } from "../../harness/sse.ts";
 
@@ -14,7 +14,7 @@ const call = (name: string) => ({
 
 describe("privacy.restore", () => {
   test("off: the placeholder is what the upstream sees and what the caller gets", async () => {
-    await using gateway = await start({ script: () => says({ text: "clone with [REDACTED:github_token:1]" }) });
+    await using gateway = await start({ script: () => completes({ text: "clone with [REDACTED:github_token:1]" }) });
     const reply = await gateway.chat({ messages });
     expect(reply.headers.get("x-smart-gateway-redactions")).toBe("1");
     expect(JSON.stringify(gateway.upstream.requests[0]?.body)).toContain("[REDACTED:github_token:1]");

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import { says } from "#simulator/behaviours.ts";
+import { completes } from "#simulator/behaviours.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
@@ -184,7 +184,7 @@ describe("headers", () => {
 
   test("X-Scout asks the scout first, and its verdict picks the model that answers", async () => {
     const ask = async (verdict: string) => {
-      gateway.upstream.next(says({ text: verdict }));
+      gateway.upstream.next(completes({ text: verdict }));
       return route({ metadata: open }, { "x-scout": "true" });
     };
     expect(await ask("PRO")).toMatchObject({

@@ -53,7 +53,7 @@ describe("the answer", () => {
     await gateway.decide({ goal_id: "goal-of-a-dry-run" });
     expect(gateway.upstream.received()).toBe(calls);
     expect(gateway.log.filter(({ event }) => event === "request_finished").length).toBe(records);
-    expect(await gateway.books()).toEqual({ spent: 0, held: 0 });
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 });
 
@@ -146,7 +146,7 @@ describe("routes", () => {
     await using modest = await start({ policy: { budget: { per_goal_hard_usd: 0.0095 } } });
     const before = await modest.decide({});
     await (await modest.chat({ max_tokens: 30_000 })).text();
-    expect((await modest.books()).spent).toBeGreaterThan(0);
+    expect((await modest.ledger()).spent).toBeGreaterThan(0);
     expect(await modest.decide({})).toEqual(before);
   });
 

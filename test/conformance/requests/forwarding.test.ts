@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "#domain/chat.ts";
-import { replies, says } from "#simulator/behaviours.ts";
+import { completes, replies } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
@@ -259,7 +259,7 @@ describe("the answer", () => {
   });
 
   test("carries tool calls untouched", async () => {
-    gateway.upstream.next(says({ toolCalls: [{ name: "f", arguments: '{"a":  1.0}' }] }));
+    gateway.upstream.next(completes({ toolCalls: [{ name: "f", arguments: '{"a":  1.0}' }] }));
     const answer: Answer = await (await gateway.chat({ tools })).json();
     expect(answer.choices[0].finish_reason).toBe("tool_calls");
     expect(answer.choices[0].message.tool_calls[0].function).toEqual({ name: "f", arguments: '{"a":  1.0}' });

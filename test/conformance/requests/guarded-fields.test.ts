@@ -179,7 +179,7 @@ describe("a field that may change the model, the terms or the price", () => {
     const answered = await together(gateway, 50, { max_tokens: 10, plugins: [{ id: "web" }] });
     expect(answered).toBeGreaterThan(0);
     expect(gateway.upstream.billedNanoUsd()).toBeLessThanOrEqual(cap * 1e9);
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
   test("that the operator allows with a price factor is held for at that multiple", async () => {
@@ -192,7 +192,7 @@ describe("a field that may change the model, the terms or the price", () => {
       gateway.upstream.next(replies(200, answer({}), { bills: 0 }));
       await (await gateway.chat({ service_tier: "priority", max_tokens: 1_000 })).text();
       // Token counts at our prices say nothing about the tier's: without a stated cost the hold is charged.
-      holds.push((await gateway.books()).spent);
+      holds.push((await gateway.ledger()).spent);
     }
     expect(holds[0]).toBeGreaterThan(1_000 * 280);
     expect(holds[1]).toBe(Math.ceil((holds[0] ?? 0) * 2.5));
@@ -298,7 +298,7 @@ describe("what money is held for", () => {
     await using gateway = await start({ policy: tightBudget, models: { vendor_v4_flash: model }, script: writesAll });
     await together(gateway, 20, fields);
     expect(gateway.upstream.billedNanoUsd()).toBeLessThanOrEqual(cap * 1e9);
-    expect((await gateway.books()).spent).toBe(gateway.upstream.billedNanoUsd());
+    expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
   test("a budget for reasoning within the output bound costs nothing more", async () => {
@@ -306,9 +306,9 @@ describe("what money is held for", () => {
     const holds: number[] = [];
     for (const reasoning of [{}, { reasoning: { max_tokens: 1_000 } }]) {
       gateway.upstream.next(replies(200, { ...answer({}), usage: null }, { bills: 0 }));
-      const before = (await gateway.books()).spent;
+      const before = (await gateway.ledger()).spent;
       await (await gateway.chat({ max_tokens: 100_000, ...reasoning })).text();
-      holds.push((await gateway.books()).spent - before);
+      holds.push((await gateway.ledger()).spent - before);
     }
     // Only the bytes of the field itself, as input.
     expect((holds[1] ?? 0) - (holds[0] ?? 0)).toBeLessThan(40 * 140);
@@ -328,7 +328,7 @@ describe("an upstream that answers with another model", () => {
     await using gateway = await start({ script: bills(() => 0.25, other) });
     const reply = await gateway.chat();
     expect((await reply.json()).model).toBe(other);
-    expect((await gateway.books()).spent).toBe(250_000_000);
+    expect((await gateway.ledger()).spent).toBe(250_000_000);
     const logged = gateway.log.find(({ event }) => event === "other_model_answered");
     expect(logged?.fields).toMatchObject({ model: "vendor_v4_flash", answered: other, cost_stated: true });
     expect(await (await gateway.get("/metrics")).text()).toContain(
@@ -353,7 +353,7 @@ describe("an upstream that answers with another model", () => {
     );
     expect(done).toBe(true);
     expect([...new Set(chunks.map((chunk) => chunk.model))]).toEqual([other]);
-    expect((await gateway.books()).spent).toBe(250_000_000);
+    expect((await gateway.ledger()).spent).toBe(250_000_000);
     expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toHaveLength(1);
   });
 
@@ -363,9 +363,9 @@ describe("an upstream that answers with another model", () => {
     const spent: number[] = [];
     for (const model of [upstreamIds["vendor_v4_pro"] ?? "", "unheard/of"]) {
       gateway.upstream.next(replies(200, { ...answer({ model }), usage }, { bills: 0 }));
-      const before = (await gateway.books()).spent;
+      const before = (await gateway.ledger()).spent;
       await (await gateway.chat()).text();
-      spent.push((await gateway.books()).spent - before);
+      spent.push((await gateway.ledger()).spent - before);
     }
     expect(spent).toEqual([1_000 * 435 + 100 * 870, 1_000 * 140 + 100 * 280]);
     const logged = gateway.log.filter(({ event }) => event === "other_model_answered");

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "#http/server.ts";
-import { chunk, replies, says, streams } from "#simulator/behaviours.ts";
+import { chunk, completes, replies, streams } from "#simulator/behaviours.ts";
 import { authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
 
 const chat = "/v1/chat/completions";
@@ -199,7 +199,7 @@ test("answers bounded by a reloaded policy are bounded from then on", async () =
   await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
   const text = "x".repeat(6_000);
   const asked = async (body: object) => {
-    gateway.upstream.next(says({ text }));
+    gateway.upstream.next(completes({ text }));
     const response = await gateway.chat({ max_tokens: 10_000, ...body });
     return [response.status, (await response.text()).length > text.length];
   };
@@ -238,7 +238,7 @@ test("a body that waits for its answer is accounted for until the answer begins"
   });
   gateway.upstream.next(async (exchange) => {
     await gate;
-    return says({ text: "late" })(exchange);
+    return completes({ text: "late" })(exchange);
   });
   const body = JSON.stringify({ ...bodies[chat], unknown: "x".repeat(700_000) });
   const waiting = post(gateway, chat, body);

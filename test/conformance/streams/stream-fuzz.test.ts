@@ -96,7 +96,7 @@ async function meets(played: StreamScript): Promise<void> {
 test("one role, one finish reason, one [DONE], and an error exactly when there was one", async () => {
   await fc.assert(fc.asyncProperty(script, meets), { numRuns: 300, endOnFailure: true });
   await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
-  const { spent, held } = await gateway.books(() => true);
+  const { spent, held } = await gateway.ledger(() => true);
   expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
 }, 60_000);
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, type StreamScript, says, sends, streams, usageChunk } from "#simulator/behaviours.ts";
+import { chunk, completes, type StreamScript, streams, usageChunk, writesRaw } from "#simulator/behaviours.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, parseStream, type ReadStream, readStream } from "../../harness/sse.ts";
 
@@ -90,7 +90,7 @@ describe("the shape of a stream", () => {
       const told = chunks.filter((event) => event.usage != null);
       expect(told).toMatchObject([{ choices: [], usage: { total_tokens: 15, cost: bill.costUsd } }]);
       expect(finishReasonsOf(chunks)).toEqual(["stop"]);
-      expect((await own.books()).spent).toBe(10_000);
+      expect((await own.ledger()).spent).toBe(10_000);
     });
   }
 
@@ -348,7 +348,7 @@ test("the wait for an answer's head ends with the first silence: a comment goes 
   // Were the head to wait for the second silence, the upstream would have failed before, and there would be no comment.
   const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
-  patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+  patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
   const read = await readStream(await patient.chat({ stream: true }));
   expect(read.comments).toEqual([": keep-alive"]);
   expect(read.chunks).toMatchObject([{ id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number) }]);
@@ -357,7 +357,7 @@ test("the wait for an answer's head ends with the first silence: a comment goes 
 test("once comments have gone out, an upstream that fails is an error in the stream, and nobody else is asked", async () => {
   const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
-  patient.upstream.next(sends("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+  patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
   const response = await patient.chat({ stream: true });
   expect(response.status).toBe(200);
   const read = await readStream(response);
@@ -369,7 +369,7 @@ test("once comments have gone out, an upstream that fails is an error in the str
 });
 
 test("n answers of the default simulator stream together", async () => {
-  gateway.upstream.next(says({ text: "one two" }));
+  gateway.upstream.next(completes({ text: "one two" }));
   const { chunks, done } = await readStream(await gateway.chat({ stream: true, n: 3 }));
   expect([0, 1, 2].map((index) => contentOf(chunks, index))).toEqual(["one two", "one two", "one two"]);
   expect(finishReasonsOf(chunks)).toEqual(["stop", "stop", "stop"]);

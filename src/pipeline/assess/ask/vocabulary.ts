@@ -131,7 +131,7 @@ for (let code = 0; code < classOf.length; code++) {
   classOf[code] = classOf[small.charCodeAt(0)] ?? 0;
 }
 
-/** What topics a text speaks of, how often, and where it first does. */
+/** The topics that a text mentions, how often, and where first. */
 export interface TopicCounts {
   readonly words: number;
   /** Different words among them, within a few of the exact number. */

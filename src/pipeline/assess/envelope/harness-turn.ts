@@ -2,7 +2,7 @@ import type { ChatMessage } from "#domain/chat.ts";
 import { textOf } from "./text-window.ts";
 
 /**
- * Turns in which the harness speaks in the user's role: it hands back the result of a call that the model wrote out in its
+ * Turns that the harness writes in the user's role: it hands back the result of a call that the model wrote out in its
  * text, or tells the model to go on. They continue the task; they are no new ask.
  */
 export type HarnessTurn =
@@ -22,7 +22,7 @@ const labelledResult =
   /^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|Tool (?:call )?(?:result|output|response)|Command (?:output|result)|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed)\b[^\n:]{0,200}:[ \t]*\n?|Exit code: -?\d+\b|The last command <command>)/;
 const taggedResult =
   /^\s*<(?:returncode|exit_?code|output|observation|tool_(?:result|response|output)|function_(?:results?|response)|command_(?:output|result)|execution_result|stdout|stderr)\b[^<>]{0,200}>/i;
-/** The harness speaks to the model: a call it could not read, a reminder, a resumption. */
+/** A message of the harness to the model: a call it could not read, a reminder, a resumption. */
 const note =
   /^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Please (?:continue|proceed) (?:on|with) (?:the task|whatever)\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b)/i;
 

@@ -28,7 +28,7 @@ const templateSign =
 export function questionIn(text: string): string | undefined {
   // Most asks hold no label at all, and looking for a colon costs nothing beside the patterns.
   if (!text.includes(":")) return undefined;
-  // Most texts have no such label, and then nothing dearer is looked for.
+  // Most texts have no such label, and then no pattern is tried.
   questionLabel.lastIndex = 0;
   if (!questionLabel.test(text)) return undefined;
   // In ReAct's template the question's label stands in the description of the format as well.

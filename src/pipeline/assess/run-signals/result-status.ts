@@ -3,7 +3,7 @@ import { failedTestsIn } from "./test-summary.ts";
 
 /**
  * How a tool call went. `failed` and `succeeded` are said of what was run or changed; what was only read is `read`, however
- * much its text speaks of errors; `malformed` is an answer of the harness to a call that it could not read.
+ * much its text mentions errors; `malformed` is an answer of the harness to a call that it could not read.
  */
 export type ResultStatus =
   | { readonly kind: "succeeded" | "read" | "malformed" }
@@ -11,7 +11,7 @@ export type ResultStatus =
       readonly kind: "failed";
       /** `ModuleNotFoundError`, `FAILED`, `exit 2`: fit to be shown. */
       readonly errorType: string;
-      /** The line that tells of the error; its text is hashed, never shown. */
+      /** The line that reports the error; its text is hashed, never shown. */
       readonly line: string;
     };
 
@@ -64,7 +64,7 @@ export function statusOf(effect: CallEffect, text: string): ResultStatus {
   if (flag === "false") return acts ? { kind: "succeeded" } : { kind: "read" };
   const refusal = refusalAtStart.exec(text)?.[0];
   if (refusal !== undefined && (acts || text.length < 400)) return failed(refusal.trim(), "refused");
-  // What was read may speak of errors without being one; only what was run is searched.
+  // What was read may mention errors without being one; only what was run is searched.
   if (!runs) return acts ? { kind: "succeeded" } : { kind: "read" };
   if (timedOut.test(text.slice(0, 300))) return failed(undefined, "timeout");
   const tests = failedTestsIn(text);
@@ -92,7 +92,7 @@ function failed(line: string | undefined, otherwise: string): ResultStatus {
   return { kind: "failed", errorType: named?.[1] ?? named?.[2] ?? otherwise, line: line ?? otherwise };
 }
 
-/** The last line that tells of an error: stack traces and test summaries end with what matters. */
+/** The last line that reports an error: stack traces and test summaries end with what matters. */
 function lastErrorLine(text: string): string | undefined {
   let last = -1;
   let line: string | undefined;

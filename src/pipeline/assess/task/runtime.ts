@@ -15,7 +15,7 @@ export interface Progress {
 }
 
 /**
- * The runtime state, and what to remember of it. A request is an attempt only when it brings news of a failure: the
+ * The runtime state, and what to remember of it. A request is an attempt only when it reports a new failure: the
  * caller reports one, or its run shows failed repairs. The turns of one run repeat their history, so a failure
  * is counted once, however many turns show it.
  */
@@ -24,7 +24,7 @@ export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState;
   const before = progress.before ?? newTask;
   const sameErrorReported = reported.sameErrorCount ?? before.sameErrorCount;
   const failure = failureSeen(progress);
-  // A fresh ask that reports a failure reports a new one; within a run only another failure is news.
+  // A fresh ask that reports a failure reports a new one; within a run only another failure is new.
   const isNews = failure !== undefined && (failure !== before.countedFailure || (!inRun && isReported(reported)));
   const attempts = before.attempts + (isNews ? 1 : 0);
   const flashAttempts = before.flashAttempts + (isNews && before.lastRole === "worker" ? 1 : 0);

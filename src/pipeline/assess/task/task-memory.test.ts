@@ -11,7 +11,7 @@ describe("the memory of tasks", () => {
     expect(memory.recall("other", 0)).toBeUndefined();
   });
 
-  test("forgets a task that has not been heard of for as long as the policy says", () => {
+  test("forgets a task that had no request for as long as the policy says", () => {
     const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
     memory.remember("t", newTask, 0);
     memory.remember("t", newTask, 900);
@@ -20,7 +20,7 @@ describe("the memory of tasks", () => {
     expect(memory.recall("t", 900)).toBeUndefined();
   });
 
-  test("never keeps more tasks than the policy allows, and lets go of the one longest unheard of", () => {
+  test("never keeps more tasks than the policy allows, and evicts the least recently used", () => {
     const limits = { remembered: 2, remembered_ms: 1_000 };
     const memory = inMemoryTaskMemory(() => limits);
     memory.remember("a", newTask, 0);

@@ -44,20 +44,20 @@ export function taskKeyOf(ids: { readonly sessionId?: string; readonly taskId?: 
   return ids.taskId === undefined ? undefined : `${ids.sessionId ?? ""}\n${ids.taskId}`;
 }
 
-/** Limits as the policy has them now: how many tasks, and how many milliseconds after a task was last heard of. */
+/** Limits as the policy has them now: how many tasks, and how many milliseconds after its last request. */
 export interface TaskLimits {
   readonly remembered: number;
   readonly remembered_ms: number;
 }
 
-/** Keeps tasks in this process. The one longest unheard of goes first; `limits` is asked anew, as policies are reloaded. */
+/** Keeps tasks in this process. The least recently used one is evicted first; `limits` is read anew, as policies are reloaded. */
 export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
-  const tasks = new LruMap<string, { readonly task: RememberedTask; readonly heardMs: number }>();
+  const tasks = new LruMap<string, { readonly task: RememberedTask; readonly lastRequestMs: number }>();
 
   function recall(key: string, nowMs: number): RememberedTask | undefined {
     const kept = tasks.get(key);
     if (kept === undefined) return undefined;
-    if (nowMs - kept.heardMs > limits().remembered_ms) {
+    if (nowMs - kept.lastRequestMs > limits().remembered_ms) {
       tasks.delete(key);
       return undefined;
     }
@@ -65,7 +65,7 @@ export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
   }
 
   function remember(key: string, task: RememberedTask, nowMs: number): void {
-    tasks.set(key, { task, heardMs: nowMs });
+    tasks.set(key, { task, lastRequestMs: nowMs });
     tasks.trim(limits().remembered);
   }
 
