@@ -186,10 +186,14 @@ export function recordWith(request: RequestRecord, facts: RecordFacts): Decision
 
 const dayMs = 86_400_000;
 
+/** Nearly every record is of the same day as the one before. */
+let lastDay = { day: "", startMs: 0 };
+
 /** When it ended, within the UTC day that the ledger counts its cost to. */
 function bookedMs(endedMs: number, day: string | undefined): number {
   if (day === undefined) return endedMs;
-  const startMs = Date.parse(`${day}T00:00:00Z`);
+  if (day !== lastDay.day) lastDay = { day, startMs: Date.parse(`${day}T00:00:00Z`) };
+  const { startMs } = lastDay;
   return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
 }
 

@@ -1,29 +1,38 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { zeroUsd } from "#domain/money/money.ts";
+import { type RoutingDecision, RuntimeState } from "#domain/routing.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
-import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import { factsOf, type RecordContext, type RecordFacts, recordWith, requestHead } from "./build-record.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { RequestRecord, RoutedInputs } from "./record.ts";
 import type { RecordEntry } from "./store/record-head.ts";
 
 /**
- * The form in which a request's record is written: the objects that the request has left, as they are, without what their
- * snapshot shares with other requests. The record is made of it when somebody reads it: most are never read, and making it
- * would cost as much as routing the request.
+ * The form in which a request's record is written: the objects that the request has left, without what their snapshot shares with
+ * other requests and what no record has. What has many fields is written as its values alone, because most of the cost is the
+ * text. The record is made of it when somebody reads it: most are never read, and making it would cost as much as routing the
+ * request.
  */
 interface CompactRecord {
-  readonly request: Omit<RequestRecord, "routed">;
+  readonly request: Omit<RequestRecord, "routed" | "decision"> & {
+    readonly decision: ReturnType<typeof decisionValues>;
+  };
   readonly facts: RecordFacts;
-  readonly routed?: Omit<RoutedInputs, "decision" | "snapshot" | "learned" | "features"> & {
+  readonly routed?: {
     /** Where it is another than the request's. */
-    readonly decision?: RoutedInputs["decision"];
-    readonly features: CompactFeatures;
+    readonly decision?: ReturnType<typeof decisionValues>;
+    readonly task: ReturnType<typeof taskValues>;
+    /** Absent where nothing has happened in the run yet. */
+    readonly runtime?: ReturnType<typeof runtimeValues>;
+    readonly housekeeping: string | undefined;
+    readonly namesTask: boolean;
+    readonly ledgerSpend?: SpendView;
+    readonly features: ReturnType<typeof featureValues>;
     readonly snapshot: Pick<Snapshot, (typeof ownParts)[number]>;
     readonly thresholds: readonly [flashBelow: number, proFrom: number];
   };
 }
-type CompactFeatures = Omit<AskFeatures, "topics"> & { readonly topics: { words: number; distinctWords: number } };
 
 /** The parts of a snapshot that are a request's own. */
 const ownParts = ["health", "spend", "size", "ownCaps", "scale", "runEvidence", "affinity", "draw", "verdict"] as const;
@@ -33,45 +42,55 @@ const mark = '{"compact":';
 
 export function compactEntry(request: RequestRecord, context: RecordContext): RecordEntry {
   const facts = factsOf(request, context);
-  const { routed } = request;
-  const compact: CompactRecord =
-    routed === undefined
-      ? { request, facts }
-      : {
-          // JSON leaves out what is undefined.
-          request: { ...request, routed: undefined } as Omit<RequestRecord, "routed">,
-          facts,
-          routed: {
-            ...(routed.decision === request.decision ? {} : { decision: routed.decision }),
-            task: routed.task,
-            runtime: routed.runtime,
-            housekeeping: routed.housekeeping,
-            conversationKey: "",
-            sessionId: undefined,
-            namesTask: routed.namesTask,
-            ...(routed.ledgerSpend === undefined ? {} : { ledgerSpend: routed.ledgerSpend }),
-            features: countsOf(routed.features),
-            snapshot: ownPartsOf(routed.snapshot),
-            thresholds: [routed.snapshot.policy.routing.flash_below, routed.snapshot.policy.routing.pro_from],
-          },
-        };
+  const { routed, decision } = request;
+  const compact: CompactRecord = {
+    // JSON leaves out what is undefined.
+    request: { ...request, decision: decisionValues(decision), routed: undefined } as CompactRecord["request"],
+    facts,
+    ...(routed === undefined ? undefined : { routed: compactInputs(routed, decision) }),
+  };
   return { head: requestHead(request, facts), text: `${mark}${JSON.stringify(compact)}}` };
+}
+
+function compactInputs(routed: RoutedInputs, decision: RoutingDecision): NonNullable<CompactRecord["routed"]> {
+  const { task, runtime, housekeeping, namesTask, ledgerSpend, features, snapshot } = routed;
+  const { flash_below, pro_from } = snapshot.policy.routing;
+  // One literal without spreads: each of them costs as much as writing what it holds.
+  return {
+    decision: routed.decision === decision ? undefined : decisionValues(routed.decision),
+    task: taskValues(task),
+    runtime: isAtStart(runtime) ? undefined : runtimeValues(runtime),
+    housekeeping,
+    namesTask,
+    ledgerSpend,
+    features: featureValues(features),
+    snapshot: ownPartsOf(snapshot),
+    thresholds: [flash_below, pro_from],
+  } as NonNullable<CompactRecord["routed"]>;
 }
 
 /** The record that a line of a block stands for. */
 export function readText(text: string): DecisionRecord {
   if (!text.startsWith(mark)) return JSON.parse(text);
   const { request, facts, routed }: CompactRecord = JSON.parse(text).compact;
-  if (routed === undefined) return recordWith(request, facts);
-  const { thresholds, snapshot, features, ...inputs } = routed;
-  const [flash_below, pro_from] = thresholds;
+  const decision = decisionOf(request.decision);
+  if (routed === undefined) return recordWith({ ...request, decision }, facts);
+  const { housekeeping, namesTask, ledgerSpend, snapshot } = routed;
+  const [flash_below, pro_from] = routed.thresholds;
   return recordWith(
     {
       ...request,
+      decision,
       routed: {
-        ...inputs,
-        decision: routed.decision ?? request.decision,
-        features: features as AskFeatures, // the counts are all that is read
+        decision: routed.decision === undefined ? decision : decisionOf(routed.decision),
+        task: taskOf(routed.task),
+        runtime: routed.runtime === undefined ? atStart : runtimeOf(routed.runtime),
+        housekeeping,
+        conversationKey: "",
+        sessionId: undefined,
+        namesTask,
+        ...(ledgerSpend === undefined ? {} : { ledgerSpend }),
+        features: featuresOf(routed.features),
         learned: undefined,
         snapshot: {
           ...snapshot,
@@ -85,12 +104,137 @@ export function readText(text: string): DecisionRecord {
   );
 }
 
+function decisionValues(decision: RoutingDecision) {
+  const { action, model, cause, score, confidence, sensitive_block_applied, evidence } = decision;
+  return [action, model, cause, score, confidence, sensitive_block_applied, evidence] as const;
+}
+
+function decisionOf(values: ReturnType<typeof decisionValues>): RoutingDecision {
+  const [action, model, cause, score, confidence, sensitive_block_applied, evidence] = values;
+  // What no record has is not read of it.
+  return { action, model, cause, score, confidence, sensitive_block_applied, evidence } as RoutingDecision;
+}
+
+type WrittenTask = RoutedInputs["task"];
+
+function taskValues(task: WrittenTask) {
+  const { metadata } = task;
+  const { routing, scout, pro } = metadata;
+  return [
+    task.task_id,
+    task.goal_id,
+    task.kind,
+    task.explicit_route,
+    task.reasoning,
+    task.sensitive,
+    task.repo_context_present,
+    task.repo_free_opt_in,
+    task.risk_level,
+    task.blast_radius,
+    task.reasoning_requirement,
+    task.ambiguity,
+    task.dependency_depth,
+    task.verification_difficulty,
+    task.estimated_tool_depth,
+    // Of what else callers say nothing is kept.
+    routing === "pro" || routing === "flash" || routing === "free" ? routing : null,
+    scout === true,
+    pro === true,
+  ] as const;
+}
+
+function taskOf(values: ReturnType<typeof taskValues>): WrittenTask {
+  const [task_id, goal_id, kind, explicit_route, reasoning, ...conditions] = values;
+  const [sensitive, repo_context_present, repo_free_opt_in, risk_level, blast_radius, ...measures] = conditions;
+  const [reasoning_requirement, ambiguity, dependency_depth, verification_difficulty, ...rest] = measures;
+  const [estimated_tool_depth, routing, scout, pro] = rest;
+  return {
+    task_id,
+    goal_id,
+    kind,
+    explicit_route,
+    reasoning,
+    sensitive,
+    repo_context_present,
+    repo_free_opt_in,
+    risk_level,
+    blast_radius,
+    reasoning_requirement,
+    ambiguity,
+    dependency_depth,
+    verification_difficulty,
+    estimated_tool_depth,
+    metadata: { routing, scout, pro },
+  };
+}
+
+const atStart = RuntimeState.parse({});
+
+function isAtStart(runtime: RuntimeState): boolean {
+  for (const name in atStart) {
+    if (runtime[name as keyof RuntimeState] !== atStart[name as keyof RuntimeState]) return false;
+  }
+  return true;
+}
+
+function runtimeValues(runtime: RuntimeState) {
+  return [
+    runtime.attempts,
+    runtime.flash_attempts,
+    runtime.same_error_count,
+    runtime.tests_failed,
+    runtime.files_touched,
+    runtime.tool_depth,
+    runtime.failure_class,
+    runtime.last_model,
+  ] as const;
+}
+
+function runtimeOf(values: ReturnType<typeof runtimeValues>): RuntimeState {
+  const [attempts, flash_attempts, same_error_count, tests_failed, ...rest] = values;
+  const [files_touched, tool_depth, failure_class, last_model] = rest;
+  const error_signature = null; // no record has it
+  return {
+    attempts,
+    flash_attempts,
+    same_error_count,
+    error_signature,
+    tests_failed,
+    files_touched,
+    tool_depth,
+    failure_class,
+    last_model,
+  };
+}
+
+function featureValues(features: AskFeatures) {
+  return [
+    features.characters,
+    features.topics.words,
+    features.topics.distinctWords,
+    features.codeLines,
+    features.traceLines,
+    features.listItems,
+    features.options,
+    features.numbers,
+    features.mathSigns,
+    features.commas,
+    features.identifiers,
+    features.denseCharacters,
+  ] as const;
+}
+
+function featuresOf(values: ReturnType<typeof featureValues>): AskFeatures {
+  const [characters, words, distinctWords, codeLines, traceLines, listItems, options, ...rest] = values;
+  const [numbers, mathSigns, commas, identifiers, denseCharacters] = rest;
+  const lines = { codeLines, traceLines, listItems, options };
+  const counts = { characters, numbers, mathSigns, commas, identifiers, denseCharacters };
+  // The counts are all that is read.
+  return { ...counts, ...lines, topics: { words, distinctWords } } as AskFeatures;
+}
+
 const noModels: ModelRegistry = { models: new Map(), byRole: {} };
 const noCaps = { goalSoft: zeroUsd, goalHard: zeroUsd, daySoft: zeroUsd, dayHard: zeroUsd };
-
-function countsOf({ topics, ...counts }: AskFeatures): CompactFeatures {
-  return { ...counts, topics: { words: topics.words, distinctWords: topics.distinctWords } };
-}
 
 /** Health is told of models that are not well; the others are healthy. */
 function ownPartsOf(snapshot: Snapshot): Pick<Snapshot, (typeof ownParts)[number]> {
@@ -100,15 +244,9 @@ function ownPartsOf(snapshot: Snapshot): Pick<Snapshot, (typeof ownParts)[number
     const state = snapshot.health[model];
     if (state !== undefined && (state.state !== "HEALTHY" || !state.routable)) health[model] = state;
   }
-  return {
-    health,
-    size,
-    spend,
-    ...(ownCaps === undefined ? {} : { ownCaps }),
-    ...(scale === undefined ? {} : { scale }),
-    ...(runEvidence === undefined ? {} : { runEvidence }),
-    ...(affinity === undefined ? {} : { affinity }),
-    ...(draw === undefined ? {} : { draw }),
-    ...(verdict === undefined ? {} : { verdict }),
-  };
+  // JSON leaves out what is undefined.
+  return { health, size, spend, ownCaps, scale, runEvidence, affinity, draw, verdict } as Pick<
+    Snapshot,
+    (typeof ownParts)[number]
+  >;
 }
