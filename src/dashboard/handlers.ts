@@ -1,5 +1,5 @@
-import { LedgerBooks } from "./api/books.ts";
 import type { ApiHandlers } from "./api/handlers.ts";
+import { LedgerSnapshots } from "./api/ledger-snapshots.ts";
 import { readableRecords } from "./api/readable-records.ts";
 import { actionsHandler } from "./endpoints/actions.ts";
 import { backtestHandler } from "./endpoints/backtest.ts";
@@ -17,19 +17,19 @@ import type { DashboardSources } from "./sources.ts";
 /** Every endpoint of the API. */
 export function dashboardHandlers(given: DashboardSources): ApiHandlers {
   const sources = { ...given, records: readableRecords(given.records) };
-  const books = new LedgerBooks(sources);
+  const ledgerSnapshots = new LedgerSnapshots(sources);
   return {
     "GET session": sessionHandler(sources),
-    "GET summary": summaryHandler(sources, books),
+    "GET summary": summaryHandler(sources, ledgerSnapshots),
     "GET decisions": decisionsHandler(sources),
     "GET decisions/live": liveHandler(sources),
     "GET decisions/{id}": decisionHandler(sources),
     "GET series": seriesHandler(sources),
-    "GET budgets": budgetsHandler(sources, books),
-    "POST budgets/{goal}/cap": capHandler(sources, books),
+    "GET budgets": budgetsHandler(sources, ledgerSnapshots),
+    "POST budgets/{goal}/cap": capHandler(sources, ledgerSnapshots),
     "GET holds": holdsHandler(sources),
-    "POST holds/{id}/settle": settleHandler(sources, books),
-    "POST holds/{id}/release": releaseHandler(sources, books),
+    "POST holds/{id}/settle": settleHandler(sources, ledgerSnapshots),
+    "POST holds/{id}/release": releaseHandler(sources, ledgerSnapshots),
     "GET models": modelsHandler(sources),
     "POST models/{key}/disable": overrideHandler(sources, "disable"),
     "POST models/{key}/enable": overrideHandler(sources, "enable"),

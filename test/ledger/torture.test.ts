@@ -137,7 +137,7 @@ async function torture(
   return figures;
 }
 
-/** The books against the upstream's bill: now, and when everything that was open has run out. */
+/** The readTotals against the upstream's bill: now, and when everything that was open has run out. */
 async function judge(
   what: string,
   url: string,
@@ -145,7 +145,7 @@ async function judge(
   figures: Figures,
   storeLater: (offsetMs: number) => Promise<LedgerStore>,
 ): Promise<void> {
-  const books = async () => {
+  const readTotals = async () => {
     const opened = await openLedgerAdmin(url);
     const report = await opened.audit();
     const { accounts } = await opened.accounts(1_000);
@@ -154,7 +154,7 @@ async function judge(
     return { open: report.open, accounts: new Map(accounts.map((account) => [account.id, account])) };
   };
   const billed = [...upstream.bill.values()].reduce((sum, amount) => sum + amount, 0);
-  const before = await books();
+  const before = await readTotals();
   for (const goal of goals) {
     const account = before.accounts.get(`goal/${goal}`);
     const bill = upstream.bill.get(goal) ?? 0;
@@ -175,7 +175,7 @@ async function judge(
   });
   await sweeper.sweep();
   await sweeper.close(2_000);
-  const after = await books();
+  const after = await readTotals();
   expect(after.open).toBe(0);
   let spent = 0;
   for (const goal of goals) {

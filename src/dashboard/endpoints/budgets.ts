@@ -1,7 +1,7 @@
 import type { Operator } from "#dashboard/access/access.ts";
-import type { Books, LedgerBooks } from "#dashboard/api/books.ts";
 import { capUseOf, emptyLedgerAccount, paceOf } from "#dashboard/api/caps.ts";
 import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
+import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import type { OperatorAction } from "#dashboard/audit/operator-actions.ts";
 import type { BudgetLine } from "#dashboard/schema/operating.ts";
@@ -17,12 +17,12 @@ const mostDays = 31;
 const mostGoals = 200;
 
 /** `GET budgets`: days and goals, with caps, spent, held and pace. */
-export function budgetsHandler(sources: DashboardSources, books: LedgerBooks): ApiHandler<"GET budgets"> {
+export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET budgets"> {
   return async ({ query }) => {
     const nowMs = sources.clock.now();
     const range = rangeOf(query, nowMs);
     const { caps } = sources.config();
-    const read = await books.read();
+    const read = await ledgerSnapshots.read();
     const dayId = `day/${read.today}`;
     const lines = read.accounts.map((account) => capUseOf(account, caps, read.today));
     const days = lines.filter(({ kind }) => kind === "day").slice(0, mostDays);
@@ -108,12 +108,15 @@ function holdsByAccount(holds: readonly LedgerHold[]) {
   return byAccount;
 }
 
-export function totalsOf({ totals }: Pick<Books, "totals">) {
+export function totalsOf({ totals }: Pick<LedgerSnapshot, "totals">) {
   return totals.map(({ state, count, amount }) => ({ state, count, held_nano_usd: amount }));
 }
 
 /** `POST budgets/{goal}/cap`: the operator's own hard cap for a goal or a day. */
-export function capHandler(sources: DashboardSources, books: LedgerBooks): ApiHandler<"POST budgets/{goal}/cap"> {
+export function capHandler(
+  sources: DashboardSources,
+  ledgerSnapshots: LedgerSnapshots,
+): ApiHandler<"POST budgets/{goal}/cap"> {
   return async ({ params: { goal = "" }, body, operator }) => {
     const hard = body.hard_usd === null ? null : parseUsd(body.hard_usd, "down");
     if (hard === undefined) {
@@ -124,7 +127,7 @@ export function capHandler(sources: DashboardSources, books: LedgerBooks): ApiHa
     const account = body.account === "day" ? dayAccountOf(dayIn(goal, today)) : goalAccountOf(goalIn(goal), today);
     const before = (await admin.account(account))?.ownHard ?? null;
     await admin.setCap(account, hard);
-    books.changed();
+    ledgerSnapshots.invalidate();
     await audited(sources, operator, {
       action: "cap_set",
       target: account,

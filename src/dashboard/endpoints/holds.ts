@@ -1,6 +1,6 @@
 import type { Operator } from "#dashboard/access/access.ts";
-import type { LedgerBooks } from "#dashboard/api/books.ts";
 import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
+import type { LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
 import type { CloseAnswer, Hold } from "#dashboard/schema/operating.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import { formatUsd, parseUsd } from "#domain/money/money.ts";
@@ -42,14 +42,17 @@ function holdView(hold: LedgerHold): Hold {
 }
 
 /** `POST holds/{id}/settle`: ends a hold with what the call has cost. */
-export function settleHandler(sources: DashboardSources, books: LedgerBooks): ApiHandler<"POST holds/{id}/settle"> {
+export function settleHandler(
+  sources: DashboardSources,
+  ledgerSnapshots: LedgerSnapshots,
+): ApiHandler<"POST holds/{id}/settle"> {
   return ({ params: { id = "" }, body, operator }) => {
     // Rounded up: what is charged is never below what was paid.
     const actual = parseUsd(body.usd, "up");
     if (actual === undefined) {
       throw new ApiProblem(422, "usd: must be an amount in US dollars, such as 0.0187.", "invalid_request");
     }
-    return close(sources, books, id, operator, body.why, (reason) => ({
+    return close(sources, ledgerSnapshots, id, operator, body.why, (reason) => ({
       id,
       kind: "settled",
       actual,
@@ -60,14 +63,22 @@ export function settleHandler(sources: DashboardSources, books: LedgerBooks): Ap
 }
 
 /** `POST holds/{id}/release`: ends a hold without cost. */
-export function releaseHandler(sources: DashboardSources, books: LedgerBooks): ApiHandler<"POST holds/{id}/release"> {
+export function releaseHandler(
+  sources: DashboardSources,
+  ledgerSnapshots: LedgerSnapshots,
+): ApiHandler<"POST holds/{id}/release"> {
   return ({ params: { id = "" }, body, operator }) =>
-    close(sources, books, id, operator, body.why, (reason) => ({ id, kind: "released", reason, source: "operator" }));
+    close(sources, ledgerSnapshots, id, operator, body.why, (reason) => ({
+      id,
+      kind: "released",
+      reason,
+      source: "operator",
+    }));
 }
 
 async function close(
   sources: DashboardSources,
-  books: LedgerBooks,
+  ledgerSnapshots: LedgerSnapshots,
   id: string,
   operator: Operator,
   why: string,
@@ -84,7 +95,7 @@ async function close(
   // The same words as the command line's, so that entries of the ledger read alike.
   const resolution = resolutionOf(`operator ${operator.name}: ${why}`);
   const notices = await admin.resolve(`dashboard/${operator.name}`.slice(0, 60), [resolution]);
-  books.changed();
+  ledgerSnapshots.invalidate();
   const notice = notices.find((one) => one.kind === "resolved");
   if (notice === undefined) {
     const ignored = notices.find((one) => one.kind === "ignored");

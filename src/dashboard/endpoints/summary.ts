@@ -1,7 +1,7 @@
-import type { Books, LedgerBooks } from "#dashboard/api/books.ts";
 import { capUseOf, emptyLedgerAccount, paceOf } from "#dashboard/api/caps.ts";
 import { noValue } from "#dashboard/api/filter.ts";
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
+import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import { type DecisionFilter, type Range, Tier } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
@@ -16,7 +16,7 @@ const mostCaps = 5;
 const failedOutcomes = ["failed", "broken_stream"];
 
 /** `GET summary`: what needs somebody, spend against caps, and where requests went. */
-export function summaryHandler(sources: DashboardSources, books: LedgerBooks): ApiHandler<"GET summary"> {
+export function summaryHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET summary"> {
   return async ({ query }) => {
     const nowMs = sources.clock.now();
     const range = rangeOf(query, nowMs);
@@ -24,7 +24,7 @@ export function summaryHandler(sources: DashboardSources, books: LedgerBooks): A
     const time = timeRangeOf(range);
     const of = (filter: RollupFilter) => records.summary(time, filter);
     const [ledger, all, answered, refused, failed, byGateway, byUpstream, goals, caps] = await Promise.all([
-      books.read(),
+      ledgerSnapshots.read(),
       records.summary(time),
       of({ outcome: ["answered"] }),
       of({ outcome: ["refused"] }),
@@ -32,7 +32,7 @@ export function summaryHandler(sources: DashboardSources, books: LedgerBooks): A
       of({ refusedBy: ["gateway"] }),
       of({ refusedBy: ["upstream"] }),
       records.groups("goal", time, mostGoals),
-      books.read().then((read) => capsOf(read, sources, records, nowMs)),
+      ledgerSnapshots.read().then((read) => capsOf(read, sources, records, nowMs)),
     ]);
     const counted = countedIn(range);
     return {
@@ -100,7 +100,12 @@ export function firstTokenOf({ first_token_p50_ms: p50, first_token_p95_ms: p95 
   return p50 === null || p95 === null ? null : { p50, p95 };
 }
 
-async function capsOf({ accounts, today }: Books, sources: DashboardSources, records: DecisionRecords, nowMs: number) {
+async function capsOf(
+  { accounts, today }: LedgerSnapshot,
+  sources: DashboardSources,
+  records: DecisionRecords,
+  nowMs: number,
+) {
   const { caps } = sources.config();
   const dayId = `day/${today}`;
   const day = capUseOf(accounts.find(({ id }) => id === dayId) ?? emptyLedgerAccount(dayId), caps, today);
@@ -114,7 +119,7 @@ async function capsOf({ accounts, today }: Books, sources: DashboardSources, rec
   return { day, pace: await paceOf(records, day, nowMs), goals };
 }
 
-async function ledgerOf({ accounts, today }: Books, records: DecisionRecords, nowMs: number) {
+async function ledgerOf({ accounts, today }: LedgerSnapshot, records: DecisionRecords, nowMs: number) {
   const fromMs = Math.floor(nowMs / dayMs) * dayMs;
   const sums = await records.summary({ fromMs, toMs: fromMs + dayMs });
   const spent = accounts.find(({ id }) => id === `day/${today}`)?.spent ?? 0;

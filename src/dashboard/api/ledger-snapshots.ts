@@ -7,7 +7,7 @@ import { emptyLedgerAccount } from "./caps.ts";
 import { ApiProblem } from "./handlers.ts";
 
 /** The ledger as it was a moment ago, for everybody who looks at it. */
-export interface Books {
+export interface LedgerSnapshot {
   /** The newest days first, then the goals that have spent most. */
   readonly accounts: readonly LedgerAccount[];
   /** Accounts that are left out. */
@@ -15,7 +15,7 @@ export interface Books {
   /** Those that end first, up to a limit; the totals are of all. */
   readonly holds: readonly LedgerHold[];
   readonly totals: readonly HoldTotal[];
-  /** The UTC day that the ledger books on now. */
+  /** The UTC day of the ledger now: what is spent counts to it. */
   readonly today: string;
 }
 
@@ -25,9 +25,9 @@ const mostAccounts = 1_000;
 const mostHolds = 1_000;
 
 /** Reads the ledger for the pages, at most once a second however many there are. */
-export class LedgerBooks {
+export class LedgerSnapshots {
   readonly #sources: Pick<DashboardSources, "admin" | "clock" | "ledger">;
-  #reading: Promise<Books> | undefined;
+  #reading: Promise<LedgerSnapshot> | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(sources: Pick<DashboardSources, "admin" | "clock" | "ledger">) {
@@ -35,7 +35,7 @@ export class LedgerBooks {
   }
 
   /** Throws an `ApiProblem` when the ledger does not answer. */
-  read(): Promise<Books> {
+  read(): Promise<LedgerSnapshot> {
     const nowMs = this.#sources.clock.monotonic();
     if (this.#reading === undefined || nowMs - this.#readAtMs >= sharedForMs) {
       this.#readAtMs = nowMs;
@@ -45,11 +45,11 @@ export class LedgerBooks {
   }
 
   /** What was read is out of date: somebody has changed it. */
-  changed(): void {
+  invalidate(): void {
     this.#reading = undefined;
   }
 
-  async #readNow(): Promise<Books> {
+  async #readNow(): Promise<LedgerSnapshot> {
     try {
       const admin = await this.#sources.admin();
       const { clock, ledger } = this.#sources;
@@ -68,7 +68,7 @@ export class LedgerBooks {
     }
   }
   /** What this process knows of a ledger that nobody else can open: an in-memory one. */
-  #ownView(): Books | undefined {
+  #ownView(): LedgerSnapshot | undefined {
     const { clock, ledger } = this.#sources;
     const day = ledger.peekDay();
     const { ok, holds } = ledger.status();
