@@ -137,7 +137,7 @@ async function torture(
   return figures;
 }
 
-/** The readTotals against the upstream's bill: now, and when everything that was open has run out. */
+/** The ledger against the upstream's bill: now, and when everything that was open has run out. */
 async function judge(
   what: string,
   url: string,
