@@ -13,6 +13,7 @@ import {
   ModelsAnswer,
   OverrideAnswer,
   ReleaseBody,
+  SessionsAnswer,
   SettleBody,
 } from "./schema/operating.ts";
 import {
@@ -47,6 +48,11 @@ export const dashboardApi = {
   },
   "GET budgets": { about: "Days and goals: caps, spent, held, pace.", query: RangeQuery, answer: BudgetsAnswer },
   "POST budgets/{goal}/cap": { about: "Sets or clears the operator's own hard cap.", body: CapBody, answer: CapAnswer },
+  "GET sessions": {
+    about: "What sessions have asked and cost, the dearest 100 first.",
+    query: RangeQuery,
+    answer: SessionsAnswer,
+  },
   "GET holds": { about: "Money that is held, and when it frees itself.", query: HoldsQuery, answer: HoldsAnswer },
   "POST holds/{id}/settle": {
     about: "Ends a hold with what the call has cost.",

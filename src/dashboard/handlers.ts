@@ -11,6 +11,7 @@ import { policyCheckHandler, policyHandler } from "./endpoints/policy.ts";
 import { routeHandler } from "./endpoints/route.ts";
 import { seriesHandler } from "./endpoints/series.ts";
 import { sessionHandler } from "./endpoints/session.ts";
+import { sessionsHandler } from "./endpoints/sessions.ts";
 import { summaryHandler } from "./endpoints/summary.ts";
 import type { DashboardSources } from "./sources.ts";
 
@@ -27,6 +28,7 @@ export function dashboardHandlers(given: DashboardSources): ApiHandlers {
     "GET series": seriesHandler(sources),
     "GET budgets": budgetsHandler(sources, ledgerSnapshots),
     "POST budgets/{goal}/cap": capHandler(sources, ledgerSnapshots),
+    "GET sessions": sessionsHandler(sources),
     "GET holds": holdsHandler(sources),
     "POST holds/{id}/settle": settleHandler(sources, ledgerSnapshots),
     "POST holds/{id}/release": releaseHandler(sources, ledgerSnapshots),

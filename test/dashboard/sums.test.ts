@@ -70,6 +70,34 @@ describe("the page's sums", () => {
       expect({ href, rows }).toEqual({ href, rows: Number(text) });
     }
 
+    // The sessions of the budgets' view, and the lists behind them.
+    await page.goto(`${looked.url}/budgets`);
+    const section = page.locator("section", { has: page.getByRole("heading", { name: "Sessions" }) });
+    await section.locator("tbody tr").first().waitFor();
+    const sessions: { name: string; text: string; href: string; cost: string }[] = await page.evaluate(
+      `[...document.querySelectorAll("table")].find((table) => table.caption?.innerText.startsWith("Sessions"))
+        .querySelectorAll("tbody tr").values().map((row) => ({
+          name: row.querySelector("th").innerText,
+          text: row.querySelector("a").innerText,
+          href: row.querySelector("a").href,
+          cost: row.querySelector("[title$=USD]").title,
+        })).toArray()`,
+    );
+    expect(sessions.map(({ name }) => name)).toContain("nightly-run-of-the-build-farm");
+    for (const { text, href, cost } of sessions) {
+      await page.goto(href);
+      await page.locator("tr.link").first().waitFor();
+      const costs: number[] = await page.evaluate(
+        `[...document.querySelectorAll("tr.link [data-cost]")].map((cell) => Number(cell.dataset.cost))`,
+      );
+      const sum = costs.reduce((total, each) => total + each, 0);
+      expect({ href, rows: costs.length, cost: sum }).toEqual({
+        href,
+        rows: Number(text),
+        cost: parseUsd(cost.replace(" USD", "")) as number,
+      });
+    }
+
     await page.goto(`${looked.url}/decisions?range=today`);
     const list = await sumsOfList();
     expect(list).toEqual({ rows: sent, cost: spent, saidRequests: sent, saidCost: spent });

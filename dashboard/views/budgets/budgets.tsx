@@ -16,6 +16,7 @@ import { usePlace } from "../../router/location.ts";
 import { decisionsHref, rangeOf } from "../../router/state.ts";
 import { CapDialog } from "./cap-dialog.tsx";
 import { Holds } from "./holds.tsx";
+import { Sessions } from "./sessions.tsx";
 
 type Answer = AnswerOf<"GET budgets">;
 
@@ -35,6 +36,7 @@ export function Budgets() {
         <div className="view">
           <Today data={data} onCap={setEditing} />
           <Goals data={data} onCap={setEditing} />
+          <Sessions />
           <Holds totals={data.totals} />
           <Days data={data} />
           {editing !== undefined && <CapDialog line={editing} policy={data.policy_caps} onClose={close} />}

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { AtMs, CapUse, Count, Counted, HealthState, Ms, NanoUsd, Pace, Range, Tier } from "./shared.ts";
+import { AtMs, CapUse, Count, Counted, DecisionFilter, HealthState, Ms, NanoUsd, Pace, Range, Tier } from "./shared.ts";
 
-/** `GET budgets`, `POST budgets/{goal}/cap`, `GET holds`, `POST holds/{id}/…`, `GET models`, `POST models/{key}/…`. */
+/** `GET budgets`, `GET sessions`, `POST budgets/{goal}/cap`, `GET holds`, `POST holds/{id}/…`, `GET models`, `POST models/{key}/…`. */
 
 const holdStates = ["live", "orphaned", "unresolved", "charged"] as const;
 
@@ -70,6 +70,24 @@ export const BudgetsAnswer = z.object({
   totals: HoldTotals,
 });
 export type BudgetsAnswer = z.infer<typeof BudgetsAnswer>;
+
+export const SessionsAnswer = z.object({
+  at_ms: AtMs,
+  range: Range,
+  sessions: z
+    .array(
+      Counted.extend({
+        session: z.string(),
+        refused: z.object({ requests: Count, filter: DecisionFilter }),
+        prompt_tokens: Count,
+        cached_tokens: Count.describe("Of the prompt's tokens, those read from a cache."),
+        completion_tokens: Count,
+        last_ms: AtMs.describe("Of the newest request."),
+      }),
+    )
+    .describe("The dearest first."),
+  more: z.boolean().describe("There are more, which have cost less."),
+});
 
 /** The goal (`session/name`, URL-encoded in the path) or, with `account: "day"`, a UTC day gets a hard cap of the operator's own. */
 export const CapBody = z.strictObject({

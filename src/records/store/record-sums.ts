@@ -50,12 +50,12 @@ export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
       if (known === undefined) spans.set(place, { key: [span, startMs, ...keyOf(record)], sums: [...sums] });
       else addTo(known.sums, sums);
     }
-    if (record.goal === null) continue;
+    if (record.goal === null && record.session === null) continue;
     const startMs = startOf(record.recorded_ms, hourMs);
     const place = `${startMs}\n${record.goal}\n${record.session}`;
     let known = goals.get(place);
     if (known === undefined) {
-      known = { key: [startMs, record.goal, record.session ?? ""], sums: goalSums.map(() => 0), lastMs: 0 };
+      known = { key: [startMs, record.goal ?? "", record.session ?? ""], sums: goalSums.map(() => 0), lastMs: 0 };
       goals.set(place, known);
     }
     for (let at = 0; at < moneySums.length; at++) known.sums[at] = (known.sums[at] ?? 0) + (sums[at] ?? 0);
