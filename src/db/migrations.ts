@@ -7,6 +7,7 @@ import postgres0030 from "./migrations/postgres/0030-routing-memory.sql" with { 
 import postgres0031 from "./migrations/postgres/0031-routing-outcome.sql" with { type: "text" };
 import postgres0040 from "./migrations/postgres/0040-decision-record.sql" with { type: "text" };
 import postgres0041 from "./migrations/postgres/0041-decision-record-indexes.sql" with { type: "text" };
+import postgres0042 from "./migrations/postgres/0042-decision-goal-days.sql" with { type: "text" };
 import postgres0050 from "./migrations/postgres/0050-operator-action.sql" with { type: "text" };
 import postgres0060 from "./migrations/postgres/0060-key-usage.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
@@ -18,6 +19,7 @@ import sqlite0030 from "./migrations/sqlite/0030-routing-memory.sql" with { type
 import sqlite0031 from "./migrations/sqlite/0031-routing-outcome.sql" with { type: "text" };
 import sqlite0040 from "./migrations/sqlite/0040-decision-record.sql" with { type: "text" };
 import sqlite0041 from "./migrations/sqlite/0041-decision-record-indexes.sql" with { type: "text" };
+import sqlite0042 from "./migrations/sqlite/0042-decision-goal-days.sql" with { type: "text" };
 import sqlite0050 from "./migrations/sqlite/0050-operator-action.sql" with { type: "text" };
 import sqlite0060 from "./migrations/sqlite/0060-key-usage.sql" with { type: "text" };
 
@@ -39,6 +41,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 31, name: "routing-outcome", sql: sqlite0031 },
   { version: 40, name: "decision-record", sql: sqlite0040 },
   { version: 41, name: "decision-record-indexes", sql: sqlite0041 },
+  { version: 42, name: "decision-goal-days", sql: sqlite0042 },
   { version: 50, name: "operator-action", sql: sqlite0050 },
   { version: 60, name: "key-usage", sql: sqlite0060 },
 ];
@@ -52,6 +55,7 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 31, name: "routing-outcome", sql: postgres0031 },
   { version: 40, name: "decision-record", sql: postgres0040 },
   { version: 41, name: "decision-record-indexes", sql: postgres0041 },
+  { version: 42, name: "decision-goal-days", sql: postgres0042 },
   { version: 50, name: "operator-action", sql: postgres0050 },
   { version: 60, name: "key-usage", sql: postgres0060 },
 ];

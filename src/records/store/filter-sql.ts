@@ -21,9 +21,16 @@ export function recordCondition(filter: RecordFilter): Condition {
   equals("task", filter.task);
   equals("request_id", filter.requestId);
   if (filter.rule !== undefined) {
-    // There are few sets of rules: those that have this one are looked for, then their records.
+    // There are few sets of rules. The index is read once for each of them, not for each record: then those that have this
+    // rule are looked for, and their records.
     parts.push({
-      sql: `r.rule IN (SELECT DISTINCT rule FROM decision_record WHERE rule IS NOT NULL AND (', ' || rule || ', ') LIKE ?)`,
+      sql: `r.rule IN (
+        WITH RECURSIVE each_rule(name) AS (
+          SELECT MIN(rule) FROM decision_record WHERE rule IS NOT NULL
+          UNION ALL
+          SELECT (SELECT MIN(d.rule) FROM decision_record d WHERE d.rule > each_rule.name) FROM each_rule
+          WHERE each_rule.name IS NOT NULL
+        ) SELECT name FROM each_rule WHERE (', ' || name || ', ') LIKE ?)`,
       values: [`%, ${filter.rule}, %`],
     });
   }

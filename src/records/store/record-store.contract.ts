@@ -204,6 +204,65 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       });
     });
 
+    test("sums goals and sessions over days and parts of days, corrections included", async () => {
+      const records = Array.from({ length: 120 }, (_, n) =>
+        record(n, {
+          recorded_ms: startMs + n * hourMs + 1_000,
+          cost_nano_usd: 10 ** (n % 7) + n,
+          outcome: n % 6 === 0 ? "refused" : "answered",
+          goal: n % 3 === 0 ? null : `g${n % 4}`,
+          session: n % 2 === 0 ? `s${n % 3}` : null,
+        }),
+      );
+      for (let at = 0; at < records.length; at += 17) await store.append(records.slice(at, at + 17));
+      const corrected = records[40]!;
+      const [attempt] = corrected.attempts;
+      const cost = attempt!.cost_nano_usd! + 1_000_000_000;
+      await store.correct(
+        { decisionId: corrected.decision_id, attempt: attempt!.number, costNanoUsd: cost, state: "known" },
+        startMs,
+      );
+      const all = records.map((each) =>
+        each === corrected ? { ...each, cost_nano_usd: each.cost_nano_usd + 1_000_000_000 } : each,
+      );
+      for (const [from, to] of [
+        [0, 120],
+        [3, 119],
+        [30, 50],
+        [20, 24],
+        [40, 41],
+      ] as const) {
+        const range = { fromMs: startMs + from * hourMs, toMs: startMs + to * hourMs };
+        const within = all.filter(({ recorded_ms: at }) => at >= range.fromMs && at < range.toMs);
+        for (const by of ["goal", "session"] as const) {
+          const expected = [...Map.groupBy(within, (each) => each[by])]
+            .filter(([key]) => key !== null)
+            .map(([key, of]) => ({
+              key: key!,
+              requests: of.length,
+              cost_nano_usd: of.reduce((sum, each) => sum + each.cost_nano_usd, 0),
+              prompt_tokens: of.length * 100,
+              refused: of.filter(({ outcome }) => outcome === "refused").length,
+              last_ms: Math.max(...of.map(({ recorded_ms }) => recorded_ms)),
+            }))
+            .toSorted((a, b) => b.cost_nano_usd - a.cost_nano_usd);
+          const groups = await store.groups(by, range, 100);
+          expect(
+            groups.map(({ key, requests, cost_nano_usd, prompt_tokens, refused, last_ms }) => ({
+              key,
+              requests,
+              cost_nano_usd,
+              prompt_tokens,
+              refused,
+              last_ms,
+            })),
+          ).toEqual(expected);
+        }
+      }
+      await store.pruneSums(startMs + 200 * hourMs, startMs + 200 * hourMs);
+      expect(await store.groups("session", { fromMs: 0, toMs: startMs + 200 * hourMs }, 9)).toEqual([]);
+    });
+
     test("writes a batch whole or not at all", async () => {
       await store.append([record(1)]);
       const refused = await store.append([record(2), record(1, { seq: 5 })]).catch((error: unknown) => error);

@@ -112,8 +112,10 @@ export class RecordStore {
       values.push(after);
     }
     const order = after === undefined ? "DESC" : "ASC";
+    // The page first, then its blocks: joined before they are sorted, every record that passes would have its block read.
     const rows = await this.#sql.read(
-      `SELECT ${selectedRecord} FROM ${joined} WHERE ${where} ORDER BY r.seq ${order} LIMIT ?`,
+      `SELECT ${selectedRecord} FROM (SELECT * FROM decision_record r WHERE ${where} ORDER BY r.seq ${order} LIMIT ?) r
+       JOIN decision_block b ON b.id = r.block ORDER BY r.seq ${order}`,
       [...values, limit + 1],
     );
     return { records: recordsOf(rows.slice(0, limit)), more: rows.length > limit };
@@ -205,6 +207,8 @@ export class RecordStore {
         ],
       },
       { sql: "DELETE FROM decision_goal_sum WHERE at_ms < ?", rows: [[fromMs]] },
+      // A day that the bound cuts stays until all of it is past.
+      { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * 60 * minuteMs]] },
       { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
       {
         // The last one before that moment was still in force then.

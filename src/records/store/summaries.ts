@@ -17,6 +17,7 @@ import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 export const minutesKeptMs = 3 * 86_400_000;
 /** Ranges up to this long are summed by minutes. */
 const minuteRangeMs = 50 * hourMs;
+const dayMs = 24 * hourMs;
 
 const sumOf = (name: string) => `SUM(${name}) AS ${name}`;
 
@@ -67,16 +68,35 @@ export async function summaryOf(
   };
 }
 
+/** A range in whole UTC days, with the hours before and after them. */
+function goalParts({ fromMs, toMs }: TimeRange): readonly (TimeRange & { readonly table: string })[] {
+  const firstHour = Math.floor(fromMs / hourMs) * hourMs;
+  const firstDay = Math.ceil(firstHour / dayMs) * dayMs;
+  const endOfDays = Math.floor(toMs / dayMs) * dayMs;
+  if (firstDay >= endOfDays) return [{ table: "decision_goal_sum", fromMs: firstHour, toMs }];
+  return [
+    { table: "decision_goal_sum", fromMs: firstHour, toMs: firstDay },
+    { table: "decision_goal_day_sum", fromMs: firstDay, toMs: endOfDays },
+    { table: "decision_goal_sum", fromMs: endOfDays, toMs },
+  ];
+}
+
 export async function groupsOf(
   sql: SqlConnection,
   by: "goal" | "session",
   range: TimeRange,
   limit: number,
 ): Promise<readonly RecordGroup[]> {
+  const names = [...moneySums, "refused"];
+  const parts = goalParts(range);
+  const each = parts.map(
+    ({ table }) =>
+      `SELECT ${by} AS name, ${names.join(", ")}, last_ms FROM ${table} WHERE at_ms >= ? AND at_ms < ? AND ${by} <> ''`,
+  );
   const rows = await sql.read(
-    `SELECT ${by} AS name, ${[...moneySums, "refused"].map(sumOf).join(", ")}, MAX(last_ms) AS last_ms FROM decision_goal_sum
-     WHERE at_ms >= ? AND at_ms < ? AND ${by} <> '' GROUP BY ${by} ORDER BY SUM(cost_nano_usd) DESC, ${by} LIMIT ?`,
-    [Math.floor(range.fromMs / hourMs) * hourMs, range.toMs, limit],
+    `SELECT name, ${names.map(sumOf).join(", ")}, MAX(last_ms) AS last_ms FROM (${each.join(" UNION ALL ")}) parts
+     GROUP BY name ORDER BY SUM(cost_nano_usd) DESC, name LIMIT ?`,
+    [...parts.flatMap(({ fromMs, toMs }) => [fromMs, toMs]), limit],
   );
   return rows.map((row) => ({
     key: String(row["name"]),
