@@ -70,7 +70,7 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
     rejections.flush();
     cancelFlush = timers.after(flushRejectionsMs, flushRejections);
   }
-  closing.push(async () => {
+  closing.addHarmless(async () => {
     cancelFlush();
     rejections.flush(Number.POSITIVE_INFINITY);
     await stored.close();

@@ -4,6 +4,7 @@ import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Settings } from "#settings/settings.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
+import type { Closing } from "./closing.ts";
 import type { LiveConfiguration } from "./live-configuration.ts";
 import type { RecentNotices } from "./notices.ts";
 
@@ -22,6 +23,5 @@ export interface GatewayContext {
   readonly ledger?: Ledger;
   /** Called with each event of the ledger, after it was logged. */
   readonly onLedgerEvent: ((event: LedgerEvent) => void)[];
-  /** What has to be closed, in the order in which it was opened. */
-  readonly closing: (() => void | Promise<void>)[];
+  readonly closing: Closing;
 }

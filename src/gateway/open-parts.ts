@@ -17,7 +17,6 @@ import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts"
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
 import { maxCredibleCost } from "#pipeline/settle/cost.ts";
-import type { Timers } from "#platform/time.ts";
 import { SharedMemory } from "#routing-memory/shared-memory.ts";
 import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
@@ -51,7 +50,7 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
       retentionDays: () => configuration.current().policy.records.retention_days,
       expectUsed: () => configuration.current().policy.budget.expect_ledger,
     }));
-  closing.push(() => ledger.close(5_000));
+  closing.add(() => ledger.close(5_000));
   // Nearly all requests have no goal: the first of them need not read the store.
   await ledger.read(adhocGoal);
   return ledger;
@@ -83,7 +82,7 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
     onStore: (state, problem) =>
       log("health_store_changed", { away: state === "away", detail: operatorText(problem ?? "") }),
   });
-  closing.push(() => sync.close());
+  closing.add(() => sync.close());
   await sync.start();
   return {
     registry,
@@ -108,7 +107,7 @@ export function openRoutingMemory(context: GatewayContext): SharedMemory {
         detail: operatorText(problem instanceof Error ? problem.message : ""),
       }),
   });
-  closing.push(() => within(harmlessCloseMs, memory.close(), timers));
+  closing.addHarmless(() => memory.close());
   return memory;
 }
 
@@ -122,7 +121,7 @@ export function openOutcomes(context: GatewayContext): StoredOutcomeTracker {
     clock,
     timers,
   });
-  closing.push(() => within(harmlessCloseMs, outcomes.close(), timers));
+  closing.addHarmless(() => outcomes.close());
   return outcomes;
 }
 
@@ -137,7 +136,7 @@ export async function openSimulator(context: GatewayContext): Promise<Simulator 
   if (settings.upstream.kind !== "demo") return undefined;
   const models = () => configuration.current().registry.models.values();
   const simulator = await startSimulator({ models, clock, random, timers });
-  closing.push(() => simulator.stop());
+  closing.add(() => simulator.stop());
   return simulator;
 }
 
@@ -167,7 +166,7 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
     onChange: (book) => configuration.applyPrices(book),
     onEvent: (event) => reportPriceBookEvent(event, configuration.current().registry.priceVersion ?? "", log, metrics),
   });
-  closing.push(() => reader.close());
+  closing.addHarmless(() => reader.close());
   metrics.observe({ priceBookReadMs: () => reader.readMs, priceDrifts: () => reader.drifts });
   return reader;
 }
@@ -200,7 +199,7 @@ export function openKeyUsage(
     random,
     onEvent: (event) => reportKeyUsageEvent(event, log),
   });
-  closing.push(() => within(harmlessCloseMs, watch.close(), timers));
+  closing.addHarmless(() => watch.close());
   metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
   watch.start();
   return watch;
@@ -224,7 +223,7 @@ export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: 
       random,
       onAnswer: metrics.billingAsked,
     });
-    closing.push(stopLookup);
+    closing.add(stopLookup);
   }
   return upstreamClient({
     ...address,
@@ -241,19 +240,6 @@ export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: 
 /** A ledger that a test hands in need not keep pending billing lookups. */
 function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
   return "takeLookups" in ledger;
-}
-
-/** Stores whose last writes may be lost without harm must not hold up the end of the process for longer. */
-const harmlessCloseMs = 2_000;
-
-/** Resolves when `work` does, or after `limitMs`. */
-async function within(limitMs: number, work: Promise<void>, timers: Timers): Promise<void> {
-  let cancelLimit = () => {};
-  const limit = new Promise<void>((resolve) => {
-    cancelLimit = timers.after(limitMs, resolve);
-  });
-  await Promise.race([work, limit]);
-  cancelLimit();
 }
 
 /** Watches what today's account was charged without a known cost; a ledger in memory cannot be read beside its gateway. */
@@ -278,7 +264,7 @@ export function watchCharges(ledger: Ledger, context: GatewayContext): void {
     if (event.kind === "resolved" && (event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED"))
       watch.changed();
   });
-  closing.push(() => within(harmlessCloseMs, watch.close(), timers));
+  closing.addHarmless(() => watch.close());
   metrics.observe({ chargedToday: () => watch.latest });
   watch.start();
 }

@@ -42,7 +42,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
   const { health } = ports;
   const maxStreams = maxStreamsOf(readText);
   const load = loadSampler({ clock });
-  closing.push(() => load.stop());
+  closing.add(() => load.stop());
   const http = startServer({
     host: settings.host,
     port: settings.port,

@@ -22,6 +22,7 @@ import { type Log, requestFields, silentLog } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics/metrics.ts";
 import pkg from "../../package.json" with { type: "json" };
+import { Closing } from "./closing.ts";
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
 import { drainRequests } from "./drain.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -88,20 +89,21 @@ export type Started =
 /** Puts the parts together and listens. Problems in files are returned; a store or a port that cannot be had is thrown. */
 export async function startGateway(settings: Settings, overrides: Overrides = {}): Promise<Started> {
   const clock = overrides.clock ?? systemClock;
+  const timers = overrides.timers ?? timerWheel({ clock });
   const notices = new RecentNotices(clock);
   const log = notices.observing(overrides.log ?? silentLog);
   const context: GatewayContext = {
     settings,
     configuration: new LiveConfiguration(settings, log),
     clock,
-    timers: overrides.timers ?? timerWheel({ clock }),
+    timers,
     random: overrides.random ?? Math.random,
     log,
     notices,
     metrics: createMetrics(),
     ...(overrides.ledger === undefined ? {} : { ledger: overrides.ledger }),
     onLedgerEvent: [],
-    closing: [],
+    closing: new Closing(timers),
   };
   const { configuration, metrics, closing } = context;
 
@@ -119,13 +121,13 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
     const problems = [live, keys].flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
     return { kind: "invalid", problems };
   }
-  closing.push(() => live.close());
+  closing.add(() => live.close());
   configuration.apply(live.current());
 
   try {
     return { kind: "ok", gateway: await assemble(live, keys?.keys, overrides, context) };
   } catch (error) {
-    for (const close of closing.reverse()) await close();
+    await closing.closeAll();
     throw error;
   }
 }
@@ -216,7 +218,7 @@ async function assemble(
     reload: () => live.reload(),
     async drain(acceptMs, streamsMs, forceSignal = neverForced) {
       await drainRequests({ http, timers, acceptMs, streamsMs, forceSignal });
-      for (const close of closing.splice(0).reverse()) await close();
+      await closing.closeAll();
     },
   };
 }
@@ -243,6 +245,6 @@ function finishedRequests(prices: PriceBookReader, kept: GatewayRecords, { log, 
       }
     },
   });
-  closing.push(() => finished.flush());
+  closing.add(() => finished.flush());
   return finished;
 }

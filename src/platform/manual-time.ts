@@ -10,6 +10,8 @@ export interface ManualTime {
   advance(ms: number): void;
   /** As `advance`, but lets promises settle before and after each timer: for code that awaits between timers. */
   advanceAsync(ms: number): Promise<void>;
+  /** Lets time pass in which the process stands still: timers that came due meanwhile fire after it, in order. */
+  stall(ms: number): Promise<void>;
   /** Sets the wall clock, as an administrator would; monotonic time and timers do not notice. */
   setWallClock(epochMs: number): void;
 }
@@ -75,6 +77,10 @@ export function manualTime(startEpochMs = Date.UTC(2026, 0, 1)): ManualTime {
         await settle();
       }
       elapsedMs = untilMs;
+    },
+    async stall(ms) {
+      elapsedMs += ms;
+      await this.advanceAsync(0);
     },
     setWallClock(epochMs) {
       wallStartMs = epochMs - elapsedMs;

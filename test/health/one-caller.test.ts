@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { completes, fails, replies, streams } from "#simulator/behaviours.ts";
-import { start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
+import { eventually, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 /** What one caller's requests must not do to the models that everybody uses. */
 
@@ -115,11 +115,12 @@ describe("failures of one caller alone", () => {
   test("take it out where others fail too", async () => {
     await using gateway = await failing();
     await send(gateway, "somebody-else", 1, {});
-    for (let round = 0; round < 4; round++) {
+    // Once it is degraded, some of the requests go to another model instead: how many it takes is chance.
+    await eventually(async () => {
       await send(gateway, "the-one-caller", 1, poison);
       await send(gateway, "somebody-else", 1, poison);
-    }
-    expect(await stateOfFlash(gateway)).toBe("UNHEALTHY");
+      return (await stateOfFlash(gateway)) === "UNHEALTHY";
+    });
   });
 
   test("take it out where there is only one caller", async () => {

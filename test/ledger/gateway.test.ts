@@ -294,5 +294,6 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is away
       await admin.close();
       expect({ findings, open }).toEqual({ findings: [], open: 0 });
     },
+    30_000,
   );
 });

@@ -5,11 +5,9 @@ import type { Tracing } from "#telemetry/tracing/tracing.ts";
 /** The same problem of the collector is said once in so long. */
 const problemEveryMs = 600_000;
 
-const closeLimitMs = 3_000;
-
 /** The traces that OTEL_* asks for; undefined where it asks for none, and then nothing of OpenTelemetry is loaded. */
 export async function openTracing(
-  { settings, clock, timers, log, closing }: GatewayContext,
+  { settings, clock, log, closing }: GatewayContext,
   version: string,
 ): Promise<Tracing | undefined> {
   const { openTelemetry: wanted, nodeId } = settings;
@@ -22,10 +20,6 @@ export async function openTracing(
     log("telemetry_export_failed", { detail: operatorText("the collector did not take traces or metrics") });
   };
   const tracing = openTelemetry({ version, nodeId, ...wanted, onProblem });
-  closing.push(() => {
-    // A collector that is away must not hold up the end of the process.
-    const limit = new Promise<void>((resolve) => void timers.after(closeLimitMs, resolve));
-    return Promise.race([tracing.close(), limit]);
-  });
+  closing.addHarmless(() => tracing.close());
   return tracing;
 }

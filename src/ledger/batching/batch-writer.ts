@@ -19,6 +19,12 @@ import type { StoreAvailability } from "./store-availability.ts";
 
 /** A caller waits no longer than this. */
 export const answerLimitMs = 1_000;
+const deadlineCheckMs = answerLimitMs / 20;
+/**
+ * A check that comes so late tells that the process stood still. The store may have answered meanwhile, and its answer is read
+ * after the timers: nobody is given up before the next check.
+ */
+const stallMs = 4 * deadlineCheckMs;
 /** A batch begins after an idle turn of the event loop, and no later than this. */
 const maxCoalesceMs = 6;
 /** A turn that takes longer had work to do, from which more operations may come. */
@@ -345,12 +351,19 @@ export class BatchWriter {
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
-  #watchDeadlines(): void {
+  #watchDeadlines(mayStall = true): void {
     if (this.#cancelDeadlineTimer !== undefined) return;
-    this.#cancelDeadlineTimer = this.#options.timers.after(answerLimitMs / 20, () => {
+    const { clock, timers } = this.#options;
+    const sinceMs = clock.monotonic();
+    this.#cancelDeadlineTimer = timers.after(deadlineCheckMs, () => {
       this.#cancelDeadlineTimer = undefined;
       if (this.#mode === "closed") return;
-      const limitMs = this.#options.clock.monotonic() - answerLimitMs;
+      const nowMs = clock.monotonic();
+      if (mayStall && nowMs - sinceMs > stallMs) {
+        this.#watchDeadlines(false);
+        return;
+      }
+      const limitMs = nowMs - answerLimitMs;
       const isLate = (item: QueueItem) => item.hasDeadline && !item.timedOut && item.sinceMs <= limitMs;
       for (const item of this.#underway()) if (isLate(item)) this.#timeOut(item);
       if (this.#queue.some(isLate)) {

@@ -59,7 +59,24 @@ describe("a ledger over a store that fails", () => {
     await ledger.close(10);
   });
 
-  test("admits nothing by the answer of a store that was found lost meanwhile", async () => {
+  test("does not take a store for silent that answered while the process stood still", async () => {
+    const { ledger, time, answer } = await openSlow();
+    const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
+    await time.stall(5_000);
+    answer();
+    expect((await reply).kind).toBe("held");
+    expect(ledger.status().ok).toBe(true);
+  });
+
+  test("waits no longer for a store that does not answer after the process stood still", async () => {
+    const { ledger, time } = await openSlow();
+    const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
+    for (let stall = 0; stall < 2; stall++) await time.stall(5_000);
+    expect(await reply).toMatchObject({ kind: "unavailable" });
+  });
+
+  /** Over a store that answers when `answer` is called. */
+  async function openSlow() {
     const time = manualTime();
     const store = new MemoryStore(time.clock);
     const ledger = await BatchedLedger.open(store, "a", {
@@ -69,11 +86,16 @@ describe("a ledger over a store that fails", () => {
       log: () => {},
       retentionMs: () => 0,
     });
-    const writing = Promise.withResolvers<void>();
+    const answering = Promise.withResolvers<void>();
     store.commit = async (batch) => {
-      await writing.promise;
+      await answering.promise;
       return store.commitNow(batch);
     };
+    return { ledger, store, time, answer: answering.resolve };
+  }
+
+  test("admits nothing by the answer of a store that was found lost meanwhile", async () => {
+    const { ledger, store, time, answer } = await openSlow();
     store.heartbeat = async () => {
       throw new StoreFailure("lost", "the file was deleted");
     };
@@ -81,7 +103,7 @@ describe("a ledger over a store that fails", () => {
     const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
     await time.advanceAsync(600);
     expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
-    writing.resolve();
+    answer();
     expect((await reply).kind).toBe("unavailable");
     await ledger.close(10);
   });
