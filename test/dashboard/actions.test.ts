@@ -60,7 +60,7 @@ describe("budgets", () => {
       if (leave === "Escape") await page.keyboard.press("Escape");
       else await dialog().getByRole("button", { name: "Cancel" }).click();
       await dialog().waitFor({ state: "detached" });
-      expect(await page.evaluate("document.activeElement.innerText")).toContain("Set cap");
+      await eventually(async () => String(await page.evaluate("document.activeElement.innerText")).includes("Set cap"));
     }
     expect(await page.getByText("set by hand").count()).toBe(0);
   });

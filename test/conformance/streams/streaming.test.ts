@@ -350,7 +350,7 @@ test("the wait for an answer's head ends with the first silence: a comment goes 
   await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
   patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
   const read = await readStream(await patient.chat({ stream: true }));
-  expect(read.comments).toEqual([": keep-alive"]);
+  expect(read.comments).toContain(": keep-alive");
   expect(read.chunks).toMatchObject([{ id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number) }]);
 });
 
