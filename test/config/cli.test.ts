@@ -4,35 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RoutingDecision } from "#domain/routing.ts";
 import { Policy } from "#policy/schema.ts";
+import { type CommandOptions, runCommand } from "../harness/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const main = join(import.meta.dirname, "../../src/main.ts");
 
 function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 }
 
-async function run(
-  args: readonly string[],
-  { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
-) {
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...env },
-    stdin: new Blob([stdin]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code, json: () => JSON.parse(out) };
-}
+const run = (args: readonly string[], options: Omit<CommandOptions, "cwd"> = {}) =>
+  runCommand(args, { cwd: folder, ...options });
 
 describe("the command line", () => {
   test("lists its commands when asked, with exit code 0; without a command, with 2", async () => {

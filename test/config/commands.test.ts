@@ -6,30 +6,14 @@ import type { Command } from "commander";
 import { completionsOf } from "#cli/completion/completions.ts";
 import { examples } from "#cli/examples.ts";
 import { programWith } from "#cli/program.ts";
+import { type CommandOptions, main, runCommand } from "../harness/command-line.ts";
 import { type Answer, start, type TestGateway, token } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "commands-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const main = join(import.meta.dirname, "../../src/main.ts");
 
-async function run(
-  args: readonly string[],
-  { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
-) {
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...env },
-    stdin: new Blob([stdin]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code, json: (): Answer => JSON.parse(out) };
-}
+const run = (args: readonly string[], options: Omit<CommandOptions, "cwd"> = {}) =>
+  runCommand(args, { cwd: folder, ...options });
 const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import { disconnects } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
-import { type Answer, eventually, shippedModels, start, upstreamKey } from "../harness/gateway.ts";
+import { runCommand } from "../harness/command-line.ts";
+import { eventually, shippedModels, start, upstreamKey } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "doctor-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const main = join(import.meta.dirname, "../../src/main.ts");
 const policy = join(folder, "policy.yaml");
 writeFileSync(policy, "upstream:\n  price_book: on\n");
 
@@ -23,21 +23,17 @@ interface CheckRecord {
 }
 
 async function doctor(env: Record<string, string>): Promise<{ code: number; checks: readonly CheckRecord[] }> {
-  const child = Bun.spawn([process.execPath, main, "doctor", "--json"], {
+  const { code, json } = await runCommand(["doctor", "--json"], {
     cwd: folder,
     env: {
-      PATH: process.env["PATH"] ?? "",
       PORT: "0",
       UPSTREAM_API_KEY: upstreamKey,
       ROUTING_POLICY_PATH: policy,
       DATABASE_URL: `sqlite:${join(folder, "none.db")}`,
       ...env,
     },
-    stdout: "pipe",
-    stderr: "pipe",
   });
-  const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
-  return { code, checks: (JSON.parse(out) as Answer).checks };
+  return { code, checks: json().checks };
 }
 const named = (checks: readonly CheckRecord[], name: string) => checks.filter((check) => check.name === name);
 

@@ -1,27 +1,19 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
+import { runCommand } from "../harness/command-line.ts";
 import { type Answer, call, eventually, start } from "../harness/gateway.ts";
-import { root, serve } from "../harness/process.ts";
+import { serve } from "../harness/process.ts";
 
 setDefaultTimeout(60_000);
 
-async function demoTraffic(...args: string[]): Promise<{ code: number; out: string; err: string; json: Answer }> {
-  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "demo", "traffic", ...args], {
-    env: { PATH: process.env["PATH"] ?? "" },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { code: await child.exited, out, err, json: args.includes("--json") ? JSON.parse(out) : undefined };
-}
+const demoTraffic = (...args: string[]) => runCommand(["demo", "traffic", ...args]);
 
 test("sample traffic to a demo shows every kind of request in the dashboard, within its bound", async () => {
   await using gateway = await serve({});
   expect(gateway.output()).toContain(`Dashboard: ${gateway.url}/dashboard`);
   const { code, json } = await demoTraffic("--url", gateway.url, "--requests", "60", "--per-second", "200", "--json");
   expect(code).toBe(0);
-  expect(json).toMatchObject({ ok: true, sent: 60 });
-  expect(Object.keys(json.statuses).sort()).toEqual(["200", "401", "403", "422", "left"]);
+  expect(json()).toMatchObject({ ok: true, sent: 60 });
+  expect(Object.keys(json().statuses).sort()).toEqual(["200", "401", "403", "422", "left"]);
   let summary: Answer;
   await eventually(
     async () => {
@@ -62,7 +54,7 @@ test("without a gateway, or with a bad bound, the command says so", async () => 
   const { origin } = closed.url;
   await closed.stop(true);
   const nobody = await demoTraffic("--url", origin, "--json");
-  expect([nobody.code, nobody.json.ok]).toEqual([1, false]);
+  expect([nobody.code, nobody.json().ok]).toEqual([1, false]);
   expect((await demoTraffic("--requests", "0")).code).toBe(2);
   expect((await demoTraffic("--requests", "100000")).err).toContain("10000");
 });

@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { parseUsd } from "#domain/money/money.ts";
+import { runCommand } from "../harness/command-line.ts";
 import { type Answer, eventually } from "../harness/gateway.ts";
 import { type LookedAt, startLookedAt } from "./fixture.ts";
 import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
-
-const root = join(import.meta.dir, "..", "..");
 
 let looked: LookedAt;
 let opened: OpenedPage;
@@ -36,15 +34,9 @@ async function sumsOfList(): Promise<{ rows: number; cost: number; saidRequests:
 }
 
 async function commandLine(...args: string[]): Promise<Answer> {
-  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), ...args], {
-    cwd: root,
-    env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: looked.database },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [text, problems] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`${args.join(" ")}: ${problems}`);
-  return JSON.parse(text);
+  const { code, err, json } = await runCommand(args, { env: { DATABASE_URL: looked.database } });
+  if (code !== 0) throw new Error(`${args.join(" ")}: ${err}`);
+  return json();
 }
 
 describe("the page's sums", () => {

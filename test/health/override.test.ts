@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { HealthStore } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
+import { runCommand } from "../harness/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "override-"));
 const url = `sqlite:${join(folder, "gateway.db")}`;
@@ -17,19 +18,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function models(args: readonly string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "../../src/main.ts"), "models", ...args], {
-    env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url, ...env },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code };
-}
+const models = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCommand(["models", ...args], { env: { DATABASE_URL: url, ...env } });
 const said = async () =>
   (await gateway.load()).overrides.map(({ model, disabled, resetMs }) => ({ model, disabled, reset: resetMs > 0 }));
 

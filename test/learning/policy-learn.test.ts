@@ -6,13 +6,13 @@ import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
 import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
 import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
+import { runCommand } from "../harness/command-line.ts";
 import { start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "policy-learn-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 let folders = 0;
-const main = join(import.meta.dirname, "../../src/main.ts");
 
 /** Asks of many shapes: long ones fail on flash and are solved by pro, the others go well. */
 function records(count: number, rescued: number, nowMs = Date.now()): OutcomeRecord[] {
@@ -45,17 +45,8 @@ function inFolder(url?: string) {
     databaseUrl,
     weights,
     policy,
-    async learn(...args: readonly string[]) {
-      const env = { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", DATABASE_URL: databaseUrl };
-      const command = [process.execPath, main, "policy", "learn", ...args];
-      const child = Bun.spawn(command, { cwd: folder, env, stdout: "pipe", stderr: "pipe" });
-      const [out, err, code] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-        child.exited,
-      ]);
-      return { out, err, code, json: () => JSON.parse(out) };
-    },
+    learn: (...args: readonly string[]) =>
+      runCommand(["policy", "learn", ...args], { cwd: folder, env: { DATABASE_URL: databaseUrl } }),
   };
 }
 

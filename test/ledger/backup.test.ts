@@ -3,18 +3,12 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { runCommand } from "../harness/command-line.ts";
 import { authorization, call } from "../harness/gateway.ts";
-import { root, serve } from "../harness/process.ts";
+import { serve } from "../harness/process.ts";
 
-async function backup(databaseUrl: string, ...args: string[]) {
-  const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "backup", ...args], {
-    env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: databaseUrl },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { code: await child.exited, out, err };
-}
+const backup = (databaseUrl: string, ...args: string[]) =>
+  runCommand(["backup", ...args], { env: { DATABASE_URL: databaseUrl } });
 
 describe("smart-gateway backup", () => {
   test("copies a database that a gateway is writing to; the copy balances, and a gateway starts from it", async () => {

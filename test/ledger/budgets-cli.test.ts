@@ -7,9 +7,9 @@ import { goalIdOf } from "#domain/goal.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
+import { runCommand } from "../harness/command-line.ts";
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-const main = join(import.meta.dir, "../../src/main.ts");
 
 describe("smart-gateway budgets", () => {
   let folder: string;
@@ -41,15 +41,7 @@ describe("smart-gateway budgets", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  async function budgets(...args: string[]) {
-    const child = Bun.spawn([process.execPath, main, "budgets", ...args], {
-      env: { ...process.env, DATABASE_URL: url },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    return { code: await child.exited, out, err };
-  }
+  const budgets = (...args: string[]) => runCommand(["budgets", ...args], { env: { DATABASE_URL: url } });
 
   test("show prints caps, spent, held and left, the day first", async () => {
     const { code, out } = await budgets("show", "--json");

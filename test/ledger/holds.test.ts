@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import { silent } from "#simulator/behaviours.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { runCommand } from "../harness/command-line.ts";
 import { type Answer, authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
-import { type GatewayProcess, root, serve } from "../harness/process.ts";
+import { type GatewayProcess, serve } from "../harness/process.ts";
 
 /** Gateways as processes that are killed with calls in flight, and an operator beside them. */
 function suite(store: string, database: () => Promise<string>): void {
@@ -52,16 +53,8 @@ function suite(store: string, database: () => Promise<string>): void {
         }),
       });
 
-    async function budgets(...args: string[]): Promise<{ code: number; out: string; err: string; json: Answer }> {
-      const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "budgets", ...args], {
-        env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url.replace("FOLDER", folder), USER: "ann" },
-        stdout: "pipe",
-        stderr: "pipe",
-      });
-      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-      const json = args.includes("--json") && out !== "" ? JSON.parse(out) : undefined;
-      return { code: await child.exited, out, err, json };
-    }
+    const budgets = (...args: string[]) =>
+      runCommand(["budgets", ...args], { env: { DATABASE_URL: url.replace("FOLDER", folder), USER: "ann" } });
 
     // On another host nobody can know that a process has ended.
     test.skipIf(store !== "SQLite")(
@@ -92,7 +85,7 @@ function suite(store: string, database: () => Promise<string>): void {
         const asked = [chat(dying), chat(dying)].map((reply) => reply.then(() => "answered").catch(() => "cut"));
         await eventually(() => upstream.received() === before + 2);
         if (kill === 0) {
-          const { json } = await budgets("holds", "--json");
+          const json = (await budgets("holds", "--json")).json();
           expect(json.holds.map(({ state, node }: Answer) => [state, node])).toEqual([
             ["live", "gateway"],
             ["live", "gateway"],
@@ -109,10 +102,10 @@ function suite(store: string, database: () => Promise<string>): void {
 
       await using running = await gateway();
       await eventually(async () => {
-        const { json } = await budgets("holds", "--json");
+        const json = (await budgets("holds", "--json")).json();
         return json.totals.every(({ state }: Answer) => state === "unresolved");
       });
-      const { json } = await budgets("holds", "--json");
+      const json = (await budgets("holds", "--json")).json();
       expect(json.totals).toEqual([{ state: "unresolved", count: 8, held_usd: expect.any(String) }]);
       expect(json.holds).toHaveLength(8);
       const [first, second] = json.holds;
@@ -134,19 +127,19 @@ function suite(store: string, database: () => Promise<string>): void {
       expect(metrics).toContain('smart_gateway_holds{state="running"} 0');
 
       expect((await budgets("settle", first.id, "--usd", "0.0001", "--by", "ann", "--why", "invoice")).code).toBe(0);
-      expect((await budgets("release", second.id, "--json")).json).toEqual([
+      expect((await budgets("release", second.id, "--json")).json()).toEqual([
         { id: second.id, result: "released", held_usd: second.held_usd, charged_usd: "0" },
       ]);
       expect((await chat(running)).status).toBe(200);
 
       const all = await budgets("release", "--unresolved", "--json");
-      expect(all.json).toHaveLength(6);
+      expect(all.json()).toHaveLength(6);
       expect(all.code).toBe(0);
       expect((await budgets("release", "--unresolved")).out).toContain("no hold with an unknown outcome");
       // Said again, or by somebody else, it stays as it is.
-      expect((await budgets("settle", first.id, "--usd", "1", "--json")).json[0].result).toBe("not_found");
+      expect((await budgets("settle", first.id, "--usd", "1", "--json")).json()[0].result).toBe("not_found");
       expect((await budgets("release", "nobody.1")).code).toBe(1);
-      const { json: after } = await budgets("show", "--json");
+      const after = (await budgets("show", "--json")).json();
       expect(after.accounts.every(({ held_usd }: Answer) => held_usd === "0")).toBe(true);
       expect((await budgets("audit")).code).toBe(0);
 

@@ -7,30 +7,18 @@ import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { startSimulator } from "#simulator/simulator.ts";
-import { type Answer, eventually, start, type TestGateway, upstreamKey } from "../harness/gateway.ts";
+import { runCommand } from "../harness/command-line.ts";
+import { eventually, start, type TestGateway, upstreamKey } from "../harness/gateway.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reconcile-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const main = join(import.meta.dirname, "../../src/main.ts");
 let files = 0;
 const newDatabase = () => `sqlite:${join(folder, `${++files}.db`)}`;
 const policy = { upstream: { key_usage: "on" } };
 
-async function reconcile(args: readonly string[], env: Record<string, string>) {
-  const child = Bun.spawn([process.execPath, main, "budgets", "reconcile", ...args], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", UPSTREAM_API_KEY: upstreamKey, ...env },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code, json: (): Answer => JSON.parse(out) };
-}
+const reconcile = (args: readonly string[], env: Record<string, string>) =>
+  runCommand(["budgets", "reconcile", ...args], { cwd: folder, env: { UPSTREAM_API_KEY: upstreamKey, ...env } });
 
 const metric = async (gateway: TestGateway, line: RegExp) =>
   Number(line.exec(await (await gateway.get("/metrics")).text())?.[1] ?? Number.NaN);

@@ -6,10 +6,10 @@ import type { Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
 import type { BookEntry } from "#models/price-book/price-book.ts";
+import { runCommand } from "../harness/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "prices-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const main = join(import.meta.dirname, "../../src/main.ts");
 const openRouter = "https://openrouter.ai/api/v1";
 const database = `sqlite:${join(folder, "kept.db")}`;
 const now = Date.now();
@@ -45,20 +45,8 @@ beforeAll(async () => {
   await store.close();
 });
 
-async function run(args: readonly string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", PORT: "0", ...env },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code, json: () => JSON.parse(out) };
-}
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCommand(args, { cwd: folder, env: { PORT: "0", ...env } });
 
 const own = join(folder, "models.json");
 writeFileSync(own, JSON.stringify({ models: { vendor_emergency: { prices: { input: 0.3, output: 2.5 } } } }));

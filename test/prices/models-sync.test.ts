@@ -8,11 +8,11 @@ import { loadRegistry } from "#models/load-registry.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { SimulatedHost } from "#simulator/aggregator-pages.ts";
 import { startSimulator } from "#simulator/simulator.ts";
-import { type Answer, shippedModels } from "../harness/gateway.ts";
+import { runCommand } from "../harness/command-line.ts";
+import { shippedModels } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "models-sync-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const main = join(import.meta.dirname, "../../src/main.ts");
 let files = 0;
 const fileWith = (text: string, extension = "yaml") => {
   const path = join(folder, `registry-${++files}.${extension}`);
@@ -48,26 +48,12 @@ function aggregator(
 }
 const withFlashAt = (price: Price) => (model: Model) => (model.key === flash ? { ...model, price } : model);
 
-async function sync(args: readonly string[], url: string, env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, main, "models", "sync", ...args], {
+function sync(args: readonly string[], url: string, env: Record<string, string> = {}) {
+  const none = `sqlite:${join(folder, "none.db")}`;
+  return runCommand(["models", "sync", ...args], {
     cwd: folder,
-    env: {
-      PATH: process.env["PATH"] ?? "",
-      NO_COLOR: "1",
-      DATABASE_URL: `sqlite:${join(folder, "none.db")}`,
-      UPSTREAM_BASE_URL: url,
-      UPSTREAM_API_KEY: "key-of-the-test",
-      ...env,
-    },
-    stdout: "pipe",
-    stderr: "pipe",
+    env: { DATABASE_URL: none, UPSTREAM_BASE_URL: url, UPSTREAM_API_KEY: "key-of-the-test", ...env },
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code, json: (): Answer => JSON.parse(out) };
 }
 
 describe("smart-gateway models sync", () => {

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
+import { runCommand, spawnCommand } from "../harness/command-line.ts";
 import { start, type TestGateway } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "decisions-cli-"));
 const databaseUrl = `sqlite:${join(folder, "gateway.db")}`;
-const main = new URL("../../src/main.ts", import.meta.url).pathname;
 let gateway: TestGateway;
 let decisionId: string;
 
@@ -25,22 +25,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function spawn(args: readonly string[], url = databaseUrl) {
-  return Bun.spawn([process.execPath, main, ...args], {
-    env: { ...process.env, DATABASE_URL: url },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-}
-async function run(...args: string[]) {
-  const child = spawn(args);
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { out, err, code };
-}
+const spawn = (args: readonly string[], url = databaseUrl) => spawnCommand(args, { env: { DATABASE_URL: url } });
+const run = (...args: string[]) => runCommand(args, { env: { DATABASE_URL: databaseUrl } });
 
 describe("explain", () => {
   test("says the sentence first, then the stages and what would have changed it", async () => {
