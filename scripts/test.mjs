@@ -2,4 +2,4 @@
 import { become, bunBinary, installIfNeeded } from "./toolchain.mjs";
 
 installIfNeeded("all");
-become(bunBinary(), ["test", "--timeout", "20000", ...process.argv.slice(2)]);
+become(bunBinary(), ["test", "--timeout", "60000", ...process.argv.slice(2)]);
