@@ -1,6 +1,7 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
 import type { Clock } from "#platform/time.ts";
+import { FilteredPermit } from "./filtered-permit.ts";
 
 /** Compares verdicts of one caller with those of others. */
 export interface CallerEvidence {
@@ -30,7 +31,9 @@ export function callerEvidence(clock: Pick<Clock, "monotonic">): CallerEvidence 
     const failsForOthers = now - seen.failures.newestBut(caller) <= failureTrustMs;
     return isSuccess || !worksForOthers || failsForOthers ? verdict : ignored;
   };
-  return { permitFor: (permit, caller) => new ComparedPermit(permit, caller, compare) };
+  return {
+    permitFor: (permit, caller) => new FilteredPermit(permit, (verdict) => compare(permit.model, caller, verdict)),
+  };
 }
 
 /** When something happened to the caller to whom it happened last, and to the last caller other than that one. */
@@ -55,36 +58,4 @@ const ignored: Verdict = { kind: "ignored" };
 /** Verdicts that a request may bring about by what it holds: a tool's schema that no host can compile, a prompt that ends in nothing. */
 function maySpeakOfCaller({ kind }: Verdict): boolean {
   return kind === "failure" || kind === "garbage" || kind === "price_breach";
-}
-
-class ComparedPermit implements Permit {
-  readonly #permit: Permit;
-  readonly #caller: number;
-  readonly #compare: (model: ModelKey, caller: number, verdict: Verdict) => Verdict;
-
-  constructor(permit: Permit, caller: number, compare: (model: ModelKey, caller: number, verdict: Verdict) => Verdict) {
-    this.#permit = permit;
-    this.#caller = caller;
-    this.#compare = compare;
-  }
-
-  get model(): string {
-    return this.#permit.model;
-  }
-
-  get epoch(): number {
-    return this.#permit.epoch;
-  }
-
-  get probe(): boolean {
-    return this.#permit.probe;
-  }
-
-  answering(): void {
-    this.#permit.answering();
-  }
-
-  report(verdict: Verdict): void {
-    this.#permit.report(this.#compare(this.#permit.model, this.#caller, verdict));
-  }
 }

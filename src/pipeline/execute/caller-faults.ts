@@ -3,6 +3,7 @@ import type { Model } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
+import { FilteredPermit } from "./filtered-permit.ts";
 
 /**
  * What one request may say about a model's health. A model that is taken out is out for everybody, for half an hour or more in
@@ -56,7 +57,7 @@ const fullContextShare = 0.9;
 
 /**
  * A permit whose verdicts leave out what the request itself may have caused; the same permit where there is nothing to leave
- * out. It keeps nothing of the request: a permit lives as long as its stream.
+ * out. It holds no part of the request.
  */
 export function ignoreCallerFaults(
   permit: Permit,
@@ -65,44 +66,16 @@ export function ignoreCallerFaults(
 ): Permit {
   const ordinary = isOrdinary(request.body);
   const fillsContext = request.size.inputTokensEstimate >= fullContextShare * model.contextTokens;
-  return ordinary && !fillsContext ? permit : new CallerFaultFilter(permit, ordinary, fillsContext);
+  return ordinary && !fillsContext ? permit : new FilteredPermit(permit, withoutCallerFaults(ordinary, fillsContext));
 }
 
-class CallerFaultFilter implements Permit {
-  readonly #permit: Permit;
-  readonly #ordinary: boolean;
-  readonly #fillsContext: boolean;
-
-  constructor(permit: Permit, ordinary: boolean, fillsContext: boolean) {
-    this.#permit = permit;
-    this.#ordinary = ordinary;
-    this.#fillsContext = fillsContext;
-  }
-
-  get model(): string {
-    return this.#permit.model;
-  }
-
-  get epoch(): number {
-    return this.#permit.epoch;
-  }
-
-  get probe(): boolean {
-    return this.#permit.probe;
-  }
-
-  answering(): void {
-    this.#permit.answering();
-  }
-
-  report(verdict: Verdict): void {
-    this.#permit.report(this.#byCaller(verdict) ? { kind: "ignored" } : verdict);
-  }
-
-  #byCaller(verdict: Verdict): boolean {
-    if (verdict.kind === "garbage" || verdict.kind === "price_breach") return !this.#ordinary;
-    return this.#fillsContext && verdict.kind === "failure" && verdict.reason.startsWith("timed_out");
-  }
+/** Beside `ignoreCallerFaults`, so that the function it returns cannot keep the request. */
+function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict: Verdict) => Verdict {
+  const byCaller = (verdict: Verdict): boolean => {
+    if (verdict.kind === "garbage" || verdict.kind === "price_breach") return !ordinary;
+    return fillsContext && verdict.kind === "failure" && verdict.reason.startsWith("timed_out");
+  };
+  return (verdict) => (byCaller(verdict) ? { kind: "ignored" } : verdict);
 }
 
 /** Whether a 4xx says that the model itself is unknown: only then the model is missing, and it is not the request's fault. */
