@@ -1,23 +1,18 @@
 import type { Database } from "bun:sqlite";
 import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
+import { answerCalls } from "#platform/threads/answer-calls.ts";
 import { type SqlRow, withLines } from "./sql-connection.ts";
 
-/** Between the threads both travel as JSON text. */
 export type RecordsRequest =
   | { readonly call: "open"; readonly path: string; readonly readOnly: boolean }
   | { readonly call: "read"; readonly sql: string; readonly values: readonly (string | number)[] }
   | { readonly call: "write"; readonly writes: readonly SqlWrite[] }
   | { readonly call: "close" };
-export type RecordsReply =
-  | { readonly id: number; readonly ok: true; readonly value: unknown }
-  | { readonly id: number; readonly ok: false; readonly message: string };
-
-/** The thread that reads the records, so that a long query blocks nobody; it writes where nobody else does. */
-declare const self: Worker;
 
 let db: Database | undefined;
 
+/** Runs in a thread of its own, so that a long query of the records blocks nobody. It writes where nobody else does. */
 function run(request: RecordsRequest): unknown {
   if (request.call === "open") {
     db = openSqlite(request.path);
@@ -36,14 +31,4 @@ function run(request: RecordsRequest): unknown {
   }
 }
 
-self.onmessage = ({ data }: MessageEvent<string>) => {
-  // Only `SqliteRecords` writes here.
-  const { id, request } = JSON.parse(data) as { id: number; request: RecordsRequest };
-  let reply: RecordsReply;
-  try {
-    reply = { id, ok: true, value: run(request) };
-  } catch (error) {
-    reply = { id, ok: false, message: error instanceof Error ? error.message : String(error) };
-  }
-  self.postMessage(JSON.stringify(reply));
-};
+answerCalls(run);
