@@ -1,4 +1,5 @@
 import type { Clock, Random, Timers } from "#platform/time.ts";
+import { WriteBehind } from "#platform/write-behind.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
 import { passes } from "./store/filter-sql.ts";
@@ -55,9 +56,7 @@ export class StoredRecords implements DecisionRecords {
   #mayBeWritten = false;
   #configs: StoredConfig[] = [];
   #corrections: CostCorrection[] = [];
-  #store: Promise<RecordStore> | undefined;
-  #saving: Promise<void> | undefined;
-  #cancelTimer: (() => void) | undefined;
+  readonly #writeBehind: WriteBehind<RecordStore, void>;
   #cancelPoll: (() => void) | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
   /** Decision ids that the listeners have been given; the oldest are forgotten. */
@@ -71,10 +70,11 @@ export class StoredRecords implements DecisionRecords {
   #dropped = 0;
   #droppedAtMs: number | undefined;
   #size: { readonly rows: number; readonly bytes: number } | undefined;
-  #closed = false;
 
   constructor(options: StoredRecordsOptions) {
     this.#options = options;
+    const { openStore, timers } = options;
+    this.#writeBehind = new WriteBehind({ openStore, timers, saveAll: () => this.#saveAll() });
     // So that two nodes seldom give two records of one millisecond the same number.
     this.#salt = Math.floor(options.random() * seqPerMs);
   }
@@ -87,51 +87,51 @@ export class StoredRecords implements DecisionRecords {
 
   /** Takes a record that is made later. Never throws. */
   add(record: PendingRecord): void {
-    if (this.#closed || this.#waiting.length >= maxWaiting) {
+    if (this.#writeBehind.closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
     }
     this.#waiting.push(record);
     if (this.#waiting.length === maxBatch && this.#ok) void this.save();
-    else this.#schedule(writeEveryMs);
+    else this.#writeBehind.schedule(writeEveryMs);
   }
 
   /** Keeps a configuration that records name. */
   addConfig(config: StoredConfig): void {
     if (this.#configs.length < maxSideWrites) this.#configs.push(config);
-    this.#schedule(writeEveryMs);
+    this.#writeBehind.schedule(writeEveryMs);
   }
 
   /** Corrects the cost of a record, which may still wait itself. */
   correct(correction: CostCorrection): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
-    this.#schedule(writeEveryMs);
+    this.#writeBehind.schedule(writeEveryMs);
   }
 
   async query(filter: RecordFilter, page: PageRequest) {
     const limit = Math.min(1_000, Math.max(1, page.limit));
-    return (await this.#opened()).query(filter, { ...page, limit });
+    return (await this.#writeBehind.opened()).query(filter, { ...page, limit });
   }
 
   async get(id: string) {
-    return (await this.#opened()).get(id);
+    return (await this.#writeBehind.opened()).get(id);
   }
 
   async summary(range: Parameters<DecisionRecords["summary"]>[0], filter = {}) {
-    return (await this.#opened()).summary(range, filter, this.#options.clock.now());
+    return (await this.#writeBehind.opened()).summary(range, filter, this.#options.clock.now());
   }
 
   async series(request: Parameters<DecisionRecords["series"]>[0]) {
-    return (await this.#opened()).series(request, this.#options.clock.now());
+    return (await this.#writeBehind.opened()).series(request, this.#options.clock.now());
   }
 
   async groups(...[by, range, limit]: Parameters<DecisionRecords["groups"]>) {
-    return (await this.#opened()).groups(by, range, limit);
+    return (await this.#writeBehind.opened()).groups(by, range, limit);
   }
 
   async configuration(hash: string): Promise<string | undefined> {
     const waiting = this.#configs.find((config) => config.hash === hash);
-    return waiting?.config ?? (await this.#opened()).config(hash);
+    return waiting?.config ?? (await this.#writeBehind.opened()).config(hash);
   }
 
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
@@ -146,7 +146,7 @@ export class StoredRecords implements DecisionRecords {
   }
 
   async *export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]> {
-    yield* (await this.#opened()).export(filter);
+    yield* (await this.#writeBehind.opened()).export(filter);
   }
 
   status(): RecordsStatus {
@@ -162,24 +162,14 @@ export class StoredRecords implements DecisionRecords {
   }
 
   /** Writes what waits, now. Never rejects. */
-  async save(): Promise<void> {
-    // One under way may have begun before what is to be written now.
-    await this.#saving;
-    this.#saving ??= this.#saveAll().finally(() => {
-      this.#saving = undefined;
-    });
-    return this.#saving;
+  save(): Promise<void> {
+    return this.#writeBehind.save();
   }
 
   /** Writes what it can and closes the store. Never rejects. */
-  async close(): Promise<void> {
-    this.#cancelTimer?.();
+  close(): Promise<void> {
     this.#cancelPoll?.();
-    await this.save();
-    this.#closed = true;
-    this.#cancelTimer?.();
-    const store = await this.#store?.catch(() => undefined);
-    await store?.close().catch(() => undefined); // it goes away with the process
+    return this.#writeBehind.close();
   }
 
   #drop(count: number): void {
@@ -188,18 +178,10 @@ export class StoredRecords implements DecisionRecords {
     this.#options.onDrop?.(count);
   }
 
-  #schedule(delayMs: number): void {
-    if (this.#cancelTimer !== undefined || this.#closed) return;
-    this.#cancelTimer = this.#options.timers.after(delayMs, () => {
-      this.#cancelTimer = undefined;
-      void this.save();
-    });
-  }
-
   async #saveAll(): Promise<void> {
     try {
       while (this.#waiting.length > 0 || this.#batch.length > 0 || this.#configs.length > 0) {
-        const store = await this.#opened();
+        const store = await this.#writeBehind.opened();
         if (this.#batch.length === 0) this.#takeBatch(store.salt);
         for (let next = this.#configs[0]; next !== undefined; next = this.#configs[0]) {
           await store.saveConfig(next);
@@ -207,13 +189,13 @@ export class StoredRecords implements DecisionRecords {
         }
         await this.#writeBatch(store);
       }
-      await this.#sideWork(await this.#opened());
+      await this.#sideWork(await this.#writeBehind.opened());
       if (!this.#ok) this.#options.onStore?.("back");
       this.#ok = true;
     } catch (error) {
       if (this.#ok) this.#options.onStore?.("away", error);
       this.#ok = false;
-      this.#schedule(retryMs);
+      this.#writeBehind.schedule(retryMs);
     }
   }
 
@@ -278,7 +260,7 @@ export class StoredRecords implements DecisionRecords {
       this.#sumsPrunedMs = nowMs;
     }
     if (deleted === 0) this.#prunedMs = nowMs;
-    else this.#schedule(pruneAgainMs);
+    else this.#writeBehind.schedule(pruneAgainMs);
   }
 
   #deliver(records: readonly DecisionRecord[]): void {
@@ -305,15 +287,5 @@ export class StoredRecords implements DecisionRecords {
       const last = page?.records.at(-1);
       this.#schedulePoll(page?.more === true && last !== undefined ? last.recorded_ms + pollOverlapMs : nowMs);
     });
-  }
-
-  #opened(): Promise<RecordStore> {
-    if (this.#store === undefined) {
-      this.#store = this.#options.openStore();
-      this.#store.catch(() => {
-        this.#store = undefined;
-      });
-    }
-    return this.#store;
   }
 }

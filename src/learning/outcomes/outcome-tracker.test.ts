@@ -169,3 +169,13 @@ test("records older than the retention are deleted", async () => {
   expect((await records()).map(({ decisionId }) => decisionId)).not.toContain(old);
   expect((await records()).map(({ decisionId }) => decisionId)).toEqual([recent]);
 });
+
+test("after it was closed with its store away, nothing is tried again", async () => {
+  const { time, call, tracker, saves, setAway } = aTracker();
+  for (let n = 0; n < 2; n++) call();
+  setAway(true);
+  await tracker.close();
+  setAway(false);
+  await time.advanceAsync(5_000);
+  expect(saves).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { LruMap } from "#platform/lru-map.ts";
 import type { Clock, Timers } from "#platform/time.ts";
+import { WriteBehind } from "#platform/write-behind.ts";
 import {
   noSignals,
   type Outcome,
@@ -48,14 +49,13 @@ export class StoredOutcomeTracker implements OutcomeTracker {
   /** By conversation. */
   readonly #open = new LruMap<string, OpenAsk>();
   readonly #unsaved = new Map<string, OutcomeRecord>();
-  #store: Promise<OutcomeStore> | undefined;
-  #saving: Promise<boolean> | undefined;
-  #cancelTimer: (() => void) | undefined;
+  readonly #writeBehind: WriteBehind<OutcomeStore, boolean>;
   #prunedMs = Number.NEGATIVE_INFINITY;
-  #closed = false;
 
   constructor(options: OutcomeTrackerOptions) {
     this.#options = options;
+    const { openStore, timers } = options;
+    this.#writeBehind = new WriteBehind({ openStore, timers, saveAll: () => this.#saveAll() });
   }
 
   routed(call: RoutedCall): void {
@@ -83,26 +83,17 @@ export class StoredOutcomeTracker implements OutcomeTracker {
     // What this process has not written yet must be there to be judged. A report is rare, so looking for it may take a while.
     for (const { record } of this.#open.values()) if (record.decisionId === decisionId) this.#keep(record);
     await this.save();
-    return (await this.#opened()).judge(decisionId, outcome, score);
+    return (await this.#writeBehind.opened()).judge(decisionId, outcome, score);
   }
 
   /** Writes what waits, now; false when the store did not take it. Never rejects. */
-  async save(): Promise<boolean> {
-    // One under way may have begun before what is to be written now.
-    await this.#saving;
-    this.#saving ??= this.#saveAll().finally(() => {
-      this.#saving = undefined;
-    });
-    return this.#saving;
+  save(): Promise<boolean> {
+    return this.#writeBehind.save();
   }
 
   /** Writes what it can and closes the store. Never rejects. */
-  async close(): Promise<void> {
-    this.#cancelTimer?.();
-    await this.save();
-    this.#closed = true;
-    const store = await this.#store?.catch(() => undefined);
-    await store?.close().catch(() => undefined); // it goes away with the process
+  close(): Promise<void> {
+    return this.#writeBehind.close();
   }
 
   #update(open: OpenAsk, signals: Signals, atMs: number): void {
@@ -115,22 +106,14 @@ export class StoredOutcomeTracker implements OutcomeTracker {
   #keep(record: OutcomeRecord): void {
     if (this.#unsaved.size >= maxWaiting && !this.#unsaved.has(record.decisionId)) return;
     this.#unsaved.set(record.decisionId, record);
-    this.#schedule(saveEveryMs);
-  }
-
-  #schedule(delayMs: number): void {
-    if (this.#cancelTimer !== undefined || this.#closed) return;
-    this.#cancelTimer = this.#options.timers.after(delayMs, () => {
-      this.#cancelTimer = undefined;
-      void this.save();
-    });
+    this.#writeBehind.schedule(saveEveryMs);
   }
 
   async #saveAll(): Promise<boolean> {
     const { clock, retentionDays } = this.#options;
     try {
       while (this.#unsaved.size > 0) {
-        const store = await this.#opened();
+        const store = await this.#writeBehind.opened();
         const batch = [...this.#unsaved.values()].slice(0, maxBatch);
         await store.save(batch);
         // A record that has changed while it was written waits on.
@@ -144,19 +127,9 @@ export class StoredOutcomeTracker implements OutcomeTracker {
       return true;
     } catch {
       // The ledger, in the same database, says that it is away.
-      this.#schedule(retryMs);
+      this.#writeBehind.schedule(retryMs);
       return false;
     }
-  }
-
-  #opened(): Promise<OutcomeStore> {
-    if (this.#store === undefined) {
-      this.#store = this.#options.openStore();
-      this.#store.catch(() => {
-        this.#store = undefined;
-      });
-    }
-    return this.#store;
   }
 }
 
