@@ -124,7 +124,7 @@ export type {
   DecisionStage as StageView,
 } from "#records/decision-record.ts";
 export type { DecisionDetail, DecisionRow, LiveEvent } from "./schema/decisions.ts";
-export type { Need, seriesGroups, seriesMetrics } from "./schema/now.ts";
+export type { Need } from "./schema/now.ts";
 export type { BudgetLine, Hold, ModelView } from "./schema/operating.ts";
 export type { BacktestEvent, BacktestResult, PolicyKey, RouteAnswer } from "./schema/policy.ts";
 export type { CapUse, Counted, DecisionFilter, Pace, Range, rangeKeys } from "./schema/shared.ts";

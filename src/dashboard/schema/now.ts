@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { seriesKeys, seriesMetrics } from "#records/records.ts";
 import { AtMs, CapUse, Count, Counted, DecisionFilter, Ms, NanoUsd, Pace, Range, RangeQuery, Tier } from "./shared.ts";
 
 /** `GET session`, `GET summary`, `GET series`. */
@@ -104,19 +105,7 @@ export const SummaryAnswer = z.object({
 });
 export type SummaryAnswer = z.infer<typeof SummaryAnswer>;
 
-export const seriesMetrics = [
-  "requests",
-  "refusals",
-  "errors",
-  "cost_nano_usd",
-  "baseline_nano_usd",
-  "prompt_tokens",
-  "cached_tokens",
-  "completion_tokens",
-  "first_token_p50_ms",
-  "first_token_p95_ms",
-] as const;
-export const seriesGroups = ["none", "tier", "cause", "model", "status", "outcome", "refused_by"] as const;
+const seriesGroups = ["none", ...seriesKeys] as const;
 
 export const SeriesQuery = RangeQuery.extend({
   metric: z.enum(seriesMetrics),
