@@ -1,6 +1,7 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
+import { deniedByHardCap } from "#pipeline/decide/select/budget.ts";
 import type { RetryAdvice } from "#pipeline/retry-advice.ts";
 import { type CredentialNotReplaceable, maxSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
@@ -44,12 +45,7 @@ export function deniedByLedger(
   evidence: readonly string[],
 ): RoutingDecision {
   return {
-    ...decision,
-    action: "DENY",
-    model: null,
-    purpose: "NONE",
-    cause: "budget_hard_cap_exceeded",
-    hard_rule: false,
+    ...deniedByHardCap(decision),
     evidence: [
       ...decision.evidence,
       ...evidence.filter((entry) => !decision.evidence.includes(entry)),

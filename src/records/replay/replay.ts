@@ -5,7 +5,7 @@ import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { withinHardCaps } from "#pipeline/decide/select/budget.ts";
+import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { DecisionInputs } from "#records/decision-record.ts";
 import type { DecisionConfiguration } from "./configuration.ts";
@@ -66,14 +66,7 @@ export function decideAgain(
   const model = snapshot.registry.models.get(decision.model ?? "");
   if (ledgerSpend === null || model === undefined || decision.action === "SCOUT") return decision;
   if (withinHardCaps(model, { ...snapshot, spend: spendOf(ledgerSpend) })) return decision;
-  return {
-    ...decision,
-    action: "DENY",
-    model: null,
-    purpose: "NONE",
-    cause: "budget_hard_cap_exceeded",
-    hard_rule: false,
-  };
+  return deniedByHardCap(decision);
 }
 
 /** What was learned, with the features that it reads; as for a request that is decided the first time. */

@@ -4,6 +4,7 @@ import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import { dearestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
 import { beyondAnyCap, withSurcharge } from "#domain/money/surcharge.ts";
 import { dearestInputOf, holdFor } from "#domain/money/tokens.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
@@ -54,6 +55,18 @@ export function capBeforeSenior(snapshot: Snapshot): Cap | undefined {
     exceededCap(softCaps, estimateOf(senior, snapshot.size), snapshot) ??
     exceededCap(hardCaps, holdOf(senior, snapshot.size), snapshot)
   );
+}
+
+/** The decision after a hard cap has refused its hold. What the decision saw stays in its evidence. */
+export function deniedByHardCap(decision: RoutingDecision): RoutingDecision {
+  return {
+    ...decision,
+    action: "DENY",
+    model: null,
+    purpose: "NONE",
+    cause: "budget_hard_cap_exceeded",
+    hard_rule: false,
+  };
 }
 
 /** Stage 4, second half: whether an attempt on this model fits under both hard caps. */
