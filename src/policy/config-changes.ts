@@ -1,4 +1,5 @@
 import type { Model, Price, PriceBand } from "#domain/model.ts";
+import { modelFields } from "#models/model-fields.ts";
 import { isSection } from "#settings/section.ts";
 import type { Config } from "./load-config.ts";
 
@@ -47,18 +48,7 @@ function asWritten({ policy, registry, learned }: Config): unknown {
 }
 
 function recordOf({ price, statedPrice = {}, ...model }: Model): unknown {
-  return {
-    role: model.role,
-    upstream_id: model.upstreamId,
-    prices: pricesOf(price, statedPrice),
-    context_tokens: model.contextTokens,
-    max_output_tokens: model.maxOutputTokens,
-    default_output_tokens: model.defaultOutputTokens,
-    free: model.free,
-    enabled: model.enabled,
-    reasoning: model.reasoning,
-    timeouts_ms: model.timeoutsMs,
-  };
+  return { ...modelFields(model), prices: pricesOf(price, statedPrice) };
 }
 
 /** A price's name here and in the file. */

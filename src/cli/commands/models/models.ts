@@ -5,6 +5,7 @@ import { textTable } from "#cli/table.ts";
 import type { Model } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
+import { modelFields } from "#models/model-fields.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { loadPolicy } from "#policy/load-policy.ts";
 import { formatProblems } from "#settings/problem.ts";
@@ -90,8 +91,7 @@ function isoTime(atMs: number): string {
 function recordOf(model: Model) {
   return {
     key: model.key,
-    role: model.role,
-    upstream_id: model.upstreamId,
+    ...modelFields(model),
     prices: {
       ...priceRecord(model.price),
       input: formatUsd(model.price.input),
@@ -102,12 +102,5 @@ function recordOf(model: Model) {
       model.priceSource?.kind === "price_book"
         ? { kind: model.priceSource.kind, at: isoTime(model.priceSource.atMs) }
         : { kind: model.priceSource?.kind ?? "shipped" },
-    context_tokens: model.contextTokens,
-    max_output_tokens: model.maxOutputTokens,
-    default_output_tokens: model.defaultOutputTokens,
-    free: model.free,
-    enabled: model.enabled,
-    reasoning: model.reasoning,
-    timeouts_ms: model.timeoutsMs,
   };
 }
