@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { nanoUsd } from "#domain/money/money.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
 import { buildRecord } from "./build-record.ts";
 import { compactEntry, readText } from "./compact-record.ts";
-import type { RequestRecord } from "./record.ts";
+import { aRequestRecord } from "./fixtures.ts";
+import type { RequestRecord, RoutedInputs } from "./record.ts";
 
 const context = { policyHash: "h", session: undefined, salt: 1 };
 
@@ -30,31 +30,19 @@ function aRequest(runtimeGiven: Parameters<typeof aRuntime>[0] = {}): RequestRec
   const runtime = aRuntime(runtimeGiven);
   const snapshot = aSnapshot({});
   const decision = decide({ ...task, instruction: "" }, runtime, snapshot);
-  return {
-    requestId: "r",
-    decisionId: "d",
-    atMs: 0,
-    begunMs: 0,
-    alias: "smart-router",
-    stream: false,
+  const request = aRequestRecord({
+    task,
+    runtime,
+    snapshot,
     decision,
-    status: 200,
-    outcome: "answered",
-    answeredBy: null,
-    attempts: [],
-    costNanoUsd: nanoUsd(0),
-    redactions: [],
-    timings: { decisionMs: 0, totalMs: 0 },
+    features: features as unknown as RoutedInputs["features"],
+  });
+  return {
+    ...request,
     routed: {
+      ...request.routed,
       decision: { ...decision, action: "DENY", model: null },
-      task,
-      runtime,
-      snapshot,
-      features: features as unknown as NonNullable<RequestRecord["routed"]>["features"],
-      learned: undefined,
       housekeeping: "title",
-      conversationKey: "",
-      sessionId: undefined,
       namesTask: true,
     },
   };

@@ -1,4 +1,6 @@
+import { nanoUsd } from "#domain/money/money.ts";
 import type { DecisionInputs, DecisionRecord } from "./decision-record.ts";
+import type { RequestRecord, RoutedInputs } from "./record.ts";
 
 export const someInputs: DecisionInputs = {
   task: {
@@ -56,6 +58,38 @@ export const someInputs: DecisionInputs = {
   verdict: null,
   unroutable: [],
 };
+
+type DecidedFrom = Pick<RoutedInputs, "task" | "runtime" | "snapshot" | "features" | "decision"> &
+  Partial<RoutedInputs>;
+
+/** A request that was decided from these inputs, and answered without an attempt. */
+export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestRecord> = {}) {
+  return {
+    requestId: "r",
+    decisionId: "d",
+    atMs: 0,
+    begunMs: 0,
+    alias: "smart-router",
+    stream: false,
+    decision: decidedFrom.decision,
+    status: 200,
+    outcome: "answered",
+    answeredBy: null,
+    attempts: [],
+    costNanoUsd: nanoUsd(0),
+    redactions: [],
+    timings: { decisionMs: 0, totalMs: 0 },
+    ...given,
+    routed: {
+      housekeeping: undefined,
+      conversationKey: "",
+      sessionId: undefined,
+      namesTask: false,
+      learned: undefined,
+      ...decidedFrom,
+    },
+  } satisfies RequestRecord;
+}
 
 /** A record of an answered request that went to the flash model by its score; `seq` and id differ from record to record. */
 export function aDecisionRecord(n: number, given: Partial<DecisionRecord> = {}): DecisionRecord {

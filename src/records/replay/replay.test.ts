@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { levels, taskKinds } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
@@ -14,6 +13,7 @@ import {
   aSnapshot,
   aTask,
   emergencyModel,
+  learnedWeights,
   scoutModel,
   seniorModel,
   workerModel,
@@ -22,37 +22,13 @@ import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { compactEntry, readText } from "#records/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
-import type { RequestRecord } from "#records/record.ts";
+import { aRequestRecord } from "#records/fixtures.ts";
 import { headOf } from "#records/store/record-head.ts";
 import { readConfiguration } from "./configuration.ts";
 import { decideAgain, decideInputOf } from "./replay.ts";
 
 const features = askFeaturesOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
-const vector = (value: number) => Array.from({ length: featureCount }, () => value);
-const weights = LearnedWeights.parse({
-  format: 1,
-  feature_version: 1,
-  fitted_at: "2026-11-01T00:00:00.000Z",
-  records: 1_000,
-  rescue_trials: 100,
-  blend: 0.6,
-  centre: vector(0),
-  scale: vector(1),
-  reach: 0.5,
-  lowers_up_to: 93,
-  width: 1,
-  landmarks: [vector(0), vector(0.4)],
-  weights: [-2, 2],
-  intercept: 0,
-  rank_knots: [
-    [-2, 0],
-    [2, 100],
-  ],
-  score_knots: [
-    [0, 0],
-    [100, 100],
-  ],
-});
+const weights = learnedWeights(0.4);
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 /** Mostly what leaves the decision to the rules behind. */
@@ -161,35 +137,10 @@ test("a record holds all that a decision was made of: from its JSON the same dec
         const decision = decide(task, runtime, snapshot);
         causes.add(decision.cause);
         const { instruction: _, ...rest } = task;
-        const request: RequestRecord = {
-          requestId: "r",
-          decisionId: "d",
-          atMs: 0,
-          begunMs: 0,
-          alias: "smart-router",
-          stream: false,
-          decision,
-          status: 200,
-          outcome: "answered",
-          answeredBy: null,
-          attempts: [],
-          costNanoUsd: nanoUsd(0),
-          redactions: [],
-          ...(sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields }),
-          timings: { decisionMs: 0, totalMs: 0 },
-          routed: {
-            decision,
-            task: rest,
-            runtime,
-            snapshot,
-            features,
-            learned: weights,
-            housekeeping: undefined,
-            conversationKey: "",
-            sessionId: undefined,
-            namesTask: false,
-          },
-        };
+        const request = aRequestRecord(
+          { task: rest, runtime, snapshot, features, learned: weights, decision },
+          sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields },
+        );
         const context = { policyHash: "h", session: undefined, salt: 1 };
         const record = buildRecord(request, context);
         // As it is written: read back it is the same, and it is found and summed by the same values.

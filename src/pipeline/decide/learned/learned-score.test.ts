@@ -1,38 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
+import { LearnedWeights } from "#domain/learned-weights.ts";
 import type { RoutingTask } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { aRuntime, aSnapshot, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
+import { aFeatureVector, aRuntime, aSnapshot, aTask, dimensions, learnedWeights } from "#pipeline/decide/fixtures.ts";
 import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import { learnedScoreOf } from "./learned-score.ts";
 
-const vector = (value: number) => Array.from({ length: featureCount }, () => value);
-/** Two kinds of asks: near 0 flash solves them, near 3 only pro does. */
-const weights = LearnedWeights.parse({
-  format: 1,
-  feature_version: 1,
-  fitted_at: "2026-11-01T00:00:00.000Z",
-  records: 1_000,
-  rescue_trials: 100,
-  blend: 0.6,
-  centre: vector(0),
-  scale: vector(1),
-  reach: 0.5,
-  lowers_up_to: 93,
-  width: 1,
-  landmarks: [vector(0), vector(3)],
-  weights: [-2, 2],
-  intercept: 0,
-  rank_knots: [
-    [-2, 0],
-    [2, 100],
-  ],
-  score_knots: [
-    [0, 0],
-    [100, 100],
-  ],
-});
-const near = (value: number) => ({ weights, features: vector(value) });
+const weights = learnedWeights(3);
+const near = (value: number) => ({ weights, features: aFeatureVector(value) });
 const scores = Array.from({ length: 1_001 }, (_, n) => n / 10);
 const routed = (task: Partial<RoutingTask>, value: number, scale: "agent" | "declared" = "agent") =>
   decide(aTask(task), aRuntime(), aSnapshot({ scale, learned: near(value) }));
@@ -98,7 +73,7 @@ test("weights with another form, other features or tables that fall are refused"
     { feature_version: 2 },
     { centre: [1, 2] },
     { weights: [1] },
-    { landmarks: [vector(0), [1]] },
+    { landmarks: [aFeatureVector(0), [1]] },
     { intercept: Number.NaN },
     { blend: 1 },
     { score_knots: [[0, 0]] },
