@@ -1,4 +1,5 @@
 // `npm test`: installs if needed, then runs all tests. Arguments after `--` go to `bun test`.
+// The time limit is for tests that hang, not for slow machines: starting processes and browsers takes long on a busy one.
 import { become, bunBinary, installIfNeeded } from "./toolchain.mjs";
 
 installIfNeeded("all");

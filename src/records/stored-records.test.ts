@@ -68,7 +68,7 @@ test("while the store is away records wait; what does not fit is dropped and cou
   expect([written + lost, ok]).toEqual([10_006, true]);
   expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe(`d${written - 1}`);
   expect(states).toEqual(["away", "back"]);
-}, 30_000);
+});
 
 test("a batch whose answer was lost is not written twice, nor counted twice", async () => {
   const { time, records, at, setMode } = await someRecords();
@@ -140,7 +140,7 @@ test("records beyond the size limit are deleted, the oldest first, however fast 
   }
   expect((await store.size()).bytes).toBeLessThanOrEqual(200_000);
   expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe("d2999");
-}, 30_000);
+});
 
 test("a cost that the ledger learns later reaches the record, also one that still waits to be written", async () => {
   const { time, records, at } = await someRecords();

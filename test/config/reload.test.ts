@@ -308,7 +308,6 @@ describe("a checker that hangs or dies", () => {
       expect(live.status().state).toBe("current");
       await gone(pid);
     },
-    60_000,
   );
 
   test.skipIf(process.platform !== "linux")(

@@ -1,9 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type BacktestEvent, dashboardApi, type LiveEvent } from "#dashboard/api-schema.ts";
 import { call, eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
-
-setDefaultTimeout(60_000);
 
 /** Put together here so that scanners of repositories do not take it for a key. */
 const credential = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");

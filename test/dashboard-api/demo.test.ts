@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, call, eventually, start } from "../harness/gateway.ts";
 import { serve } from "../harness/process.ts";
-
-setDefaultTimeout(60_000);
 
 const demoTraffic = (...args: string[]) => runCommand(["demo", "traffic", ...args]);
 

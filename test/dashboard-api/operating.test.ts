@@ -1,10 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { AnswerOf } from "#dashboard/api-schema.ts";
 import { disconnects, fails } from "#simulator/behaviours.ts";
 import { eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
-
-setDefaultTimeout(60_000);
 
 const flash = "vendor_v4_flash";
 

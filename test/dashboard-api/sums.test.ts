@@ -1,9 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { completes, fails } from "#simulator/behaviours.ts";
 import { authorization, call, eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
-
-setDefaultTimeout(60_000);
 
 /** Requests of every kind: answered by three tiers, refused by the gateway before and after a decision, failed upstream. */
 async function traffic({ gateway }: TestDashboard): Promise<number> {

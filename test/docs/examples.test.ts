@@ -76,7 +76,7 @@ describe.each(pages)("the examples in %s", (page) => {
     beforeAll(async () => {
       gateway = await serve();
       npx = npxIn(gateway);
-    }, 60_000);
+    });
     afterAll(() => gateway[Symbol.asyncDispose]());
 
     test.each(examples.map((example): [string, Example] => [example.script.trim().split("\n")[0] ?? "", example]))(
@@ -85,7 +85,6 @@ describe.each(pages)("the examples in %s", (page) => {
         const { code, output } = await run(gateway, npx, script);
         expect({ code, missing: missingFrom(output, outcome), output }).toEqual({ code: 0, missing: [], output });
       },
-      60_000,
     );
   });
 });

@@ -72,7 +72,7 @@ function learnsFrom(store: string, urlOf: () => Promise<string | undefined>): vo
       expect(written.out).toContain(`Written: ${at.weights}`);
       const weights = LearnedWeights.parse(JSON.parse(readFileSync(at.weights, "utf8")));
       expect(weights).toMatchObject({ records: 400, rescue_trials: 80 });
-    }, 30_000);
+    });
   });
 }
 
@@ -84,7 +84,7 @@ else {
     let server: TestPostgres;
     beforeAll(async () => {
       server = await startPostgres({ fsync: "off" });
-    }, 60_000);
+    });
     afterAll(() => server.remove());
     learnsFrom("PostgreSQL", () => server.createDatabase());
   });
@@ -114,7 +114,7 @@ test("refuses with too few rescue trials, by the policy's number, and where it w
   expect(refused.code).toBe(1);
   expect(refused.json().refused).toContain("no better than the shipped one");
   expect(existsSync(noise.weights)).toBe(false);
-}, 30_000);
+});
 
 test("reads only the time asked for, names where it wrote when the policy names no file, and says what is wrong", async () => {
   const at = inFolder();
@@ -133,7 +133,7 @@ test("reads only the time asked for, names where it wrote when the policy names 
   const wrong = await at.learn("--since", "soon");
   expect(wrong.code).toBe(2);
   expect(wrong.err).toContain("30d or 12h");
-}, 30_000);
+});
 
 test("a gateway routes by the weights, takes new ones without a restart, and refuses bad ones whole", async () => {
   const at = inFolder();
@@ -181,4 +181,4 @@ test("a gateway routes by the weights, takes new ones without a restart, and ref
   } finally {
     await gateway.stop();
   }
-}, 30_000);
+});

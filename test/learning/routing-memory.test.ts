@@ -61,7 +61,7 @@ describeOnPostgres("routing memory", (postgres) => {
     });
     await eventually(async () => (await routedTo(other, 1)) === "vendor_v4_pro");
     expect(await routedTo(one, 2)).toBe("vendor_v4_pro");
-  }, 30_000);
+  });
 
   test("a gateway whose database goes away routes on", async () => {
     const env = { DATABASE_URL: await postgres.server.createDatabase() };
@@ -72,5 +72,5 @@ describeOnPostgres("routing memory", (postgres) => {
     expect(
       (await gateway.chat({ model: "smart-router", messages: [{ role: "user", content: "Other." }] })).status,
     ).toBe(200);
-  }, 30_000);
+  });
 });

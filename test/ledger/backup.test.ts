@@ -51,7 +51,7 @@ describe("smart-gateway backup", () => {
     await using restored = await serve({ DATABASE_URL: `sqlite:${copy}`, NODE_ID: "one" });
     expect((await call(`${restored.url}/readyz`)).status).toBe(200);
     rmSync(folder, { recursive: true });
-  }, 30_000);
+  });
 
   test("overwrites nothing, and leaves nothing half-made behind", async () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-backup-"));

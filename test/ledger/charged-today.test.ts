@@ -48,7 +48,7 @@ function suite(store: string, database: () => Promise<string>): void {
     } finally {
       await admin.close();
     }
-  }, 30_000);
+  });
 }
 
 describe("money charged without proof today", () => {

@@ -314,7 +314,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     ledgers.push(ledger);
     expect((await ledger.reserve(reservationOf())).kind).toBe("held");
     expect(events).toContainEqual(expect.objectContaining({ kind: "store_back" }));
-  }, 60_000);
+  });
 
   test("a database that stays away, or says no, ends the start", async () => {
     const { port } = database.proxy;

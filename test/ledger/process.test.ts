@@ -77,6 +77,5 @@ describe("a gateway process and its ledger", () => {
         await server.remove();
       }
     },
-    60_000,
   );
 });

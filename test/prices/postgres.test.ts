@@ -33,5 +33,5 @@ describeOnPostgres("the price book", (postgres) => {
     await kept.close();
     const rows = await postgres.run("SELECT reason FROM ledger_entry WHERE event = 'admitted'", database);
     expect(rows.map((row) => String(row["reason"]))).toEqual([`dispatched, prices ${priceVersion}`]);
-  }, 30_000);
+  });
 });

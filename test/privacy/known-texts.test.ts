@@ -107,5 +107,5 @@ describe.skipIf(!existsSync(file))("the development cases (skipped where ../shar
       ({ secrets, text }, index) => secrets.length === 0 && !first[index]?.includes(inJson(text)),
     );
     expect(changed.map(({ id }) => id)).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -67,7 +67,7 @@ beforeAll(async () => {
   const all: DecisionRecord[] = [];
   for await (const batch of store.export({})) all.push(...batch);
   records = all;
-}, 60_000);
+});
 afterAll(async () => {
   await store.close();
   rmSync(folder, { recursive: true, force: true });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await stuck.text();
   decisionId = stuck.headers.get("x-smart-gateway-decision-id") ?? "";
   while ((await gateway.gateway.records.query({}, { limit: 10 })).records.length < 4) await Bun.sleep(10);
-}, 30_000);
+});
 afterAll(async () => {
   await gateway.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -74,7 +74,7 @@ describe("decisions", () => {
     const ids = lines.map((line) => JSON.parse(line).decision_id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toHaveLength(3);
-  }, 20_000);
+  });
 
   test("tail takes filters, and ends at once without --follow", async () => {
     const { out, code } = await run("decisions", "tail", "--no-follow", "--cause", "hard_pro_rule,explicit_pro");
@@ -146,7 +146,7 @@ describe("policy backtest", () => {
       changed: 1,
       changes: [{ from_cause: "hard_pro_rule", example_decision_id: decisionId }],
     });
-  }, 20_000);
+  });
 
   test("of a file that is wrong says what is wrong, with 2", async () => {
     const file = join(folder, "wrong.yaml");

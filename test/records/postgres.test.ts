@@ -14,7 +14,7 @@ if (missing !== undefined) {
     beforeAll(async () => {
       server = await startPostgres({ fsync: "off" });
       url = await server.createDatabase();
-    }, 60_000);
+    });
     afterAll(() => server.remove());
 
     recordStoreContract("PostgreSQL", async () => {

@@ -374,7 +374,7 @@ describe("a recorded stream cut at every byte", () => {
             }
           },
         );
-      }, 20_000);
+      });
     }
   }
 });
