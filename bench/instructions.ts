@@ -11,91 +11,9 @@
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { byUpstream, type Case, casesNamed } from "./support/cases.ts";
 import { type ByThread, counted, timed, whyUncounted } from "./support/counters.ts";
 import { root, Servers, type Started } from "./support/servers.ts";
-
-interface Case {
-  readonly name: string;
-  readonly about: string;
-  readonly workload: string;
-  readonly connections: number;
-  readonly requestsPerRound: number;
-  /** Requests before the rounds, as a share of `--warmup`: what is compiled meanwhile would count for the first rounds. */
-  readonly warmup: number;
-  /** Each connection sends one request before a round: the history that the round's requests add to. */
-  readonly primed?: boolean;
-  /** Arguments of the upstream: events in a stream, events in a write, milliseconds between writes. */
-  readonly upstream?: readonly string[];
-  /** Figures are for each of these, not for a request. */
-  readonly eventsPerRequest?: number;
-}
-
-const allAtOnce = ["100", "100"];
-const paced = ["200", "1", "10"];
-const cases: readonly Case[] = [
-  { name: "small", about: "small chat", workload: "answers", connections: 32, requestsPerRound: 2_000, warmup: 1 },
-  {
-    name: "conversations",
-    about: "small chat, each request the first of a conversation",
-    workload: "conversations",
-    connections: 32,
-    requestsPerRound: 2_000,
-    warmup: 1,
-  },
-  {
-    name: "new-text",
-    about: "100 KB of new text",
-    workload: "new-text",
-    connections: 8,
-    requestsPerRound: 150,
-    warmup: 0.04,
-  },
-  {
-    name: "em-dash",
-    about: "100 KB of new text with one em dash",
-    workload: "em-dash",
-    connections: 8,
-    requestsPerRound: 150,
-    warmup: 0.02,
-  },
-  {
-    name: "agent",
-    about: "agent conversation of 400 KB, the newest 4 KB of it new",
-    workload: "agent",
-    connections: 4,
-    requestsPerRound: 120,
-    warmup: 0.02,
-    primed: true,
-  },
-  {
-    name: "agent-secret",
-    about: "the same with one secret in its history",
-    workload: "agent-secret",
-    connections: 4,
-    requestsPerRound: 120,
-    warmup: 0.01,
-    primed: true,
-  },
-  {
-    name: "burst",
-    about: "stream of 100 chunks at once",
-    workload: "streams",
-    connections: 32,
-    requestsPerRound: 500,
-    warmup: 0.5,
-    upstream: allAtOnce,
-  },
-  {
-    name: "paced",
-    about: "event of a paced stream (200 events, 10 ms apart, 64 streams)",
-    workload: "streams",
-    connections: 64,
-    requestsPerRound: 64,
-    warmup: 0.02,
-    upstream: paced,
-    eventsPerRequest: 200,
-  },
-];
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -107,8 +25,7 @@ const { values: options, positionals } = parseArgs({
   },
 });
 if (process.platform !== "linux") throw new Error("reads /proc: Linux only");
-const unknown = options.case?.find((name) => cases.every((known) => known.name !== name));
-if (unknown !== undefined) throw new Error(`--case ${unknown}: one of ${cases.map(({ name }) => name).join(", ")}`);
+const chosen = casesNamed(options.case);
 
 const uncounted = whyUncounted();
 if (uncounted !== undefined) console.error(`Instructions are not counted: ${uncounted}\n`);
@@ -190,16 +107,9 @@ function describe(kind: Case, figures: ReturnType<typeof summary>): string {
   return `${head}${counts}\n${lines.join("\n")}\n`;
 }
 
-const chosen = cases.filter(({ name }) => options.case?.includes(name) ?? true);
-/** The cases by the arguments of their upstream: servers are started once for each. */
-const upstreams = new Map<string, Case[]>();
-for (const kind of chosen) {
-  const key = (kind.upstream ?? []).join(" ");
-  upstreams.set(key, [...(upstreams.get(key) ?? []), kind]);
-}
-for (const [args, kinds] of upstreams) {
+for (const { args, kinds } of byUpstream(chosen)) {
   await using servers = new Servers();
-  const upstream = await servers.upstream(...args.split(" ").filter((arg) => arg !== ""));
+  const upstream = await servers.upstream(...args);
   const started = [{ name: "bare proxy", ...(await servers.proxy(upstream)) }];
   for (const tree of positionals.length === 0 ? [root] : positionals)
     started.push({ name: tree, ...(await servers.gateway(upstream, resolve(tree))) });

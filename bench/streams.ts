@@ -5,13 +5,12 @@
  * `bun bench/streams.ts [--streams 4000] [--events 50] [--interval 100]`
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { serve } from "../test/harness/process.ts";
 import { auditOf, type Bar, descriptors, report, residentBytes } from "./support/measure.ts";
-import type { UpstreamStats } from "./support/paced-upstream.ts";
+import { openStreams, type StreamCaller, startPacedUpstream } from "./support/open-streams.ts";
 import { writePolicy } from "./support/servers.ts";
 
 const { values: options } = parseArgs({
@@ -26,109 +25,26 @@ const events = Number(options.events);
 const intervalMs = Number(options.interval);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** One caller on a bare socket; counts events as they come and remembers the longest silence between two. */
-class Caller {
-  events = 0;
-  done = false;
-  status = "";
-  longestGapMs = 0;
-  private lastAt = 0;
-  private tail = "";
-  private readonly socket: Socket;
-  readonly closed: Promise<void>;
-
-  constructor(url: URL, request: string, onFirst: () => void) {
-    this.socket = connect({ host: url.hostname, port: Number(url.port) });
-    this.socket.on("connect", () => this.socket.write(request));
-    this.socket.on("error", () => undefined);
-    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
-    this.socket.on("data", (bytes: Buffer) => {
-      const text = this.tail + bytes.toString("latin1");
-      if (this.status === "") this.status = text.slice(9, 12);
-      const now = performance.now();
-      let found = 0;
-      for (let at = text.indexOf("data: {"); at >= 0; at = text.indexOf("data: {", at + 7)) found += 1;
-      if (found > 0 && this.events > 0) this.longestGapMs = Math.max(this.longestGapMs, now - this.lastAt);
-      if (found > 0) this.lastAt = now;
-      if (this.events === 0 && (found > 0 || this.status !== "200")) onFirst();
-      this.events += found;
-      this.done ||= text.includes("data: [DONE]");
-      // Enough to find a mark that two packets share, too little to count one twice.
-      this.tail = text.slice(-6);
-    });
-  }
-
-  /** The hold at the start is the benchmark's doing, not the gateway's. */
-  startClock(): void {
-    this.lastAt = performance.now();
-    this.longestGapMs = 0;
-  }
-
-  hangUp(): void {
-    this.socket.resetAndDestroy();
-  }
-}
-
 const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-streams-"));
 const databaseUrl = `sqlite:${join(scratch, "gateway.db")}`;
 const policy = await writePolicy(scratch);
 
-let stats = Promise.withResolvers<UpstreamStats>();
-const upstreamUrl = Promise.withResolvers<string>();
-const upstream = Bun.spawn(
-  [process.execPath, join(import.meta.dir, "support/paced-upstream.ts"), options.events, options.interval],
-  {
-    stdio: ["ignore", "inherit", "inherit"],
-    ipc(message: { url?: string; stats?: UpstreamStats }) {
-      if (message.url !== undefined) upstreamUrl.resolve(message.url);
-      if (message.stats !== undefined) stats.resolve(message.stats);
-    },
-  },
-);
-const upstreamStats = (): Promise<UpstreamStats> => {
-  stats = Promise.withResolvers();
-  upstream.send("stats");
-  return stats.promise;
-};
+const upstream = await startPacedUpstream(events, intervalMs);
 
 const gateway = await serve({
-  UPSTREAM_BASE_URL: await upstreamUrl.promise,
+  // As the launcher sets it (scripts/toolchain.mjs).
+  MIMALLOC_PURGE_DELAY: process.env["MIMALLOC_PURGE_DELAY"] ?? "2000",
+  UPSTREAM_BASE_URL: upstream.url,
   UPSTREAM_API_KEY: "bench-upstream-key",
   DATABASE_URL: databaseUrl,
   ROUTING_POLICY_PATH: policy,
 });
-const url = new URL(gateway.url);
-const body = JSON.stringify({
-  model: "smart-router-flash",
-  stream: true,
-  max_tokens: 64,
-  messages: [{ role: "user", content: "Count to fifty." }],
-});
-const request =
-  `POST /v1/chat/completions HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer bench-token-0123456789\r\n` +
-  `Content-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-
 let shed = 0;
 
-/** Opens so many streams, a few dozen at a time, each up to its first event. A shed request is asked again. */
-async function open(count: number): Promise<Caller[]> {
-  const open: Caller[] = [];
-  const slots = Array.from({ length: 64 }, async () => {
-    while (open.length < count) {
-      const first = Promise.withResolvers<void>();
-      const caller = new Caller(url, request, first.resolve);
-      open.push(caller);
-      await Promise.race([first.promise, caller.closed]);
-      if (caller.status === "200") continue;
-      if (caller.status !== "503") throw new Error(`a caller got ${caller.status || "no answer"}`);
-      shed += 1;
-      open.splice(open.indexOf(caller), 1);
-      caller.hangUp();
-      await sleep(200);
-    }
-  });
-  await Promise.all(slots);
-  return open;
+async function open(count: number): Promise<StreamCaller[]> {
+  const opened = await openStreams(`${gateway.url}/v1`, count, { untilMs: Number.POSITIVE_INFINITY });
+  shed += opened.shed;
+  return opened.callers;
 }
 
 async function until(holds: () => Promise<boolean>, withinMs: number): Promise<number> {
@@ -144,9 +60,9 @@ const megabytes = (bytes: number | undefined) => (bytes === undefined ? "unknown
 const bars: Bar[] = [];
 try {
   // Warm: compiled code and pools belong to the process, not to the streams.
-  upstream.send("go");
+  upstream.go();
   await Promise.all((await open(Math.min(300, streams))).map((caller) => caller.closed));
-  upstream.send("hold");
+  upstream.hold();
   await sleep(1_000);
   const before = residentBytes(gateway.child.pid);
   const descriptorsBefore = descriptors(gateway.child.pid);
@@ -160,7 +76,7 @@ try {
     peak = Math.max(peak, residentBytes(gateway.child.pid) ?? 0);
   }, 250);
   for (const caller of callers) caller.startClock();
-  upstream.send("go");
+  upstream.go();
   await Promise.race([Promise.all(callers.map((caller) => caller.closed)), sleep(events * intervalMs + 60_000)]);
   clearInterval(sampling);
   // The words, and the finish; the usage chunk was not asked for.
@@ -178,13 +94,13 @@ try {
     },
   );
 
-  upstream.send("hold");
+  upstream.hold();
   openedAt = performance.now();
   const leaving = await open(streams);
-  upstream.send("go");
+  upstream.go();
   await sleep(500);
   for (const caller of leaving) caller.hangUp();
-  const abortedMs = await until(async () => (await upstreamStats()).unfinished === 0, 30_000);
+  const abortedMs = await until(async () => (await upstream.stats()).unfinished === 0, 30_000);
   bars.push({
     name: "upstream saw all disconnects",
     figure: `${abortedMs.toFixed(0)} ms`,
@@ -207,7 +123,7 @@ try {
   gateway.signal("SIGTERM");
   await gateway.exited();
   const ledger = await auditOf(databaseUrl);
-  const { billedNanoUsd, received } = await upstreamStats();
+  const { billedNanoUsd, received } = await upstream.stats();
   for (const finding of ledger.findings) console.log(finding);
   bars.push(
     {
@@ -225,8 +141,7 @@ try {
   );
   report(bars);
 } finally {
-  upstream.kill();
-  await upstream.exited;
+  await upstream[Symbol.asyncDispose]();
   await gateway[Symbol.asyncDispose]();
   rmSync(scratch, { recursive: true, force: true });
 }

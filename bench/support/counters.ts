@@ -81,3 +81,22 @@ function* threadCounts(csv: string) {
     if (name !== undefined && id !== undefined) yield { name: name.trim(), id, count: Number(count) };
   }
 }
+
+/** A process and all that it has started, as far as they still run. Linux only. */
+export function processTree(pid: number): readonly number[] {
+  try {
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+    );
+    return [pid, ...children.flatMap(processTree)];
+  } catch {
+    return []; // The process has just ended.
+  }
+}
+
+/** The processor time, in nanoseconds, that a process and all that it has started have had. */
+export function treeTime(pid: number): number {
+  return processTree(pid)
+    .flatMap((each) => [...threadTimes(each).values()])
+    .reduce((sum, { ns }) => sum + ns, 0);
+}

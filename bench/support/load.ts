@@ -1,14 +1,24 @@
 /**
  * A load generator on raw sockets, cheap enough to share a core with the upstream: each connection sends the next request
  * when the last answer is whole. Prints one line of JSON. Usage:
- * `bun bench/support/load.ts URL WORKLOAD CONNECTIONS SECONDS [REQUESTS [SEED [SKIPPED]]]`; it ends with the time or the requests,
- * whichever first. SKIPPED requests of each connection are left out at the start, because an earlier run has sent them.
+ * `bun bench/support/load.ts URL WORKLOAD CONNECTIONS SECONDS [REQUESTS [SEED [SKIPPED [HEADER …]]]]`; it ends with the time or the
+ * requests, whichever first. SKIPPED requests of each connection are left out at the start, because an earlier run has sent them.
+ * A HEADER (`name: value`) is sent with each request.
  */
 import { connect } from "node:net";
 import { workloads } from "./workloads.ts";
 
-const [target = "", name = "answers", connections = "32", seconds = "3", requests, seed = "seed", skipped = "0"] =
-  process.argv.slice(2);
+const [
+  target = "",
+  name = "answers",
+  connections = "32",
+  seconds = "3",
+  requests,
+  seed = "seed",
+  skipped = "0",
+  ...more
+] = process.argv.slice(2);
+const moreHeaders = more.map((header) => `${header}\r\n`).join("");
 const workload = workloads[name];
 if (workload === undefined) throw new Error(`workload: one of ${Object.keys(workloads).join(", ")}`);
 let left = requests === undefined ? Number.POSITIVE_INFINITY : Number(requests);
@@ -17,7 +27,7 @@ const url = new URL(`${target}/chat/completions`);
 function requestOf(body: string): Buffer {
   return Buffer.from(
     `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer bench-token-0123456789\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `${moreHeaders}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
@@ -58,7 +68,9 @@ function keepAsking({ bodies, redactions }: typeof workload & object, connection
     let size: number | "chunked" | undefined;
     let received = 0;
     let sentAt = 0;
+    let asking = false;
     const ask = () => {
+      asking = true;
       left -= 1;
       head = "";
       size = undefined;
@@ -79,6 +91,7 @@ function keepAsking({ bodies, redactions }: typeof workload & object, connection
           ? bytes.toString("latin1", Math.max(0, bytes.length - 5)) === "0\r\n\r\n"
           : received === size;
       if (!whole) return;
+      asking = false;
       const now = performance.now();
       latencies.push(now - sentAt);
       const status = head.slice(9, 12);
@@ -90,7 +103,10 @@ function keepAsking({ bodies, redactions }: typeof workload & object, connection
     socket.on("error", (error) => {
       firstProblem ??= error.message;
     });
-    socket.on("close", () => resolve());
+    socket.on("close", () => {
+      if (asking) firstProblem ??= "a connection was closed before its answer was whole";
+      resolve();
+    });
   });
 }
 
@@ -101,6 +117,7 @@ const percentile = (share: number) =>
   latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
 console.log(
   JSON.stringify({
+    answers: latencies.length,
     perSecond: latencies.length / elapsed,
     p50Ms: percentile(0.5),
     p99Ms: percentile(0.99),

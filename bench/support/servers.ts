@@ -27,11 +27,29 @@ export interface Started {
 
 /** What `load.ts` found. */
 export interface Load {
+  answers: number;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
   statuses: { [status: string]: number };
   firstProblem?: string;
+}
+
+/** A program that is not ours. */
+export interface OtherServer {
+  /** Up to and including `/v1`. */
+  readonly url: string;
+  /** A URL that it answers once it serves. */
+  readonly probe: string;
+  readonly cwd?: string;
+  readonly env?: { [name: string]: string };
+}
+
+async function end(child: Bun.Subprocess): Promise<void> {
+  child.kill();
+  const late = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  await child.exited;
+  clearTimeout(late);
 }
 
 /** The processes of one benchmark and a directory of its own; all of it is gone at the end. */
@@ -77,19 +95,38 @@ export class Servers implements AsyncDisposable {
 
   /** The same, started by the command `under`, such as one that counts meanwhile. */
   async loadUnder(under: readonly string[], url: string, ...args: readonly string[]): Promise<Load> {
-    const child = this.#spawn(1, root, [join(here, "load.ts"), url, ...args], {}, under);
+    const child = this.#spawn(1, root, [...under, process.execPath, join(here, "load.ts"), url, ...args]);
     return JSON.parse(await new Response(child.stdout).text());
   }
 
+  /**
+   * Another program that serves, on the first core, started by `command` in `cwd`. @throws if it does not answer `GET probe`
+   * within a minute.
+   */
+  async other(command: readonly string[], { url, probe, cwd, env }: OtherServer): Promise<Started> {
+    const child = this.#spawn(0, cwd ?? this.scratch, command, env, "ignore");
+    for (const startedAt = performance.now(); performance.now() < startedAt + 60_000; await Bun.sleep(200)) {
+      if (child.exitCode !== null) throw new Error(`${command[0]} ended with exit code ${child.exitCode}`);
+      const answer = await fetch(probe, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+      if (answer !== undefined) return { url, pid: child.pid };
+    }
+    throw new Error(`${command[0]} did not answer ${probe} within a minute`);
+  }
+
+  /** Ends one of the servers. Those that do not end by themselves are killed. */
+  async stop({ pid }: Started): Promise<void> {
+    const child = this.#started.find((each) => each.pid === pid);
+    if (child !== undefined) await end(child);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const child of this.#started) child.kill();
-    await Promise.all(this.#started.map((child) => child.exited));
+    await Promise.all(this.#started.map(end));
     rmSync(this.scratch, { recursive: true, force: true });
   }
 
   /** Starts a server and reads the URL it prints. The rest of its output is read and dropped, or it would stall. */
   async #serve(core: number, tree: string, args: readonly string[], env: { [name: string]: string } = {}) {
-    const child = this.#spawn(core, tree, args, env);
+    const child = this.#spawn(core, tree, [process.execPath, ...args], env);
     const reader = child.stdout.getReader();
     const decoder = new TextDecoder();
     let text = "";
@@ -106,18 +143,19 @@ export class Servers implements AsyncDisposable {
     }
   }
 
-  #spawn(
+  #spawn<Out extends "pipe" | "ignore" = "pipe">(
     core: number,
-    tree: string,
-    args: readonly string[],
+    cwd: string,
+    command: readonly string[],
     env: { [name: string]: string } = {},
-    under: readonly string[] = [],
+    stdout: Out = "pipe" as Out,
   ) {
     const pin = canPin ? ["taskset", "-c", String(core)] : [];
-    const child = Bun.spawn([...pin, ...under, process.execPath, ...args], {
-      cwd: tree,
+    const child = Bun.spawn<"ignore", Out, "ignore">([...pin, ...command], {
+      cwd,
       env: { ...process.env, ...env },
-      stdout: "pipe",
+      stdin: "ignore",
+      stdout,
       // Where the gateway prints its greeting; what goes wrong shows in the answers.
       stderr: "ignore",
     });

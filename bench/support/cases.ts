@@ -1,0 +1,98 @@
+/** The requests that this gateway is for, as the benches send them. */
+
+/** One kind of requests and the load that it is measured with. */
+export interface Case {
+  readonly name: string;
+  readonly about: string;
+  readonly workload: string;
+  readonly connections: number;
+  readonly requestsPerRound: number;
+  /** Requests before the rounds, as a share of `--warmup`: what is compiled meanwhile would count for the first rounds. */
+  readonly warmup: number;
+  /** Each connection sends one request before a round: the history that the round's requests add to. */
+  readonly primed?: boolean;
+  /** Arguments of the upstream: events in a stream, events in a write, milliseconds between writes. */
+  readonly upstream?: readonly string[];
+  /** Figures are for each of these, not for a request. */
+  readonly eventsPerRequest?: number;
+}
+
+const allAtOnce = ["100", "100"];
+const paced = ["200", "1", "10"];
+const cases: readonly Case[] = [
+  { name: "small", about: "small chat", workload: "answers", connections: 32, requestsPerRound: 2_000, warmup: 1 },
+  {
+    name: "conversations",
+    about: "small chat, each request the first of a conversation",
+    workload: "conversations",
+    connections: 32,
+    requestsPerRound: 2_000,
+    warmup: 1,
+  },
+  {
+    name: "new-text",
+    about: "100 KB of new text",
+    workload: "new-text",
+    connections: 8,
+    requestsPerRound: 150,
+    warmup: 0.04,
+  },
+  {
+    name: "em-dash",
+    about: "100 KB of new text with one em dash",
+    workload: "em-dash",
+    connections: 8,
+    requestsPerRound: 150,
+    warmup: 0.02,
+  },
+  {
+    name: "agent",
+    about: "agent conversation of 400 KB, the newest 4 KB of it new",
+    workload: "agent",
+    connections: 4,
+    requestsPerRound: 120,
+    warmup: 0.02,
+    primed: true,
+  },
+  {
+    name: "agent-secret",
+    about: "the same with one secret in its history",
+    workload: "agent-secret",
+    connections: 4,
+    requestsPerRound: 120,
+    warmup: 0.01,
+    primed: true,
+  },
+  {
+    name: "burst",
+    about: "stream of 100 chunks at once",
+    workload: "streams",
+    connections: 32,
+    requestsPerRound: 500,
+    warmup: 0.5,
+    upstream: allAtOnce,
+  },
+  {
+    name: "paced",
+    about: "event of a paced stream (200 events, 10 ms apart, 64 streams)",
+    workload: "streams",
+    connections: 64,
+    requestsPerRound: 64,
+    warmup: 0.02,
+    upstream: paced,
+    eventsPerRequest: 200,
+  },
+];
+
+/** The cases of these names, all without names. @throws if there is no case of a name. */
+export function casesNamed(names: readonly string[] | undefined): readonly Case[] {
+  const unknown = names?.find((name) => cases.every((known) => known.name !== name));
+  if (unknown !== undefined) throw new Error(`--case ${unknown}: one of ${cases.map(({ name }) => name).join(", ")}`);
+  return cases.filter(({ name }) => names?.includes(name) ?? true);
+}
+
+/** The cases by the arguments of their upstream: servers are started once for each. */
+export function byUpstream(chosen: readonly Case[]): readonly { args: readonly string[]; kinds: readonly Case[] }[] {
+  const groups = Map.groupBy(chosen, ({ upstream }) => (upstream ?? []).join(" "));
+  return [...groups.values()].map((kinds) => ({ args: kinds[0]?.upstream ?? [], kinds }));
+}
