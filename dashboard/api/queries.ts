@@ -1,4 +1,5 @@
-import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, QueryClient, type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import type { AnswerOf, DashboardEndpoint } from "#dashboard/api-schema.ts";
 import { ApiError, call, type Input } from "./client.ts";
 
@@ -33,4 +34,22 @@ export function useRead<E extends Read>(
     queryFn: ({ signal }) => call(endpoint, { ...input, signal }),
     refetchInterval: refresh,
   });
+}
+
+interface Change<T> {
+  /** What is being changed; undefined while no dialog is open. */
+  readonly changing: T | undefined;
+  readonly open: (subject: T) => void;
+  readonly close: () => void;
+}
+
+/** What a dialog changes. Closing it reads everything anew, because the change may show anywhere. */
+export function useChange<T>(): Change<T> {
+  const [changing, setChanging] = useState<T>();
+  const queries = useQueryClient();
+  const close = (): void => {
+    setChanging(undefined);
+    void queries.invalidateQueries();
+  };
+  return { changing, open: setChanging, close };
 }

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useEffectEvent, useId, useRef, useState } from "react";
 import uPlot from "uplot";
+import { figures, Headings } from "../components/table.tsx";
 import { useShownTheme } from "../components/theme.ts";
 import { isoTime, minuteTime } from "../format/time.ts";
 import { dataOf, optionsOf, type Plot } from "./plot.ts";
@@ -88,16 +89,7 @@ function PlotTable({ title, plot }: Pick<Props, "title" | "plot">) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className="scroll plot-table" tabIndex={0} aria-label={`${title}: table`}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">time</th>
-            {plot.series.map(({ name }) => (
-              <th key={name} scope="col" className="number">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Headings columns={["time", ...plot.series.map(({ name }) => figures(name))]} />
         <tbody>
           {plot.atMs.map((ms, index) => (
             <tr key={ms}>

@@ -1,5 +1,6 @@
 import type { StageView } from "#dashboard/api-schema.ts";
 import { Sentence, words } from "./marks.tsx";
+import { Section } from "./section.tsx";
 
 /** How a decision came about; the same for one that was made and for the playground's. */
 
@@ -113,4 +114,25 @@ function Scale({
 
 function points(value: number): string {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;
+}
+
+interface WouldChangeProps {
+  readonly title: string;
+  readonly changes: readonly { readonly sentence: string }[];
+}
+
+/** The smallest changes of the request that would be decided otherwise. */
+export function WouldChange({ title, changes }: WouldChangeProps) {
+  if (changes.length === 0) return null;
+  return (
+    <Section title={title}>
+      <ul className="changes">
+        {changes.map(({ sentence }) => (
+          <li key={sentence}>
+            <Sentence text={sentence} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
 }

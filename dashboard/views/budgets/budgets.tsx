@@ -1,12 +1,12 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { AnswerOf, BudgetLine } from "#dashboard/api-schema.ts";
-import { useRead } from "../../api/queries.ts";
+import { useChange, useRead } from "../../api/queries.ts";
 import { CapBar, filterOfAccount } from "../../components/cap-bar.tsx";
 import { Empty, Loaded } from "../../components/loaded.tsx";
 import { Money, Time } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
+import { Search } from "../../components/search.tsx";
 import { Section } from "../../components/section.tsx";
+import { figures, Table, unseen } from "../../components/table.tsx";
 import { goalName } from "../../format/goal.ts";
 import { money } from "../../format/money.ts";
 import { count, duration, share } from "../../format/numbers.ts";
@@ -24,22 +24,17 @@ type Answer = AnswerOf<"GET budgets">;
 export function Budgets() {
   const place = usePlace();
   const budgets = useRead("GET budgets", { query: rangeOf(place) });
-  const [editing, setEditing] = useState<BudgetLine>();
-  const queries = useQueryClient();
-  const close = (): void => {
-    setEditing(undefined);
-    void queries.invalidateQueries();
-  };
+  const { changing, open, close } = useChange<BudgetLine>();
   return (
     <Loaded query={budgets} what="the budgets" height={640}>
       {(data) => (
         <div className="view">
-          <Today data={data} onCap={setEditing} />
-          <Goals data={data} onCap={setEditing} />
+          <Today data={data} onCap={open} />
+          <Goals data={data} onCap={open} />
           <Sessions />
           <Holds totals={data.totals} />
           <Days data={data} />
-          {editing !== undefined && <CapDialog line={editing} policy={data.policy_caps} onClose={close} />}
+          {changing !== undefined && <CapDialog line={changing} policy={data.policy_caps} onClose={close} />}
         </div>
       )}
     </Loaded>
@@ -118,20 +113,7 @@ function Goals({ data, onCap }: PartProps) {
   const [search, setSearch] = useState("");
   const goals = data.goals.filter(({ name }) => goalName(name).toLowerCase().includes(search.toLowerCase()));
   return (
-    <Section
-      title="Goals"
-      aside={
-        <input
-          data-search
-          type="search"
-          aria-label="Search goals"
-          placeholder="search"
-          value={search}
-          onChange={({ target }) => setSearch(target.value)}
-          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-        />
-      }
-    >
+    <Section title="Goals" aside={<Search label="Search goals" value={search} onChange={setSearch} />}>
       {data.goals.length === 0 ? (
         <Empty>
           No goal has spent yet. A request names its goal with the header <code>X-Goal-Id</code>; without it, it counts
@@ -167,70 +149,50 @@ interface LinesProps {
 function Lines({ lines, caption, first, onCap }: LinesProps) {
   const place = usePlace();
   return (
-    <Scroll label={caption}>
-      <table className="folds">
-        <caption className="hidden">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            <th scope="col" className="wide">
-              used
-            </th>
-            <th scope="col" className="number">
-              share
-            </th>
-            <th scope="col" className="number">
-              spent
-            </th>
-            <th scope="col" className="number">
-              held
-            </th>
-            <th scope="col" className="number">
-              soft / hard cap
-            </th>
-            {onCap !== undefined && (
-              <th scope="col">
-                <span className="hidden">change</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.account}>
-              <th scope="row" className="clip" title={line.name}>
-                <Link href={decisionsHref(filterOfAccount(line), place)}>{goalName(line.name)}</Link>
-              </th>
-              <td className="wide">
-                <CapBar use={line} />
-              </td>
-              <td className="number push">
-                {line.hard_nano_usd === null
-                  ? "–"
-                  : share(line.spent_nano_usd + line.held_nano_usd, line.hard_nano_usd)}
-              </td>
-              <td className="fold" aria-hidden="true" />
-              <td className="number" data-label="spent">
-                <Money nano={line.spent_nano_usd} />
-              </td>
-              <td className="number" data-label="held" title={line.frees_itself_ms === null ? undefined : heldBy(line)}>
-                {line.held_nano_usd === 0 ? <span className="muted">–</span> : <Money nano={line.held_nano_usd} />}
-              </td>
-              <td className="number" data-label="caps">
-                {money(line.soft_nano_usd)} / {money(line.hard_nano_usd)}
-                {line.cap_from === "operator" && <span className="muted"> set by hand</span>}
-              </td>
-              {onCap !== undefined && (
-                <td className="number">
-                  <button type="button" className="plain" onClick={() => onCap(line)}>
-                    Set cap<span className="hidden"> of {goalName(line.name)}</span>
-                  </button>
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      caption={caption}
+      columns={[
+        first,
+        { name: "used", className: "wide" },
+        figures("share"),
+        figures("spent"),
+        figures("held"),
+        figures("soft / hard cap"),
+        ...(onCap === undefined ? [] : [unseen("change")]),
+      ]}
+      className="folds"
+    >
+      {lines.map((line) => (
+        <tr key={line.account}>
+          <th scope="row" className="clip" title={line.name}>
+            <Link href={decisionsHref(filterOfAccount(line), place)}>{goalName(line.name)}</Link>
+          </th>
+          <td className="wide">
+            <CapBar use={line} />
+          </td>
+          <td className="number push">
+            {line.hard_nano_usd === null ? "–" : share(line.spent_nano_usd + line.held_nano_usd, line.hard_nano_usd)}
+          </td>
+          <td className="fold" aria-hidden="true" />
+          <td className="number" data-label="spent">
+            <Money nano={line.spent_nano_usd} />
+          </td>
+          <td className="number" data-label="held" title={line.frees_itself_ms === null ? undefined : heldBy(line)}>
+            {line.held_nano_usd === 0 ? <span className="muted">–</span> : <Money nano={line.held_nano_usd} />}
+          </td>
+          <td className="number" data-label="caps">
+            {money(line.soft_nano_usd)} / {money(line.hard_nano_usd)}
+            {line.cap_from === "operator" && <span className="muted"> set by hand</span>}
+          </td>
+          {onCap !== undefined && (
+            <td className="number">
+              <button type="button" className="plain" onClick={() => onCap(line)}>
+                Set cap<span className="hidden"> of {goalName(line.name)}</span>
+              </button>
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,13 +1,12 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { AnswerOf, Hold } from "#dashboard/api-schema.ts";
 import { call } from "../../api/client.ts";
-import { useRead } from "../../api/queries.ts";
+import { useChange, useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Money, Time, words } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
+import { figures, Table, unseen } from "../../components/table.tsx";
 import { goalName } from "../../format/goal.ts";
 import { exactMoney, money, parseMoney } from "../../format/money.ts";
 import { counted, duration } from "../../format/numbers.ts";
@@ -28,12 +27,7 @@ const tones: Readonly<Record<Hold["state"], string | undefined>> = {
 /** Money that is held: by which attempt, since when, and when it frees itself. What is unresolved can be closed by hand. */
 export function Holds({ totals }: { readonly totals: Totals }) {
   const holds = useRead("GET holds", { query: { limit: 100 } });
-  const [closing, setClosing] = useState<Closing>();
-  const queries = useQueryClient();
-  const close = (): void => {
-    setClosing(undefined);
-    void queries.invalidateQueries();
-  };
+  const { changing: closing, open, close } = useChange<Closing>();
   const said = totals.filter(({ count }) => count > 0);
   return (
     <Section
@@ -50,7 +44,7 @@ export function Holds({ totals }: { readonly totals: Totals }) {
             <p className="muted">Nothing is held. A request's money is held while its call runs.</p>
           ) : (
             <>
-              <HoldTable holds={data.holds} atMs={data.at_ms} onClose={setClosing} />
+              <HoldTable holds={data.holds} atMs={data.at_ms} onClose={open} />
               {data.more > 0 && <p className="muted">and {counted(data.more, "more hold")}</p>}
             </>
           )
@@ -70,67 +64,50 @@ interface TableProps {
 function HoldTable({ holds, atMs, onClose }: TableProps) {
   const place = usePlace();
   return (
-    <Scroll label="Holds">
-      <table className="folds">
-        <caption className="hidden">Holds</caption>
-        <thead>
-          <tr>
-            <th scope="col">state</th>
-            <th scope="col">goal</th>
-            <th scope="col">model</th>
-            <th scope="col" className="number">
-              held
-            </th>
-            <th scope="col">since</th>
-            <th scope="col">frees itself</th>
-            <th scope="col">why</th>
-            <th scope="col">
-              <span className="hidden">change</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {holds.map((hold) => (
-            <tr key={hold.id}>
-              <td data-tone={tones[hold.state]}>{hold.state}</td>
-              <td className="clip" title={hold.goal}>
-                {goalName(hold.goal)}
-              </td>
-              <td className="mono">{hold.model}</td>
-              <td className="number push">
-                {hold.decision_id === null ? (
-                  <Money nano={hold.held_nano_usd} />
-                ) : (
-                  <Link href={href(`/decisions/${encodeURIComponent(hold.decision_id)}`, carried(place))}>
-                    <Money nano={hold.held_nano_usd} />
-                  </Link>
-                )}
-              </td>
-              <td className="fold" aria-hidden="true" />
-              <td data-label="since">
-                <Time ms={hold.since_ms} />
-              </td>
-              <td className="nowrap" data-label="free">
-                {hold.until_ms > atMs ? `in ${duration(hold.until_ms - atMs)}` : "now"}
-              </td>
-              <td className="muted">{words(hold.why)}</td>
-              <td className="number nowrap">
-                {hold.may_close && (
-                  <>
-                    <button type="button" className="plain" onClick={() => onClose({ hold, how: "settle" })}>
-                      Settle<span className="hidden"> the hold {hold.id}</span>
-                    </button>
-                    <button type="button" className="plain" onClick={() => onClose({ hold, how: "release" })}>
-                      Release<span className="hidden"> the hold {hold.id}</span>
-                    </button>
-                  </>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      caption="Holds"
+      columns={["state", "goal", "model", figures("held"), "since", "frees itself", "why", unseen("change")]}
+      className="folds"
+    >
+      {holds.map((hold) => (
+        <tr key={hold.id}>
+          <td data-tone={tones[hold.state]}>{hold.state}</td>
+          <td className="clip" title={hold.goal}>
+            {goalName(hold.goal)}
+          </td>
+          <td className="mono">{hold.model}</td>
+          <td className="number push">
+            {hold.decision_id === null ? (
+              <Money nano={hold.held_nano_usd} />
+            ) : (
+              <Link href={href(`/decisions/${encodeURIComponent(hold.decision_id)}`, carried(place))}>
+                <Money nano={hold.held_nano_usd} />
+              </Link>
+            )}
+          </td>
+          <td className="fold" aria-hidden="true" />
+          <td data-label="since">
+            <Time ms={hold.since_ms} />
+          </td>
+          <td className="nowrap" data-label="free">
+            {hold.until_ms > atMs ? `in ${duration(hold.until_ms - atMs)}` : "now"}
+          </td>
+          <td className="muted">{words(hold.why)}</td>
+          <td className="number nowrap">
+            {hold.may_close && (
+              <>
+                <button type="button" className="plain" onClick={() => onClose({ hold, how: "settle" })}>
+                  Settle<span className="hidden"> the hold {hold.id}</span>
+                </button>
+                <button type="button" className="plain" onClick={() => onClose({ hold, how: "release" })}>
+                  Release<span className="hidden"> the hold {hold.id}</span>
+                </button>
+              </>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

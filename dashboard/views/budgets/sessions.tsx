@@ -2,8 +2,8 @@ import type { AnswerOf } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Empty, Loaded } from "../../components/loaded.tsx";
 import { Money, Time } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
+import { figures, Table } from "../../components/table.tsx";
 import { count } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { usePlace } from "../../router/location.ts";
@@ -37,61 +37,47 @@ function SessionTable({ data }: { readonly data: AnswerOf<"GET sessions"> }) {
   const place = usePlace();
   const caption = "Sessions, the dearest first";
   return (
-    <Scroll label={caption}>
-      <table className="folds">
-        <caption className="hidden">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">session</th>
-            <th scope="col" className="number">
-              requests
-            </th>
-            <th scope="col" className="number">
-              refused
-            </th>
-            <th scope="col" className="number">
-              cost
-            </th>
-            <th scope="col" className="number">
-              tokens
-            </th>
-            <th scope="col" className="number">
-              last
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.sessions.map((row) => (
-            <tr key={row.session}>
-              <th scope="row" className="clip" title={row.session}>
-                {row.session}
-              </th>
-              <td className="number push" data-label="requests">
-                <Link href={decisionsHref(row.filter, place, data.range)}>{count(row.requests)}</Link>
-              </td>
-              <td className="fold" aria-hidden="true" />
-              <td className="number" data-label="refused">
-                {row.refused.requests === 0 ? (
-                  <span className="muted">–</span>
-                ) : (
-                  <Link href={decisionsHref(row.refused.filter, place, data.range)}>{count(row.refused.requests)}</Link>
-                )}
-              </td>
-              <td className="number" data-label="cost">
-                <Link href={decisionsHref(row.filter, place, data.range)}>
-                  <Money nano={row.cost_nano_usd} />
-                </Link>
-              </td>
-              <td className="number" data-label="tokens">
-                {count(row.prompt_tokens + row.completion_tokens)}
-              </td>
-              <td className="number" data-label="last">
-                <Time ms={row.last_ms} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      caption={caption}
+      columns={[
+        "session",
+        figures("requests"),
+        figures("refused"),
+        figures("cost"),
+        figures("tokens"),
+        figures("last"),
+      ]}
+      className="folds"
+    >
+      {data.sessions.map((row) => (
+        <tr key={row.session}>
+          <th scope="row" className="clip" title={row.session}>
+            {row.session}
+          </th>
+          <td className="number push" data-label="requests">
+            <Link href={decisionsHref(row.filter, place, data.range)}>{count(row.requests)}</Link>
+          </td>
+          <td className="fold" aria-hidden="true" />
+          <td className="number" data-label="refused">
+            {row.refused.requests === 0 ? (
+              <span className="muted">–</span>
+            ) : (
+              <Link href={decisionsHref(row.refused.filter, place, data.range)}>{count(row.refused.requests)}</Link>
+            )}
+          </td>
+          <td className="number" data-label="cost">
+            <Link href={decisionsHref(row.filter, place, data.range)}>
+              <Money nano={row.cost_nano_usd} />
+            </Link>
+          </td>
+          <td className="number" data-label="tokens">
+            {count(row.prompt_tokens + row.completion_tokens)}
+          </td>
+          <td className="number" data-label="last">
+            <Time ms={row.last_ms} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -3,7 +3,7 @@ import type { AnswerOf } from "#dashboard/api-schema.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { useRead } from "../../api/queries.ts";
 import { Copy } from "../../components/copy.tsx";
-import { ScoreBar, Stages } from "../../components/explanation.tsx";
+import { ScoreBar, Stages, WouldChange } from "../../components/explanation.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Money, Sentence, Time } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
@@ -74,17 +74,7 @@ function Opened({ detail }: { readonly detail: Detail }) {
           <ScoreBar score={detail.row.score} contributions={detail.contributions} thresholds={detail.thresholds} />
         </Section>
       )}
-      {detail.would_change.length > 0 && (
-        <Section title="What would have changed it">
-          <ul className="changes">
-            {detail.would_change.map(({ sentence }) => (
-              <li key={sentence}>
-                <Sentence text={sentence} />
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
+      <WouldChange title="What would have changed it" changes={detail.would_change} />
       <Section title="Attempts">
         <Attempts record={record} totalMs={detail.row.total_ms} />
       </Section>

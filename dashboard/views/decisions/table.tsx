@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type MouseEvent, memo } from "react";
 import type { DecisionRow } from "#dashboard/api-schema.ts";
 import { Duration, Money, Tier, Time, words } from "../../components/marks.tsx";
+import { figures, Headings } from "../../components/table.tsx";
 import { goalName } from "../../format/goal.ts";
 import { counted } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -21,24 +22,9 @@ export function DecisionTable({ rows, opened }: Props) {
     <div className="scroll">
       <table className="folds decisions">
         <caption className="hidden">Decisions, the newest first. Enter opens a row.</caption>
-        <thead>
-          <tr>
-            <th scope="col">time</th>
-            <th scope="col">goal</th>
-            <th scope="col">asked</th>
-            <th scope="col">→ served</th>
-            <th scope="col">cause</th>
-            <th scope="col" className="number">
-              score
-            </th>
-            <th scope="col" className="number">
-              cost
-            </th>
-            <th scope="col" className="number">
-              total
-            </th>
-          </tr>
-        </thead>
+        <Headings
+          columns={["time", "goal", "asked", "→ served", "cause", figures("score"), figures("cost"), figures("total")]}
+        />
         <tbody>
           {rows.map((row) => (
             <Row

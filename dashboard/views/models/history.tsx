@@ -1,5 +1,6 @@
 import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
 import { State, stateTone, stateWord, Time } from "../../components/marks.tsx";
+import { Headings } from "../../components/table.tsx";
 import { minuteTime } from "../../format/time.ts";
 import { usePlace } from "../../router/location.ts";
 import { zoneOf } from "../../router/state.ts";
@@ -81,14 +82,7 @@ export function History({ data }: { readonly data: Answer }) {
         <details>
           <summary>Changes as table</summary>
           <table>
-            <thead>
-              <tr>
-                <th scope="col">time</th>
-                <th scope="col">model</th>
-                <th scope="col">became</th>
-                <th scope="col">why</th>
-              </tr>
-            </thead>
+            <Headings columns={["time", "model", "became", "why"]} />
             <tbody>
               {newest.map(({ key, at_ms, state, reason }) => (
                 <tr key={`${key} ${at_ms} ${state}`}>

@@ -1,13 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
 import { call } from "../../api/client.ts";
-import { useRead } from "../../api/queries.ts";
+import { useChange, useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Money, State, Tier, Time } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
+import { figures, Table, unseen } from "../../components/table.tsx";
 import { count, counted, duration, share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { usePlace } from "../../router/location.ts";
@@ -26,19 +24,14 @@ interface Changing {
 export function Models() {
   const place = usePlace();
   const models = useRead("GET models", { query: rangeOf(place) });
-  const [changing, setChanging] = useState<Changing>();
-  const queries = useQueryClient();
-  const close = (): void => {
-    setChanging(undefined);
-    void queries.invalidateQueries();
-  };
+  const { changing, open, close } = useChange<Changing>();
   return (
     <Loaded query={models} what="the models" height={560}>
       {(data) => (
         <div className="view">
           <Aggregator data={data} />
           <Section title="Models">
-            <ModelTable data={data} onChange={setChanging} />
+            <ModelTable data={data} onChange={open} />
           </Section>
           <Section title="State over time" aside={<span className="muted">as this node has seen it</span>}>
             <History data={data} />
@@ -74,38 +67,24 @@ interface TableProps {
 
 function ModelTable({ data, onChange }: TableProps) {
   return (
-    <Scroll label="Models">
-      <table className="folds models">
-        <caption className="hidden">Models</caption>
-        <thead>
-          <tr>
-            <th scope="col">model</th>
-            <th scope="col">state</th>
-            <th scope="col">since, why</th>
-            <th scope="col" className="number">
-              served
-            </th>
-            <th scope="col" className="number">
-              failed
-            </th>
-            <th scope="col" className="number">
-              first token 50 / 95 %
-            </th>
-            <th scope="col" className="number">
-              cost
-            </th>
-            <th scope="col">
-              <span className="hidden">change</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.models.map((model) => (
-            <ModelRow key={model.key} model={model} data={data} onChange={onChange} />
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      caption="Models"
+      columns={[
+        "model",
+        "state",
+        "since, why",
+        figures("served"),
+        figures("failed"),
+        figures("first token 50 / 95 %"),
+        figures("cost"),
+        unseen("change"),
+      ]}
+      className="folds models"
+    >
+      {data.models.map((model) => (
+        <ModelRow key={model.key} model={model} data={data} onChange={onChange} />
+      ))}
+    </Table>
   );
 }
 

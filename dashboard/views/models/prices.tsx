@@ -1,8 +1,8 @@
 import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
 import { Command } from "../../components/loaded.tsx";
 import { Money, Tier, Time, words } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
 import { Section } from "../../components/section.tsx";
+import { figures, Table } from "../../components/table.tsx";
 import { count, counted } from "../../format/numbers.ts";
 
 const sources: Readonly<Record<ModelView["price_source"]["kind"], string>> = {
@@ -42,54 +42,41 @@ export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
           <Command text="smart-gateway models sync" />
         </div>
       )}
-      <Scroll label="Prices of a million tokens">
-        <table>
-          <caption className="hidden">Prices of a million tokens</caption>
-          <thead>
-            <tr>
-              <th scope="col">model</th>
-              <th scope="col">upstream id</th>
-              <th scope="col" className="number">
-                input
-              </th>
-              <th scope="col" className="number">
-                cached
-              </th>
-              <th scope="col" className="number">
-                output
-              </th>
-              <th scope="col" className="number">
-                context
-              </th>
-              <th scope="col">from</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.models.map(({ key, tier, upstream_id, price, price_source, context_tokens }) => (
-              <tr key={key}>
-                <th scope="row">
-                  <Tier tier={tier}>{key}</Tier>
-                </th>
-                <td className="mono">{upstream_id}</td>
-                <td className="number">
-                  <Money nano={price.input_nano_usd_per_mtok} />
-                </td>
-                <td className="number">
-                  <Money nano={price.cached_input_nano_usd_per_mtok} />
-                </td>
-                <td className="number">
-                  <Money nano={price.output_nano_usd_per_mtok} />
-                </td>
-                <td className="number">{count(context_tokens)}</td>
-                <td className="nowrap">
-                  {sources[price_source.kind]}
-                  {price.bands > 0 && <span className="muted">, {counted(price.bands, "more band")}</span>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        caption="Prices of a million tokens"
+        columns={[
+          "model",
+          "upstream id",
+          figures("input"),
+          figures("cached"),
+          figures("output"),
+          figures("context"),
+          "from",
+        ]}
+      >
+        {data.models.map(({ key, tier, upstream_id, price, price_source, context_tokens }) => (
+          <tr key={key}>
+            <th scope="row">
+              <Tier tier={tier}>{key}</Tier>
+            </th>
+            <td className="mono">{upstream_id}</td>
+            <td className="number">
+              <Money nano={price.input_nano_usd_per_mtok} />
+            </td>
+            <td className="number">
+              <Money nano={price.cached_input_nano_usd_per_mtok} />
+            </td>
+            <td className="number">
+              <Money nano={price.output_nano_usd_per_mtok} />
+            </td>
+            <td className="number">{count(context_tokens)}</td>
+            <td className="nowrap">
+              {sources[price_source.kind]}
+              {price.bands > 0 && <span className="muted">, {counted(price.bands, "more band")}</span>}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Section>
   );
 }

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { Counted } from "#dashboard/api-schema.ts";
 import { Money, Tier, words } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
+import { Headings } from "../../components/table.tsx";
 import { goalName } from "../../format/goal.ts";
 import { count, share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -18,9 +19,9 @@ export function WhereTheyWent({ summary }: { readonly summary: Summary }) {
         summary={summary}
         rows={summary.by_tier.map((row) => ({
           row,
-          key: row.tier ?? "none",
+          value: row.tier,
           name: <Tier tier={row.tier}>{row.tier ?? "none chosen"}</Tier>,
-          fill: row.tier ?? "none",
+          tier: row.tier,
         }))}
       />
       <Split
@@ -28,9 +29,8 @@ export function WhereTheyWent({ summary }: { readonly summary: Summary }) {
         summary={summary}
         rows={summary.by_cause.map((row) => ({
           row,
-          key: row.cause ?? "none",
+          value: row.cause,
           name: row.cause === null ? <span className="muted">before a decision</span> : words(row.cause),
-          fill: "none",
         }))}
       />
       <Split
@@ -38,9 +38,9 @@ export function WhereTheyWent({ summary }: { readonly summary: Summary }) {
         summary={summary}
         rows={summary.by_model.map((row) => ({
           row,
-          key: row.model ?? "none",
+          value: row.model,
           name: <Tier tier={row.tier}>{row.model ?? "none"}</Tier>,
-          fill: row.tier ?? "none",
+          tier: row.tier,
         }))}
       />
       <Split
@@ -48,9 +48,8 @@ export function WhereTheyWent({ summary }: { readonly summary: Summary }) {
         summary={summary}
         rows={summary.by_goal.map((row) => ({
           row,
-          key: row.goal ?? "none",
-          name: row.goal !== null ? goalName(row.goal) : <span className="muted">none</span>,
-          fill: "none",
+          value: row.goal,
+          name: row.goal === null ? <span className="muted">none</span> : goalName(row.goal),
         }))}
       />
     </div>
@@ -62,9 +61,11 @@ interface SplitProps {
   readonly summary: Summary;
   readonly rows: readonly {
     readonly row: Counted;
-    readonly key: string;
+    /** What the requests of the row have in common; null where they have none. */
+    readonly value: string | null;
     readonly name: ReactNode;
-    readonly fill: string;
+    /** Colours the bar. */
+    readonly tier?: string | null;
   }[];
 }
 
@@ -74,33 +75,25 @@ function Split({ title, summary, rows }: SplitProps) {
   return (
     <Section title={title}>
       <table className="split">
-        <thead>
-          <tr>
-            <th scope="col">{title.replace("By ", "")}</th>
-            <th scope="col" className="wide">
-              <span className="hidden">share</span>
-            </th>
-            <th scope="col" className="number middle">
-              requests
-            </th>
-            <th scope="col" className="number narrow">
-              share
-            </th>
-            <th scope="col" className="number middle">
-              cost
-            </th>
-          </tr>
-        </thead>
+        <Headings
+          columns={[
+            title.replace("By ", ""),
+            { name: "share", hidden: true, className: "wide" },
+            { name: "requests", className: "number middle" },
+            { name: "share", className: "number narrow" },
+            { name: "cost", className: "number middle" },
+          ]}
+        />
         <tbody>
-          {rows.map(({ row, key, name, fill }) => (
-            <tr key={key}>
+          {rows.map(({ row, value, name, tier }) => (
+            <tr key={value ?? "none"}>
               <th scope="row" className="clip">
                 {name}
               </th>
               <td className="wide">
                 <div className="bar" aria-hidden="true">
                   <i
-                    className={`fill-${fill}`}
+                    className={`fill-${tier ?? "none"}`}
                     style={{ width: `${(row.requests / summary.total.requests) * 100}%` }}
                   />
                 </div>

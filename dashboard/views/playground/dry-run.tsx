@@ -1,5 +1,5 @@
 import type { RouteAnswer } from "#dashboard/api-schema.ts";
-import { ScoreBar, Stages } from "../../components/explanation.tsx";
+import { ScoreBar, Stages, WouldChange } from "../../components/explanation.tsx";
 import { Money, Sentence, Tier } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
 
@@ -40,17 +40,7 @@ export function DryRun({ answer }: { readonly answer: RouteAnswer }) {
               thresholds={answer.thresholds}
             />
           </Section>
-          {answer.would_change.length > 0 && (
-            <Section title="What would change it">
-              <ul className="changes">
-                {answer.would_change.map(({ sentence }) => (
-                  <li key={sentence}>
-                    <Sentence text={sentence} />
-                  </li>
-                ))}
-              </ul>
-            </Section>
-          )}
+          <WouldChange title="What would change it" changes={answer.would_change} />
         </div>
       </div>
     </>

@@ -1,7 +1,7 @@
 import type { BacktestResult } from "#dashboard/api-schema.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Money, Tier, words } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
+import { figures, Headings, Table, unseen } from "../../components/table.tsx";
 import { money } from "../../format/money.ts";
 import { count, counted, duration, share } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
@@ -53,17 +53,7 @@ function Sides({ result: { before, after, requests } }: { readonly result: Backt
     side.by_tier.find((row) => row.tier === tier)?.requests ?? 0;
   return (
     <table className="sides">
-      <thead>
-        <tr>
-          <th scope="col">tier</th>
-          <th scope="col" className="number">
-            before
-          </th>
-          <th scope="col" className="number">
-            after
-          </th>
-        </tr>
-      </thead>
+      <Headings columns={["tier", figures("before"), figures("after")]} />
       <tbody>
         {tiers.map((tier) => (
           <tr key={tier ?? "none"}>
@@ -151,50 +141,33 @@ function Changes({ result: { changes } }: { readonly result: BacktestResult }) {
   const place = usePlace();
   if (changes.length === 0) return null;
   return (
-    <Scroll label="Which requests change, the most frequent kind first">
-      <table>
-        <caption className="hidden">Which requests change, the most frequent kind first</caption>
-        <thead>
-          <tr>
-            <th scope="col">from</th>
-            <th scope="col">to</th>
-            <th scope="col" className="number">
-              requests
-            </th>
-            <th scope="col" className="number">
-              cost
-            </th>
-            <th scope="col">
-              <span className="hidden">example</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {changes.map((change) => (
-            <tr key={[change.from_model, change.from_cause, change.to_model, change.to_cause].join(" ")}>
-              <td>
-                <code>{change.from_model ?? "refused"}</code> <span className="muted">{words(change.from_cause)}</span>
-              </td>
-              <td>
-                <code>{change.to_model ?? "refused"}</code> <span className="muted">{words(change.to_cause)}</span>
-              </td>
-              <td className="number">{count(change.requests)}</td>
-              <td className="number">
-                {change.delta_nano_usd > 0 && "+"}
-                <Money nano={change.delta_nano_usd} />
-              </td>
-              <td className="number">
-                <Link
-                  href={href(`/decisions/${encodeURIComponent(change.example_decision_id)}`, carried(place))}
-                  className="nowrap"
-                >
-                  an example
-                </Link>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      caption="Which requests change, the most frequent kind first"
+      columns={["from", "to", figures("requests"), figures("cost"), unseen("example")]}
+    >
+      {changes.map((change) => (
+        <tr key={[change.from_model, change.from_cause, change.to_model, change.to_cause].join(" ")}>
+          <td>
+            <code>{change.from_model ?? "refused"}</code> <span className="muted">{words(change.from_cause)}</span>
+          </td>
+          <td>
+            <code>{change.to_model ?? "refused"}</code> <span className="muted">{words(change.to_cause)}</span>
+          </td>
+          <td className="number">{count(change.requests)}</td>
+          <td className="number">
+            {change.delta_nano_usd > 0 && "+"}
+            <Money nano={change.delta_nano_usd} />
+          </td>
+          <td className="number">
+            <Link
+              href={href(`/decisions/${encodeURIComponent(change.example_decision_id)}`, carried(place))}
+              className="nowrap"
+            >
+              an example
+            </Link>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

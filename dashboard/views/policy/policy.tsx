@@ -3,8 +3,9 @@ import type { AnswerOf, PolicyKey } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Loaded } from "../../components/loaded.tsx";
 import { Time } from "../../components/marks.tsx";
-import { Scroll } from "../../components/scroll.tsx";
+import { Search } from "../../components/search.tsx";
 import { Section } from "../../components/section.tsx";
+import { Table } from "../../components/table.tsx";
 import { counted } from "../../format/numbers.ts";
 import { Try } from "./try.tsx";
 import { written } from "./written.ts";
@@ -80,15 +81,7 @@ function Keys({ keys }: { readonly keys: readonly PolicyKey[] }) {
             <input type="checkbox" checked={changedOnly} onChange={({ target }) => setChangedOnly(target.checked)} />
             changed only
           </label>
-          <input
-            data-search
-            type="search"
-            aria-label="Search the policy"
-            placeholder="search"
-            value={search}
-            onChange={({ target }) => setSearch(target.value)}
-            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-          />
+          <Search label="Search the policy" value={search} onChange={setSearch} />
         </span>
       }
     >
@@ -113,35 +106,22 @@ function Keys({ keys }: { readonly keys: readonly PolicyKey[] }) {
 
 function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readonly group: string }) {
   return (
-    <Scroll label={`Keys of ${group}`}>
-      <table className="folds policy">
-        <caption className="hidden">Keys of {group}</caption>
-        <thead>
-          <tr>
-            <th scope="col">key</th>
-            <th scope="col">value</th>
-            <th scope="col">from</th>
-            <th scope="col">meaning</th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.path} data-changed={key.changed || undefined}>
-              <th scope="row" className="mono">
-                {key.path}
-              </th>
-              <td className="mono value">
-                {written(key.value)}
-                {key.changed && <span className="muted block">default {written(key.default)}</span>}
-              </td>
-              <td className="nowrap">
-                {key.from === "file" ? `file${key.line === null ? "" : `, line ${key.line}`}` : "default"}
-              </td>
-              <td className="muted break">{key.about}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table caption={`Keys of ${group}`} columns={["key", "value", "from", "meaning"]} className="folds policy">
+      {keys.map((key) => (
+        <tr key={key.path} data-changed={key.changed || undefined}>
+          <th scope="row" className="mono">
+            {key.path}
+          </th>
+          <td className="mono value">
+            {written(key.value)}
+            {key.changed && <span className="muted block">default {written(key.default)}</span>}
+          </td>
+          <td className="nowrap">
+            {key.from === "file" ? `file${key.line === null ? "" : `, line ${key.line}`}` : "default"}
+          </td>
+          <td className="muted break">{key.about}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
