@@ -2,8 +2,8 @@ import type { ReceivedBody } from "#domain/chat.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
+import type { CleanRuns } from "./body/clean-runs.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
-import type { CleanRuns } from "./body/message-runs.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
 import { ScanMemory, scanOverhead, WorkLimit } from "./memory/scan-memory.ts";
 import {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { spliceBody } from "#domain/splice-body.ts";
+import { spliceBody } from "#domain/received/splice-body.ts";
 import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed } from "#http-client/response/compressed-body.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { spliceBody } from "#domain/splice-body.ts";
+import { spliceBody } from "#domain/received/splice-body.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
 import { Policy } from "#policy/schema.ts";

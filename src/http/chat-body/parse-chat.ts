@@ -38,6 +38,8 @@ export interface ChatInput {
   readonly bytes: number;
   /** The bytes themselves, where they are there; not changed while the request lasts. */
   readonly received?: Uint8Array;
+  /** Whether to note where the members of a short body stand, too. */
+  readonly outlined?: true;
   /** Most JSON values that it may hold. */
   readonly maxValues: number;
   readonly headers: Headers;
@@ -66,7 +68,8 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   }
   yield;
   const { received } = input;
-  const outline = received !== undefined && isOutlined(received) ? new JsonOutline(input.text) : undefined;
+  const outline =
+    received !== undefined && (input.outlined ?? isOutlined(received)) ? new JsonOutline(input.text) : undefined;
   const shape = shapeOfJson(input.text, maxJsonDepth, outline);
   if (shape.tooDeep) return tooDeep();
   yield;

@@ -1,18 +1,18 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { AnswerHeaders } from "#http/answer-headers.ts";
-import { parseChatRequest, parseLargeChatRequest } from "#http/chat-body/parse-chat.ts";
+import type { MessageMemory } from "#http/chat-body/message-memory.ts";
+import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";
 import { isJsonContentType } from "#http/request/content-type.ts";
-import { type BodyText, readBody } from "#http/request/read-body.ts";
+import { type BodyBytes, readBytes } from "#http/request/read-body.ts";
 import type { RequestTraces } from "#http/server-options.ts";
 import { openSse } from "#http/sse/sse-response.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { CallerStream, Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import type { RequestRecord } from "#records/record.ts";
 
 export interface ChatEndpoint {
@@ -22,6 +22,8 @@ export interface ChatEndpoint {
   /** The explanation of a request, for callers that want it in their answer. */
   readonly explain: (record: RequestRecord) => object;
   readonly bodies: BodiesInFlight;
+  /** How the messages of earlier requests were parsed. */
+  readonly messages: MessageMemory;
   readonly streams: OpenRequests;
   /** Of whole answers, and of streams. */
   readonly headers: AnswerHeaders;
@@ -44,9 +46,8 @@ export async function chatEndpoint(
   endpoint: ChatEndpoint,
 ): Promise<Response> {
   const refuse = (error: HttpError) => errorResponse(error, request, common);
-  const body = await readBody(request, endpoint.maxRequestBytes, endpoint.bodies);
+  const body = await readBytes(request, endpoint.maxRequestBytes, endpoint.bodies);
   if (body.kind === "refused") return refuse(body.error);
-  if (body.kind === "not_utf8") return refuse({ status: 400, detail: "The body is not valid JSON: it is not UTF-8." });
   if (body.kind === "incomplete") return refuse({ status: 400, detail: "The request body did not arrive whole." });
   try {
     return await respond(request, requestId, common, endpoint, body);
@@ -61,7 +62,7 @@ async function respond(
   requestId: string,
   common: Record<string, string>,
   endpoint: ChatEndpoint,
-  body: BodyText,
+  body: BodyBytes,
 ): Promise<Response> {
   const { ports } = endpoint;
   const refuse = (error: HttpError) => errorResponse(error, request, common);
@@ -72,15 +73,14 @@ async function respond(
   }
 
   const input = {
-    text: body.text,
-    bytes: body.bytes.length,
-    received: body.bytes,
+    bytes: body.bytes,
     maxValues: endpoint.maxRequestValues,
     headers: request.headers,
     requestId,
     receivedAtMs: ports.clock.now(),
   };
-  const parsed = body.bytes.length > largeBodyBytes ? await parseLargeChatRequest(input) : parseChatRequest(input);
+  const parsing = parseChatBytes(input, endpoint.messages);
+  const parsed = parsing instanceof Promise ? await parsing : parsing;
   if (parsed.kind === "refused") {
     const { status, detail, param } = parsed;
     return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });

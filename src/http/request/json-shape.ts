@@ -35,7 +35,12 @@ export interface JsonShape {
 
 /** Keys that ask an upstream to write to its prompt cache: aggregators treat both alike. */
 const plainCacheKeys = ["cache_control", "prompt_cache_breakpoint"];
-const cacheKeys: ReadonlySet<unknown> = new Set(plainCacheKeys);
+
+/** Whether a key, or a whole text, is one of them. */
+export function isCacheKeyName(text: unknown): boolean {
+  return plainCacheKeys.some((key) => key === text);
+}
+
 const shortestCacheKey = "cache_control".length + 1;
 /** Every character as an escape of six characters, and the quotes. */
 const longestCacheKey = "prompt_cache_breakpoint".length * 6 + 1;
@@ -142,7 +147,7 @@ function isCacheKey(text: string, open: number, close: number): boolean {
   const string = text.slice(open, close + 1);
   if (!string.includes("\\u00")) return false;
   try {
-    return cacheKeys.has(JSON.parse(string));
+    return isCacheKeyName(JSON.parse(string));
   } catch {
     // Not JSON: the parser reports it.
     return false;

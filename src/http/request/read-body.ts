@@ -2,10 +2,11 @@ import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight, HeldBytes } from "#http/limits/bodies-in-flight.ts";
 import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 
-export type ReadBody = BodyText | { readonly kind: "not_utf8" } | RefusedBody | IncompleteBody;
-export interface BodyText {
+export type ReadBody = (BodyBytes & { readonly text: string }) | { readonly kind: "not_utf8" } | UnreadBody;
+export type ReadBytes = BodyBytes | UnreadBody;
+type UnreadBody = RefusedBody | IncompleteBody;
+export interface BodyBytes {
   readonly kind: "ok";
-  readonly text: string;
   /** As received. */
   readonly bytes: Uint8Array;
   /** To be released once nothing is left of the body. */
@@ -21,23 +22,32 @@ export interface IncompleteBody {
   readonly kind: "incomplete";
 }
 
-/**
- * The body as text, and its size in bytes. Room is reserved before the body is read or, without a declared length, while it
- * is read, up to the limit.
- */
+/** The body as text too. */
 export async function readBody(request: Request, maxBytes: number, inFlight: BodiesInFlight): Promise<ReadBody> {
+  const read = await readBytes(request, maxBytes, inFlight);
+  if (read.kind !== "ok") return read;
+  const text = decodeUtf8(read.bytes);
+  if (text !== undefined) return { ...read, text };
+  read.held.release();
+  return { kind: "not_utf8" };
+}
+
+/**
+ * The body as bytes. Room is reserved before the body is read or, without a declared length, while it is read, up to the limit.
+ */
+export async function readBytes(request: Request, maxBytes: number, inFlight: BodiesInFlight): Promise<ReadBytes> {
   const length = Number(request.headers.get("content-length") ?? 0);
   // The runtime refuses an invalid length; the byte count must stay correct in any case.
   const declared = Number.isSafeInteger(length) ? length : 0;
   if (declared > maxBytes) return tooLarge(maxBytes);
   const held = inFlight.hold(declared);
   if (held === undefined) return noRoom;
-  let read: ReadBody;
+  let read: ReadBytes;
   try {
     if (declared > 0) {
       const bytes = await request.bytes();
       if (declared > largeBodyBytes) await largeWorkTurn();
-      read = decoded(bytes, held);
+      read = { kind: "ok", bytes, held };
     } else {
       read = await readCounting(request, maxBytes, held);
     }
@@ -48,8 +58,8 @@ export async function readBody(request: Request, maxBytes: number, inFlight: Bod
   return read;
 }
 
-async function readCounting(request: Request, maxBytes: number, held: HeldBytes): Promise<ReadBody> {
-  if (request.body === null) return { kind: "ok", text: "", bytes: new Uint8Array(0), held };
+async function readCounting(request: Request, maxBytes: number, held: HeldBytes): Promise<ReadBytes> {
+  if (request.body === null) return { kind: "ok", bytes: new Uint8Array(0), held };
   const reader = request.body.getReader();
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -65,17 +75,20 @@ async function readCounting(request: Request, maxBytes: number, held: HeldBytes)
     parts.push(step.value);
   }
   if (bytes > largeBodyBytes) await largeWorkTurn();
-  return decoded(Buffer.concat(parts), held);
+  return { kind: "ok", bytes: Buffer.concat(parts), held };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** JSON is UTF-8: invalid bytes would become replacement characters, and the upstream would read a changed text. */
-function decoded(bytes: Uint8Array, held: HeldBytes): ReadBody {
+/**
+ * The text of a body; undefined where it is not UTF-8, as JSON has to be: invalid bytes would become replacement characters, and
+ * the upstream would read a changed text.
+ */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return { kind: "ok", text: utf8.decode(bytes), bytes, held };
+    return utf8.decode(bytes);
   } catch {
-    return { kind: "not_utf8" };
+    return undefined;
   }
 }
 

@@ -1,12 +1,14 @@
-import { isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
+import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
+import { replaceMessages } from "#domain/received/known-messages.ts";
+import { messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
+import type { CleanRuns } from "./clean-runs.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
-import { type CleanRuns, messageRuns } from "./message-runs.ts";
 
 /** How the texts of a body are read. */
 export interface BodyScanners {
@@ -106,33 +108,40 @@ class BodyRedactor {
     return taken;
   }
 
-  redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): Json[] {
-    const redacted: Json[] = [];
+  /** Messages of runs that are known to be clean are not looked at. */
+  redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): ChatMessage[] {
+    const redacted = new Map<number, ChatMessage>();
     const { runs } = this.#scans;
+    let read = 0;
     if (runs !== undefined && received?.parsed.messages === messages) {
-      for (const run of messageRuns(received)) {
-        if (runs.isClean(run)) {
-          for (let index = run.from; index < run.to; index++) redacted.push(messages[index] ?? null);
-          continue;
-        }
+      const places = received.messages;
+      for (const { from, to } of messageRuns(places)) {
+        const bytes = received.bytes.subarray(places[2 * from], places[2 * to - 1]);
+        read = to;
+        if (runs.isClean(bytes)) continue;
         this.#hasFound = false;
-        this.#redactUpTo(run.to, messages, redacted);
-        if (!this.#hasFound) runs.rememberClean(run);
+        this.#redactRange(from, to, messages, redacted);
+        if (!this.#hasFound) runs.rememberClean(bytes);
       }
     }
-    this.#redactUpTo(messages.length, messages, redacted);
-    return redacted.some((message, index) => message !== messages[index]) ? redacted : messages;
+    this.#redactRange(read, messages.length, messages, redacted);
+    return redacted.size === 0 ? messages : replaceMessages(messages, redacted);
   }
 
-  /** Adds the messages up to an index to those that are redacted already. */
-  #redactUpTo(end: number, messages: ChatBody["messages"], redacted: Json[]): void {
+  /** Adds those messages from one index up to another that had to be changed. */
+  #redactRange(from: number, to: number, messages: ChatBody["messages"], redacted: Map<number, ChatMessage>): void {
+    let index = from;
     try {
-      while (redacted.length < end) {
-        this.#messageIndex = redacted.length;
-        redacted.push(this.redactValue(messages[redacted.length] ?? null, ""));
+      for (; index < to; index++) {
+        const message = messages[index];
+        if (message === undefined) continue;
+        this.#messageIndex = index;
+        const changed = this.#redactObject(message, "");
+        // Roles are names: a copy keeps its own.
+        if (changed !== message) redacted.set(index, changed as ChatMessage);
       }
     } catch (error) {
-      throw withPathSegment(withPathSegment(error, redacted.length), "messages");
+      throw withPathSegment(withPathSegment(error, index), "messages");
     }
     this.#messageIndex = -1;
   }

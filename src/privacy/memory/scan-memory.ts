@@ -1,9 +1,9 @@
-import type { CleanRuns } from "#privacy/body/message-runs.ts";
+import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
+import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
+import type { CleanRuns } from "#privacy/body/clean-runs.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
 import { scanInSlices, sliceLength } from "#privacy/text/scan-in-slices.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
-import { type TextTag, TextTags } from "./text-tags.ts";
-import { TwoGenerations } from "./two-generations.ts";
 
 /** A shorter text is scanned in less time than its tag takes. */
 const minLength = 256;
@@ -71,11 +71,11 @@ export class ScanMemory {
   /** Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out. */
   runs(limit: WorkLimit = noLimit): CleanRuns {
     return {
-      isClean: ({ bytes }) => {
+      isClean: (bytes) => {
         if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return false;
         return this.#recall(this.#tags.ofBytes(bytes)) !== undefined;
       },
-      rememberClean: ({ bytes }) => {
+      rememberClean: (bytes) => {
         if (this.#minLength <= bytes.length && !limit.isExceeded) this.#spans.set(this.#tags.ofBytes(bytes), noSpans);
       },
     };

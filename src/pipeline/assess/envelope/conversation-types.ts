@@ -1,27 +1,13 @@
-/** One tool call of the run: its name, and its arguments as the JSON text they came in. */
-export interface ToolCall {
-  readonly name: string;
-  readonly args: string;
-}
+import type { RunSteps } from "#pipeline/assess/run-signals/run-steps.ts";
 
-/** What a tool gave back: which call it answers, and the part of its text that is read. */
-export interface ToolResult {
-  readonly call: ToolCall | undefined;
-  readonly text: string;
-}
-
-/** A conversation as assessing reads it. All texts are windows: reading costs the same however long the history is. */
-export interface Conversation {
+/** A conversation as assessing reads it, with the run since the ask. All texts are windows: reading costs the same however long the history is. */
+export interface Conversation extends RunSteps {
   /** What the user wants now, without what the harness wrapped around it. */
   readonly ask: string;
   /** What the work is about: the ask, or the one before it when the ask says only to go on. */
   readonly subject: string;
   /** Whether the newest user message, in the user's own words, carries `[reasoning:high]`. */
   readonly asksForHighReasoning: boolean;
-  /** Tool calls since the ask. */
-  readonly calls: readonly ToolCall[];
-  /** Their results, oldest first. */
-  readonly results: readonly ToolResult[];
   /** Whether the model is in the middle of an agent's run: calls have been answered since the ask. */
   readonly inRun: boolean;
   /** Beginning of the system prompt, and its whole length in characters. */

@@ -1,7 +1,9 @@
-import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { type ChatMessage, isObject, type Json, type JsonObject, type MessageRole } from "#domain/chat.ts";
+import { rolesOf } from "#domain/received/known-messages.ts";
+import { runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
 import { askIn, onlyGoesOn } from "./ask.ts";
-import type { Conversation, ToolCall, ToolResult } from "./conversation-types.ts";
-import { callWrittenOut, harnessTurnIn } from "./harness-turn.ts";
+import type { Conversation } from "./conversation-types.ts";
+import { harnessTurnIn } from "./harness-turn.ts";
 import { asksForCompaction } from "./housekeeping.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { textOf, windowOf } from "./text-window.ts";
@@ -11,38 +13,12 @@ const askHead = 12_000;
 const askTail = 4_000;
 /** Messages looked back for the newest ask. Runs are longer only when something is wrong with them. */
 const messagesBack = 1_000;
-/** How much of a tool result is read: its status and its last error stand at the edges. */
-const resultHead = 500;
-const resultTail = 1_500;
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
-  const { ask, subject, at, newest } = newestAsk(messages);
-  const calls: ToolCall[] = [];
-  const byId = new Map<string, ToolCall>();
-  const results: ToolResult[] = [];
-  const add = (call: ToolCall | undefined, text: string) => {
-    results.push({ call, text: windowOf(text, resultHead, resultTail) });
-  };
-  for (let index = at + 1; index < messages.length; index++) {
-    const message = messages[index];
-    if (message === undefined) continue;
-    if (message.role === "assistant") addCalls(message, calls, byId);
-    else if (message.role === "tool" || message.role === "function") {
-      const id = message["tool_call_id"];
-      add(typeof id === "string" ? byId.get(id) : calls[calls.length - 1], textOf(message["content"]));
-    } else if (message.role === "user") {
-      const text = textOf(message["content"]);
-      const turn = harnessTurnIn(text);
-      if (turn === undefined) continue;
-      if (turn.kind === "note") add(undefined, text);
-      else {
-        const call = callWrittenOut(messages[index - 1], turn.tool);
-        calls.push(call);
-        add(call, turn.text);
-      }
-    }
-  }
+  const roles = rolesOf(messages);
+  const { ask, subject, at, newest } = newestAsk(messages, roles);
+  const { calls, results } = runStepsFrom(messages, at + 1);
   const system = systemTextOf(messages);
   return {
     ask,
@@ -54,7 +30,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     system: windowOf(system, 3_000, 0),
     systemLength: system.length,
     newest: windowOf(newest, 1_200, 600),
-    turns: messages.reduce((count, { role }) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
+    turns: roles.reduce((count, role) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
     tools: toolNames(body["tools"], body["functions"]),
   };
 }
@@ -69,14 +45,13 @@ interface NewestAsk {
 }
 
 /** The newest user message that says something of the user's own; the newest at all when none does. */
-function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
+function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole[]): NewestAsk {
   const oldest = Math.max(0, messages.length - messagesBack);
   let newest: { text: string; at: number } | undefined;
   let found: { ask: string; at: number } | undefined;
   for (let at = messages.length - 1; at >= oldest; at--) {
-    const message = messages[at];
-    if (message?.role !== "user") continue;
-    const text = textOf(message["content"]);
+    if (roles[at] !== "user") continue;
+    const text = textOf(messages[at]?.["content"]);
     newest ??= { text, at };
     const shown = windowOf(text, askHead, askTail);
     if (harnessTurnIn(shown) !== undefined || asksForCompaction(shown, messages.length)) continue;
@@ -97,26 +72,6 @@ function carriesMarker(newest: string): boolean {
   return own === "" || asksForHighReasoning(own);
 }
 
-function addCalls(message: ChatMessage, calls: ToolCall[], byId: Map<string, ToolCall>): void {
-  const listed = message["tool_calls"];
-  if (Array.isArray(listed)) {
-    for (const each of listed) {
-      if (!isObject(each)) continue;
-      const call = callOf(each["function"] ?? each["custom"]);
-      calls.push(call);
-      if (typeof each["id"] === "string") byId.set(each["id"], call);
-    }
-  }
-  if (isObject(message["function_call"])) calls.push(callOf(message["function_call"]));
-}
-
-/** `function` as the wire has it; custom tools carry free text as `input`. Not validated at the edge, so read with care. */
-function callOf(called: Json | undefined): ToolCall {
-  if (!isObject(called)) return { name: "", args: "" };
-  const args = called["arguments"] ?? called["input"];
-  return { name: stringOr(called["name"], ""), args: stringOr(args, "") };
-}
-
 function systemTextOf(messages: readonly ChatMessage[]): string {
   const first = messages[0];
   return first !== undefined && (first.role === "system" || first.role === "developer") ? textOf(first["content"]) : "";
@@ -132,8 +87,4 @@ function toolNames(tools: Json | undefined, functions: Json | undefined): string
     if (typeof inner["name"] === "string") names.push(inner["name"]);
   }
   return names;
-}
-
-function stringOr(value: Json | undefined, otherwise: string): string {
-  return typeof value === "string" ? value : otherwise;
 }

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "#domain/chat.ts";
-import { worksInRepository } from "#pipeline/assess/run-signals/tools.ts";
+import { worksInRepository } from "#pipeline/assess/run-signals/calls/tools.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { textOf } from "./text-window.ts";
 
@@ -18,7 +18,7 @@ const pathOfCode =
  */
 export function repoContextIn(conversation: Conversation, messages: readonly ChatMessage[]): boolean {
   const { tools, calls, system, ask } = conversation;
-  if (tools.some(worksInRepository) || calls.some(({ name }) => worksInRepository(name))) return true;
+  if (tools.some(worksInRepository) || calls.some((call) => call.worksInRepository)) return true;
   if (agentPrompt.test(system)) return true;
   const beginning = ask.slice(0, 2_000);
   if (beginning.includes("/") && pathOfCode.test(beginning)) return true;

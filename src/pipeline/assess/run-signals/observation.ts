@@ -1,8 +1,9 @@
-import type { ToolCall, ToolResult } from "#pipeline/assess/envelope/conversation-types.ts";
-import { effectOf } from "./call-effect.ts";
+import { effectOf } from "./calls/call-effect.ts";
+import type { ToolCall, ToolResult } from "./calls/tool-call.ts";
 import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
 import { statusOf } from "./result-status.ts";
 import { failedTestsIn } from "./test-summary.ts";
+import { shortened } from "./text-hash.ts";
 
 /** What one tool result shows, whatever came before it. Holds names and hashes, no text. */
 export interface Observation {
@@ -21,7 +22,8 @@ export interface Observation {
 
 /** An observation, with names for the call and for the call with its result; equal where these are equal. */
 export interface NamedObservation {
-  readonly call: number;
+  /** Undefined where nobody knows which call it was. */
+  readonly call: number | undefined;
   readonly result: number;
   readonly observation: Observation;
 }
@@ -50,16 +52,11 @@ export function observationOf({ call, text }: ToolResult): NamedObservation {
     }
     young.set(result, observation);
   }
-  return { call: shortened(callName), result, observation };
+  return { call: call === undefined ? undefined : shortened(callName), result, observation };
 }
 
 function hashOfCall({ name, args }: ToolCall): bigint {
   return Bun.hash.xxHash3(args, Bun.hash.xxHash3(name, seedOfCalls));
-}
-
-/** As many bits as a number holds. */
-function shortened(hash: bigint): number {
-  return Number(BigInt.asUintN(53, hash));
 }
 
 function observe(call: ToolCall | undefined, text: string): Observation {

@@ -1,4 +1,4 @@
-import type { CallEffect } from "./call-effect.ts";
+import type { CallEffect } from "./calls/call-effect.ts";
 import { failedTestsIn } from "./test-summary.ts";
 
 /**

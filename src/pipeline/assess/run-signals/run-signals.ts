@@ -1,6 +1,6 @@
-import type { Conversation, ToolResult } from "#pipeline/assess/envelope/conversation-types.ts";
-import { filesTouchedBy } from "./files-touched.ts";
-import { type NamedObservation, type Observation, observationOf } from "./observation.ts";
+import { filesTouchedBy } from "./calls/files-touched.ts";
+import type { NamedObservation, Observation } from "./observation.ts";
+import type { RunSteps } from "./run-steps.ts";
 
 /**
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
@@ -46,7 +46,7 @@ interface Failure {
   changes: number;
 }
 
-export function runSignalsOf({ calls, results }: Conversation): RunSignals {
+export function runSignalsOf({ calls, results }: RunSteps): RunSignals {
   const run = new Run();
   for (const result of results) run.add(result);
   return run.signals(filesTouchedBy(calls));
@@ -65,11 +65,10 @@ class Run {
   /** What each call gave when it was last made, both by their names. */
   readonly #outputs = new Map<number, number>();
 
-  add(toolResult: ToolResult): void {
-    const named = observationOf(toolResult);
+  add(named: NamedObservation): void {
     const { observation } = named;
     this.#testsFailed = observation.failedTests ?? this.#testsFailed;
-    const repeated = toolResult.call !== undefined && this.#isRepeated(named);
+    const repeated = this.#isRepeated(named);
     switch (observation.kind) {
       case "malformed":
         this.#spend(unproductive.malformed);
@@ -114,6 +113,7 @@ class Run {
   }
 
   #isRepeated({ call, result }: NamedObservation): boolean {
+    if (call === undefined) return false;
     const before = this.#outputs.get(call);
     this.#outputs.set(call, result);
     return before === result;

@@ -1,4 +1,5 @@
-import type { Json, JsonObject, ReceivedBody } from "./chat.ts";
+import type { ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
+import { isSharedMessage } from "./known-messages.ts";
 
 /**
  * A body as JSON, in pieces: what it shares with the received body as the bytes that were received, and the rest written anew.
@@ -14,7 +15,7 @@ export function spliceBody(body: JsonObject, received: ReceivedBody): Uint8Array
     if (range !== undefined && received.parsed[key] === value) pieces.copy(range.index, range.from, range.to);
     else {
       pieces.write(`${JSON.stringify(key)}:`);
-      if (key === "messages" && Array.isArray(value)) spliceMessages(value, received, pieces);
+      if (key === "messages" && Array.isArray(value)) spliceMessages(value as ChatMessage[], received, pieces);
       else pieces.append(JSON.stringify(value));
     }
   }
@@ -22,11 +23,16 @@ export function spliceBody(body: JsonObject, received: ReceivedBody): Uint8Array
   return pieces.finish();
 }
 
-function spliceMessages(messages: readonly Json[], { parsed, messages: ranges }: ReceivedBody, pieces: Pieces): void {
+function spliceMessages(
+  messages: readonly ChatMessage[],
+  { parsed, messages: ranges }: ReceivedBody,
+  pieces: Pieces,
+): void {
   pieces.open("[");
-  for (const [index, message] of messages.entries()) {
-    if (message === parsed.messages[index]) pieces.copy(index, ranges[2 * index] ?? 0, ranges[2 * index + 1] ?? 0);
-    else pieces.write(JSON.stringify(message));
+  for (let index = 0; index < messages.length; index++) {
+    if (isSharedMessage(messages, parsed.messages, index)) {
+      pieces.copy(index, ranges[2 * index] ?? 0, ranges[2 * index + 1] ?? 0);
+    } else pieces.write(JSON.stringify(messages[index]));
   }
   pieces.close("]");
 }

@@ -1,5 +1,5 @@
-import type { ToolCall } from "#pipeline/assess/envelope/conversation-types.ts";
 import { type CommandEffect, effectOfCommand } from "./shell-command.ts";
+import type { ToolCall } from "./tool-call.ts";
 import { changesFiles, runsThings } from "./tools.ts";
 
 /** What a tool call does, and the command it runs, if it runs one. */

@@ -1,0 +1,105 @@
+import type { ChatMessage, MessageRole } from "#domain/chat.ts";
+import type { MessageRun } from "./message-runs.ts";
+
+/** Messages that were received before, recognized by their bytes. The same bytes are the same object while they are remembered. */
+export interface KnownRun {
+  /** The role of each message. */
+  readonly roles: readonly MessageRole[];
+}
+
+/** Where the messages of a known run stand in a conversation. */
+export interface PlacedRun extends MessageRun {
+  readonly known: KnownRun;
+}
+
+/** What is known of an array of messages beside the messages themselves. */
+interface Knowledge {
+  readonly runs: readonly PlacedRun[];
+  /** Present on a copy: what it was made of, and which messages are others. */
+  readonly copied?: { readonly original: readonly ChatMessage[]; readonly replaced: ReadonlyMap<number, ChatMessage> };
+}
+
+const knowledge = new WeakMap<readonly ChatMessage[], Knowledge>();
+
+/** The known runs of a conversation, in order; none for messages of which nothing was said. */
+export function knownRunsOf(messages: readonly ChatMessage[]): readonly PlacedRun[] {
+  return knowledge.get(messages)?.runs ?? [];
+}
+
+export function setKnownRuns(messages: readonly ChatMessage[], runs: readonly PlacedRun[]): void {
+  knowledge.set(messages, { runs });
+}
+
+/** The role of each message, without reading those of known runs. */
+export function rolesOf(messages: readonly ChatMessage[]): MessageRole[] {
+  const roles: MessageRole[] = [];
+  const readUpTo = (end: number) => {
+    while (roles.length < end) roles.push(messages[roles.length]?.role ?? "user");
+  };
+  for (const { from, known } of knownRunsOf(messages)) {
+    readUpTo(from);
+    for (const role of known.roles) roles.push(role);
+  }
+  readUpTo(messages.length);
+  return roles;
+}
+
+/**
+ * A conversation that begins with known runs. It is an array like any other, but for the messages of the runs, which are parsed
+ * when they are first looked at.
+ * @param parse reads message `index` of the known ones
+ */
+export function lazyMessages(
+  runs: readonly PlacedRun[],
+  parse: (index: number) => ChatMessage,
+  rest: readonly ChatMessage[],
+): ChatMessage[] {
+  const unparsed = new Array<ChatMessage>(runs.at(-1)?.to ?? 0).fill(notParsed);
+  return lazyArray([...unparsed, ...rest], parse, { runs });
+}
+
+/** The same conversation with other messages in some places. Known messages that stay are not parsed. */
+export function replaceMessages(
+  original: readonly ChatMessage[],
+  replaced: ReadonlyMap<number, ChatMessage>,
+): ChatMessage[] {
+  const indexes = [...replaced.keys()];
+  const runs = knownRunsOf(original).filter(({ from, to }) => !indexes.some((index) => from <= index && index < to));
+  const known = new Array<ChatMessage>(knownRunsOf(original).at(-1)?.to ?? 0).fill(notParsed);
+  const messages = [...known, ...original.slice(known.length)];
+  for (const [index, message] of replaced) messages[index] = message;
+  const parse = (index: number) => original[index] ?? notParsed;
+  return lazyArray(messages, parse, { runs, copied: { original, replaced } });
+}
+
+/** Whether message `index` of a conversation is the very same as in the one that it may be a copy of. */
+export function isSharedMessage(
+  messages: readonly ChatMessage[],
+  original: readonly ChatMessage[],
+  index: number,
+): boolean {
+  const copied = knowledge.get(messages)?.copied;
+  return copied?.original === original ? !copied.replaced.has(index) : messages[index] === original[index];
+}
+
+/** In the place of a message that nobody has looked at. */
+const notParsed: ChatMessage = Object.freeze({ role: "user" });
+
+function lazyArray(target: ChatMessage[], parse: (index: number) => ChatMessage, known: Knowledge): ChatMessage[] {
+  const parseOnce = (key: string | symbol) => {
+    const index = Number(key); // of an item that is there: `key` is a whole number
+    target[index] = parse(index);
+  };
+  const messages = new Proxy(target, {
+    get(_, key, receiver) {
+      if (Reflect.get(target, key) === notParsed) parseOnce(key);
+      return Reflect.get(target, key, receiver);
+    },
+    getOwnPropertyDescriptor(_, key) {
+      if (Reflect.get(target, key) === notParsed) parseOnce(key);
+      return Reflect.getOwnPropertyDescriptor(target, key);
+    },
+  });
+  knowledge.set(messages, known);
+  return messages;
+}

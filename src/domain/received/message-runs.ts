@@ -1,0 +1,30 @@
+/** Shorter runs are read message by message: a tag has a price of its own, whatever the length. */
+export const minRunBytes = 32_768;
+
+/** Messages that follow one another. */
+export interface MessageRun {
+  /** Index of the first. */
+  readonly from: number;
+  /** Index behind the last. */
+  readonly to: number;
+}
+
+/**
+ * The messages in runs of at least 32 KB, counted from the first message on: an agent adds messages at the end, so all runs but the
+ * last are the same at the next turn. What is left at the end belongs to no run.
+ * @param places where message i stands in the body: from [2i] to [2i + 1]
+ */
+export function messageRuns(places: readonly number[]): MessageRun[] {
+  const runs: MessageRun[] = [];
+  let from = 0;
+  for (let index = 0; 2 * index < places.length; index++) {
+    if (bytesOfRun(places, { from, to: index + 1 }) < minRunBytes) continue;
+    runs.push({ from, to: index + 1 });
+    from = index + 1;
+  }
+  return runs;
+}
+
+function bytesOfRun(places: readonly number[], { from, to }: MessageRun): number {
+  return (places[2 * to - 1] ?? 0) - (places[2 * from] ?? 0);
+}

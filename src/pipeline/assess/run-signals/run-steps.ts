@@ -1,0 +1,147 @@
+import type { ChatMessage } from "#domain/chat.ts";
+import { type KnownRun, knownRunsOf } from "#domain/received/known-messages.ts";
+import { filesNamedBy } from "./calls/files-touched.ts";
+import type { ToolCall } from "./calls/tool-call.ts";
+import { worksInRepository } from "./calls/tools.ts";
+import { type NamedObservation, observationOf } from "./observation.ts";
+import { type RunMessage, type RunResult, runMessageAt } from "./run-messages.ts";
+import { hashOfText } from "./text-hash.ts";
+
+/** What a call tells, whatever came before it. Holds names and hashes, no text. */
+export interface ObservedCall {
+  /** Hash of the id under which its result comes. */
+  readonly id: number | undefined;
+  readonly worksInRepository: boolean;
+  /** Hashes of the files that an edit-like call names. */
+  readonly files: readonly number[];
+}
+
+/** What a message adds to its run. */
+interface Step {
+  /** Counted from the first message of those that were read together. */
+  readonly index: number;
+  readonly calls: readonly ObservedCall[];
+  /** `elsewhere`: the call that it answers is none of the messages that were read together. */
+  readonly result: NamedObservation | "elsewhere" | undefined;
+}
+
+/** The calls of a run and what they gave, oldest first. */
+export interface RunSteps {
+  readonly calls: readonly ObservedCall[];
+  readonly results: readonly NamedObservation[];
+}
+
+/** Agents resend their run with every turn: what a known part of it adds is remembered as long as that part is. */
+const remembered = new WeakMap<KnownRun, readonly Step[]>();
+
+/** The run in the messages from an index on. */
+export function runStepsFrom(messages: readonly ChatMessage[], start: number): RunSteps {
+  const run = new RunReader(messages);
+  let at = start;
+  for (const { from, to, known } of knownRunsOf(messages)) {
+    if (to <= at) continue;
+    if (from >= at) {
+      run.add(at, stepsIn(messages, at, from));
+      let steps = remembered.get(known);
+      if (steps === undefined) {
+        steps = stepsIn(messages, from, to);
+        remembered.set(known, steps);
+      }
+      run.add(from, steps);
+    } else run.add(at, stepsIn(messages, at, to));
+    at = to;
+  }
+  run.add(at, stepsIn(messages, at, messages.length));
+  return run;
+}
+
+/** The steps of the messages `[from, to)`, by what stands in these alone. */
+function stepsIn(messages: readonly ChatMessage[], from: number, to: number): readonly Step[] {
+  const steps: Step[] = [];
+  const byId = new Map<string, ToolCall>();
+  let last: ToolCall | undefined;
+  for (let index = from; index < to; index++) {
+    const message = runMessageAt(messages, index);
+    if (message === undefined) continue;
+    // The call of such a result was read in the message before.
+    if (index === from && message.result !== undefined && message.calls.length > 0) {
+      steps.push({ index: 0, calls: [], result: "elsewhere" });
+      continue;
+    }
+    for (const { id, call } of message.calls) {
+      last = call;
+      if (id !== undefined) byId.set(id, call);
+    }
+    const { result } = message;
+    if (result === undefined && message.calls.length === 0) continue;
+    steps.push({
+      index: index - from,
+      calls: observedCalls(message),
+      result: result === undefined ? undefined : observed(result, byId, last),
+    });
+  }
+  return steps;
+}
+
+function observed({ answers, text }: RunResult, byId: ReadonlyMap<string, ToolCall>, last: ToolCall | undefined) {
+  if (answers === "no_call") return observationOf({ call: undefined, text });
+  const call = answers === "last_call" ? last : byId.get(answers.id);
+  return call === undefined ? "elsewhere" : observationOf({ call, text });
+}
+
+function observedCalls({ calls }: RunMessage): ObservedCall[] {
+  return calls.map(({ id, call }) => ({
+    id: id === undefined ? undefined : hashOfText(id),
+    worksInRepository: worksInRepository(call.name),
+    files: filesNamedBy(call),
+  }));
+}
+
+/** Puts the steps of a run together. */
+class RunReader implements RunSteps {
+  readonly calls: ObservedCall[] = [];
+  readonly results: NamedObservation[] = [];
+  readonly #messages: readonly ChatMessage[];
+  /** Where each call stands: its message, and its place among the calls of that. */
+  readonly #places: { readonly index: number; readonly ordinal: number }[] = [];
+  readonly #byId = new Map<number, number>();
+
+  constructor(messages: readonly ChatMessage[]) {
+    this.#messages = messages;
+  }
+
+  /** Adds steps that were counted from a message. */
+  add(from: number, steps: readonly Step[]): void {
+    for (const { index, calls, result } of steps) {
+      this.#addCalls(from + index, calls);
+      if (result === "elsewhere") this.#addFromElsewhere(from + index);
+      else if (result !== undefined) this.results.push(result);
+    }
+  }
+
+  #addCalls(index: number, calls: readonly ObservedCall[]): void {
+    for (let ordinal = 0; ordinal < calls.length; ordinal++) {
+      const call = calls[ordinal];
+      if (call === undefined) continue;
+      if (call.id !== undefined) this.#byId.set(call.id, this.calls.length);
+      this.calls.push(call);
+      this.#places.push({ index, ordinal });
+    }
+  }
+
+  /** A result whose call stands in a message before those that were read together, if anywhere. */
+  #addFromElsewhere(index: number): void {
+    const message = runMessageAt(this.#messages, index);
+    if (message?.result === undefined) return;
+    this.#addCalls(index, observedCalls(message));
+    const { answers, text } = message.result;
+    const last = this.#places.length - 1;
+    const place =
+      answers === "no_call" || answers === "last_call"
+        ? this.#places[last]
+        : this.#places[this.#byId.get(hashOfText(answers.id)) ?? -1];
+    const call =
+      place === undefined ? undefined : runMessageAt(this.#messages, place.index)?.calls[place.ordinal]?.call;
+    this.results.push(observationOf({ call, text }));
+  }
+}

@@ -1,0 +1,228 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import type { Model } from "#domain/model.ts";
+import { knownRunsOf } from "#domain/received/known-messages.ts";
+import { spliceBody } from "#domain/received/splice-body.ts";
+import { MessageMemory } from "#http/chat-body/message-memory.ts";
+import type { ParsedChat } from "#http/chat-body/parse-chat.ts";
+import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
+import { assess } from "#pipeline/assess/assess.ts";
+import { policy } from "#pipeline/assess/fixtures.ts";
+import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+import { start } from "../harness/gateway.ts";
+
+const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
+const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
+const line = "export const total = orders.map((order) => order.price).reduce(add, 0);\n";
+const noMemory = new MessageMemory();
+
+function parsed(json: string | Uint8Array, memory: MessageMemory, maxValues = 100_000): ParsedChat {
+  const bytes = typeof json === "string" ? Buffer.from(json) : json;
+  const result = parseChatBytes({ bytes, maxValues, headers: new Headers(), requestId: "r", receivedAtMs: 0 }, memory);
+  if (result instanceof Promise) throw new Error("unreachable: the bodies of this file are not large");
+  return result;
+}
+
+function requestIn(json: string, memory: MessageMemory): ChatRequest {
+  const result = parsed(json, memory);
+  if (result.kind !== "ok") throw new Error(result.detail);
+  return result.request;
+}
+
+/** All that a request says, as a value that can be compared. */
+function said(result: ParsedChat): unknown {
+  if (result.kind !== "ok") return result;
+  const { body, received, ...rest } = result.request;
+  const places = received && { members: [...received.members], messages: received.messages };
+  return { ...rest, body: JSON.stringify(body), places };
+}
+
+/** How many messages were recognized without being parsed. */
+function knownIn(result: ParsedChat): number {
+  return result.kind === "ok" ? (knownRunsOf(result.request.body.messages).at(-1)?.to ?? 0) : 0;
+}
+
+const content = fc
+  .tuple(
+    fc.integer({ min: 0, max: 99 }),
+    fc.integer({ min: 1, max: 160 }),
+    fc.constantFrom("", "", "", "", token, "—", "\ud800"),
+  )
+  .map(([seed, lines, end]) => `${seed}\n${line.repeat(lines)}${end}`);
+const result = fc.constantFrom(
+  "12 passed",
+  "TypeError: x is undefined\nexit code: 1",
+  "Edit applied.",
+  line.repeat(90),
+);
+const tool = fc.constantFrom("read_file", "edit_file", "bash");
+let calls = 0;
+
+/** Some messages of an agent's conversation that belong together. */
+const exchange: fc.Arbitrary<JsonObject[]> = fc.oneof(
+  content.map((text) => [{ role: "user", content: text }]),
+  {
+    weight: 6,
+    arbitrary: fc.tuple(tool, content, result, fc.boolean()).map(([name, text, output, hasId]) => {
+      const id = `call_${calls++ % 40}`;
+      const path = `src/${text.slice(0, 2)}.ts`;
+      const call = { name, arguments: JSON.stringify(name === "bash" ? { command: "npm test" } : { path, new: text }) };
+      const message = { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: call }] };
+      return [message, { role: "tool", ...(hasId ? { tool_call_id: id } : {}), content: output }];
+    }),
+  },
+  fc.tuple(content, result).map(([text, output]) => [
+    { role: "assistant", content: `${text}\n\`\`\`bash\nnpm test\n\`\`\`` },
+    { role: "user", content: `Observation: ${output}` },
+  ]),
+  fc.constant<JsonObject[]>([
+    { role: "user", content: [{ type: "text", text: "more", cache_control: { type: "ephemeral" } }] },
+    { role: "assistant", content: "", tool_calls: [] },
+  ]),
+);
+const conversation = fc.array(exchange, { minLength: 16, maxLength: 40 }).map((all): JsonObject[] => all.flat());
+const first = { role: "system", content: line.repeat(20) };
+const ask = { role: "user", content: "Rename the function parseDate and run the tests." };
+
+const bodyOf = (messages: readonly JsonObject[], before = "", after = "", space = "") =>
+  `{"model":"smart-router"${before},${space}"messages"${space}:${space}[${space}${messages.map((each) => JSON.stringify(each)).join(`,${space}`)}]${after}}`;
+
+/** What may stand before or behind the messages, or go wrong in a body. */
+const around = fc.constantFrom(
+  ["", ""],
+  ["", ""],
+  ["", ',"tools":[{"type":"function","function":{"name":"f","parameters":{"messages":[1]}}}]'],
+  [',"tools":[{"type":"function","function":{"name":"f","parameters":{"messages":[{"x":1}]}}}]', ',"x":"—"'],
+  [',"metadata":{"task_id":"t"}', ',"max_tokens":17,"stop":["\\"messages\\":["]'],
+  ["", ',"a":1,"a":1'],
+  ["", ',"messages":[{"role":"user","content":"twice"}]'],
+  [',"messages":[{"role":"user","content":"twice"}]', ""],
+  ["", ',"\\u0061":1'],
+  ["", ',"x":1.0'],
+  ["", ',"x":12345678901234567890'],
+  ["", ',"n":1e0'],
+  ["", ',"x":1e999'],
+  ["", ',"temperature":"hot"'],
+  ["", ',"x":[}'],
+  ["", ',"prompt_cache_breakpoint":true'],
+);
+
+describe("messages that are known by their bytes", () => {
+  test("are what parsing the whole body gives, whatever stands around them", () => {
+    let known = 0;
+    fc.assert(
+      fc.property(conversation, around, fc.constantFrom("", "", " ", "\n "), (messages, [before, after], space) => {
+        const memory = new MessageMemory();
+        for (const count of [messages.length - 2, messages.length - 1, messages.length]) {
+          const json = bodyOf([first, ask, ...messages.slice(0, count)], before, after, space);
+          const result = parsed(json, memory);
+          expect(said(result)).toEqual(said(parsed(json, new MessageMemory())));
+          known += knownIn(result);
+          if (count < messages.length - 1)
+            parsed(bodyOf([first, ask, ...messages.slice(0, count)], "", "", space), memory);
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(known).toBeGreaterThan(1_000);
+  }, 60_000);
+
+  test("are parsed anew where a byte of the body is another", () => {
+    fc.assert(
+      fc.property(
+        conversation,
+        fc.nat(),
+        fc.constantFrom(0x22, 0x5c, 0x5d, 0x7b, 0x2c, 0x20, 0x61, 0xff),
+        (messages, at, byte) => {
+          const memory = new MessageMemory();
+          const bytes = Buffer.from(bodyOf([first, ask, ...messages], "", ',"x":[]'));
+          parsed(bytes, memory);
+          const changed = Buffer.from(bytes);
+          changed[at % bytes.length] = byte;
+          expect(said(parsed(changed, memory))).toEqual(said(parsed(changed, new MessageMemory())));
+          const cut = bytes.subarray(0, at % bytes.length);
+          expect(said(parsed(cut, memory))).toEqual(said(parsed(cut, new MessageMemory())));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+
+  test("count for the limit of values", () => {
+    const messages = Array.from({ length: 3_000 }, (_, index) => ({ role: "user", content: `${index}`, x: [[], {}] }));
+    const json = bodyOf(messages);
+    let least = 1;
+    for (let most = 100_000; least < most; ) {
+      const middle = (least + most) >> 1;
+      if (parsed(json, noMemory, middle).kind === "ok") most = middle;
+      else least = middle + 1;
+    }
+    const memory = new MessageMemory();
+    expect(knownIn(parsed(json, memory))).toBeGreaterThan(0);
+    expect(parsed(json, memory, least).kind).toBe("ok");
+    expect(parsed(json, memory, least - 1)).toMatchObject({ kind: "refused", status: 413 });
+  });
+
+  test("are assessed as if they were new", () => {
+    fc.assert(
+      fc.property(conversation, (messages) => {
+        const memory = new MessageMemory();
+        const tasks = () => inMemoryTaskMemory(() => policy.tasks);
+        const context = { now: 0, policy, redactions: 0 };
+        for (let count = messages.length - 3; count <= messages.length; count++) {
+          const request = requestIn(bodyOf([first, ask, ...messages.slice(0, count)]), memory);
+          const plain = {
+            ...request,
+            body: { ...request.body, messages: [first, ask, ...messages.slice(0, count)] as ChatMessage[] },
+          };
+          expect(assess(request, request.body, tasks(), context)).toEqual(assess(plain, plain.body, tasks(), context));
+        }
+      }),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+
+  test("go upstream without what is redacted in them, at every turn", () => {
+    fc.assert(
+      fc.property(conversation, fc.constantFrom("off", "text"), (messages, restore) => {
+        const memory = new MessageMemory();
+        const engine = privacyEngine({ ...policy.privacy, restore: restore as "off" | "text" });
+        const anew = privacyEngine({ ...policy.privacy, scan_memory_bytes: 0 });
+        for (let count = messages.length - 3; count <= messages.length; count++) {
+          const json = bodyOf([first, ask, ...messages.slice(0, count)]);
+          const { body, received } = requestIn(json, memory);
+          if (received === undefined) throw new Error("unreachable: nothing in it is unusual");
+          const redacted = engine.redactKnownBody(body, received) ?? engine.redactBody(body, received);
+          const expected = anew.redactBody(JSON.parse(json));
+          expect(redacted.total).toBe(expected.total);
+          expect(redacted.findings).toEqual(expected.findings);
+          const target = forwardedBody(requestIn(json, noMemory), redacted.body, model, 4_096);
+          const sent = Buffer.concat(spliceBody(target, received)).toString();
+          const { max_tokens: _, ...rest } = JSON.parse(sent);
+          expect(rest).toEqual({ ...JSON.parse(JSON.stringify(expected.body)), model: model.upstreamId });
+          expect(sent).not.toContain(token);
+        }
+      }),
+      { numRuns: 80 },
+    );
+  }, 60_000);
+});
+
+test("each turn of a long conversation reaches the upstream whole and redacted", async () => {
+  await using gateway = await start();
+  const messages: JsonObject[] = [first, { role: "user", content: `Deploy with ${token}.` }];
+  for (let turn = 0; turn < 30; turn++) {
+    const id = `call_${turn}`;
+    const call = { name: "read_file", arguments: JSON.stringify({ path: `src/${turn}.ts` }) };
+    messages.push({ role: "assistant", content: "Next file.", tool_calls: [{ id, type: "function", function: call }] });
+    messages.push({ role: "tool", tool_call_id: id, content: `${turn}\n${line.repeat(60)}` });
+    const reply = await gateway.chat({}, {}, { body: bodyOf(messages) });
+    expect(reply.status).toBe(200);
+    const sent = gateway.upstream.requests.at(-1)?.body as JsonObject;
+    const redacted = messages.with(1, { role: "user", content: "Deploy with [REDACTED:github_token:1]." });
+    expect(sent["messages"]).toEqual(redacted);
+  }
+});
