@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -87,6 +87,18 @@ export function bunBinary() {
  */
 export function allocatorSettings() {
   return { MIMALLOC_PURGE_DELAY: process.env.MIMALLOC_PURGE_DELAY ?? "2000" };
+}
+
+/**
+ * What people type before a command to start it the way that this process was started: messages and the dashboard name commands to
+ * copy. In a clone that is npx, which finds this package from every folder of it; a link on the PATH has the command's own name.
+ * @param {string} typed the script as it was started
+ */
+export function commandName(typed) {
+  const { npm_command: npm, SMART_GATEWAY_COMMAND: named } = process.env;
+  if (named) return named;
+  if (npm === "exec" || typed === join(root, "scripts", "start.mjs")) return "npx smart-gateway";
+  return basename(typed) === "smart-gateway" ? "smart-gateway" : `node ${relative(process.cwd(), typed)}`;
 }
 
 /** Runs a program in this terminal, hands it our signals, and ends with its exit code. */

@@ -22,6 +22,24 @@ describe("the launcher", () => {
   });
 });
 
+function commandOf(typed: string, env: Record<string, string>): string {
+  const program = `const { commandName } = await import(${JSON.stringify(toolchain)}); console.log(commandName(${JSON.stringify(typed)}));`;
+  const { npm_command: _, SMART_GATEWAY_COMMAND: __, ...rest } = process.env;
+  return Bun.spawnSync([process.execPath, "-e", program], { cwd: clone, env: { ...rest, ...env } })
+    .stdout.toString()
+    .trim();
+}
+const clone = join(import.meta.dir, "..");
+
+test("the launcher says what people type to start a command the same way", () => {
+  expect(commandOf(join(clone, "scripts/start.mjs"), { npm_command: "start" })).toBe("npx smart-gateway");
+  expect(commandOf("/root/.npm/_npx/1/node_modules/.bin/smart-gateway", { npm_command: "exec" })).toBe(
+    "npx smart-gateway",
+  );
+  expect(commandOf("/usr/local/bin/smart-gateway", {})).toBe("smart-gateway");
+  expect(commandOf(join(clone, "bin/smart-gateway.mjs"), {})).toBe("node bin/smart-gateway.mjs");
+});
+
 /** Whether a clone with this lockfile, in which npm has installed these packages, would install for `npm start`. */
 function installs(wanted: object, installed: object | undefined): boolean {
   const clone = mkdtempSync(join(tmpdir(), "smart-gateway-clone-"));

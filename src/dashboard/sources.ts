@@ -56,6 +56,8 @@ export interface Installation {
   readonly nodeId: string;
   readonly demo: boolean;
   readonly workers: number;
+  /** What people type before a command of ours. */
+  readonly command: string;
   /** Milliseconds since the epoch. */
   readonly startedMs: number;
 }

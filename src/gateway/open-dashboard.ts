@@ -54,6 +54,7 @@ export function openDashboard(
       nodeId: settings.nodeId,
       demo: settings.upstream.kind === "demo",
       workers: settings.workers,
+      command: settings.command,
       startedMs,
     },
     config: () => configuration.current(),

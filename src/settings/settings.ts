@@ -6,6 +6,7 @@ import { extraCaCertsProblems } from "./extra-ca-certs.ts";
 import { canonicalHost, isLoopback } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
 import { type OpenTelemetrySettings, openTelemetryIn } from "./open-telemetry.ts";
+import { ownCommand } from "./own-command.ts";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
 
 /** Everything the environment decides, parsed once. Durations in milliseconds, sizes in bytes. */
@@ -39,6 +40,8 @@ export interface Settings {
   /** After SIGTERM: how long new requests are still accepted, then how long streams may go on. */
   readonly drainAcceptMs: number;
   readonly drainStreamsMs: number;
+  /** What people type before a command of ours, to copy from what the gateway shows them. */
+  readonly command: string;
   /** Absent: OTEL_* asks for nothing. */
   readonly openTelemetry?: OpenTelemetrySettings;
 }
@@ -301,6 +304,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     upstream: upstreamGiven
       ? { kind: "aggregator", baseUrl: baseUrl ?? defaultBaseUrl, ...(apiKey === undefined ? {} : { apiKey }) }
       : { kind: "demo" },
+    command: ownCommand(env),
     ...files,
     ...(dashboardToken === undefined ? {} : { dashboardToken }),
     ...(openTelemetry === undefined ? {} : { openTelemetry }),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { RoutingDecision } from "#domain/routing.ts";
 import { Policy } from "#policy/schema.ts";
 import { type CommandOptions, runCommand } from "../harness/command-line.ts";
+import { start } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -318,7 +319,24 @@ describe("smart-gateway init and doctor", () => {
     expect(settings.out).toContain("PORT: must be a whole number");
     expect(policy.out).toContain("does not exist");
     expect(database.out).toMatch(/FAIL {2}database .*not-a-database cannot be used: SQLITE_NOTADB/);
-    expect(port.out).toMatch(/WARN {2}port .*taken/);
+    expect(port.out).toMatch(/WARN {2}port .*taken by another program/);
+  });
+
+  test("doctor finds it well that a Smart Gateway answers at the port", async () => {
+    await using gateway = await start();
+    const { port } = new URL(gateway.url);
+    const { out, code } = await run(["doctor"], { env: { PORT: port, HTTP_PROXY: "http://127.0.0.1:9" } });
+    expect(code).toBe(0);
+    expect(out).toContain(`ok    port      a Smart Gateway answers at 127.0.0.1:${port}`);
+  });
+
+  test("names the commands to go on with as they are typed where it was started", async () => {
+    const env = { SMART_GATEWAY_COMMAND: "npx smart-gateway" };
+    const clone = join(import.meta.dirname, "../..");
+    const [outside, installed] = await Promise.all([run(["init", "next"], { env }), run(["init", "."])]);
+    // npx would fetch another package of that name there.
+    expect(outside.out).toContain(`cd next\n  node ${join(clone, "bin/smart-gateway.mjs")} doctor\n`);
+    expect(installed.out).toContain("\n  smart-gateway doctor\n  smart-gateway serve\n");
   });
 
   test("doctor finds a PostgreSQL server that does not answer, and never prints its password", async () => {

@@ -120,7 +120,7 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
     );
   }
   if (session === undefined) return null;
-  const command = session.demo ? "smart-gateway demo traffic" : sampleRequest();
+  const command = session.demo ? `${session.command} demo traffic` : sampleRequest();
   return <Empty command={command}>No request came in this range. Send one; it is here within a second.</Empty>;
 }
 

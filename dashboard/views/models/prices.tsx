@@ -1,4 +1,5 @@
 import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
+import { useRead } from "../../api/queries.ts";
 import { Command } from "../../components/loaded.tsx";
 import { Money, Tier, Time, words } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
@@ -13,6 +14,7 @@ const sources: Readonly<Record<ModelView["price_source"]["kind"], string>> = {
 
 /** What a million tokens cost, where the price comes from, and what the aggregator says otherwise. */
 export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
+  const own = useRead("GET session", {}, 30_000).data?.command ?? "smart-gateway";
   const drifting = data.models.filter(({ drift }) => drift.length > 0);
   return (
     <Section
@@ -39,7 +41,7 @@ export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
               </p>
             )),
           )}
-          <Command text="smart-gateway models sync" />
+          <Command text={`${own} models sync`} />
         </div>
       )}
       <Table

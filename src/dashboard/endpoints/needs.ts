@@ -31,9 +31,12 @@ export function needsOf(sources: DashboardSources, inputs: NeedInputs): Need[] {
     ...(inputs.isNew ? [firstSteps(sources)] : []),
   ];
   const order = { act: 0, watch: 1, info: 2 };
-  return needs.sort((a, b) => order[a.severity] - order[b.severity]);
+  const { command: own } = sources.installation;
+  const named = needs.map((each) => (each.command === null ? each : { ...each, command: `${own} ${each.command}` }));
+  return named.sort((a, b) => order[a.severity] - order[b.severity]);
 }
 
+/** `command` is without the words before it. */
 type Said = Pick<Need, "kind" | "severity" | "title" | "todo" | "view"> & Partial<Need>;
 
 function need(said: Said): Need {
@@ -67,7 +70,7 @@ function storeNeeds({ ledger }: DashboardSources): Need[] {
       view: "now",
       title: "The budget store does not answer, and requests that cost anything are refused.",
       todo: "See whether the database runs and can be reached.",
-      command: "smart-gateway doctor",
+      command: "doctor",
     }),
   ];
 }
@@ -84,7 +87,7 @@ function healthNeeds({ health, config }: DashboardSources): Need[] {
         view: "models",
         title: `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`,
         todo: "It is tried again by itself. Check the key, the credit and the network.",
-        command: "smart-gateway doctor",
+        command: "doctor",
         since_ms: aggregator.sinceMs ?? null,
       }),
     );
@@ -114,7 +117,7 @@ function healthNeeds({ health, config }: DashboardSources): Need[] {
         view: "models",
         title: `${model} is out of service (${state}): ${reason}.`,
         todo: byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.",
-        command: byOperator ? `smart-gateway models enable ${model}` : null,
+        command: byOperator ? `models enable ${model}` : null,
         since_ms: sinceMs,
         target: model,
         filter: { model },
@@ -176,7 +179,7 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
         view: "budgets",
         title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${formatUsd(amount)} USD is held.`,
         todo: "Each is charged in full when it expires, unless you settle or release it before.",
-        command: "smart-gateway budgets holds",
+        command: "budgets holds",
         count,
         amount_nano_usd: amount,
       }),
@@ -193,7 +196,7 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
         view: "budgets",
         title: `The aggregator has counted ${formatUsd(Math.abs(difference))} USD ${more} on ${counted.day} than the ledger.`,
         todo: "Other users of the same key explain more. Prices that are out of date explain either.",
-        command: `smart-gateway budgets reconcile --day ${counted.day}`,
+        command: `budgets reconcile --day ${counted.day}`,
         since_ms: counted.readMs,
         amount_nano_usd: Math.abs(difference),
         target: counted.day,
@@ -210,7 +213,7 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
         id: `price_drift ${model} ${reason}`,
         title: `The price of ${model} has drifted (${reason}): ${detail}.`,
         todo: "Compare, and write the aggregator's prices into the registry if they are right.",
-        command: "smart-gateway models sync",
+        command: "models sync",
         since_ms: atMs,
         target: model,
       }),
@@ -232,7 +235,7 @@ function configNeeds({ configStatus }: DashboardSources): Need[] {
           ? "The policy or the model registry has changed and was refused. The last good one is in force."
           : "The policy or the model registry has changed and could not be checked. The last good one is in force.",
       todo: "Mend what is wrong with the file; it is read again when it changes.",
-      command: "smart-gateway policy check",
+      command: "policy check",
       since_ms: loadedAtMs,
     }),
   ];
@@ -268,6 +271,6 @@ function firstSteps({ installation }: DashboardSources): Need {
     todo: installation.demo
       ? "Make sample traffic: the simulator answers, nothing is spent."
       : "Point an OpenAI-compatible client at this gateway's address and /v1.",
-    command: installation.demo ? "smart-gateway demo traffic" : null,
+    command: installation.demo ? "demo traffic" : null,
   });
 }

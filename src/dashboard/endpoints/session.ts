@@ -17,6 +17,7 @@ export function sessionHandler(sources: DashboardSources): ApiHandler<"GET sessi
       csrf_header: csrfHeader,
       now_ms: clock.now(),
       started_ms: installation.startedMs,
+      command: installation.command,
       workers: installation.workers,
       policy_hash: configStatus().hash,
       store: { kind, ok, failed },

@@ -13,6 +13,7 @@ export const SessionAnswer = z.object({
   csrf_header: z.string().describe("The header that every write must carry, with the value `1`."),
   now_ms: AtMs,
   started_ms: AtMs,
+  command: z.string().describe("What people type before a command: `npx smart-gateway` in a clone."),
   workers: Count,
   policy_hash: z.string(),
   store: z.object({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean(), failed: z.string().nullable() }),

@@ -8,6 +8,7 @@ import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
+import { ownCommand } from "#settings/own-command.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings, type Settings } from "#settings/settings.ts";
 import { readKeyUsage, spentInDay } from "#upstream/aggregator/key-usage.ts";
@@ -125,7 +126,7 @@ function report(reconciliation: Reconciliation, json: boolean): void {
       ...(notable
         ? [
             "",
-            "The two differ by more than that explains: `smart-gateway budgets holds --charged` shows what is unresolved.",
+            `The two differ by more than that explains: \`${ownCommand(process.env)} budgets holds --charged\` shows what is unresolved.`,
           ]
         : []),
     ];

@@ -23,8 +23,8 @@ function plain(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }
 
-/** One decision as one line. */
-export function decisionLine(record: DecisionRecord): string {
+/** What a decision's line says, column by column. */
+function cellsOf(record: DecisionRecord): readonly string[] {
   const asked = record.alias ?? record.route;
   const went =
     record.outcome === "refused"
@@ -33,16 +33,48 @@ export function decisionLine(record: DecisionRecord): string {
   const why = record.rule ?? record.cause ?? record.error_class ?? "";
   const cost =
     record.cost_state === "unknown" ? "?" : record.hold_nano_usd === 0 ? "–" : dollarText(record.cost_nano_usd);
-  const columns = [
+  return [
     timeText(record.recorded_ms),
-    plain(record.goal ?? "–").padEnd(18),
-    `${asked} → ${went}`.padEnd(30),
-    why.padEnd(20),
-    cost.padStart(11),
-    durationText(record.timings.total_ms).padStart(9),
+    plain(record.goal ?? "–"),
+    `${asked} → ${went}`,
+    why,
+    cost,
+    durationText(record.timings.total_ms),
     record.outcome === "answered" || record.outcome === "refused" ? "" : record.outcome,
   ];
-  return columns.join("  ").trimEnd();
+}
+
+/** Widths to begin with, so that lines which come one by one are aligned too. The last column has no end. */
+const usualWidths = [12, 16, 27, 16, 9, 7];
+const maxWidth = 40;
+const numeric = [0, 4, 5];
+
+/** Decisions as lines with aligned columns, which become wider where what is printed needs it. */
+export class DecisionLines {
+  readonly #widths = [...usualWidths];
+
+  /** Lines that are printed together are aligned with each other and with those before. */
+  of(records: readonly DecisionRecord[]): readonly string[] {
+    const rows = records.map(cellsOf);
+    for (const row of rows) {
+      for (const [column, width] of this.#widths.entries()) {
+        this.#widths[column] = Math.max(width, Math.min(maxWidth, row[column]?.length ?? 0));
+      }
+    }
+    return rows.map((row) =>
+      row
+        .map((cell, column) => this.#placed(cell, column))
+        .join("  ")
+        .trimEnd(),
+    );
+  }
+
+  #placed(cell: string, column: number): string {
+    const width = this.#widths[column];
+    if (width === undefined) return cell;
+    if (cell.length > width) return `${cell.slice(0, width - 1)}…`;
+    return numeric.includes(column) ? cell.padStart(width) : cell.padEnd(width);
+  }
 }
 
 /** A decision, explained: the sentence first, then the stages. */

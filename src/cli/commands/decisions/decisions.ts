@@ -7,7 +7,7 @@ import { explain } from "#records/explain/explain.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import { csvHead, csvLine } from "./csv.ts";
-import { decisionLine, explanationText } from "./decision-text.ts";
+import { DecisionLines, explanationText } from "./decision-text.ts";
 import { type FilterOptions, filterOf, withFilters, withSpan } from "./filters.ts";
 
 /** `smart-gateway decisions tail|show|export`. */
@@ -64,12 +64,12 @@ const pollLimit = 1_000;
 async function tail(store: RecordStore, options: TailOptions): Promise<void> {
   const filter = filterOf(options);
   const printed = new Set<string>();
+  const lines = new DecisionLines();
   const print = (records: readonly DecisionRecord[]) => {
-    for (const record of records) {
-      if (printed.has(record.decision_id)) continue;
-      printed.add(record.decision_id);
-      console.log(options.json ? JSON.stringify(record) : decisionLine(record));
-    }
+    const fresh = records.filter(({ decision_id }) => !printed.has(decision_id));
+    for (const { decision_id } of fresh) printed.add(decision_id);
+    const texts = options.json ? fresh.map((record) => JSON.stringify(record)) : lines.of(fresh);
+    if (texts.length > 0) console.log(texts.join("\n"));
     for (const oldest of printed) {
       if (printed.size <= maxRemembered) break;
       printed.delete(oldest);
@@ -114,7 +114,7 @@ function showCommand(env: NodeJS.ProcessEnv): Command {
         const record = await explainedRecord(store, id);
         if (record === undefined) return notRecorded(id);
         if (json) printJson(record);
-        else console.log(`${decisionLine(record)}\n\n${explanationText(record)}`);
+        else console.log(`${new DecisionLines().of([record]).join("")}\n\n${explanationText(record)}`);
       }),
     );
   return command;

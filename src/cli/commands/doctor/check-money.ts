@@ -3,6 +3,7 @@ import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { type LedgerReader, openLedgerReader } from "#ledger/admin/open-ledger-admin.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
+import { ownCommand } from "#settings/own-command.ts";
 import type { Check } from "./check.ts";
 
 /** A living gateway takes over the holds of a dead one within a minute. */
@@ -51,18 +52,17 @@ function holdsCheck(
     ({ state, nodeSeenMs, sinceMs }) => state === "orphaned" && nowMs - (nodeSeenMs ?? sinceMs) > staleMs,
   );
   if (stale.length > 0) {
-    const advice = "start a gateway on this database: it takes them over; `smart-gateway budgets holds` lists them";
+    const advice = `start a gateway on this database: it takes them over; \`${ownCommand(process.env)} budgets holds\` lists them`;
     return { name: "money", status: "warn", detail: `${detail}; ${stale.length} of a gateway that has died`, advice };
   }
   if (!holds.some(({ state }) => state === "unresolved")) return { name: "money", status: "ok", detail };
-  const advice =
-    "`smart-gateway budgets holds` lists the unresolved; each is charged in full unless `budgets settle` or `budgets release` ends it";
+  const advice = `\`${ownCommand(process.env)} budgets holds\` lists the unresolved; each is charged in full unless \`budgets settle\` or \`budgets release\` ends it`;
   return { name: "money", status: "warn", detail, advice };
 }
 
 function countCheck(counts: Parameters<typeof isNotable>[0]): Check {
   const detail = `today (UTC) the ledger has ${formatUsd(counts.ledgerSpent)} USD, the aggregator ${formatUsd(counts.aggregatorSpent)} USD (difference ${formatUsd(differenceOf(counts))})`;
   if (!isNotable(counts)) return { name: "money", status: "ok", detail };
-  const advice = "others may use the key too; `smart-gateway budgets reconcile` says more";
+  const advice = `others may use the key too; \`${ownCommand(process.env)} budgets reconcile\` says more`;
   return { name: "money", status: "warn", detail, advice };
 }

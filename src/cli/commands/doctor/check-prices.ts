@@ -11,6 +11,7 @@ import {
 } from "#models/price-book/price-book.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
 import type { Config } from "#policy/load-config.ts";
+import { ownCommand } from "#settings/own-command.ts";
 import type { Settings } from "#settings/settings.ts";
 import type { ModelListReply } from "#upstream/aggregator/model-list.ts";
 import type { Check } from "./check.ts";
@@ -67,7 +68,7 @@ function checkedNow({ registry }: Config, known: PriceBook, list: Json, nowMs: n
     name: "prices",
     status: "warn",
     detail: lines.join("\n"),
-    advice: "`smart-gateway models sync` shows the whole difference",
+    advice: `\`${ownCommand(process.env)} models sync\` shows the whole difference`,
   };
 }
 

@@ -1,6 +1,5 @@
 import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
@@ -20,6 +19,7 @@ import { readModelList } from "#upstream/aggregator/model-list.ts";
 import { dependencies } from "../../../../package.json";
 import { type Check, clockCheck, codeOf } from "./check.ts";
 import { checkMoney } from "./check-money.ts";
+import { checkPort } from "./check-port.ts";
 import { pricesCheck } from "./check-prices.ts";
 import { checkUpstream } from "./check-upstream.ts";
 
@@ -69,7 +69,7 @@ export async function runChecks(env: NodeJS.ProcessEnv, { offline }: { offline: 
         ? []
         : await postgresql(settings.databaseUrl)),
     ...(await moneyAndUpstream(settings, offline)),
-    await port(settings),
+    await checkPort(settings),
   ];
 }
 
@@ -213,27 +213,6 @@ async function postgresql(url: string): Promise<Check[]> {
   } finally {
     await connection.close();
   }
-}
-
-function port({ host, port: wanted }: Settings): Promise<Check> {
-  if (wanted === 0) return Promise.resolve({ name: "port", status: "ok", detail: "any free port" });
-  return new Promise((done) => {
-    const server = createServer();
-    server.once("error", (error) => {
-      const code = codeOf(error);
-      const taken = code === "EADDRINUSE";
-      const advice = taken ? "another gateway may be running; else set PORT" : "check HOST and PORT";
-      done({
-        name: "port",
-        status: taken ? "warn" : "fail",
-        detail: `${host}:${wanted} ${taken ? "is taken" : code}`,
-        advice,
-      });
-    });
-    server.listen(wanted, host, () =>
-      server.close(() => done({ name: "port", status: "ok", detail: `${host}:${wanted} is free` })),
-    );
-  });
 }
 
 function lineOf({ name, status, detail, advice }: Check): string {

@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { Command, Option } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { usd } from "#cli/with-ledger.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { ownCommand } from "#settings/own-command.ts";
 import { settingsTable } from "#settings/settings.ts";
 import { type Answers, askAll, problemIn } from "./questions.ts";
 import { terminalQuestions } from "./terminal.ts";
@@ -108,8 +109,23 @@ function writeFiles(directory: string, answers: Answers, json: boolean): void {
   }
   for (const path of written) console.log(`written  ${path}`);
   for (const path of kept) console.log(`kept     ${path} (it exists already)`);
-  const first = answers.apiKey === undefined ? "put your aggregator's key into .env, then run" : "run";
-  console.log(`\nNext: ${first} \`smart-gateway doctor\` and \`smart-gateway serve\`.`);
+  const first =
+    answers.apiKey === undefined
+      ? "put your aggregator's key into .env, then check and start it"
+      : "check and start it";
+  const isHere = relative(directory, ".") === "";
+  const own = ownCommandIn(directory);
+  const steps = [...(isHere ? [] : [`cd ${directory}`]), `${own} doctor`, `${own} serve`];
+  console.log(`\nNext: ${first}.\n${steps.map((step) => `  ${step}`).join("\n")}`);
+}
+
+const root = join(import.meta.dirname, "../../../..");
+
+/** npx finds this package from within its folder. Elsewhere it would fetch another of that name. */
+function ownCommandIn(directory: string): string {
+  const own = ownCommand(process.env);
+  const isOutside = relative(root, directory).startsWith("..") || isAbsolute(relative(root, directory));
+  return isOutside && own !== "smart-gateway" ? `node ${join(root, "bin", "smart-gateway.mjs")}` : own;
 }
 
 function envFile({ apiKey, baseUrl, port }: Answers): string {

@@ -6,6 +6,7 @@ import type { OverrideAction } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { nearest } from "#settings/nearest.ts";
+import { ownCommand } from "#settings/own-command.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings } from "#settings/settings.ts";
 
@@ -20,7 +21,7 @@ const commands: readonly OverrideCommand[] = [
   {
     action: "disable",
     summary: "send a model no more traffic, until it is enabled again",
-    done: (key) => `${key} is disabled. ${follow} \`smart-gateway models enable ${key}\` lifts it.`,
+    done: (key) => `${key} is disabled. ${follow} \`${ownCommand(process.env)} models enable ${key}\` lifts it.`,
   },
   {
     action: "enable",

@@ -1,0 +1,35 @@
+import { describe, expect, test } from "bun:test";
+import { aDecisionRecord } from "#records/fixtures.ts";
+import { DecisionLines } from "./decision-text.ts";
+
+/** Where each column begins: after two spaces or more. */
+function starts(line: string): number[] {
+  return [...line.matchAll(/(?:^|\s\s)(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
+}
+
+describe("lines of decisions", () => {
+  const long = `nightly-run-of-the-build-farm/${"find-what-broke-".repeat(4)}`;
+  const records = [
+    aDecisionRecord(1, { recorded_ms: Date.now(), goal: "adhoc" }),
+    aDecisionRecord(2, { recorded_ms: Date.now() - 40 * 86_400_000, goal: "s1/refactor" }),
+    aDecisionRecord(3, { alias: "smart-router-flash", cost_nano_usd: 123_456_789_000, rule: "same_error_count" }),
+    aDecisionRecord(4, { goal: long, cause: "budget_hard_cap_exceeded" }),
+  ];
+
+  test("have columns that stand under each other, whatever is in them", () => {
+    const lines = new DecisionLines().of(records);
+    const goals = ["adhoc", "s1/refactor", "s1/refactor", long.slice(0, 39)];
+    expect(new Set(lines.map((line, at) => line.indexOf(goals[at] ?? "")))).toHaveLength(1);
+    expect(new Set(lines.map((line) => line.indexOf("smart-router")))).toHaveLength(1);
+    expect(new Set(lines.map((line) => line.length))).toHaveLength(1);
+    expect(lines[3]).toContain(`${long.slice(0, 39)}…`);
+  });
+
+  test("that come one by one are aligned with those before", () => {
+    const lines = new DecisionLines();
+    const [first] = lines.of([records[3] as (typeof records)[0]]);
+    const [second] = lines.of([records[0] as (typeof records)[0]]);
+    expect(second?.indexOf("smart-router")).toBe(first?.indexOf("smart-router") ?? -1);
+    expect(starts(second ?? "")[1]).toBe(starts(first ?? "")[1] ?? -1);
+  });
+});
