@@ -1,4 +1,7 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { manualTime } from "#platform/manual-time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { aDecisionRecord } from "./fixtures.ts";
@@ -95,6 +98,143 @@ test("a follower is given each record that passes its filter, once, until it sto
   records.append([at(3, { tier: "pro" })]);
   await records.save();
   expect(seen).toEqual(["d2"]);
+});
+
+const folder = mkdtempSync(join(tmpdir(), "stored-records-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+/** Two nodes over one database: what `other` writes, followers of `own` learn by polls. */
+async function twoNodes() {
+  const time = manualTime();
+  const url = `sqlite:${join(folder, `${++files}.db`)}`;
+  let isAway = false;
+  let queries = 0;
+  const node = async (random: number) => {
+    const store = await openRecordStore(url);
+    const wrapped = new Proxy(store, {
+      get(target, name) {
+        if (name === "query") queries += 1;
+        if (name === "query" && isAway) return () => Promise.reject(new Error("away"));
+        const member = Reflect.get(target, name, target);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+    const records = new StoredRecords({
+      openStore: async () => wrapped,
+      kind: "sqlite",
+      rules: () => ({ retention_days: 30, max_bytes: 1_000_000_000 }),
+      shared: true,
+      clock: time.clock,
+      timers: time.timers,
+      random: () => random,
+    });
+    opened.push(records);
+    return records;
+  };
+  const [own, other] = [await node(0.25), await node(0.75)];
+  let made = 0;
+  return {
+    time,
+    own,
+    other,
+    queries: () => queries,
+    setAway(to: boolean) {
+      isAway = to;
+    },
+    /** Writes records of the other node; their ids. */
+    async write(count: number, given: Partial<DecisionRecord> = {}): Promise<string[]> {
+      const records = Array.from({ length: count }, () =>
+        aDecisionRecord(++made, { recorded_ms: time.clock.now(), ...given }),
+      );
+      other.append(records);
+      await other.save();
+      return records.map(({ decision_id }) => decision_id);
+    },
+    /** Lets the next poll happen. Reads are answered in their order, so what is asked after it is answered after it. */
+    async poll(): Promise<void> {
+      await time.advanceAsync(400);
+      for (let page = 0; page < 4; page++) await own.query({}, { limit: 1 }).catch(() => undefined);
+      await time.advanceAsync(0);
+    },
+  };
+}
+
+test("a follower is given the records of other nodes, once, in their order, filtered, until it stops", async () => {
+  const { own, write, poll } = await twoNodes();
+  const [all, pro]: [string[], string[]] = [[], []];
+  const stops = [
+    own.subscribe({}, (news) => all.push(...news.map(({ decision_id }) => decision_id))),
+    own.subscribe({ tier: ["pro"] }, (news) => pro.push(...news.map(({ decision_id }) => decision_id))),
+  ];
+  const first = await write(3);
+  await poll();
+  const second = [...(await write(2, { tier: "pro" })), ...(await write(1))];
+  for (let round = 0; round < 8; round++) await poll();
+  expect(all).toEqual([...first, ...second]);
+  expect(pro).toEqual(second.slice(0, 2));
+  for (const stop of stops) stop();
+  await write(1, { tier: "pro" });
+  await poll();
+  expect([all.length, pro.length]).toEqual([6, 2]);
+});
+
+test("a follower is given its own node's records once, although polls read them too", async () => {
+  const { time, own, poll, write } = await twoNodes();
+  const seen: string[] = [];
+  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  own.append([aDecisionRecord(900, { recorded_ms: time.clock.now() })]);
+  await own.save();
+  expect(seen).toEqual(["d900"]);
+  const others = await write(1);
+  await poll();
+  await poll();
+  expect(seen).toEqual(["d900", ...others]);
+});
+
+test("a follower is given more records of one moment than one read has", async () => {
+  const { own, write, poll } = await twoNodes();
+  const seen: string[] = [];
+  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  const written = await write(1_100);
+  await poll();
+  await poll();
+  expect(seen).toEqual(written);
+});
+
+test("what other nodes wrote while the store did not answer here is given out when it does", async () => {
+  const { own, write, poll, setAway } = await twoNodes();
+  const seen: string[] = [];
+  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  await poll();
+  setAway(true);
+  const written = await write(2);
+  for (let round = 0; round < 20; round++) await poll();
+  setAway(false);
+  await poll();
+  expect(seen).toEqual(written);
+});
+
+test("nobody polls while nobody follows, and one poll at a time serves those who come and go", async () => {
+  const { time, own, queries } = await twoNodes();
+  await own.query({}, { limit: 1 });
+  const follow = () => own.subscribe({}, () => {});
+  const stop = follow();
+  await time.advanceAsync(400); // the poll is under way
+  stop();
+  const again = follow();
+  await own.query({}, { limit: 1 });
+  const before = queries();
+  for (let round = 0; round < 5; round++) {
+    await time.advanceAsync(400);
+    await own.query({}, { limit: 1 });
+    await time.advanceAsync(0);
+  }
+  // Each round has a poll and the query here.
+  expect(queries() - before).toBe(10);
+  again();
+  await time.advanceAsync(10_000);
+  expect(queries() - before).toBe(10);
 });
 
 test("records of one moment have numbers of their own, in their order", async () => {

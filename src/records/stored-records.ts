@@ -44,6 +44,8 @@ const pollEveryMs = 400;
 /** How far a poll looks back: records of another node may become visible after ones that follow them. */
 const pollOverlapMs = 2_000;
 const maxPolled = 500;
+/** What was written while the store did not answer is given out up to this age. */
+const maxCatchUpMs = 60_000;
 /** Configurations and corrections that wait for the store. */
 const maxSideWrites = 1_000;
 
@@ -278,14 +280,26 @@ export class StoredRecords implements DecisionRecords {
   }
 
   #schedulePoll(sinceMs: number): void {
-    this.#cancelPoll = this.#options.timers.after(pollEveryMs, async () => {
-      const nowMs = this.#options.clock.now();
-      const after = (sinceMs - pollOverlapMs) * seqPerMs;
-      const page = await this.query({}, { after, limit: maxPolled }).catch(() => undefined); // the next poll asks again
-      if (page !== undefined) this.#deliver(page.records);
-      if (this.#cancelPoll === undefined) return;
-      const last = page?.records.at(-1);
-      this.#schedulePoll(page?.more === true && last !== undefined ? last.recorded_ms + pollOverlapMs : nowMs);
+    const cancel = this.#options.timers.after(pollEveryMs, async () => {
+      const nextMs = await this.#poll(sinceMs);
+      // Otherwise nobody follows any more, or somebody who came meanwhile has begun polls anew.
+      if (this.#cancelPoll === cancel) this.#schedulePoll(nextMs);
     });
+    this.#cancelPoll = cancel;
+  }
+
+  /** Gives out what other processes have written since then, the oldest first. Returns since when the next poll looks. */
+  async #poll(sinceMs: number): Promise<number> {
+    const nowMs = this.#options.clock.now();
+    let after = (Math.max(sinceMs, nowMs - maxCatchUpMs) - pollOverlapMs) * seqPerMs;
+    while (this.#listeners.size > 0) {
+      const page = await this.query({}, { after, limit: maxPolled }).catch(() => undefined);
+      // The store is away: the next poll asks for the same.
+      if (page === undefined) return sinceMs;
+      this.#deliver(page.records);
+      after = page.records.at(-1)?.seq ?? after;
+      if (!page.more || page.records.length === 0) break;
+    }
+    return nowMs;
   }
 }
