@@ -25,7 +25,7 @@ export const noRecords: DecisionRecords = {
     cost_unknown: 0,
     first_token_p50_ms: null,
     first_token_p95_ms: null,
-    by: { tier: [], cause: [], model: [], status: [] },
+    by: { tier: [], cause: [], model: [], status: [], outcome: [], refused_by: [] },
     oldest_record_ms: null,
   }),
   series: async () => ({ bucket_ms: 3_600_000, at_ms: [], lines: [] }),

@@ -109,12 +109,7 @@ export interface RecordSummary extends RecordSums {
   /** Milliseconds, from a histogram (within a quarter); null without answers. */
   readonly first_token_p50_ms: number | null;
   readonly first_token_p95_ms: number | null;
-  readonly by: {
-    readonly tier: readonly SummaryShare[];
-    readonly cause: readonly SummaryShare[];
-    readonly model: readonly SummaryShare[];
-    readonly status: readonly SummaryShare[];
-  };
+  readonly by: { readonly [K in SeriesKey]: readonly SummaryShare[] };
   /** The oldest record that is kept; sums from before it cannot be opened to their records any more. */
   readonly oldest_record_ms: number | null;
 }

@@ -21,7 +21,8 @@ if (missing !== undefined) {
       const store = await openRecordStore(url);
       const admin = new PostgresConnection(url, 5_000);
       await admin.run(
-        `TRUNCATE decision_record, decision_block, decision_correction, decision_sum, decision_goal_sum, decision_config;
+        `TRUNCATE decision_record, decision_block, decision_correction, decision_sum, decision_goal_sum,
+           decision_goal_day_sum, decision_config;
          UPDATE decision_store SET records = 0, bytes = 0`,
       );
       await admin.close();

@@ -8,7 +8,7 @@ import type { Model } from "#domain/model.ts";
 import type { ModelHealthStatus } from "#health/operated-registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import { audited } from "./budgets.ts";
-import { countedIn, firstTokenOf, roleTier } from "./summary.ts";
+import { countedIn, failedOutcomes, firstTokenOf, roleTier, sumsOf } from "./summary.ts";
 
 /** `GET models`: each model's state, errors, latency, prices. */
 export function modelsHandler(sources: DashboardSources): ApiHandler<"GET models"> {
@@ -49,10 +49,7 @@ async function viewOf(
   const { registry, policy } = sources.config();
   const time = timeRangeOf(range);
   const records = sources.records;
-  const [served, failed] = await Promise.all([
-    records.summary(time, { model: [key] }),
-    records.summary(time, { model: [key], outcome: ["failed", "broken_stream"] }),
-  ]);
+  const served = await records.summary(time, { model: [key] });
   return {
     key,
     role: model.role,
@@ -85,7 +82,7 @@ async function viewOf(
           },
     history: sources.notices.healthOf(key).map(({ atMs, to, reason }) => ({ at_ms: atMs, state: to, reason })),
     served: countedIn(range)(served, { model: key }),
-    failed_attempts: failed.requests,
+    failed_attempts: sumsOf(served.by.outcome, failedOutcomes).requests,
     first_token_ms: firstTokenOf(served),
     price: {
       input_nano_usd_per_mtok: model.price.input,

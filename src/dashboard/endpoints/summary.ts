@@ -5,7 +5,7 @@ import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snap
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import { type DecisionFilter, type Range, Tier } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import type { DecisionRecords, RecordSummary, RollupFilter, SummaryShare } from "#records/records.ts";
+import type { DecisionRecords, RecordSummary, SummaryShare, TimeRange } from "#records/records.ts";
 import { needsOf } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
@@ -13,7 +13,7 @@ const mostGoals = 10;
 const mostCaps = 5;
 
 /** Outcomes that are the gateway's or the upstream's failure to answer, and not a refusal. */
-const failedOutcomes = ["failed", "broken_stream"];
+export const failedOutcomes = ["failed", "broken_stream"];
 
 /** `GET summary`: what needs somebody, spend against caps, and where requests went. */
 export function summaryHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET summary"> {
@@ -22,15 +22,10 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
     const range = rangeOf(query, nowMs);
     const records = sources.records;
     const time = timeRangeOf(range);
-    const of = (filter: RollupFilter) => records.summary(time, filter);
-    const [ledger, all, answered, refused, failed, byGateway, byUpstream, goals, caps] = await Promise.all([
+    const [ledger, all, today, goals, caps] = await Promise.all([
       ledgerSnapshots.read(),
       records.summary(time),
-      of({ outcome: ["answered"] }),
-      of({ outcome: ["refused"] }),
-      of({ outcome: failedOutcomes }),
-      of({ refusedBy: ["gateway"] }),
-      of({ refusedBy: ["upstream"] }),
+      records.summary(utcDayOf(nowMs)),
       records.groups("goal", time, mostGoals),
       ledgerSnapshots.read().then((read) => capsOf(read, sources, records, nowMs)),
     ]);
@@ -45,12 +40,12 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
         isNew: all.requests === 0 && all.oldest_record_ms === null,
       }),
       total: counted(all, {}),
-      answered: counted(answered, { outcome: "answered" }),
-      refused: counted(refused, { outcome: "refused" }),
-      failed: counted(failed, { outcome: failedOutcomes.join(",") }),
+      answered: counted(sumsOf(all.by.outcome, ["answered"]), { outcome: "answered" }),
+      refused: counted(sumsOf(all.by.outcome, ["refused"]), { outcome: "refused" }),
+      failed: counted(sumsOf(all.by.outcome, failedOutcomes), { outcome: failedOutcomes.join(",") }),
       refused_by: [
-        { ...counted(byGateway, { refused_by: "gateway" }), by: "gateway" as const },
-        { ...counted(byUpstream, { refused_by: "upstream" }), by: "upstream" as const },
+        { ...counted(sumsOf(all.by.refused_by, ["gateway"]), { refused_by: "gateway" }), by: "gateway" as const },
+        { ...counted(sumsOf(all.by.refused_by, ["upstream"]), { refused_by: "upstream" }), by: "upstream" as const },
       ],
       by_tier: all.by.tier.map((share) => ({ ...counted(share, { tier: named(share) }), tier: tierOf(share.key) })),
       by_cause: all.by.cause.map((share) => ({ ...counted(share, { cause: named(share) }), cause: share.key || null })),
@@ -65,7 +60,7 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
       caps,
       unknown_cost: counted({ requests: all.cost_unknown, cost_nano_usd: 0 }, { cost_state: "unknown" }),
       oldest_record_ms: all.oldest_record_ms,
-      ledger: await ledgerOf(ledger, records, nowMs),
+      ledger: ledgerOf(ledger, today),
       saved: savedOf(all, sources.config().registry.byRole.senior?.key ?? null),
     };
   };
@@ -78,6 +73,15 @@ export function countedIn({ from_ms, to_ms }: Range) {
     cost_nano_usd: sums.cost_nano_usd,
     filter: { from_ms, to_ms, ...filter },
   });
+}
+
+/** What these keys have together. */
+export function sumsOf(shares: readonly SummaryShare[], keys: readonly string[]) {
+  const of = shares.filter(({ key }) => keys.includes(key));
+  return {
+    requests: of.reduce((sum, { requests }) => sum + requests, 0),
+    cost_nano_usd: of.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0),
+  };
 }
 
 function named({ key }: SummaryShare): string {
@@ -119,9 +123,12 @@ async function capsOf(
   return { day, pace: await paceOf(records, day, nowMs), goals };
 }
 
-async function ledgerOf({ accounts, today }: LedgerSnapshot, records: DecisionRecords, nowMs: number) {
+function utcDayOf(nowMs: number): TimeRange {
   const fromMs = Math.floor(nowMs / dayMs) * dayMs;
-  const sums = await records.summary({ fromMs, toMs: fromMs + dayMs });
+  return { fromMs, toMs: fromMs + dayMs };
+}
+
+function ledgerOf({ accounts, today }: LedgerSnapshot, sums: RecordSummary) {
   const spent = accounts.find(({ id }) => id === `day/${today}`)?.spent ?? 0;
   return {
     day: today,

@@ -7,8 +7,11 @@ export interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-/** What records must meet to pass the filter, as an SQL condition over the columns of `decision_record` (as `r`). */
-export function recordCondition(filter: RecordFilter): Condition {
+/**
+ * What records must meet to pass the filter, as an SQL condition over the columns of `decision_record` (as `r`). `ruleSets`: the
+ * values of `rule` that the filter's rule is among.
+ */
+export function recordCondition(filter: RecordFilter, ruleSets: readonly string[] | undefined): Condition {
   const parts: Condition[] = rollupParts(filter, "r.");
   const equals = (column: string, value: string | undefined, more = "") => {
     if (value !== undefined) parts.push({ sql: `r.${column} = ?${more}`, values: [value] });
@@ -20,22 +23,18 @@ export function recordCondition(filter: RecordFilter): Condition {
   equals("goal", filter.goal, filter.goal === "adhoc" ? "" : " AND r.goal <> 'adhoc'");
   equals("task", filter.task);
   equals("request_id", filter.requestId);
-  if (filter.rule !== undefined) {
-    // There are few sets of rules. The index is read once for each of them, not for each record: then those that have this
-    // rule are looked for, and their records.
-    parts.push({
-      sql: `r.rule IN (
-        WITH RECURSIVE each_rule(name) AS (
-          SELECT MIN(rule) FROM decision_record WHERE rule IS NOT NULL
-          UNION ALL
-          SELECT (SELECT MIN(d.rule) FROM decision_record d WHERE d.rule > each_rule.name) FROM each_rule
-          WHERE each_rule.name IS NOT NULL
-        ) SELECT name FROM each_rule WHERE (', ' || name || ', ') LIKE ?)`,
-      values: [`%, ${filter.rule}, %`],
-    });
+  parts.push(...among("r.rule", ruleSets));
+  for (const [column, common, wanted] of [
+    ["alias", "smart-router", filter.alias],
+    ["action", "ROUTE", filter.action],
+    ["cost_state", "known", filter.costState],
+  ] as const) {
+    // Says what the partial index needs to be used.
+    if (wanted?.includes(common) === false && !wanted.includes("")) {
+      parts.push({ sql: `r.${column} <> '${common}'`, values: [] });
+    }
   }
-  // Says what the partial index needs to be used.
-  if (filter.alias?.includes("smart-router") === false) parts.push({ sql: "r.alias <> 'smart-router'", values: [] });
+  if (filter.status !== undefined) parts.push(...statusParts(filter.status));
   for (const column of ["alias", "kind", "action"] as const) parts.push(...among(`r.${column}`, filter[column]));
   parts.push(...among("r.error_class", filter.errorClass), ...among("r.cost_state", filter.costState));
   return joined(parts);
@@ -43,7 +42,40 @@ export function recordCondition(filter: RecordFilter): Condition {
 
 /** The same over the columns of `decision_sum`. */
 export function sumCondition(filter: RollupFilter): Condition {
-  return joined(rollupParts(filter, ""));
+  const statuses = filter.status?.map(statusRange) ?? [];
+  return joined([...rollupParts(filter, ""), ...(filter.status === undefined ? [] : [between("status", statuses)])]);
+}
+
+/** Whether the sums say anything of the filter. */
+export function isSummed({ cause, model, tier, outcome, refusedBy, status }: RollupFilter): boolean {
+  return [cause, model, tier, outcome, refusedBy, status].some((wanted) => wanted !== undefined);
+}
+
+type Range = readonly [low: number, high: number];
+
+/** `4xx` or a status. */
+function statusRange(text: string): Range {
+  const low = /^[1-5]xx$/.test(text) ? Number(text[0]) * 100 : Number(text) || 0;
+  return [low, text.endsWith("xx") ? low + 99 : low];
+}
+
+function between(column: string, ranges: readonly Range[]): Condition {
+  return { sql: `(${ranges.map(() => `${column} BETWEEN ? AND ?`).join(" OR ")})`, values: ranges.flat() };
+}
+
+/**
+ * Refusals and failures are looked up status by status: for each the index has its records in their order. Of a range of
+ * statuses SQLite reads all records of the time instead.
+ */
+function statusParts(wanted: readonly string[]): Condition[] {
+  const ranges = wanted.map(statusRange);
+  if (ranges.some(([low]) => low < 400)) return [between("r.status", ranges)];
+  const statuses = new Set(
+    ranges.flatMap(([low, high]) => Array.from({ length: high - low + 1 }, (_, at) => low + at)),
+  );
+  const isOneOf = `r.status IN (${[...statuses].join(", ")})`;
+  // Says what the partial index needs to be used.
+  return [{ sql: `${isOneOf} AND r.status >= 400`, values: [] }];
 }
 
 function rollupParts(filter: RollupFilter, table: string): Condition[] {
@@ -56,17 +88,6 @@ function rollupParts(filter: RollupFilter, table: string): Condition[] {
   ];
   if (filter.outcome !== undefined && !filter.outcome.includes("answered")) {
     parts.push({ sql: `${table}outcome <> 'answered'`, values: [] });
-  }
-  if (filter.status !== undefined) {
-    const ranges = filter.status.map((status): Condition => {
-      const low = /^[1-5]xx$/.test(status) ? Number(status[0]) * 100 : Number(status) || 0;
-      const high = status.endsWith("xx") ? low + 99 : low;
-      return { sql: `${table}status BETWEEN ? AND ?`, values: [low, high] };
-    });
-    parts.push({
-      sql: `(${ranges.map(({ sql }) => sql).join(" OR ")})`,
-      values: ranges.flatMap(({ values }) => values),
-    });
   }
   return parts;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import type { RecordFilter } from "#records/records.ts";
+import type { RecordFilter, RecordPage } from "#records/records.ts";
 import { passes } from "./filter-sql.ts";
 import type { RecordStore } from "./record-store.ts";
 import { hourMs, minuteMs } from "./record-sums.ts";
@@ -105,6 +105,56 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await ids({ status: ["2xx"], tier: [] })).toEqual([]);
     });
 
+    test("pages through what several conditions leave, whatever the sums say of the hours", async () => {
+      // Days of records, floods of refusals (one record, many requests), and conditions that are never met together.
+      const all = Array.from({ length: 400 }, (_, n) =>
+        record(n, {
+          recorded_ms: startMs + Math.floor(n / 3) * (hourMs / 2),
+          seq: (startMs + Math.floor(n / 3) * (hourMs / 2)) * 1024 + (n % 3),
+          tier: n % 3 === 0 ? "pro" : "flash",
+          cause: n % 5 === 0 ? "hard_pro_rule" : "score_flash",
+          alias: n % 7 === 0 ? null : n % 2 === 0 ? "smart-router" : "smart-router-pro",
+          outcome: n % 4 === 0 ? "refused" : "answered",
+          status: n % 4 === 0 ? (n % 8 === 0 ? 401 : 503) : 200,
+          refused_by: n % 4 === 0 ? "gateway" : null,
+          repeated: n % 16 === 0 ? 500 : 1,
+        }),
+      );
+      for (let at = 0; at < all.length; at += 60) await store.append(all.slice(at, at + 60));
+      const filters: RecordFilter[] = [
+        { tier: ["pro"], cause: ["hard_pro_rule"] },
+        { tier: ["flash"], outcome: ["refused"], status: ["5xx"] },
+        { status: ["4xx", "503"], toMs: startMs + 40.5 * hourMs },
+        { status: ["4xx"], alias: ["smart-router"], fromMs: startMs + 10.2 * hourMs },
+        { status: ["2xx"], outcome: ["refused"] },
+        { refusedBy: ["gateway"], cause: ["", "hard_pro_rule"] },
+        { alias: [""] },
+        { alias: ["", "smart-router-pro"], tier: ["pro"] },
+      ];
+      const newest = all.toReversed().toSorted((a, b) => b.seq - a.seq);
+      const expectPages = async () => {
+        for (const filter of filters) {
+          const expected = newest.filter((each) => passes(each, filter)).map(({ decision_id }) => decision_id);
+          const found: string[] = [];
+          for (let before: number | undefined; ; ) {
+            const page: RecordPage = await store.query(filter, {
+              limit: 7,
+              ...(before === undefined ? {} : { before }),
+            });
+            found.push(...page.records.map(({ decision_id }) => decision_id));
+            before = page.records.at(-1)?.seq;
+            if (!page.more) break;
+            expect(page.records).toHaveLength(7);
+          }
+          expect([filter, found]).toEqual([filter, expected]);
+        }
+      };
+      await expectPages();
+      // Records may be kept for longer than their sums.
+      await store.pruneSums(startMs, startMs + 20 * hourMs + 400 * 24 * hourMs);
+      await expectPages();
+    });
+
     test("gives a record by its own id, else the newest by the request's", async () => {
       await store.append([record(1, { request_id: "same" }), record(2, { request_id: "same" })]);
       expect((await store.get("d1"))?.decision_id).toBe("d1");
@@ -166,6 +216,30 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(all.first_token_p50_ms).toBeGreaterThan(200);
       expect(all.first_token_p95_ms).toBeLessThanOrEqual(350);
       expect(all.oldest_record_ms).toBe(startMs);
+
+      expect(all.by.outcome.map(({ key, requests }) => [key, requests])).toEqual([
+        ["answered", 270],
+        ["refused", 79],
+      ]);
+      expect(all.by.refused_by.map(({ key, requests }) => [key, requests])).toEqual([
+        ["", 270],
+        ["gateway", 79],
+      ]);
+
+      // A range that begins and ends within an hour: its minutes are counted, and no others.
+      for (const [from, to] of [
+        [7, 200],
+        [61, 179],
+        [10, 20],
+        [60, 180],
+      ] as const) {
+        const part = { fromMs: startMs + from * minuteMs, toMs: startMs + to * minuteMs };
+        const within = records.filter(({ recorded_ms }) => recorded_ms >= part.fromMs && recorded_ms < part.toMs);
+        const summary = await store.summary(part, {}, nowMs);
+        expect([summary.from_ms, summary.to_ms]).toEqual([part.fromMs, part.toMs]);
+        expect(summary.requests).toBe(sum(within, ({ repeated }) => repeated));
+        expect(summary.cost_nano_usd).toBe(sum(within, ({ cost_nano_usd }) => cost_nano_usd));
+      }
 
       // By hours, once the minutes are too old.
       const later = await store.summary(range, {}, nowMs + 100 * 24 * hourMs);

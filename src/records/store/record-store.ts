@@ -11,7 +11,8 @@ import type {
   SeriesRequest,
   TimeRange,
 } from "#records/records.ts";
-import { recordCondition } from "./filter-sql.ts";
+import { type Condition, recordCondition } from "./filter-sql.ts";
+import { type Narrowed, narrowed, ruleSetsWith } from "./narrowed.ts";
 import { headOf, type RecordEntry } from "./record-head.ts";
 import { blockOf, recordColumns, recordOf, rowOf, selectedRecord, seqFrom, seqPerMs } from "./record-rows.ts";
 import { correctionWrites, minuteMs, sumWrites } from "./record-sums.ts";
@@ -99,26 +100,38 @@ export class RecordStore {
     return new Set(rows.map((row) => String(row["decision_id"])));
   }
 
-  async query(filter: RecordFilter, { before, after, limit }: PageRequest): Promise<RecordPage> {
-    const condition = recordCondition(filter);
+  async query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
+    const ruleSets = filter.rule === undefined ? undefined : await ruleSetsWith(this.#sql, filter.rule);
+    const condition = recordCondition(filter, ruleSets);
+    const { fromSeq, more }: Narrowed =
+      page.after === undefined ? await narrowed(this.#sql, filter, page) : { more: true };
+    let rows: readonly SqlRow[] = [];
+    if (fromSeq !== undefined) rows = await this.#page(condition, page, fromSeq);
+    // Fewer than the sums count: floods of refusals have one record for many requests.
+    if (more && rows.length <= page.limit) rows = await this.#page(condition, page);
+    return { records: recordsOf(rows.slice(0, page.limit)), more: rows.length > page.limit };
+  }
+
+  /** The rows of a page, and of one record more if there is one. */
+  async #page(condition: Condition, { before, after, limit }: PageRequest, fromSeq = 0): Promise<readonly SqlRow[]> {
     const values = [...condition.values];
     let where = condition.sql;
-    if (before !== undefined) {
-      where += " AND r.seq < ?";
-      values.push(before);
-    }
-    if (after !== undefined) {
-      where += " AND r.seq > ?";
-      values.push(after);
+    for (const [comparison, seq] of [
+      ["<", before],
+      [">", after],
+      [">=", fromSeq === 0 ? undefined : fromSeq],
+    ] as const) {
+      if (seq === undefined) continue;
+      where += ` AND r.seq ${comparison} ?`;
+      values.push(seq);
     }
     const order = after === undefined ? "DESC" : "ASC";
-    // The page first, then its blocks: joined before they are sorted, every record that passes would have its block read.
-    const rows = await this.#sql.read(
-      `SELECT ${selectedRecord} FROM (SELECT * FROM decision_record r WHERE ${where} ORDER BY r.seq ${order} LIMIT ?) r
-       JOIN decision_block b ON b.id = r.block ORDER BY r.seq ${order}`,
+    // The page first, then its records and blocks: joined before they are sorted, all that pass would be read and carried along.
+    return this.#sql.read(
+      `SELECT ${selectedRecord} FROM (SELECT r.seq FROM decision_record r WHERE ${where} ORDER BY r.seq ${order} LIMIT ?) page
+       JOIN decision_record r ON r.seq = page.seq JOIN decision_block b ON b.id = r.block ORDER BY r.seq ${order}`,
       [...values, limit + 1],
     );
-    return { records: recordsOf(rows.slice(0, limit)), more: rows.length > limit };
   }
 
   /** All records that pass, the oldest first, in batches; reads on as it is consumed. */

@@ -28,6 +28,19 @@ function spanned({ fromMs, toMs }: TimeRange, nowMs: number): { span: number; fr
   return { span, fromMs: Math.floor(fromMs / span) * span, toMs: Math.ceil(toMs / span) * span };
 }
 
+/** A range of minutes as its whole hours, with the minutes before and after them: an hour is a sixtieth of the rows. */
+function sumParts(span: number, fromMs: number, toMs: number): readonly (TimeRange & { readonly span: number })[] {
+  const firstHour = Math.ceil(fromMs / hourMs) * hourMs;
+  const endOfHours = Math.floor(toMs / hourMs) * hourMs;
+  if (span === hourMs || firstHour >= endOfHours) return [{ span, fromMs, toMs }];
+  const parts = [
+    { span: minuteMs, fromMs, toMs: firstHour },
+    { span: hourMs, fromMs: firstHour, toMs: endOfHours },
+    { span: minuteMs, fromMs: endOfHours, toMs },
+  ];
+  return parts.filter((part) => part.fromMs < part.toMs);
+}
+
 export async function summaryOf(
   sql: SqlConnection,
   range: TimeRange,
@@ -36,10 +49,15 @@ export async function summaryOf(
 ): Promise<Omit<RecordSummary, "oldest_record_ms">> {
   const { span, fromMs, toMs } = spanned(range, nowMs);
   const condition = sumCondition(filter);
+  const names = [...moneySums, "cost_unknown", ...firstTokenColumns];
+  const parts = sumParts(span, fromMs, toMs);
+  const each = parts.map(
+    () =>
+      `SELECT ${[...sumKeys, ...names].join(", ")} FROM decision_sum WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition.sql}`,
+  );
   const rows = await sql.read(
-    `SELECT ${sumKeys.join(", ")}, ${[...moneySums, "cost_unknown", ...firstTokenColumns].map(sumOf).join(", ")}
-     FROM decision_sum WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition.sql} GROUP BY ${sumKeys.join(", ")}`,
-    [span, fromMs, toMs, ...condition.values],
+    `SELECT ${sumKeys.join(", ")}, ${names.map(sumOf).join(", ")} FROM (${each.join(" UNION ALL ")}) parts GROUP BY ${sumKeys.join(", ")}`,
+    parts.flatMap((part) => [part.span, part.fromMs, part.toMs, ...condition.values]),
   );
   const total = (of: readonly SqlRow[]) => sumsIn(of);
   const requestsWhere = (where: (row: SqlRow) => boolean) => total(rows.filter(where)).requests;
@@ -64,6 +82,8 @@ export async function summaryOf(
       cause: sharesBy("cause", rows),
       model: sharesBy("model", rows),
       status: sharesBy("status", rows),
+      outcome: sharesBy("outcome", rows),
+      refused_by: sharesBy("refused_by", rows),
     },
   };
 }

@@ -1,0 +1,71 @@
+import type { PageRequest, RecordFilter } from "#records/records.ts";
+import { isSummed, sumCondition } from "./filter-sql.ts";
+import { seqFrom, seqPerMs } from "./record-rows.ts";
+import { hourMs } from "./record-sums.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+
+/** Where the newest records that pass a filter are. */
+export interface Narrowed {
+  /** No record before it needs to be read for the page; undefined: the filter tells nothing. */
+  readonly fromSeq?: number;
+  /** Whether there may be records before it that pass. */
+  readonly more: boolean;
+}
+
+const unknown: Narrowed = { more: true };
+
+/**
+ * The sums say in which hours there are records with a cause, model, tier, outcome or status: so the newest page is looked for
+ * in the hours that fill it, and where no record passes none is read. Indexes alone do not bound that: of two conditions each
+ * may be met often, and both together never.
+ */
+export async function narrowed(
+  sql: SqlConnection,
+  filter: RecordFilter,
+  { before, limit }: Pick<PageRequest, "before" | "limit">,
+): Promise<Narrowed> {
+  if (!isSummed(filter)) return unknown;
+  const condition = sumCondition(filter);
+  const fromMs = Math.floor((filter.fromMs ?? 0) / hourMs) * hourMs;
+  const endMs = Math.min(
+    filter.toMs ?? Number.MAX_SAFE_INTEGER,
+    before === undefined ? Number.MAX_SAFE_INTEGER : before / seqPerMs,
+  );
+  const toMs = Math.ceil(endMs);
+  const [hours, [kept]] = await Promise.all([
+    sql.read(
+      `SELECT at_ms, SUM(requests) AS requests FROM decision_sum WHERE span_ms = ? AND at_ms >= ? AND at_ms <= ? AND ${condition.sql}
+       GROUP BY at_ms ORDER BY at_ms DESC`,
+      [hourMs, fromMs, toMs, ...condition.values],
+    ),
+    sql.read(
+      "SELECT (SELECT MIN(at_ms) FROM decision_sum WHERE span_ms = ?) AS sums, (SELECT MIN(seq) FROM decision_record) AS records",
+      [hourMs],
+    ),
+  ]);
+  // Sums may be kept for a shorter time than records.
+  const oldestMs = Math.max(fromMs, Number(kept?.["records"] ?? 0) / seqPerMs);
+  if (Number(kept?.["sums"] ?? 0) > oldestMs) return unknown;
+  let found = 0;
+  for (const [at, row] of hours.entries()) {
+    const hour = Number(row["at_ms"]);
+    // Of an hour that the page cuts nobody knows how many are on this side.
+    if (hour + hourMs <= endMs) found += Number(row["requests"]);
+    if (found > limit) return { fromSeq: seqFrom(hour), more: at + 1 < hours.length };
+  }
+  const oldest = hours.at(-1);
+  return { fromSeq: oldest === undefined ? Number.MAX_SAFE_INTEGER : seqFrom(Number(oldest["at_ms"])), more: false };
+}
+
+/** The sets of rules among which a hard rule fired; there are few sets. The index is read once for each of them. */
+export async function ruleSetsWith(sql: SqlConnection, rule: string): Promise<readonly string[]> {
+  const rows = await sql.read(
+    `WITH RECURSIVE each_rule(name) AS (
+       SELECT MIN(rule) FROM decision_record WHERE rule IS NOT NULL
+       UNION ALL
+       SELECT (SELECT MIN(d.rule) FROM decision_record d WHERE d.rule > each_rule.name) FROM each_rule
+       WHERE each_rule.name IS NOT NULL
+     ) SELECT name FROM each_rule WHERE name IS NOT NULL`,
+  );
+  return rows.map((row) => String(row["name"])).filter((set) => set.split(", ").includes(rule));
+}
