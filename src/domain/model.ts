@@ -4,6 +4,14 @@ import type { NanoUsd, NanoUsdPerMTok } from "./money/money.ts";
 export const roles = ["scout", "worker", "senior", "emergency"] as const;
 export type Role = (typeof roles)[number];
 
+/** The tier that callers know a role's models by. */
+export const tierOfRole = {
+  scout: "free",
+  worker: "flash",
+  senior: "pro",
+  emergency: "emergency",
+} as const satisfies Readonly<Record<Role, string>>;
+
 /** The internal key of a model, a key of the registry's `models` map: `vendor_v4_flash`. */
 export type ModelKey = string;
 

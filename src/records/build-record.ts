@@ -1,4 +1,4 @@
-import type { Model, ModelRegistry, Price } from "#domain/model.ts";
+import { type Model, type ModelRegistry, type Price, tierOfRole } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import { costOf } from "#domain/money/tokens.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
@@ -15,28 +15,28 @@ import type {
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
 import type { RecordHead } from "./store/record-head.ts";
 
-/** Ids that callers choose are free text: no longer than this. */
+/** Ids that callers choose are free text; longer ones are cut. In characters. */
 const maxIdLength = 128;
 
-/** What a decision record needs beside the request's own. */
+/** What a decision record needs beside the record of the request. */
 export interface RecordContext {
   /** Names the configuration that the decision was made by, so that it can be made again. */
   readonly policyHash: string | null;
-  /** The caller's session, fit to be kept. */
+  /** The caller's session, redacted. */
   readonly session: string | undefined;
-  /** Makes a conversation's name unreadable; different in each installation. */
+  /** Salt of the hash that stands for a conversation; different in each installation. */
   readonly salt: number;
 }
 
 /**
- * The decision record of a request that has ended. Its `seq` is the store's to give. Made when it is written, not while the
+ * The decision record of a request that has ended. The store sets its `seq`. It is made when it is written, not while the
  * caller waits.
  */
 export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
   return recordWith(request, factsOf(request, context));
 }
 
-/** What a record has that cannot be told from the request's record without the model registry, or without the context. */
+/** The fields of a decision record that need the model registry or the context. */
 export interface RecordFacts {
   readonly policyHash: string | null;
   readonly session: string | null;
@@ -65,7 +65,7 @@ export function factsOf(request: RequestRecord, { policyHash, session, salt }: R
   };
 }
 
-/** What is searched and summed of the record. */
+/** The fields of the record that are searched and summed. */
 export function requestHead(request: RequestRecord, facts: RecordFacts): RecordHead {
   const { routed, decision, attempts } = request;
   const final = routed?.decision ?? decision;
@@ -270,7 +270,7 @@ function rulesIn(evidence: readonly string[]): string | null {
 const ruleKey = "hard_rule=";
 const pointsKey = "points_";
 
-/** What the score's evidence says of each feature's points. */
+/** The points of each feature, from the evidence of the score. */
 function pointsIn(evidence: readonly string[]): Pick<DecisionRecord, "contributions" | "points"> {
   const contributions: { name: string; value: number }[] = [];
   let points: number | null = null;
@@ -283,8 +283,6 @@ function pointsIn(evidence: readonly string[]): Pick<DecisionRecord, "contributi
   }
   return { contributions, points };
 }
-
-const tierOfRole = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
 
 function tierOf(model: Model | undefined): Tier | null {
   return model === undefined ? null : tierOfRole[model.role];
@@ -401,7 +399,7 @@ function ledgerMsOf(attempts: readonly AttemptRecord[]): number | undefined {
   return sum;
 }
 
-/** `at_least` and a charged hold are what the ledger counts, but nobody has said that they are the cost. */
+/** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
 function costStateOf(attempts: readonly AttemptRecord[]): CostState {
   let estimated = false;
   for (const { costNanoUsd, costSource } of attempts) {
@@ -411,13 +409,13 @@ function costStateOf(attempts: readonly AttemptRecord[]): CostState {
   return estimated ? "estimated" : "known";
 }
 
-/** The tokens of all answers at the senior model's prices of the time, with the same share of them cached. */
+/** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
 function baselineOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry): number | null {
   const senior = registry.byRole.senior;
   if (senior === undefined) return null;
   let sum: number | null = null;
   for (const { usage, purpose } of attempts) {
-    // Without the tiers nobody would have asked a scout.
+    // Without tiers there would be no scout.
     if (usage === undefined || purpose === "SCOUT") continue;
     sum = (sum ?? 0) + safeCost(usage, senior.price, { fromMs: atMs, toMs: atMs + timings.totalMs });
   }
@@ -428,7 +426,7 @@ function safeCost(...[usage, price, during]: Parameters<typeof costOf>): number 
   try {
     return costOf(usage, price, during);
   } catch {
-    // Counts that no amount can hold.
+    // The counts are so large that the cost is no safe integer.
     return 0;
   }
 }
@@ -443,7 +441,7 @@ function bandOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegis
   return `${input / 1e9}/${output / 1e9} USD per million`;
 }
 
-/** Three places are plenty. */
+/** Rounded to three decimal places. */
 function rounded(value: number): number;
 function rounded(value: number | undefined): number | null;
 function rounded(value: number | undefined): number | null {

@@ -5,6 +5,7 @@ import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snap
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import { type DecisionFilter, type Range, Tier } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
+import { tierOfRole } from "#domain/model.ts";
 import type { DecisionRecords, RecordSummary, SummaryShare, TimeRange } from "#records/records.ts";
 import { needsOf } from "./needs.ts";
 
@@ -92,12 +93,10 @@ function tierOf(key: string) {
   return Tier.safeParse(key).data ?? null;
 }
 
-const tiers = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
-
 /** The tier of a model of the registry; null for one that is not in it any more. */
 export function roleTier({ config }: Pick<DashboardSources, "config">, key: string) {
   const model = config().registry.models.get(key);
-  return model === undefined ? null : tiers[model.role];
+  return model === undefined ? null : tierOfRole[model.role];
 }
 
 export function firstTokenOf({ first_token_p50_ms: p50, first_token_p95_ms: p95 }: RecordSummary) {

@@ -1,10 +1,11 @@
+import { tierOfRole } from "#domain/model.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { type Cause, levels, type RoutingDecision } from "#domain/routing.ts";
 import { holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Counterfactual, DecisionInputs } from "#records/decision-record.ts";
 import { type DecideInput, decideAgain } from "#records/replay/replay.ts";
 
-/** A change to try, and how far away it is: 0 is here, 1 is all the way. */
+/** A change to try. `distance` is 0 for no change and 1 for the whole range of the input. */
 interface Change {
   readonly input: string;
   readonly from: string;
@@ -16,8 +17,8 @@ interface Change {
 const most = 6;
 
 /**
- * What would have changed the decision: each change of one input, tried with `decide` itself, that leads to another tier or to
- * a refusal. Those of what decided come first, then the nearest.
+ * What would have changed the decision: changes of one input that lead to another tier or to a refusal, each tried with
+ * `decide`. Changes of the input that decided come first, then the nearest.
  */
 export function counterfactualsOf(
   input: DecideInput,
@@ -37,10 +38,10 @@ export function counterfactualsOf(
   const found: Counterfactual[] = [];
   for (const { input: name, from, to, changed } of changes) {
     if (found.length === most) break;
-    // More room in a cap makes no difference to a hold that the ledger has refused already, but for the caps themselves.
+    // The ledger's refusal stays for every change but those of the budget.
     const then = decideAgain(changed, name.startsWith("budget") ? null : ledgerSpend);
     const leadsTo = destinationOf(then, changed);
-    // The nearest change of an input stands for those further away.
+    // Only the nearest change of an input with the same result is listed.
     if (leadsTo === here || found.some((nearer) => nearer.input === name && nearer.leads_to === leadsTo)) continue;
     const sentence = `With ${name} ${to} instead of ${from}: ${leadsTo} (${then.cause}).`;
     found.push({ input: name, from, to, leads_to: leadsTo, cause: then.cause, sentence });
@@ -48,7 +49,7 @@ export function counterfactualsOf(
   return found;
 }
 
-/** Which inputs the causes are about, by the beginning of their names; hard rules are named after theirs. */
+/** The inputs that each cause depends on, by the beginning of their names. Hard rules have the names of their inputs. */
 const inputsOfCause: { readonly [C in Cause]: readonly string[] } = {
   privacy_free_denied: ["sensitive", "repo_free_opt_in"],
   privacy_scout_denied: ["sensitive", "repo_free_opt_in"],
@@ -85,15 +86,13 @@ function decidedBy(input: string, { cause, rule }: { readonly cause: Cause; read
   return rule?.split(", ").some((name) => (inputsOfRule[name] ?? name) === input) === true;
 }
 
-const tierOfRole = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
-
 function destinationOf({ model }: Pick<RoutingDecision, "model">, { snapshot }: DecideInput): string {
   if (model === null) return "refused";
   const role = snapshot.registry.models.get(model)?.role;
   return role === undefined ? model : tierOfRole[role];
 }
 
-/** Another score is the same as other thresholds, moved by the difference. */
+/** Moving both thresholds by a difference has the same effect as another score. */
 function scoreChanges(input: DecideInput, score: number): readonly Change[] {
   const { flash_below, pro_from } = input.snapshot.policy.routing;
   const middle = (flash_below + pro_from) / 2;
@@ -141,24 +140,24 @@ function counterChanges(input: DecideInput): readonly Change[] {
   });
 }
 
-/** What the caller said, and what was inferred in words: not said, or one step more or less. */
+/** Inputs whose values are names: what the caller stated is left out or inverted, a level moves by one or two steps. */
 function wordChanges(input: DecideInput): readonly Change[] {
   const { task, runtime, snapshot } = input;
   const changes: Change[] = [];
   const add = (name: string, from: string, to: string, changed: DecideInput, distance = 0.5) =>
     changes.push({ input: name, from, to, distance, changed });
-  const said = (name: string, from: string, given: Partial<typeof task>, to = "not said") =>
+  const stated = (name: string, from: string, given: Partial<typeof task>, to = "absent") =>
     add(name, from, to, { ...input, task: { ...task, ...given } });
-  if (task.explicit_route !== "AUTO") said("explicit_route", task.explicit_route, { explicit_route: "AUTO" }, "AUTO");
-  if (task.reasoning === "HIGH") said("reasoning", "HIGH", { reasoning: "AUTO" }, "AUTO");
+  if (task.explicit_route !== "AUTO") stated("explicit_route", task.explicit_route, { explicit_route: "AUTO" }, "AUTO");
+  if (task.reasoning === "HIGH") stated("reasoning", "HIGH", { reasoning: "AUTO" }, "AUTO");
   for (const key of Object.keys(task.metadata)) {
     const { [key]: value, ...metadata } = task.metadata;
-    said(key === "routing" ? "hint" : key, String(value), { metadata });
+    stated(key === "routing" ? "hint" : key, String(value), { metadata });
   }
-  if (task.sensitive) said("sensitive", "true", { sensitive: false }, "false");
-  else said("sensitive", "false", { sensitive: true }, "true");
+  if (task.sensitive) stated("sensitive", "true", { sensitive: false }, "false");
+  else stated("sensitive", "false", { sensitive: true }, "true");
   if (task.repo_context_present && !task.repo_free_opt_in) {
-    said("repo_free_opt_in", "false", { repo_free_opt_in: true }, "true");
+    stated("repo_free_opt_in", "false", { repo_free_opt_in: true }, "true");
   }
   for (const name of ["risk_level", "blast_radius"] as const) {
     const at = levels.indexOf(task[name]);

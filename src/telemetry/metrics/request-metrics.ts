@@ -1,15 +1,7 @@
-import type { ModelKey, Role } from "#domain/model.ts";
+import { type ModelKey, type Role, tierOfRole } from "#domain/model.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { boundedLabel, inSeconds, inUsd } from "./labels.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
-
-type TierLabel = "free" | "flash" | "pro" | "emergency" | "none";
-const tierOfRole: { readonly [R in Role]: TierLabel } = {
-  scout: "free",
-  worker: "flash",
-  senior: "pro",
-  emergency: "emergency",
-};
 
 const fine = [0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25];
 const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
