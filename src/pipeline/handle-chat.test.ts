@@ -82,7 +82,7 @@ test("a stream under way keeps nothing of the conversation alive, as received or
     },
     tasks: { recall: () => undefined, remember() {}, served() {} },
     conversations: { recall: () => undefined, remember() {} },
-    outcomes: { routed() {}, judge: async () => false },
+    outcomes: { routed() {}, recordOutcome: async () => false },
     retryBudget: { countRequest() {}, take: () => false },
     callerEvidence: callerEvidence(time.clock),
     newId: () => `d${sent.length}`,

@@ -26,7 +26,7 @@ export function routeOutcomeEndpoint({
       const errorForm = errorFormProblem(request.headers);
       if (errorForm !== undefined) return invalid(errorForm.detail);
       const { decisionId, outcome, score } = parsed;
-      const known = await ports.outcomes.judge(decisionId, outcome, score).catch(() => undefined);
+      const known = await ports.outcomes.recordOutcome(decisionId, outcome, score).catch(() => undefined);
       if (known === undefined) {
         const detail = "The outcome could not be written: the database does not answer. Try again shortly.";
         const headers = { "retry-after": "1" };

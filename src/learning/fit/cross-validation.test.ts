@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { featureCount } from "#domain/learned-weights.ts";
 import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
 import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
-import { judgeHeldBack, rankedIn } from "./held-back.ts";
+import { crossValidate, rankedIn } from "./cross-validation.ts";
 
 /** Uniform numbers in [0, 1), the same in every run. */
 function numbers(seed: number): () => number {
@@ -29,7 +29,7 @@ function records(count: number, rescuable: (shape: number, random: () => number)
 const options = { nowMs: 0, proFrom: 93.5, proCost: 3 };
 
 test("finds what can be learned: the asks that only pro solves stand higher, and more of them go to pro first", () => {
-  const held = judgeHeldBack(
+  const held = crossValidate(
     records(600, (shape) => shape > 0.85),
     options,
   );
@@ -46,7 +46,7 @@ test("finds what can be learned: the asks that only pro solves stand higher, and
 });
 
 test("claims nothing where there is nothing to learn", () => {
-  const held = judgeHeldBack(
+  const held = crossValidate(
     records(600, (_, random) => random() < 0.15),
     options,
   );
@@ -54,12 +54,12 @@ test("claims nothing where there is nothing to learn", () => {
   expect(held?.rescuedRank.change.value).toBeLessThan(0.06);
 });
 
-test("judges only asks that the score has routed, and says nothing when there are none", () => {
+test("scores only asks that the score has routed, and returns nothing when there are none", () => {
   const guarded = records(100, (shape) => shape > 0.5).map((record) => ({
     ...record,
     decision: { ...record.decision, cause: "explicit_flash" as const },
   }));
   expect(rankedIn(guarded)).toEqual([]);
-  expect(judgeHeldBack(guarded, options)).toBeUndefined();
-  expect(judgeHeldBack([], options)).toBeUndefined();
+  expect(crossValidate(guarded, options)).toBeUndefined();
+  expect(crossValidate([], options)).toBeUndefined();
 });

@@ -13,8 +13,8 @@ export interface Estimate {
 }
 
 /** What the learned score would have changed for records that it was not fitted to. */
-export interface HeldBack {
-  /** Asks that the score decides, judged with weights fitted to others. */
+export interface CrossValidation {
+  /** Asks that the score decides, each scored with weights that were fitted to others. */
   readonly asks: number;
   /** Where the asks that flash failed and pro solved stand in the order of all, 0 to 1; 0.5 is chance. */
   readonly rescuedRank: { readonly shipped: number; readonly learned: number; readonly change: Estimate };
@@ -26,7 +26,7 @@ export interface HeldBack {
   readonly cost: Estimate;
 }
 
-export interface HeldBackOptions extends Pick<FitOptions, "nowMs"> {
+export interface CrossValidationOptions extends Pick<FitOptions, "nowMs"> {
   /** The score from which an ask goes to pro. */
   readonly proFrom: number;
   /** What an ask costs on pro, with flash as 1. */
@@ -51,24 +51,27 @@ export function rankedIn(records: readonly OutcomeRecord[]): readonly DecisionPa
 
 const folds = 5;
 
-interface Judged {
+interface ScoredAsk {
   readonly weight: number;
   readonly shipped: number;
   readonly learned: number;
-  /** What pro would add: from the record where it is known, else as predicted. */
+  /** Probability that flash fails and pro solves it: from the record where there is one, else as predicted. */
   readonly benefit: number;
   /** Cost on flash, with the retry on pro that followed. */
   readonly flashCost: number;
   readonly rescued: boolean | undefined;
 }
 
-/** Fits to four fifths of the records and judges the last, five times; undefined when there is too little to judge. */
-export function judgeHeldBack(records: readonly OutcomeRecord[], options: HeldBackOptions): HeldBack | undefined {
+/** Five-fold cross-validation: fits to four fifths of the records and scores the last fifth, five times. Undefined with too few records. */
+export function crossValidate(
+  records: readonly OutcomeRecord[],
+  options: CrossValidationOptions,
+): CrossValidation | undefined {
   const trialOf = new Map(trialsIn(records).map((trial) => [trial.decision, trial]));
   const tried = [...trialOf.values()].filter(({ rescued }) => rescued !== undefined);
   const rescueShare = tried.filter(({ rescued }) => rescued).length / Math.max(1, tried.length);
   const mixed = shuffled(records, sequence());
-  const judged: Judged[] = [];
+  const asks: ScoredAsk[] = [];
   for (let fold = 0; fold < folds; fold++) {
     const [seen, held] = [mixed.filter((_, at) => at % folds !== fold), mixed.filter((_, at) => at % folds === fold)];
     const trials = seen.flatMap(({ decision }) => trialOf.get(decision) ?? []);
@@ -78,7 +81,7 @@ export function judgeHeldBack(records: readonly OutcomeRecord[], options: HeldBa
     for (const decision of rankedIn(held)) {
       const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features).logOdds));
       const known = knownOf(trialOf.get(decision), rescueShare, options.proCost);
-      judged.push({
+      asks.push({
         weight: Math.min(20, 1 / decision.probability),
         shipped: decision.score,
         learned: learnedScoreOf({ weights, features: decision.features }, decision.score),
@@ -88,7 +91,7 @@ export function judgeHeldBack(records: readonly OutcomeRecord[], options: HeldBa
       });
     }
   }
-  return judged.length === 0 ? undefined : summed(judged, options);
+  return asks.length === 0 ? undefined : summed(asks, options);
 }
 
 function knownOf(trial: Trial | undefined, rescueShare: number, proCost: number) {
@@ -101,10 +104,10 @@ function knownOf(trial: Trial | undefined, rescueShare: number, proCost: number)
   };
 }
 
-function summed(judged: readonly Judged[], { proFrom, proCost }: HeldBackOptions): HeldBack {
+function summed(asks: readonly ScoredAsk[], { proFrom, proCost }: CrossValidationOptions): CrossValidation {
   const onPro = (score: number) => Number(score >= proFrom);
-  const moved = (each: Judged) => onPro(each.learned) - onPro(each.shipped);
-  const known = judged.filter(({ rescued }) => rescued !== undefined);
+  const moved = (each: ScoredAsk) => onPro(each.learned) - onPro(each.shipped);
+  const known = asks.filter(({ rescued }) => rescued !== undefined);
   const [byShipped, byLearned] = [
     ranksOf(known.map(({ shipped }) => shipped)),
     ranksOf(known.map(({ learned }) => learned)),
@@ -112,21 +115,21 @@ function summed(judged: readonly Judged[], { proFrom, proCost }: HeldBackOptions
   const ranks = known.flatMap(({ weight, rescued }, at) =>
     rescued ? [{ weight, shipped: byShipped[at] ?? 0, learned: byLearned[at] ?? 0 }] : [],
   );
-  const costNow = meanOf(judged, (each) => (onPro(each.shipped) === 1 ? proCost : each.flashCost)).value;
-  const costChange = meanOf(judged, (each) => moved(each) * (proCost - each.flashCost));
+  const costNow = meanOf(asks, (each) => (onPro(each.shipped) === 1 ? proCost : each.flashCost)).value;
+  const costChange = meanOf(asks, (each) => moved(each) * (proCost - each.flashCost));
   return {
-    asks: judged.length,
+    asks: asks.length,
     rescuedRank: {
       shipped: meanOf(ranks, ({ shipped }) => shipped).value,
       learned: meanOf(ranks, ({ learned }) => learned).value,
       change: meanOf(ranks, ({ shipped, learned }) => learned - shipped),
     },
     proShare: {
-      shipped: meanOf(judged, (each) => onPro(each.shipped)).value,
-      learned: meanOf(judged, (each) => onPro(each.learned)).value,
-      change: meanOf(judged, moved),
+      shipped: meanOf(asks, (each) => onPro(each.shipped)).value,
+      learned: meanOf(asks, (each) => onPro(each.learned)).value,
+      change: meanOf(asks, moved),
     },
-    solvedFirst: meanOf(judged, (each) => moved(each) * each.benefit),
+    solvedFirst: meanOf(asks, (each) => moved(each) * each.benefit),
     cost: { value: costChange.value / costNow, low: costChange.low / costNow, high: costChange.high / costNow },
   };
 }

@@ -11,10 +11,10 @@ const firstFeature = 4;
 /** How fast the similarity falls with the mean squared distance. */
 const width = 1;
 const maxLandmarks = 60;
-/** Landmarks are looked for among this many vectors, in so many rounds. */
+/** k-means runs over at most this many vectors, for this many rounds. */
 const maxSampled = 4_000;
 const rounds = 8;
-/** On the diagonal, so that landmarks which nearly coincide do no harm. */
+/** Added to the diagonal: landmarks that nearly coincide would make the matrix singular. */
 const jitter = 1e-3;
 
 /** Typical feature vectors: the centres of clusters (k-means). The same vectors and random numbers give the same. */

@@ -4,7 +4,7 @@ import type { DecisionPart, OutcomeRecord } from "#learning/outcomes/outcomes.ts
 export interface Trial {
   readonly decision: DecisionPart;
   readonly failed: boolean;
-  /** Whether pro then solved it; undefined where it did not fail, was not tried on pro, or nothing was heard of that. */
+  /** Whether pro then solved it; undefined where flash did not fail, pro was not tried, or the result is not known. */
   readonly rescued: boolean | undefined;
   /** How many asks it stands for: the inverse of the probability with which it went to flash. */
   readonly weight: number;
@@ -14,8 +14,8 @@ export interface Trial {
 const maxWeight = 20;
 
 /**
- * What the records say. An ask of which nothing was heard counts as solved; of an escalated one the result is known when another
- * ask, a failure or the caller's own word came after it.
+ * The asks that flash answered first, with their results. An ask without a signal counts as solved. The result of an escalated
+ * ask is known once another ask, a failure or the caller's report has followed.
  */
 export function trialsIn(records: readonly OutcomeRecord[]): readonly Trial[] {
   const retries = new Map<string, OutcomeRecord>();
@@ -40,7 +40,7 @@ export function trialsIn(records: readonly OutcomeRecord[]): readonly Trial[] {
 }
 
 function flashFailed(record: OutcomeRecord): boolean {
-  // An escalated run was finished by pro, whatever the caller says of its end.
+  // An escalated run was finished by pro, whatever the caller reports about its end.
   if (record.signals.escalated) return true;
   return record.outcome === undefined ? hasTrouble(record) : record.outcome === "failed";
 }

@@ -1,7 +1,7 @@
 import { featureVersion } from "#domain/learned-weights.ts";
 import { type DecisionPart, featureNames, noSignals, type OutcomeRecord } from "./outcomes.ts";
 
-/** A record as the tests of this folder want it: of an ask that went to flash and of which nothing more was heard. */
+/** The record of an ask that went to flash and has no signals. */
 export function outcomeRecord(decisionId: string, atMs: number, decision: Partial<DecisionPart> = {}): OutcomeRecord {
   return {
     decisionId,

@@ -143,11 +143,11 @@ test("records are written in batches behind the requests, again after a failure"
   expect(await records()).toHaveLength(300);
 });
 
-test("a caller can judge a decision at once, before it was written; an unknown one not", async () => {
+test("a reported outcome is recorded at once, before its decision was written; that of an unknown decision is not", async () => {
   const { call, tracker, records } = aTracker();
   const id = call();
-  expect(await tracker.judge(id, "failed", 0.5)).toBe(true);
-  expect(await tracker.judge("nobody", "failed", undefined)).toBe(false);
+  expect(await tracker.recordOutcome(id, "failed", 0.5)).toBe(true);
+  expect(await tracker.recordOutcome("nobody", "failed", undefined)).toBe(false);
   expect((await records())[0]).toMatchObject({ outcome: "failed", outcomeScore: 0.5 });
 });
 

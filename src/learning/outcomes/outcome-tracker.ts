@@ -27,7 +27,7 @@ interface OpenAsk {
   lastSeenMs: number;
 }
 
-/** An ask without a request for this long has ended; later requests say nothing about it. */
+/** An ask without a request for this long has ended; later requests are no signals about it. */
 const openMs = 3_600_000;
 /** The same ask within this time is taken for a repeat: the answer was no good. */
 const repeatMs = 600_000;
@@ -74,16 +74,16 @@ export class StoredOutcomeTracker implements OutcomeTracker {
     const record: OutcomeRecord = { decisionId: call.decisionId, atMs, decision, signals: noSignals };
     this.#open.set(conversationKey, { record, askHash, lastSeenMs: atMs });
     this.#open.trim(maxOpen);
-    // Most asks never show an outcome and teach nothing, so one is written once something is known of it; where other
-    // processes may be asked to judge it, at once.
+    // Most asks never show an outcome and teach nothing, so a record is written once there is a signal. Where another process
+    // may receive the report of its outcome, it is written at once.
     if (follows || this.#options.shared) this.#keep(record);
   }
 
-  async judge(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean> {
-    // What this process has not written yet must be there to be judged. A report is rare, so looking for it may take a while.
+  async recordOutcome(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean> {
+    // The record must be in the store before its outcome is. Reports are rare, so the search may take a while.
     for (const { record } of this.#open.values()) if (record.decisionId === decisionId) this.#keep(record);
     await this.save();
-    return (await this.#writeBehind.opened()).judge(decisionId, outcome, score);
+    return (await this.#writeBehind.opened()).recordOutcome(decisionId, outcome, score);
   }
 
   /** Writes what waits, now; false when the store did not take it. Never rejects. */
@@ -116,7 +116,7 @@ export class StoredOutcomeTracker implements OutcomeTracker {
         const store = await this.#writeBehind.opened();
         const batch = [...this.#unsaved.values()].slice(0, maxBatch);
         await store.save(batch);
-        // A record that has changed while it was written waits on.
+        // A record that changed while it was written stays for the next batch.
         for (const record of batch) {
           if (this.#unsaved.get(record.decisionId) === record) this.#unsaved.delete(record.decisionId);
         }
@@ -126,14 +126,14 @@ export class StoredOutcomeTracker implements OutcomeTracker {
       }
       return true;
     } catch {
-      // The ledger, in the same database, says that it is away.
+      // The ledger uses the same database and reports that it is unavailable.
       this.#writeBehind.schedule(retryMs);
       return false;
     }
   }
 }
 
-/** What a further turn of the ask shows. The same signals, when it shows nothing. */
+/** The signals after a further turn of the ask; the same object when the turn shows nothing new. */
 function inRun({ decision, signals }: OutcomeRecord, { tier, hardRule, reportedFailure }: RoutedCall): Signals {
   const escalates = hardRule && tier === "pro" && decision.tier === "flash" && !signals.escalated;
   if (!escalates && !reportedFailure) return signals;
@@ -145,7 +145,7 @@ function inRun({ decision, signals }: OutcomeRecord, { tier, hardRule, reportedF
   };
 }
 
-/** What the conversation's next ask says of this one. */
+/** The signals after the conversation's next ask. */
 function atNextAsk({ signals }: OutcomeRecord, { reportedFailure }: RoutedCall, repeated: boolean): Signals {
   const failed = reportedFailure || repeated;
   return {

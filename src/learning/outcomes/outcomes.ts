@@ -88,11 +88,11 @@ export const Signals = z.strictObject({
 export type Signals = z.infer<typeof Signals>;
 export const noSignals: Signals = { reported: 0, escalated: false, failedAfter: 0, repeated: 0, wentOn: false };
 
-/** What a caller may say at `POST /v1/route/outcome`. */
+/** What a caller may report at `POST /v1/route/outcome`. */
 export const outcomes = ["solved", "failed"] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** One routed ask with what became of it. */
+/** One routed ask with its outcome. */
 export interface OutcomeRecord {
   readonly decisionId: string;
   /** Milliseconds since the epoch. */
@@ -100,7 +100,7 @@ export interface OutcomeRecord {
   readonly decision: DecisionPart;
   readonly signals: Signals;
   readonly outcome?: Outcome;
-  /** 0..1, as the caller has said it. */
+  /** From 0 to 1, from the caller's report. */
   readonly outcomeScore?: number;
 }
 
@@ -110,24 +110,24 @@ export interface RoutedCall {
   /** Milliseconds since the epoch. */
   readonly atMs: number;
   readonly conversationKey: string;
-  /** Whether it is a further turn of an ask; its decision is then no record of its own. */
+  /** Whether it is a further turn of an ask; it then gets no record of its own. */
   readonly continuation: boolean;
   readonly tier: "flash" | "pro";
   /** A hard rule sent it to pro. */
   readonly hardRule: boolean;
   /** The caller has reported a failure with it. */
   readonly reportedFailure: boolean;
-  /** What was asked; only compared, never kept beyond this call but as a hash. */
+  /** What was asked. Only its hash is kept after this call. */
   readonly ask: string;
-  /** The rest of a new ask's record; called for new asks alone. */
+  /** Makes the decision part of a new ask's record; called only for new asks. */
   readonly decision: () => Omit<DecisionPart, "retryOf">;
 }
 
-/** Follows routed asks through their conversations, and keeps what became of them. */
+/** Follows routed asks through their conversations and records their outcomes. */
 export interface OutcomeTracker {
   routed(call: RoutedCall): void;
-  /** What a caller says became of a decision. Rejects when the store cannot be reached. */
-  judge(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean>;
+  /** Records the outcome that a caller reports for a decision; false for an unknown decision. Rejects when the store cannot be reached. */
+  recordOutcome(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean>;
 }
 
 /** A record of a store's row; undefined when another release has written it. */

@@ -1,5 +1,5 @@
 import { textTable } from "#cli/table.ts";
-import type { Estimate, HeldBack } from "#learning/fit/held-back.ts";
+import type { CrossValidation, Estimate } from "#learning/fit/cross-validation.ts";
 
 /** What the records hold, and what was made of them. */
 export interface Learned {
@@ -9,7 +9,7 @@ export interface Learned {
   readonly rescue_trials: number;
   readonly rescued: number;
   readonly needed: number;
-  readonly held_back?: HeldBack;
+  readonly held_back?: CrossValidation;
   /** Where the weights were written. */
   readonly written?: string;
   /** Why nothing was fitted or written. */

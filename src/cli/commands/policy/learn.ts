@@ -5,7 +5,7 @@ import { replaceFile } from "#cli/replace-file.ts";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
-import { judgeHeldBack, rankedIn } from "#learning/fit/held-back.ts";
+import { crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
 import { type Trial, trialsIn } from "#learning/fit/observations.ts";
 import type { OutcomeRecord } from "#learning/outcomes/outcomes.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
@@ -58,7 +58,7 @@ function learnFrom(
     return { ...counted, refused };
   }
   const { flash_below, pro_from } = policy.routing;
-  const heldBack = judgeHeldBack(records, {
+  const heldBack = crossValidate(records, {
     nowMs,
     proFrom: (flash_below + pro_from) / 2,
     proCost: proCostOf(registry, policy),

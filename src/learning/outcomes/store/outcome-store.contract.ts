@@ -23,7 +23,7 @@ export function outcomeStoreContract(name: string, open: () => Promise<OutcomeSt
     test("replaces the signals of a record, and neither its decision nor what the caller has said", async () => {
       const record = outcomeRecord("a", 10);
       await store.save([record]);
-      expect(await store.judge("a", "failed", 0.25)).toBe(true);
+      expect(await store.recordOutcome("a", "failed", 0.25)).toBe(true);
       const signals = { ...noSignals, escalated: true };
       await store.save([{ ...outcomeRecord("a", 99, { tier: "pro" }), signals }]);
       expect(await store.load(0)).toEqual([{ ...record, signals, outcome: "failed", outcomeScore: 0.25 }]);
@@ -31,10 +31,10 @@ export function outcomeStoreContract(name: string, open: () => Promise<OutcomeSt
 
     test("takes the last word on a decision, and says when there is no such decision", async () => {
       await store.save([outcomeRecord("a", 10)]);
-      await store.judge("a", "failed", 0.5);
-      expect(await store.judge("a", "solved", undefined)).toBe(true);
+      await store.recordOutcome("a", "failed", 0.5);
+      expect(await store.recordOutcome("a", "solved", undefined)).toBe(true);
       expect((await store.load(0))[0]).toEqual({ ...outcomeRecord("a", 10), outcome: "solved" });
-      expect(await store.judge("o'b", "solved", undefined)).toBe(false);
+      expect(await store.recordOutcome("o'b", "solved", undefined)).toBe(false);
     });
 
     test("deletes what is too old, and of the rest the oldest above the limit", async () => {

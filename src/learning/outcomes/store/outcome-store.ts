@@ -5,10 +5,10 @@ import type { Outcome, OutcomeRecord } from "#learning/outcomes/outcomes.ts";
  * pass `outcome-store.contract.ts`.
  */
 export interface OutcomeStore {
-  /** Adds records, and of those that are there replaces the signals. What a caller has said is not touched. */
+  /** Adds records; replaces the signals of those that are there already. Reported outcomes are not touched. */
   save(records: readonly OutcomeRecord[]): Promise<void>;
-  /** Writes what the caller says became of a decision, in the place of what was said before; false when there is no such. */
-  judge(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean>;
+  /** Writes the outcome that a caller reports, in place of an earlier report; false when there is no such decision. */
+  recordOutcome(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean>;
   /** Records from that moment on, the oldest first. Rows that another release wrote and this one cannot read are left out. */
   load(fromMs: number): Promise<readonly OutcomeRecord[]>;
   /** Deletes records from before that moment, and of the rest the oldest above so many. */

@@ -31,7 +31,7 @@ function postgresOutcomes(connection: PostgresConnection): OutcomeStore {
          ON CONFLICT (decision_id) DO UPDATE SET signals = excluded.signals`,
       ]);
     },
-    async judge(decisionId, outcome, score) {
+    async recordOutcome(decisionId, outcome, score) {
       const of = textLiteral(decisionId);
       const [changed = []] = await connection.transact(limits, [
         `UPDATE routing_outcome SET outcome = ${textLiteral(outcome)}, outcome_score = ${score === undefined ? "NULL" : Number(score)}

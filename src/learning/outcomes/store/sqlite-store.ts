@@ -27,7 +27,7 @@ export function sqliteOutcomes(db: Database): OutcomeStore {
       });
       await onceWritable(() => saveAll.immediate());
     },
-    async judge(decisionId, outcome, score) {
+    async recordOutcome(decisionId, outcome, score) {
       const update = db.query("UPDATE routing_outcome SET outcome = ?2, outcome_score = ?3 WHERE decision_id = ?1");
       const { changes } = await onceWritable(() => update.run(decisionId, outcome, score ?? null));
       return changes > 0;
