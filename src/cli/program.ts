@@ -85,7 +85,7 @@ const commands: readonly CommandEntry[] = [
 
 export const commandNames: readonly string[] = commands.map(({ name }) => name);
 
-/** The program with those commands loaded that `wanted` says; the others only have their names and summaries. */
+/** The program with the commands loaded that `wanted` selects; the others have only their names and summaries. */
 export async function programWith(wanted: (name: string) => boolean): Promise<Command> {
   const program = new Command("smart-gateway")
     .description("A self-hosted, OpenAI-compatible gateway that routes each chat completion by policy.")
@@ -99,7 +99,7 @@ export async function programWith(wanted: (name: string) => boolean): Promise<Co
   return program;
 }
 
-/** A command made elsewhere does not know of the program's settings until told, nor of its examples. */
+/** Gives a command that was made elsewhere the program's settings and its examples. */
 function completed(command: Command, parent: Command, path: string): Command {
   command.copyInheritedSettings(parent);
   const own = examples[path];

@@ -31,7 +31,7 @@ export interface DashboardSources {
   readonly records: DecisionRecords;
   readonly health: OperatedHealthRegistry;
   readonly overrides: Overrides;
-  /** What the gateway has noticed since its start, and may need somebody. */
+  /** Events since the start that an operator should see. */
   readonly notices: Notices;
   readonly actions: OperatorActions;
   /** What the aggregator's list of models, as last read, differs in from the registry. */
@@ -62,7 +62,7 @@ export interface Installation {
   readonly startedMs: number;
 }
 
-/** What operators have said about models. */
+/** Overrides of the models' health by operators. */
 export interface Overrides {
   /** Kept in the database and applied here at once; other processes follow within a second. */
   set(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;
@@ -78,7 +78,7 @@ export interface PolicyFile {
   readonly document: () => Pick<ConfigDocument, "value" | "lineOf"> | undefined;
   /** What is wrong with the files as they are now. */
   readonly problems: () => Promise<readonly Problem[]>;
-  /** A policy that somebody has edited, judged as a file would be, with the registry in force. */
+  /** Checks an edited policy as its file would be checked, with the registry in force. */
   readonly check: (
     text: string,
   ) => Promise<

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 /** `blob` is base64, so that a write is JSON. */
 export type SqlValue = string | number | null | { readonly blob: string };
 
-/** One statement with `?` for its values, run for each row; `(?)` in a text with `VALUES (?)` stands for a whole row. */
+/** One statement, run for each row, with `?` for each value. In `VALUES (?)` the `(?)` is replaced by the whole row. */
 export interface SqlWrite {
   readonly sql: string;
   readonly rows: readonly (readonly SqlValue[])[];

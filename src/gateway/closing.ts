@@ -14,12 +14,12 @@ export class Closing {
     this.#timers = timers;
   }
 
-  /** What must be closed to its end, such as the ledger. */
+  /** Adds a part whose closing is always waited for, such as the ledger. */
   add(close: Close): void {
     this.#parts.push({ close, harmless: false });
   }
 
-  /** What may be left behind when it takes too long: a database that does not answer must not hold up the end. */
+  /** Adds a part whose closing is waited for only for a while: a database that does not answer must not hold up the end. */
   addHarmless(close: Close): void {
     this.#parts.push({ close, harmless: true });
   }

@@ -19,14 +19,14 @@ import type { GatewayContext } from "./gateway-context.ts";
 
 /** The decision records of a gateway, and what feeds them. */
 export interface GatewayRecords {
-  /** What is asked of them; empty while the policy has them off. */
+  /** Where records are read; empty while the policy turns them off. */
   readonly records: DecisionRecords;
   requestFinished(record: RequestRecord): void;
   requestRejected(rejection: Rejection): void;
   ledgerEvent(event: LedgerEvent): void;
   /** By decision id or request id. Rejects when the store does not answer. */
   explained(id: string): Promise<ExplainedDecision | undefined>;
-  /** What can be said of a request before its record is written: without what is not known until it ends, where it goes on. */
+  /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
   explainNow(record: RequestRecord): object;
 }
 
@@ -125,10 +125,10 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
   return gateway;
 }
 
-/** Sessions that have been looked at; an agent sends the same with each of its calls. */
+/** Session ids whose redacted form is remembered; an agent sends the same id with each of its calls. */
 const maxSessions = 1_000;
 
-/** Session ids that are credentials, replaced by digests, as goals and tasks are where they are routed by. */
+/** Replaces session ids that are credentials by digests. Goal and task ids are replaced before the routing. */
 class RedactedSessions {
   readonly #privacy: () => Configuration["privacy"];
   readonly #known = new Map<string, string>();

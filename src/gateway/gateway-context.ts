@@ -17,7 +17,7 @@ export interface GatewayContext {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** What the log has said that the dashboard shows later. */
+  /** Log events that the dashboard shows later. */
   readonly notices: RecentNotices;
   /** Replaces the ledger of the settings. */
   readonly ledger?: Ledger;

@@ -16,7 +16,7 @@ export class LiveConfiguration {
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
   #onChange: () => void = () => {};
-  /** Counts on over all policies. */
+  /** Summed over all policies since the start. */
   readonly #scans: ScanCounts = { hits: 0, misses: 0 };
 
   constructor(settings: Settings, log: Log) {
@@ -52,7 +52,7 @@ export class LiveConfiguration {
     return this.#inForce;
   }
 
-  /** How often texts were known to the privacy gate, and what knowing takes. */
+  /** How often the privacy gate had scanned a text before, and the bytes of memory that this takes. */
   scanMemory(): ScanCounts & { readonly bytes: number } {
     return { ...this.#scans, bytes: this.current().privacy.memoryBytes() };
   }
@@ -86,7 +86,7 @@ function priced(configuration: Configuration, config: Config, settings: Settings
   return { ...configuration, registry: withPriceBook(config.registry, inForce) };
 }
 
-/** The simulator has all that an aggregator can have, but only for who asks for it. */
+/** In demo mode `auto` means off: the simulator offers what an aggregator does, but only where the policy says `on`. */
 export function isChosen(choice: "auto" | "on" | "off", { upstream }: Settings): boolean {
   return isEnabled(choice, upstream.kind === "demo" ? undefined : upstream.baseUrl);
 }

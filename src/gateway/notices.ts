@@ -9,7 +9,7 @@ const mostChanges = 50;
 /** Models that are remembered; a registry has a handful. */
 const mostModels = 200;
 
-/** What the log has said that an operator should still find later: changes of health, and models that had no host within our prices. */
+/** Remembers log events for the dashboard: changes of health, and models that had no host within our prices. */
 export class RecentNotices implements Notices {
   readonly #clock: Clock;
   readonly #health = new Map<ModelKey, HealthNotice[]>();
@@ -19,7 +19,7 @@ export class RecentNotices implements Notices {
     this.#clock = clock;
   }
 
-  /** The log, read along. */
+  /** Passes events on to `log`, and remembers those that the dashboard shows. */
   observing(log: Log): Log {
     return (event, fields, atMs) => {
       log(event, fields, atMs);
@@ -47,7 +47,7 @@ export class RecentNotices implements Notices {
   }
 
   #priceDrifted({ model, reason, detail }: LogEvents["price_drift"]): void {
-    // The other reasons stand in what the list was last found to differ in.
+    // Drifts for other reasons are found again at each reading of the price list.
     if (reason !== "constraint_filtered") return;
     if (!this.#filtered.has(model) && this.#filtered.size >= mostModels) return;
     this.#filtered.set(model, { model, reason, detail, atMs: this.#clock.now() });

@@ -58,7 +58,7 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
 
 export interface OpenHealth {
   readonly registry: OperatedHealthRegistry;
-  /** What operators say about models. */
+  /** Overrides of the models' health by operators. */
   readonly overrides: Overrides;
 }
 
@@ -207,7 +207,7 @@ export function openKeyUsage(
 
 export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
   const { settings, configuration, clock, timers, random, metrics, closing } = context;
-  // Asked for every answer, and reading the base URL costs more than the rest of the question.
+  // Called for every answer; parsing the base URL is the expensive part, so it is done once here.
   const byDefault = isChosen("auto", settings);
   const looksUpBilling = () => {
     const choice = configuration.current().policy.upstream.generation_lookup;

@@ -7,7 +7,7 @@ export interface WriteBehindOptions<Store, Saved> {
   readonly saveAll: () => Promise<Saved>;
 }
 
-/** A store that is opened when it is first needed and written behind the requests: one save at a time, a while after it is asked for. */
+/** A store that is opened when it is first needed. Saves run behind the requests, one at a time, some time after they are scheduled. */
 export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
   readonly #options: WriteBehindOptions<Store, Saved>;
   #store: Promise<Store> | undefined;

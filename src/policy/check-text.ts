@@ -9,7 +9,7 @@ const editedName = "edited policy";
 /** How long the check of one privacy rule of an edited policy may take, in milliseconds. */
 const ruleCheckMs = 5_000;
 
-/** Judges an edited policy as its file would be judged beside this registry, without putting it into force. Never throws. */
+/** Checks an edited policy as its file would be checked with this registry, without applying it. Never throws. */
 export async function checkPolicyText(
   text: string,
   registry: ModelRegistry,

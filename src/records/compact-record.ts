@@ -9,9 +9,9 @@ import type { RequestRecord, RoutedInputs } from "./record.ts";
 import type { RecordEntry } from "./store/record-head.ts";
 
 /**
- * The form in which a request's record is written: the objects that the request has left, without what their snapshot shares with
- * other requests and what no record has. What has many fields is written as its values alone, because most of the cost is the
- * text. The record is made of it when somebody reads it: most are never read, and making it would cost as much as routing the
+ * The form in which a request's record is written: the request's own objects, without what no record has and what the snapshot
+ * shares with other requests. Objects with many fields are written as lists of values, because most of the cost is the text.
+ * The decision record is made from it when it is read. Most records are never read, and making one costs as much as routing a
  * request.
  */
 interface CompactRecord {
@@ -20,10 +20,10 @@ interface CompactRecord {
   };
   readonly facts: RecordFacts;
   readonly routed?: {
-    /** Where it is another than the request's. */
+    /** Absent where it is the request's. */
     readonly decision?: ReturnType<typeof decisionValues>;
     readonly task: ReturnType<typeof taskValues>;
-    /** Absent where nothing has happened in the run yet. */
+    /** Absent where it is as at the start of a run. */
     readonly runtime?: ReturnType<typeof runtimeValues>;
     readonly housekeeping: string | undefined;
     readonly namesTask: boolean;
@@ -37,7 +37,7 @@ interface CompactRecord {
 /** The parts of a snapshot that are a request's own. */
 const ownParts = ["health", "spend", "size", "ownCaps", "scale", "runEvidence", "affinity", "draw", "verdict"] as const;
 
-/** Texts of compact records begin so; those of whole records with `{"seq"`. */
+/** How the text of a compact record begins; that of a whole record begins with `{"seq"`. */
 const mark = '{"compact":';
 
 export function compactEntry(request: RequestRecord, context: RecordContext): RecordEntry {
@@ -69,7 +69,7 @@ function compactInputs(routed: RoutedInputs, decision: RoutingDecision): NonNull
   } as NonNullable<CompactRecord["routed"]>;
 }
 
-/** The record that a line of a block stands for. */
+/** The decision record of one line of a block. */
 export function readText(text: string): DecisionRecord {
   if (!text.startsWith(mark)) return JSON.parse(text);
   const { request, facts, routed }: CompactRecord = JSON.parse(text).compact;
@@ -111,7 +111,7 @@ function decisionValues(decision: RoutingDecision) {
 
 function decisionOf(values: ReturnType<typeof decisionValues>): RoutingDecision {
   const [action, model, cause, score, confidence, sensitive_block_applied, evidence] = values;
-  // What no record has is not read of it.
+  // The other fields are in no record and are not read.
   return { action, model, cause, score, confidence, sensitive_block_applied, evidence } as RoutingDecision;
 }
 
@@ -136,7 +136,7 @@ function taskValues(task: WrittenTask) {
     task.dependency_depth,
     task.verification_difficulty,
     task.estimated_tool_depth,
-    // Of what else callers say nothing is kept.
+    // Any other value is the caller's own text and is not kept.
     routing === "pro" || routing === "flash" || routing === "free" ? routing : null,
     scout === true,
     pro === true,
@@ -236,7 +236,7 @@ function featuresOf(values: ReturnType<typeof featureValues>): AskFeatures {
 const noModels: ModelRegistry = { models: new Map(), byRole: {} };
 const noCaps = { goalSoft: zeroUsd, goalHard: zeroUsd, daySoft: zeroUsd, dayHard: zeroUsd };
 
-/** Health is told of models that are not well; the others are healthy. */
+/** Only models that are not healthy are listed in `health`. */
 function ownPartsOf(snapshot: Snapshot): Pick<Snapshot, (typeof ownParts)[number]> {
   const { size, spend, ownCaps, scale, runEvidence, affinity, draw, verdict } = snapshot;
   const health: { [model: string]: Snapshot["health"][string] } = {};

@@ -3,7 +3,7 @@ import type { ModelRegistry } from "#domain/model.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { StoredConfig } from "./store/record-store.ts";
 
-/** Names configurations that decisions are made by, and hands each new one over to be kept. */
+/** Names the configurations that decisions are made by, and passes each new one on to be stored. */
 export class ConfigNames {
   readonly #keep: (config: StoredConfig) => void;
   readonly #now: () => number;
@@ -21,7 +21,7 @@ export class ConfigNames {
     this.#now = now;
   }
 
-  /** Costs nothing while the configuration stays the same. */
+  /** The name is computed once per configuration. */
   nameOf(policy: Policy, registry: ModelRegistry, learned?: LearnedWeights): string {
     const last = this.#last;
     if (last?.policy === policy && last.registry === registry && last.learned === learned) return last.hash;
@@ -33,7 +33,7 @@ export class ConfigNames {
   }
 }
 
-/** Rules of the privacy gate decide nothing here, and may say what an operator's secrets look like. */
+/** Privacy rules are left out: they do not decide the model, and they may describe an operator's secrets. */
 function storedForm(
   { privacy: _, $schema: __, ...policy }: Policy,
   registry: ModelRegistry,

@@ -1,11 +1,10 @@
 import type { DecisionRecord } from "./decision-record.ts";
 
 /**
- * The decision records, as everybody but their store knows them. Appending costs the caller nothing and never fails; reading
- * may reject when the store cannot be reached.
+ * The port of the decision records. Appending never waits and never fails; reading rejects when the store cannot be reached.
  */
 export interface DecisionRecords {
-  /** Keeps them, soon: the queue is bounded, and what does not fit is dropped and counted. Never throws, never waits. */
+  /** Queues records to be written. The queue is bounded; what does not fit is dropped and counted. Never throws, never waits. */
   append(records: readonly DecisionRecord[]): void;
   /** One page, the newest first; with `after`, the oldest of those after it first. */
   query(filter: RecordFilter, page: PageRequest): Promise<RecordPage>;
@@ -18,8 +17,8 @@ export interface DecisionRecords {
   /** Goals or sessions of a range, the dearest first. */
   groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]>;
   /**
-   * From now on, records that pass the filter, as they come, in this process and, where others share the store, in theirs
-   * within a second. Returns how to end it.
+   * Calls back with each new record that passes the filter: those of this process at once, those of other processes with the
+   * same store within a second. Returns a function that ends the subscription.
    */
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void;
   /** All records that pass the filter, the oldest first, in batches; reads on as it is consumed. */
@@ -35,7 +34,7 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** Several values of one field are alternatives, "" is that it has none; several fields must all hold. */
+/** A record passes if every field matches. Several values of a field are alternatives; "" matches a record without a value. */
 export interface RecordFilter {
   readonly fromMs?: number;
   readonly toMs?: number;
@@ -82,9 +81,9 @@ export interface RecordPage {
 export interface RecordSums {
   readonly requests: number;
   readonly cost_nano_usd: number;
-  /** What the same tokens would have cost on the senior model, of the requests where that is known. */
+  /** What the same tokens would have cost on the senior model; only of requests where that is known. */
   readonly baseline_nano_usd: number;
-  /** The cost of just those requests. */
+  /** The cost of the requests whose baseline is known. */
   readonly baseline_cost_nano_usd: number;
   readonly prompt_tokens: number;
   readonly cached_tokens: number;
@@ -106,7 +105,7 @@ export interface RecordSummary extends RecordSums {
   readonly refused_by_upstream: number;
   /** Requests whose cost is not known yet. */
   readonly cost_unknown: number;
-  /** Milliseconds, from a histogram (within a quarter); null without answers. */
+  /** Milliseconds, from a histogram, so with an error of up to a quarter; null without answers. */
   readonly first_token_p50_ms: number | null;
   readonly first_token_p95_ms: number | null;
   readonly by: { readonly [K in SeriesKey]: readonly SummaryShare[] };
@@ -167,7 +166,7 @@ export interface RecordsStatus {
   readonly dropped: number;
   /** When one was last dropped, milliseconds since the epoch. */
   readonly droppedAtMs?: number;
-  /** Rows kept and their size, as last looked; absent before that. */
+  /** Rows kept and their size in bytes, as last read; absent before the first reading. */
   readonly rows?: number;
   readonly bytes?: number;
 }

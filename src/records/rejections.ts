@@ -4,16 +4,16 @@ import type { DecisionRecord } from "./decision-record.ts";
 /** A request that was answered with an error before there was a decision. */
 export interface Rejection {
   readonly requestId: string;
-  /** The endpoint, of a few. */
+  /** The endpoint; one of a few names. */
   readonly route: string;
   readonly status: number;
-  /** What programs know the error by, of a few; absent: only the status is known. */
+  /** `error.code`; one of a few. Undefined: only the status is known. */
   readonly code: string | undefined;
 }
 
-/** So many of one kind within a minute have a record each; those that follow share one. */
+/** This many rejections of a kind within a minute have a record each; the others share one. */
 const ownRecords = 20;
-/** Kinds are routes × statuses × codes, all of them ours. */
+/** A kind is a route with a status and a code. All three are our own words, so there are few. */
 const maxKinds = 500;
 const minuteMs = 60_000;
 
@@ -21,14 +21,14 @@ interface Kind {
   readonly first: Rejection;
   readonly minute: number;
   count: number;
-  /** Beyond those with a record each. */
+  /** Rejections that share a record. */
   repeated: number;
   firstMs: number;
   lastMs: number;
   lastRequestId: string;
 }
 
-/** Makes records of rejections, and of a flood one record a minute. */
+/** Makes the records of rejections. A flood of one kind becomes one record a minute. */
 export class RejectionRecords {
   readonly #clock: Pick<Clock, "now">;
   readonly #newId: () => string;
@@ -66,7 +66,7 @@ export class RejectionRecords {
     kind.lastRequestId = rejection.requestId;
   }
 
-  /** Writes the shared records of minutes that are over; of all that began before `beforeMs`. */
+  /** Writes the shared records of the minutes that ended before `beforeMs`. */
   flush(beforeMs = this.#clock.now()): void {
     const minute = Math.floor(beforeMs / minuteMs);
     for (const [name, kind] of this.#kinds) {

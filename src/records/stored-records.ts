@@ -11,32 +11,32 @@ export interface StoredRecordsOptions {
   readonly openStore: () => Promise<RecordStore>;
   readonly kind: "sqlite" | "postgres";
   readonly rules: () => { readonly retention_days: number; readonly max_bytes: number };
-  /** Whether other processes write to the same store: their records are looked for while somebody follows the feed. */
+  /** Whether other processes write to the same store. Then the store is polled for their records while there are subscribers. */
   readonly shared: boolean;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** Called with every number of records that had to be dropped. */
+  /** Called with the number of dropped records, each time some are dropped. */
   readonly onDrop?: (count: number) => void;
-  /** Called when the store stops answering, with why, and when it answers again. */
+  /** Called when the store stops answering, with the error, and when it answers again. */
   readonly onStore?: (state: "away" | "back", problem?: unknown) => void;
 }
 
-/** A record that is made when it is its turn to be written, so that nobody who waits for an answer waits for that. */
+/** A record that is made when its batch is written, so that no caller waits for it. */
 export interface PendingRecord {
   /** What is written. The head's `seq` is set afterwards. */
   entry(salt: number): RecordEntry;
-  /** What followers are given. */
+  /** What subscribers get. */
   record(salt: number): DecisionRecord;
 }
 
-/** Records that wait; what comes when it is full is dropped. At some kilobytes each, tens of megabytes at most. */
+/** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
 const maxBatch = 128;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;
-/** Deleted at a time, because the ledger waits meanwhile. */
+/** Records deleted at a time; the ledger waits meanwhile. */
 const pruneChunk = 256;
 const pruneAgainMs = 50;
 const pruneSumsEveryMs = 3_600_000;
@@ -53,7 +53,7 @@ const maxSideWrites = 1_000;
 export class StoredRecords implements DecisionRecords {
   readonly #options: StoredRecordsOptions;
   #waiting: PendingRecord[] = [];
-  /** Taken from the queue, numbered, and not known to be written. */
+  /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly RecordEntry[] = [];
   #mayBeWritten = false;
   #configs: StoredConfig[] = [];
@@ -61,7 +61,7 @@ export class StoredRecords implements DecisionRecords {
   readonly #writeBehind: WriteBehind<RecordStore, void>;
   #cancelPoll: (() => void) | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
-  /** Decision ids that the listeners have been given; the oldest are forgotten. */
+  /** Decision ids that were delivered to the listeners; the oldest are forgotten. */
   readonly #delivered = new Set<string>();
   #lastSeq = 0;
   readonly #salt: number;
@@ -201,7 +201,7 @@ export class StoredRecords implements DecisionRecords {
     }
   }
 
-  /** Makes the records whose turn it is, and gives them their numbers. */
+  /** Takes the next batch from the queue: makes its records and numbers them. */
   #takeBatch(salt: number): void {
     const pending = this.#waiting.splice(0, maxBatch);
     const batch = pending.map((each) => each.entry(salt));
@@ -215,7 +215,7 @@ export class StoredRecords implements DecisionRecords {
   #nextSeq(recordedMs: number): number {
     const place = Math.floor(recordedMs) * seqPerMs;
     const own = place + this.#salt;
-    // One that counts in the past, because the ledger booked it on the day before.
+    // The record belongs to an earlier time, because the ledger counts it on the day before.
     if (own + seqPerMs * 1_000 < this.#lastSeq) return place + Math.floor(this.#options.random() * seqPerMs);
     this.#lastSeq = Math.max(this.#lastSeq + 1, own);
     return this.#lastSeq;
@@ -231,7 +231,7 @@ export class StoredRecords implements DecisionRecords {
     if (this.#size !== undefined && this.#size.bytes > this.#options.rules().max_bytes) await this.#prune(store);
   }
 
-  /** A batch that failed may be in the store all the same, or its numbers may be another node's. */
+  /** After a failed write: the batch may be in the store nevertheless, or another node may have used its numbers. */
   async #leaveOutWritten(store: RecordStore): Promise<void> {
     const written = await store.known(this.#batch.map(({ head }) => head.decision_id));
     this.#batch = this.#batch.filter(({ head }) => !written.has(head.decision_id));
@@ -249,7 +249,7 @@ export class StoredRecords implements DecisionRecords {
     if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
   }
 
-  /** Deletes one chunk of what is too old or too much; comes again soon while there is more. */
+  /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
   async #prune(store: RecordStore): Promise<void> {
     const { clock, rules } = this.#options;
     const { retention_days, max_bytes } = rules();

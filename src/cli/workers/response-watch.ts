@@ -5,7 +5,7 @@ const mostUnanswered = 2;
 export class ResponseWatch<Worker extends object> {
   readonly #unanswered = new Map<Worker, number>();
 
-  /** To be called before each question with those who will be asked; gives back those who hang. */
+  /** Call this before each question with the workers that will be asked. Returns the workers that hang. */
   asking(workers: readonly Worker[]): readonly Worker[] {
     const hanging = workers.filter((worker) => (this.#unanswered.get(worker) ?? 0) >= mostUnanswered);
     const counts = workers.map((worker) => [worker, (this.#unanswered.get(worker) ?? 0) + 1] as const);

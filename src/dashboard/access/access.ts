@@ -25,7 +25,7 @@ export interface AccessOptions {
   readonly clock: Clock;
 }
 
-/** The header that a page of another origin cannot send without asking first; its value is of no account. */
+/** The header that a page of another origin cannot send without a preflight request. Its value does not matter. */
 export const csrfHeader = "x-smart-gateway-csrf";
 
 /**
@@ -64,13 +64,13 @@ export class DashboardAccess {
 
   /** Why this caller may not change anything now; undefined when it may. */
   writeProblem(request: Request, { by }: Operator): HttpError | undefined {
-    // A bearer token is sent by no browser of itself.
+    // No browser sends a bearer token by itself.
     if (by === "token" || request.headers.has(csrfHeader)) return undefined;
     const detail = `Writes need the header ${csrfHeader}: 1, so that no page of another origin can make them.`;
     return { status: 403, detail, code: "csrf_header_missing" };
   }
 
-  /** The `Set-Cookie` of whoever has said this token, or why there is none. */
+  /** The `Set-Cookie` for a login with this token, or why there is none. */
   login(request: Request, address: string, token: string, name: string): string | HttpError {
     if (this.#cookies === undefined) {
       return { status: 404, detail: "There is no login: DASHBOARD_TOKEN is not set.", code: "not_found" };
@@ -117,7 +117,7 @@ const closed: HttpError = {
   code: "dashboard_closed",
 };
 
-/** A browser says where a request comes from; a write is taken from the dashboard's own pages only. */
+/** Whether a browser sent the request from the dashboard's own pages, by the headers that browsers set. Writes need that. */
 function crossSiteProblem(headers: Headers, method: string): HttpError | undefined {
   const site = headers.get("sec-fetch-site");
   if (method === "GET" || method === "HEAD" || site === null || site === "same-origin" || site === "none")

@@ -25,7 +25,7 @@ export interface ApiRouterOptions {
   readonly liftIdleTimeout: (request: Request) => void;
 }
 
-/** What there is in the table for an endpoint, seen without its types. */
+/** The table's entry for an endpoint, without its types. */
 interface Endpoint {
   readonly method: string;
   readonly segments: readonly string[];
@@ -54,7 +54,7 @@ export class ApiRouter {
     this.#options = options;
     this.#endpoints = Object.keys(dashboardApi)
       .map((name) => endpointOf(name as DashboardEndpoint, options.handlers)) // its own keys
-      // A word beats a placeholder: `decisions/live` is no id.
+      // A literal segment is matched before a placeholder: `decisions/live` is no id.
       .sort((a, b) => placeholders(a) - placeholders(b));
   }
 
@@ -148,7 +148,7 @@ export class ApiRouter {
     this.#options.liftIdleTimeout(request);
     stop = endpoint.handler(call, stream);
     if (closed && typeof stop === "function") stop();
-    // A proxy that gathers answers would hold the events back.
+    // A proxy that buffers answers would hold the events back.
     const own = { ...headers, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
     return new Response(stream.body, { headers: own });
   }

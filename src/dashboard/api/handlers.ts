@@ -11,7 +11,7 @@ export interface ApiCall<E extends DashboardEndpoint> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: DashboardApi[E] extends { readonly query: infer S extends z.ZodType } ? z.output<S> : undefined;
   readonly body: DashboardApi[E] extends { readonly body: infer S extends z.ZodType } ? z.output<S> : undefined;
-  /** `Last-Event-ID` of a stream that is taken up again. */
+  /** `Last-Event-ID` of a stream that the caller resumes. */
   readonly lastEventId: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export type ApiHandler<E extends DashboardEndpoint> = DashboardApi[E] extends { 
 
 export type ApiHandlers = { readonly [E in DashboardEndpoint]: ApiHandler<E> };
 
-/** Thrown by a handler: answered as it says. */
+/** Thrown by a handler: an answer with this status, message and code. */
 export class ApiProblem extends Error {
   readonly error: HttpError;
 

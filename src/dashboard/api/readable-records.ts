@@ -1,7 +1,7 @@
 import type { DecisionRecords } from "#records/records.ts";
 import { ApiProblem } from "./handlers.ts";
 
-/** The records, for whom a store that cannot be read is no defect but an answer: 503. */
+/** The same records, whose readings reject with a 503 when the store cannot be read. */
 export function readableRecords(records: DecisionRecords): DecisionRecords {
   const answering = <T>(reading: Promise<T>): Promise<T> =>
     reading.catch(() => {

@@ -61,7 +61,7 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
   };
 }
 
-/** What the records say of the days and goals of a range. */
+/** Sums of the records by day and goal of a range. */
 async function requestsIn(
   { records }: DashboardSources,
   range: Range,

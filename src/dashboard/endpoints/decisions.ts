@@ -63,7 +63,7 @@ function savedOf({ baseline_nano_usd, cost_nano_usd }: DecisionRecord, baselineM
   return { baseline_model: baselineModel, baseline_nano_usd, saved_nano_usd: baseline_nano_usd - cost_nano_usd };
 }
 
-/** Missed records that a feed is given again; beyond them it is told that there is a gap. */
+/** Missed records that a resumed feed gets; if there are more, it gets a `gap` event. */
 const mostResumed = 200;
 
 /** `GET decisions/live`: records as they are made, those first that were missed since `Last-Event-ID`. */

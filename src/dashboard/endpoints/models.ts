@@ -107,7 +107,7 @@ const actions = { disable: "model_disabled", enable: "model_enabled", reset: "mo
   readonly [A in OverrideAction]: OperatorAction["action"];
 };
 
-/** `POST models/{key}/…`: what the operator says about a model. It is kept in the database, over restarts. */
+/** `POST models/{key}/…`: an operator's override of a model's health. It is stored in the database and survives restarts. */
 export function overrideHandler(sources: DashboardSources, action: OverrideAction) {
   return async ({
     params: { key = "" },

@@ -65,7 +65,7 @@ function changesOf(before: Policy, after: Policy) {
   });
 }
 
-/** `about`: of the section, for keys in it that say nothing themselves. */
+/** `about`: the description of the section, for keys without their own. */
 function leavesOf(node: SchemaNode, path: readonly string[], about = ""): Leaf[] {
   const own = node.description ?? about;
   if (node.properties === undefined) return [{ path, about: own }];

@@ -10,9 +10,9 @@ export interface EventStream<T> {
 
 /** Events that wait for a caller that reads slowly; beyond them they are left out. */
 const longestQueue = 500;
-/** A comment goes out after so long without an event, so that nobody on the way takes the connection for dead. */
+/** Milliseconds without an event until a comment is sent as heartbeat, so that no proxy closes the connection as idle. */
 const keepAliveMs = 10_000;
-/** A caller that reads nothing for so long is cut off: its tab will connect again when it wakes. */
+/** Milliseconds until a caller that reads nothing is disconnected. A browser tab reconnects when it wakes. */
 const stallMs = 60_000;
 
 export interface EventStreamOptions {
@@ -22,8 +22,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * The body of a server-sent stream. It is written at the caller's pace, and what waits is bounded. Only the runtime's direct
- * streams say when the caller has taken what was written.
+ * The body of a stream of server-sent events. It is written as fast as the caller reads, and what waits is bounded. Only the
+ * runtime's direct streams tell when the caller has read what was written.
  */
 export class EventBody<T extends { readonly kind: string }> implements EventStream<T> {
   readonly body: ReadableStream;

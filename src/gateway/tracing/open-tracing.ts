@@ -2,7 +2,7 @@ import type { GatewayContext } from "#gateway/gateway-context.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import type { Tracing } from "#telemetry/tracing/tracing.ts";
 
-/** The same problem of the collector is said once in so long. */
+/** A problem of the collector is logged at most once in this time. */
 const problemEveryMs = 600_000;
 
 /** The traces that OTEL_* asks for; undefined where it asks for none, and then nothing of OpenTelemetry is loaded. */

@@ -8,7 +8,7 @@ export function tracedUpstream(upstream: Upstream, tracing: Tracing, baseUrl: st
   const server = {
     serverAddress: hostname,
     serverPort: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
-    // Other servers are OpenAI-compatible.
+    // Any other server is at least OpenAI-compatible.
     provider: hostname === "openrouter.ai" || hostname.endsWith(".openrouter.ai") ? "openrouter" : "openai",
   };
   return {
@@ -58,12 +58,12 @@ async function* tracedEvents(
       yield batch;
     }
   } finally {
-    // The caller has left, and the call with it. Where it has ended already, this says nothing.
+    // The caller has left, and the call with it. A span that has ended already is not changed.
     span.end({ ...seen, errorType: "aborted" });
   }
 }
 
-/** What an answer, or a chunk of one, says about itself; never what it says. */
+/** Id, model and finish reason of an answer or a chunk; never its text. */
 function answerOf(answer: JsonObject): CallEnd {
   const { model, id, choices } = answer;
   const reasons = Array.isArray(choices)

@@ -39,7 +39,7 @@ export function parseOutcome(text: string): ParsedOutcome {
   return { kind: "invalid", detail: details.join("; ") };
 }
 
-/** What a field must be; never what it was. */
+/** What a field must be. The value that was sent is not quoted. */
 const wanted: Readonly<Record<string, string>> = {
   decision_id: "decision_id: must be a text of 1 to 128 characters, as X-Smart-Gateway-Decision-Id gave it",
   outcome: `outcome: must be one of ${outcomes.join(", ")}`,

@@ -11,7 +11,7 @@ export interface ModelDiff {
   readonly changes: readonly RateChange[];
   readonly notices: readonly Drift[];
   readonly hosts: readonly HostRow[];
-  /** Why what the aggregator says of the model is not complete; then nothing may be written. */
+  /** Why the aggregator's data of the model are not complete; then nothing may be written. */
   readonly problem?: string;
 }
 

@@ -9,9 +9,9 @@ export interface CallerEvidence {
   permitFor(permit: Permit, caller: number): Permit;
 }
 
-/** So long an answer to somebody else shows that a model works. Where nobody else asks, one caller's failures are all there is. */
+/** For this long an answer to another caller shows that a model works. Without other callers, one caller's failures count. */
 const successTrustMs = 600_000;
-/** So long a failure of somebody else shows that it is not the caller. */
+/** For this long another caller's failure shows that the failures are not caused by the caller. */
 const failureTrustMs = 60_000;
 
 /** What this process has seen of its callers: four verdicts for each model. */
@@ -36,7 +36,7 @@ export function callerEvidence(clock: Pick<Clock, "monotonic">): CallerEvidence 
   };
 }
 
-/** When something happened to the caller to whom it happened last, and to the last caller other than that one. */
+/** The newest time of an event, and the newest time of the same event with another caller. */
 class NewestOfTwo {
   #caller: number | undefined;
   #atMs = Number.NEGATIVE_INFINITY;
@@ -55,7 +55,7 @@ class NewestOfTwo {
 
 const ignored: Verdict = { kind: "ignored" };
 
-/** Verdicts that a request may bring about by what it holds: a tool's schema that no host can compile, a prompt that ends in nothing. */
+/** Whether the request itself may have caused the verdict, such as by a tool's schema that no host can compile. */
 function maySpeakOfCaller({ kind }: Verdict): boolean {
   return kind === "failure" || kind === "garbage" || kind === "price_breach";
 }

@@ -13,20 +13,20 @@ export interface BacktestSide {
 export interface BacktestResult {
   readonly from_ms: number | null;
   readonly to_ms: number | null;
-  /** Records that were decided again. */
+  /** Records that were replayed. */
   readonly requests: number;
-  /** Refusals before there was a decision, and records without inputs. */
+  /** Records that cannot be replayed: refusals before a decision, and records without inputs. */
   readonly skipped: number;
-  /** Requests that would have gone to another model, or not at all, or at last. */
+  /** Requests that would have gone to another model, would have been refused, or would not have been refused any more. */
   readonly changed: number;
   /** Requests that would have gone to the same model for another cause. */
   readonly relabelled: number;
   /**
-   * What the requests that stay where they went would cost more (less, where negative): their conversation would have been
-   * elsewhere before, and its context cached there.
+   * Change of the cost of requests that stay on their model, because earlier requests of their conversation would have gone to
+   * another one: the context would then be cached there, not here. Negative: they would cost less.
    */
   readonly cache_delta_nano_usd: number;
-  /** Requests whose cost after is a guess, because they were refused or failed when they were recorded. */
+  /** Requests whose cost under the other policy is an estimate, because they had no answer when they were recorded. */
   readonly estimated: number;
   readonly before: BacktestSide;
   readonly after: BacktestSide;
@@ -63,7 +63,7 @@ const capCauses: ReadonlySet<string | null> = new Set(["budget_soft_cap", "budge
 const tierOfRole = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
 const maxChanges = 100;
 
-/** Adds replayed requests up. */
+/** Sums up replayed requests. */
 export class BacktestReport {
   #fromMs: number | null = null;
   #toMs: number | null = null;

@@ -1,18 +1,18 @@
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 
-/** Where a conversation stands, as it was recorded and as it would have gone. */
+/** The state of a conversation, as it was recorded and as the backtest would have left it. */
 export interface ConversationState {
   /** The models that the last request was routed to. */
   readonly recordedModel: string | null;
   readonly model: string | null;
-  /** Prompt tokens of the last request: at most so many can be cached. */
+  /** Prompt tokens of the last request; no more can be cached. */
   readonly promptTokens: number;
 }
 
 /** Conversations are short; those longest without a request are forgotten. */
 const maxConversations = 50_000;
 
-/** Follows conversations from one request to the next: which model would have their context cached. */
+/** Tracks which model would have the context of each conversation cached. */
 export class Conversations {
   readonly #states = new Map<string, ConversationState>();
 
@@ -32,7 +32,7 @@ export class Conversations {
   went(record: DecisionRecord, model: string | null): void {
     const { conversation } = record;
     if (conversation === null || record.housekeeping !== null) return;
-    // One that was sent and not answered leaves nothing in a cache, wherever it is sent.
+    // A request without an answer leaves nothing in the cache of any model.
     if (record.served_by === null && record.model !== null) return;
     const before = this.#states.get(conversation);
     this.#states.delete(conversation);

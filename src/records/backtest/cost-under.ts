@@ -6,11 +6,11 @@ import type { ConversationState } from "./conversations.ts";
 
 export interface CostUnder {
   readonly nanoUsd: number;
-  /** The tokens are not recorded, because the request was refused: the size of its prompt, and a usual answer. */
+  /** The request was refused, so its tokens are not recorded: the size of its prompt and a typical answer are used. */
   readonly estimated: boolean;
 }
 
-/** What a request would have cost where the other decision sends it. */
+/** What a request would have cost under another decision, in nano-USD. */
 export function costUnder(
   record: DecisionRecord,
   decision: Pick<RoutingDecision, "model" | "action">,
@@ -25,7 +25,7 @@ export function costUnder(
   const model = registry.models.get(decision.model);
   if (model === undefined) return { nanoUsd: record.cost_nano_usd, estimated: true };
   const { tokens } = record;
-  // Nothing was answered (the upstream failed, the caller left): no reason to think that it would have been otherwise.
+  // There was no answer (the upstream failed or the caller left). Another model is taken to have the same cost.
   if (tokens === null && record.model !== null) return { nanoUsd: record.cost_nano_usd, estimated: true };
   const used = tokens ?? typical.tokensOf(record);
   const cached = cachedUnder(used, decision.model, record, before);
@@ -53,7 +53,7 @@ function cachedUnder(
   return before.recordedModel === record.model ? cached : Math.min(before.promptTokens, prompt);
 }
 
-/** How long answers usually are here, for requests that were refused. */
+/** The mean length of the recorded answers, for requests that were refused. */
 export class TypicalOutput {
   #answers = 0;
   #tokens = 0;

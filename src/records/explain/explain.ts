@@ -48,7 +48,7 @@ function hardRulesIn(evidence: readonly string[]): readonly string[] {
 /** The same for an answer that carries its decision: what only the record knows is left out. */
 export function explainedNow(record: DecisionRecord, routed: RoutedInputs | undefined): object {
   const input = routed === undefined ? undefined : { ...routed, task: { ...routed.task, instruction: "" } };
-  // What it cost is in the record, once it is known.
+  // The cost is in the record once it is known.
   const explanation = explanationOf({ ...record, hold_nano_usd: 0 }, input);
   const { seq, recorded_ms, outcome, status, timings, conversation, reported, repeated, ...known } = record;
   const { tokens, hold_nano_usd, cost_nano_usd, cost_state, cost_source, baseline_nano_usd, attempts, ...decision } =

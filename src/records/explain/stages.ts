@@ -40,8 +40,8 @@ const stageOf: { readonly [C in Cause]: StageName } = {
 const order: readonly StageName[] = ["privacy", "score", "rules", "budget", "health"];
 
 /**
- * What each stage of the pipeline made of the task. The stages after the one that decided say what they would have said: each
- * is asked as if those before it had let the task pass.
+ * What each stage of the pipeline decided about the task. For the stages after the one that decided it is what they would have
+ * decided, if the stages before them had let the task pass.
  */
 export function stagesOf(input: DecideInput, cause: Cause): readonly DecisionStage[] {
   const decider = stageOf[cause];
@@ -59,7 +59,7 @@ export function stagesOf(input: DecideInput, cause: Cause): readonly DecisionSta
   });
 }
 
-/** Whether the stages after the decider were asked too: a choice of a model is, a refusal is not. */
+/** Whether the later stages were asked too: after the choice of a model they are, after a refusal they are not. */
 function passes(decider: StageName, cause: Cause): boolean {
   if (decider === "privacy" || decider === "health") return false;
   return cause !== "attempts_exhausted" && cause !== "budget_hard_cap_exceeded";
@@ -97,7 +97,7 @@ function verdictsOf({ task, runtime, snapshot }: DecideInput): Record<StageName,
   };
 }
 
-/** What budget and health say of a choice. */
+/** The verdicts of budget and health on a choice. */
 function afterRules(wanted: Choice, snapshot: DecideInput["snapshot"]): Record<"budget" | "health", StageVerdict> {
   const evidence: Evidence = [];
   const choice = withinSoftCap(wanted, snapshot, evidence);

@@ -24,7 +24,7 @@ export function readConfiguration(json: string): DecisionConfiguration | undefin
   }
 }
 
-/** Written by this program from a registry that was valid; in its order. */
+/** The models in the order of their registry. This program wrote them from a valid registry, so they are not checked. */
 function registryOf(models: readonly Model[]): ModelRegistry {
   const byRole: { [R in Role]?: Model } = {};
   for (const role of roles) {

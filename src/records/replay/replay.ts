@@ -10,7 +10,7 @@ import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { DecisionInputs } from "#records/decision-record.ts";
 import type { DecisionConfiguration } from "./configuration.ts";
 
-/** What a record has of a decision that can be made again. */
+/** The part of a record that its decision can be made from again. */
 export interface Replayable {
   readonly kind: TaskKind | null;
   readonly inputs: DecisionInputs;
@@ -51,8 +51,8 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
 }
 
 /**
- * Decides again. A scout that was never asked cannot be asked now: where one would be, it is taken to have said nothing, unless
- * `asked` says that the request ended while it was asked. A hold that the ledger refused is refused again, where it is as large.
+ * Decides again. A scout cannot be asked now: where one would be asked, its verdict is `none`, unless the request ended while the
+ * scout was asked (`endedAtScout`). A hold that the ledger refused is refused again if it does not fit the same spend.
  */
 export function decideAgain(
   { task, runtime, snapshot }: DecideInput,
@@ -69,7 +69,7 @@ export function decideAgain(
   return deniedByHardCap(decision);
 }
 
-/** What was learned, with the features that it reads; as for a request that is decided the first time. */
+/** The learned weights with the ask's features, as `decide` gets them for a new request. */
 function learnedFor(record: Replayable, { learned }: DecisionConfiguration): Pick<Snapshot, "learned"> {
   if (learned === undefined || record.housekeeping !== null) return {};
   const { features } = record;
@@ -139,12 +139,12 @@ function spendOf(spend: NonNullable<DecisionInputs["ledger_spend"]>): SpendView 
   };
 }
 
-/** A simulation may come out a little below nothing. */
+/** Rounding in a simulated spend may end slightly below 0. */
 function amount(value: number): NanoUsd {
   return nanoUsd(Math.max(0, value));
 }
 
-/** The configuration's caps, but an operator's own where one was set. */
+/** The caps of the configuration, replaced by the operator's own caps where those are set. */
 function capsFor({ spend }: DecisionInputs, { caps }: DecisionConfiguration): Pick<Snapshot, "caps" | "ownCaps"> {
   if (spend.goal_hard_nano_usd === null && spend.day_hard_nano_usd === null) return { caps };
   const goalHard = spend.goal_hard_nano_usd === null ? caps.goalHard : nanoUsd(spend.goal_hard_nano_usd);

@@ -19,7 +19,7 @@ export function recordCondition(filter: RecordFilter, ruleSets: readonly string[
   if (filter.fromMs !== undefined) parts.push({ sql: "r.seq >= ?", values: [seqFrom(filter.fromMs)] });
   if (filter.toMs !== undefined) parts.push({ sql: "r.seq < ?", values: [seqFrom(filter.toMs)] });
   equals("session", filter.session);
-  // Says what the partial index needs to be used.
+  // The condition of the partial index; without it the index is not used.
   equals("goal", filter.goal, filter.goal === "adhoc" ? "" : " AND r.goal <> 'adhoc'");
   equals("task", filter.task);
   equals("request_id", filter.requestId);
@@ -29,7 +29,7 @@ export function recordCondition(filter: RecordFilter, ruleSets: readonly string[
     ["action", "ROUTE", filter.action],
     ["cost_state", "known", filter.costState],
   ] as const) {
-    // Says what the partial index needs to be used.
+    // The condition of the partial index; without it the index is not used.
     if (wanted?.includes(common) === false && !wanted.includes("")) {
       parts.push({ sql: `r.${column} <> '${common}'`, values: [] });
     }
@@ -74,7 +74,7 @@ function statusParts(wanted: readonly string[]): Condition[] {
     ranges.flatMap(([low, high]) => Array.from({ length: high - low + 1 }, (_, at) => low + at)),
   );
   const isOneOf = `r.status IN (${[...statuses].join(", ")})`;
-  // Says what the partial index needs to be used.
+  // The condition of the partial index; without it the index is not used.
   return [{ sql: `${isOneOf} AND r.status >= 400`, values: [] }];
 }
 

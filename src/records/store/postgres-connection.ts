@@ -2,9 +2,9 @@ import { migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.t
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
 import { type SqlConnection, withLines } from "./sql-connection.ts";
 
-/** Records can be lost; a message that has no answer by then is taken for lost. */
+/** Milliseconds to wait for an answer. Records may be lost, so a message without an answer counts as lost. */
 const writeLimitMs = 5_000;
-/** A summary of a long time may take a while; nobody else waits for this connection. */
+/** Milliseconds to wait for a reading. Summaries of long ranges are slow, and nothing else uses this connection. */
 const readLimitMs = 30_000;
 
 /** The records in PostgreSQL, over two connections of their own. Rejects when it cannot be reached. */

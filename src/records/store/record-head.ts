@@ -1,6 +1,6 @@
 import type { DecisionRecord } from "#records/decision-record.ts";
 
-/** What is searched and summed of a record: all that the store needs to know of it beside its text. */
+/** The fields of a record that are searched and summed. Beside the text the store needs nothing else. */
 export type RecordHead = Pick<
   DecisionRecord,
   | "seq"
@@ -33,7 +33,7 @@ export type RecordHead = Pick<
   readonly first_token_ms: number | null;
 };
 
-/** A record on its way to the store. */
+/** A record to be written. */
 export interface RecordEntry {
   readonly head: RecordHead;
   /** One line of JSON that `readText` makes a record of. */

@@ -5,7 +5,7 @@ import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordEntry, RecordHead } from "./record-head.ts";
 import type { SqlRow } from "./sql-connection.ts";
 
-/** What `seq` has of a millisecond. */
+/** Numbers (`seq`) per millisecond. */
 export const seqPerMs = 1024;
 
 export function seqFrom(atMs: number): number {
@@ -53,8 +53,8 @@ export async function blockOf(entries: readonly RecordEntry[]): Promise<string> 
 }
 
 /**
- * The record of a row. Trusted, because only this program writes it; a field that a later release has added is absent from
- * older ones, so every field that is read of old records must bear that.
+ * The record of a row. It is not validated, because only this program writes it. Records of older releases lack fields that were
+ * added later, so readers must accept their absence. Undefined for a record that this release cannot read.
  */
 export function recordOf(row: SqlRow): DecisionRecord | undefined {
   if (typeof row["text"] !== "string") return undefined;

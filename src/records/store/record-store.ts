@@ -19,9 +19,9 @@ import { correctionWrites, minuteMs, sumWrites } from "./record-sums.ts";
 import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
 
-/** What a record takes beside its part of the block: its row and its places in the indexes. Measured over a million records. */
+/** Bytes of a record's row and index entries, without its part of the block. Measured over a million records. */
 const rowBytes = 360;
-/** Sums by hour are kept for so long, whatever the retention of the records. */
+/** How long hourly sums are kept, whatever the retention of the records. */
 const hoursKeptMs = 400 * 86_400_000;
 const exportPage = 500;
 const joined = "decision_record r JOIN decision_block b ON b.id = r.block";
@@ -34,7 +34,7 @@ export interface StoredConfig {
   readonly config: string;
 }
 
-/** What the ledger has learned of one attempt. */
+/** The final cost of one attempt, as the ledger learned it later. */
 export interface CostCorrection {
   readonly decisionId: string;
   /** Its number in the reservation's id. */
@@ -47,7 +47,7 @@ export interface CostCorrection {
 export class RecordStore {
   readonly #sql: SqlConnection;
 
-  /** Makes names of conversations unreadable; different in each database. */
+  /** Salt of the hashes that stand for conversations; different in each database. */
   readonly salt: number;
 
   static async open(sql: SqlConnection): Promise<RecordStore> {
@@ -64,12 +64,12 @@ export class RecordStore {
     return this.#sql.kind;
   }
 
-  /** Writes records that are not there yet, with their sums, all or none of them. */
+  /** Writes new records with their sums, in one transaction. */
   append(records: readonly DecisionRecord[]): Promise<void> {
     return this.write(records.map((record) => ({ head: headOf(record), text: JSON.stringify(record) })));
   }
 
-  /** The same for records that are text already. */
+  /** As `append`, for records that are text already. */
   async write(entries: readonly RecordEntry[]): Promise<void> {
     const heads = entries.map(({ head }) => head);
     const [first] = heads;
@@ -91,7 +91,7 @@ export class RecordStore {
     ]);
   }
 
-  /** Of these decision ids those that have a record. For a batch whose answer was lost. */
+  /** Those of the decision ids that have a record; for a batch that was sent and got no answer. */
   async known(decisionIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#sql.read(
       `SELECT decision_id FROM decision_record WHERE decision_id IN (${decisionIds.map(() => "?").join(",")})`,
@@ -224,7 +224,7 @@ export class RecordStore {
       { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * 60 * minuteMs]] },
       { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
       {
-        // The last one before that moment was still in force then.
+        // The last configuration before that moment was still in force after it.
         sql: `DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)`,
         rows: [[fromMs]],
       },
@@ -246,7 +246,7 @@ export class RecordStore {
     return row === undefined ? undefined : String(row["config"]);
   }
 
-  /** Writes what an attempt has cost in the end. Repeating it changes nothing. */
+  /** Writes the final cost of an attempt. Repeating it changes nothing. False when there was nothing to correct. */
   async correct({ decisionId, attempt, costNanoUsd, state }: CostCorrection, nowMs: number): Promise<boolean> {
     const record = await this.get(decisionId);
     const before = record?.attempts.find(({ number }) => number === attempt);
@@ -280,7 +280,7 @@ export class RecordStore {
     return new Map(rows.map((row) => [Number(row["attempt"]), Number(row["cost_nano_usd"])]));
   }
 
-  /** What a caller has said of it; the table of outcomes is its only source. */
+  /** The outcome that a caller has reported; it is only in the table of outcomes. */
   async #reported(decisionId: string): Promise<DecisionRecord["reported"]> {
     const [row] = await this.#sql.read(
       "SELECT outcome, outcome_score FROM routing_outcome WHERE decision_id = ? AND outcome IS NOT NULL",

@@ -9,7 +9,7 @@ export const firstTokenBoundsMs = [100, 200, 350, 500, 750, 1_000, 1_500, 2_500,
 export const firstTokenColumns = [...firstTokenBoundsMs, 0].map((_, index) => `first_${index}`);
 
 export const sumKeys = ["model", "tier", "cause", "outcome", "status", "refused_by"] as const;
-/** Sums that goals have as well. */
+/** The sums that are kept by goal too. */
 export const moneySums = [
   "requests",
   "cost_nano_usd",
@@ -78,7 +78,7 @@ export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
   ];
 }
 
-/** Changes the sums that a record is in by what its cost has changed. */
+/** Adds the change of a record's cost to the sums that it is part of. */
 export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resolved: boolean): readonly SqlWrite[] {
   const key = keyOf(record);
   const baseline = record.baseline_nano_usd === null ? 0 : deltaNanoUsd;

@@ -15,7 +15,7 @@ export interface SqlConnection {
   close(): Promise<void>;
 }
 
-/** Rows with the lines of their blocks in the place of the blocks, each of which is opened once. */
+/** Replaces the block of each row by the row's line in it. Each block is decompressed once. */
 export function withLines(rows: readonly SqlRow[]): readonly SqlRow[] {
   if (rows[0]?.["data"] === undefined) return rows;
   const blocks = new Map<string, (line: number) => string | undefined>();
@@ -30,7 +30,7 @@ export function withLines(rows: readonly SqlRow[]): readonly SqlRow[] {
   });
 }
 
-/** Only the lines that are asked for become text: a filter's records are each in another block. */
+/** Decodes only the lines that are asked for: with a filter there is often one per block. */
 function linesOf(data: unknown): (line: number) => string | undefined {
   const packed = typeof data === "string" ? Buffer.from(data, "base64") : (data as Uint8Array); // as the dialect gives it
   const bytes = Bun.zstdDecompressSync(packed);

@@ -4,9 +4,9 @@ import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 import type { RecordsRequest } from "./sqlite-worker.ts";
 
 /**
- * The records in an SQLite file, read in a thread of their own. They are written over the ledger's connection where it lends
- * it (`writeBehind`): SQLite has one writer at a time, and a second connection would make the ledger wait and read its rows anew.
- * Rejects when the file cannot be opened.
+ * The records in an SQLite file, read in a thread of their own. With `writeBehind` they are written over the ledger's connection:
+ * SQLite has one writer at a time, and a second connection would make the ledger wait and read its rows anew. Rejects when the
+ * file cannot be opened.
  */
 export async function sqliteRecords(path: string, writeBehind?: WriteTransaction): Promise<SqlConnection> {
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "records" });

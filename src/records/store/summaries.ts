@@ -13,7 +13,7 @@ import { sumCondition } from "./filter-sql.ts";
 import { firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneySums, sumKeys } from "./record-sums.ts";
 import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 
-/** How long minutes are kept; what lies further back is known by hours. */
+/** How long sums by minute are kept; older times have only sums by hour. */
 export const minutesKeptMs = 3 * 86_400_000;
 /** Ranges up to this long are summed by minutes. */
 const minuteRangeMs = 50 * hourMs;
@@ -154,7 +154,7 @@ export async function seriesOf(sql: SqlConnection, request: SeriesRequest, nowMs
   };
 }
 
-/** Where a metric is not a column of its own name. */
+/** The columns of metrics that do not have one column of the same name. */
 const columnsOf: { readonly [M in SeriesMetric]?: readonly string[] } = {
   refusals: ["requests"],
   errors: ["requests"],
@@ -185,7 +185,7 @@ function histogramOf(rows: readonly SqlRow[]): readonly number[] {
   return firstTokenColumns.map((name) => rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0));
 }
 
-/** Linear between a bucket's bounds; what is above the last bound counts as that. */
+/** Interpolated linearly within a bucket; values above the last bound count as that bound. */
 function quantileOf(histogram: readonly number[], share: number): number | null {
   const all = histogram.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;

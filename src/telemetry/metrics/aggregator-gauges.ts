@@ -1,9 +1,9 @@
 import { inUsd } from "./labels.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** What the aggregator says beside its answers: prices, and what it has counted. */
+/** What the aggregator reports beside its answers: prices, and its own count of the spend. */
 export interface AggregatorSources {
-  /** What the last list that was read differed in from the registry. */
+  /** The differences between the registry and the last price list. */
   readonly priceDrifts?: () => readonly { readonly model: string; readonly reason: string }[];
   /** The day's two counts as last read together, in nano-USD and milliseconds since the epoch. */
   readonly reconciliation?: () =>

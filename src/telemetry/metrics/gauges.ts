@@ -42,7 +42,7 @@ export interface Sources extends AggregatorSources {
   readonly workers?: () => { readonly wanted: number; readonly serving: number };
   /** When a list of prices was last read, in milliseconds since the epoch. */
   readonly priceBookReadMs?: () => number | undefined;
-  /** Texts that the privacy gate had scanned before or not, and the bytes that knowing them takes. */
+  /** Texts that the privacy gate had scanned before and new ones, and the bytes that remembering them takes. */
   readonly scanMemory?: () => { readonly hits: number; readonly misses: number; readonly bytes: number };
   /** How late the event loop runs its timers, in milliseconds. */
   readonly eventLoopDelayMs?: () => number;

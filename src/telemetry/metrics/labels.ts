@@ -1,7 +1,7 @@
 /** Distinct values that a label from the operator's files may take before the rest count as `other`. */
 const maxLabelValues = 256;
 
-/** Lets the first few values through and calls the rest `other`, whatever feeds it. */
+/** Keeps the first few values and replaces all others by `other`, so that the number of samples is bounded. */
 export function boundedLabel(): (value: string) => string {
   const known = new Set<string>();
   return (value) => {

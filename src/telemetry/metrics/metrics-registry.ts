@@ -13,8 +13,8 @@ export interface Declaration {
 }
 
 /**
- * How a gauge of several workers becomes the gateway's: what each has of its own is added up, what says that something works
- * must hold for all; for the rest the largest counts, which is the same in all of them or the one to look at.
+ * How the gauges of several workers become one. Amounts that each worker has for itself are summed. Of gauges that are 1 while
+ * something works the smallest counts. Of all others the largest counts: it is the same in all workers, or the one that matters.
  */
 const gaugesAcross: { readonly [name: string]: Across } = {
   smart_gateway_active_streams: "sum",
@@ -39,7 +39,7 @@ export class MetricsRegistry {
   histogram(name: string, help: string, labelNames: string[], buckets: number[]): Histogram {
     this.#declared.push({ name, type: "histogram", across: "sum", help, labelNames });
     const made = new Histogram({ name, help, labelNames, buckets });
-    this.#registry.registerMetric(made as unknown as Metric); // a registry only reads its name and what `get` tells
+    this.#registry.registerMetric(made as unknown as Metric); // a registry only calls `get` and reads the name
     return made;
   }
 
@@ -86,7 +86,7 @@ export class MetricsRegistry {
       registers: [this.#registry],
       collect() {
         this.reset();
-        // A gauge without labels starts at 0 after a reset; one that nobody feeds must not claim that.
+        // A gauge without labels starts at 0 after a reset; one without a value must have no sample.
         if (labelNames.length === 0) this.remove();
         read((value, ...labels) => this.labels(...labels).set(value));
       },

@@ -71,7 +71,7 @@ function resourceOf({ version, nodeId }: TracingOptions): Resource {
     "service.version": version,
     "service.instance.id": nodeId,
   });
-  // What the operator says (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) stands above.
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
   return own.merge(detectResources({ detectors: [envDetector] }));
 }
 

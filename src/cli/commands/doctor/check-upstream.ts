@@ -81,6 +81,6 @@ function keyCheck(usage: KeyUsage): Check {
 
 function dateChecks(date: string | undefined, begunMs: number, endedMs: number): Check[] {
   const theirs = Date.parse(date ?? "");
-  // The header counts whole seconds: half of one is the best guess of the rest.
+  // The header has whole seconds: half a second is the best estimate of the fraction.
   return Number.isNaN(theirs) ? [] : [clockCheck(theirs + 500 - (begunMs + endedMs) / 2, "the upstream's")];
 }

@@ -80,7 +80,7 @@ async function askUsd(
   return text === "" ? fallback : parseUsd(text, "down");
 }
 
-/** Why a value cannot be a setting; the setting's own rule says it. */
+/** Why a value is not valid for a setting, by the setting's own schema; undefined when it is valid. */
 export function problemIn(name: string, value: string): string | undefined {
   const parsed = parseSettings({ [name]: value });
   if (parsed.kind === "ok") return undefined;

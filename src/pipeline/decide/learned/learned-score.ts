@@ -10,7 +10,7 @@ export interface LearnedInput {
 /** What an ask is compared with. */
 export type Landmarks = Pick<LearnedWeights, "centre" | "scale" | "width" | "landmarks">;
 
-/** Features beyond this many spreads from the mean say nothing more. */
+/** Features are cut at this many spreads from the mean. */
 const farthest = 4;
 
 /** Features in units of their spread, 0 being the mean; those without spread are left out. */
