@@ -3,7 +3,7 @@ import type { HealthState } from "#health/health.ts";
 import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import type { ConfigStatus } from "#http/endpoints/health.ts";
-import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/reconciliation.ts";
 import type { Configuration } from "#pipeline/ports.ts";
@@ -27,6 +27,8 @@ export interface DashboardSources {
   readonly ledger: Ledger;
   /** The ledger as operators use it. Rejects where there is none to open, or it does not answer. */
   readonly admin: () => Promise<LedgerAdmin>;
+  /** Told of each hold that an operator has closed, so that its decision record gets the cost. */
+  readonly holdClosed: (notice: LedgerNotice) => void;
   /** Empty while the policy has them off. */
   readonly records: DecisionRecords;
   readonly health: OperatedHealthRegistry;

@@ -1,5 +1,6 @@
 import type { Ledger, LendsConnection } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
@@ -13,6 +14,7 @@ import type { RequestRecord, RoutedInputs } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
+import { correctionOf } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -24,13 +26,15 @@ export interface GatewayRecords {
   requestFinished(record: RequestRecord): void;
   requestRejected(rejection: Rejection): void;
   ledgerEvent(event: LedgerEvent): void;
+  /** An operator has closed a hold: its record gets the cost at once. */
+  closedByHand(notice: LedgerNotice): void;
   /** By decision id or request id. Rejects when the store does not answer. */
   explained(id: string): Promise<ExplainedDecision | undefined>;
   /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
   explainNow(record: RequestRecord): object;
 }
 
-/** How often the shared records of floods are written. */
+/** How often the shared records of floods are written, and the ledger is asked for costs that are open. */
 const flushRejectionsMs = 15_000;
 /** Decision ids whose cost is not known yet. */
 const maxOpenCosts = 10_000;
@@ -66,8 +70,10 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
   const sessions = new RedactedSessions(() => configuration.current().privacy);
   const openCosts = new Set<string>();
   let cancelFlush = timers.after(flushRejectionsMs, flushRejections);
+  if (enabled()) stored.correctOpenCosts();
   function flushRejections(): void {
     rejections.flush();
+    if (enabled()) stored.correctOpenCosts();
     cancelFlush = timers.after(flushRejectionsMs, flushRejections);
   }
   closing.addHarmless(async () => {
@@ -98,15 +104,14 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
       if (enabled()) rejections.add(rejection);
     },
     ledgerEvent(event) {
-      if (event.kind !== "resolved" || !enabled()) return;
+      // An attempt of unknown outcome has no cost yet.
+      if (event.kind !== "resolved" || event.state === "UNRESOLVED" || !enabled()) return;
       const late = event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED";
       if (!late && !openCosts.has(event.requestId)) return;
-      stored.correct({
-        decisionId: event.requestId,
-        attempt: event.attempt,
-        costNanoUsd: event.charged,
-        state: event.state === "EXPIRED_CHARGED" ? "estimated" : "known",
-      });
+      gateway.closedByHand(event);
+    },
+    closedByHand(notice) {
+      if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
     },
     async explained(id) {
       const record = await gateway.records.get(id);

@@ -46,6 +46,8 @@ const pollOverlapMs = 2_000;
 const maxPolled = 500;
 /** What was written while the store did not answer is given out up to this age. */
 const maxCatchUpMs = 60_000;
+/** Records with an open cost that are compared with the ledger at a time. */
+const maxOpenCosts = 100;
 /** Configurations and corrections that wait for the store. */
 const maxSideWrites = 1_000;
 
@@ -58,6 +60,8 @@ export class StoredRecords implements DecisionRecords {
   #mayBeWritten = false;
   #configs: StoredConfig[] = [];
   #corrections: CostCorrection[] = [];
+  /** Behind which record the ledger is asked about open costs; undefined while nobody wants to know. */
+  #openCostsAfter: number | undefined;
   readonly #writeBehind: WriteBehind<RecordStore, void>;
   #cancelPoll: (() => void) | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
@@ -107,6 +111,12 @@ export class StoredRecords implements DecisionRecords {
   /** Corrects the cost of a record, which may still wait itself. */
   correct(correction: CostCorrection): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
+    this.#writeBehind.schedule(writeEveryMs);
+  }
+
+  /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
+  correctOpenCosts(): void {
+    this.#openCostsAfter ??= 0;
     this.#writeBehind.schedule(writeEveryMs);
   }
 
@@ -245,6 +255,12 @@ export class StoredRecords implements DecisionRecords {
     for (let next = this.#corrections[0]; next !== undefined; next = this.#corrections[0]) {
       await store.correct(next, clock.now());
       this.#corrections.shift();
+    }
+    if (this.#openCostsAfter !== undefined) {
+      const { corrections, next } = await store.openCosts(this.#openCostsAfter, maxOpenCosts);
+      for (const correction of corrections) await store.correct(correction, clock.now());
+      this.#openCostsAfter = next === 0 ? undefined : next;
+      if (next !== 0) this.#writeBehind.schedule(writeEveryMs);
     }
     if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
   }

@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nanoUsd } from "#domain/money/money.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { silent } from "#simulator/behaviours.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
@@ -145,6 +147,55 @@ function suite(store: string, database: () => Promise<string>): void {
       running.signal("SIGTERM");
       expect(await running.exited()).toBe(0);
       expect(running.output()).not.toContain("ledger_conflict");
+    }, 180_000);
+
+    test("whoever closes a hold, its decision record gets the cost, and the records' sum is the ledger's", async () => {
+      writeFileSync(policyPath, "upstream: { max_attempts: 1, timeouts_ms: { headers: 200 } }\n");
+      upstream.follow(() => silent());
+      const record = async (running: GatewayProcess, id: string) => {
+        const reply = await call(`${running.url}/v1/route/decisions/${id}`, { headers: authorization });
+        return reply.status === 200 ? await reply.json() : undefined;
+      };
+      const unknown = async (running: GatewayProcess): Promise<string> => {
+        let reply = await chat(running);
+        // A busy machine sheds load before there is a decision.
+        while (reply.status === 503) reply = await chat(running);
+        expect(reply.status).toBe(504);
+        const id = reply.headers.get("x-smart-gateway-decision-id") ?? "";
+        await eventually(async () => (await record(running, id))?.cost_state === "unknown");
+        return id;
+      };
+      const known = (running: GatewayProcess, id: string, cost: number) =>
+        eventually(async () => {
+          const { cost_state, cost_nano_usd } = await record(running, id);
+          return cost_state === "known" && cost_nano_usd === cost;
+        });
+
+      await using before = await gateway();
+      const [byCommand, byPage, meanwhile] = [await unknown(before), await unknown(before), await unknown(before)];
+      expect((await budgets("settle", `${byCommand}.2`, "--usd", "0.0001")).code).toBe(0);
+      await known(before, byCommand, 100_000);
+      const settled = await call(`${before.url}/dashboard/api/holds/${byPage}.2/settle`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-smart-gateway-csrf": "1" },
+        body: JSON.stringify({ usd: "0.0002", why: "invoice" }),
+      });
+      expect(settled.status).toBe(200);
+      await known(before, byPage, 200_000);
+      before.signal("SIGTERM");
+      expect(await before.exited()).toBe(0);
+
+      // Another process, which knows nothing of records.
+      const admin = await openLedgerAdmin(url.replace("FOLDER", folder));
+      const resolution = { id: `${meanwhile}.2`, kind: "settled", actual: nanoUsd(300_000) } as const;
+      await admin.resolve("other", [{ ...resolution, source: "upstream_cost", reason: "looked up" }]);
+      await admin.close();
+      await using after = await gateway();
+      await known(after, meanwhile, 300_000);
+      const { total } = await (await call(`${after.url}/dashboard/api/summary?range=today`)).json();
+      const { accounts } = (await budgets("show", "--json")).json();
+      const day = accounts.find(({ id }: Answer) => id.startsWith("day/"));
+      expect([total.cost_nano_usd, day.spent_usd]).toEqual([600_000, "0.0006"]);
     }, 180_000);
   });
 }

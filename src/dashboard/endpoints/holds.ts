@@ -102,6 +102,7 @@ async function close(
     const detail = ignored?.why ?? "it was closed meanwhile";
     return { id, result: "unchanged", held_nano_usd: hold.amount, charged_nano_usd: null, detail };
   }
+  sources.holdClosed(notice);
   const result = notice.state === "RELEASED" ? "released" : notice.state === "CORRECTED" ? "corrected" : "settled";
   await audited(sources, operator, {
     action: resolution.kind === "released" ? "hold_released" : "hold_settled",

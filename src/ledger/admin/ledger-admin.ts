@@ -6,6 +6,8 @@ import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
 import { type HoldDialect, type HoldFilter, type HoldTotal, type LedgerHold, readHolds } from "./holds.ts";
 
+export type { LedgerNotice } from "#ledger/rules/operations.ts";
+
 /** The ledger as operators use it: beside running gateways, without being one of them. */
 export interface LedgerAdmin {
   /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */

@@ -370,6 +370,18 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.correct({ ...correction, decisionId: "nobody" }, startMs)).toBe(false);
     });
 
+    test("corrects a cost once when two nodes learn it at the same time", async () => {
+      const [attempt] = record(1).attempts;
+      const attempts = [{ ...attempt!, cost_nano_usd: null, cost_source: null }];
+      await store.append([record(1, { cost_nano_usd: 0, cost_state: "unknown", attempts })]);
+      const correction = { decisionId: "d1", attempt: attempt!.number, costNanoUsd: 555, state: "known" } as const;
+      const written = await Promise.all([store.correct(correction, startMs), store.correct(correction, startMs)]);
+      expect(written.toSorted()).toEqual([false, true]);
+      expect(await store.get("d1")).toMatchObject({ cost_nano_usd: 555, cost_state: "known" });
+      const summary = await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs);
+      expect(summary).toMatchObject({ cost_nano_usd: 555, cost_unknown: 0 });
+    });
+
     test("deletes the oldest in chunks, by age or by size, and counts what is left", async () => {
       for (let batch = 0; batch < 10; batch++) {
         await store.append(Array.from({ length: 20 }, (_, n) => record(batch * 20 + n)));

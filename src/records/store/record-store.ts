@@ -43,6 +43,34 @@ export interface CostCorrection {
   readonly state: CostState;
 }
 
+/** A reservation that has been closed, in the ledger's words. */
+interface ClosedReservation {
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly state: string;
+  /** In nano-USD. */
+  readonly charged: number;
+}
+
+/** What a closed reservation says of its record. */
+export function correctionOf({ requestId, attempt, state, charged }: ClosedReservation): CostCorrection {
+  return {
+    decisionId: requestId,
+    attempt,
+    costNanoUsd: charged,
+    state: state === "EXPIRED_CHARGED" ? "estimated" : "known",
+  };
+}
+
+export interface OpenCosts {
+  readonly corrections: readonly CostCorrection[];
+  /** Where the next look begins; 0 when this one has seen all there are. */
+  readonly next: number;
+}
+
+/** The numbers that an attempt may have: the scout's is 1, and the policy allows ten more. */
+const attemptNumbers = Array.from({ length: 11 }, (_, index) => index + 1);
+
 /** The records of all nodes in a database. Every method rejects when the database does not answer. */
 export class RecordStore {
   readonly #sql: SqlConnection;
@@ -246,7 +274,7 @@ export class RecordStore {
     return row === undefined ? undefined : String(row["config"]);
   }
 
-  /** Writes the final cost of an attempt. Repeating it changes nothing. False when there was nothing to correct. */
+  /** Writes the final cost of an attempt. Repeating it changes nothing, also on two nodes at once. False when there was nothing to correct. */
   async correct({ decisionId, attempt, costNanoUsd, state }: CostCorrection, nowMs: number): Promise<boolean> {
     const record = await this.get(decisionId);
     const before = record?.attempts.find(({ number }) => number === attempt);
@@ -254,10 +282,13 @@ export class RecordStore {
     const delta = costNanoUsd - (before.cost_nano_usd ?? 0);
     const open = record.attempts.some(({ number, cost_nano_usd }) => number !== attempt && cost_nano_usd === null);
     const resolved = record.cost_state === "unknown" && !open;
-    await this.#sql.write([
+    const isFirst = before.cost_source !== "ledger";
+    const writes = [
       {
-        sql: `INSERT INTO decision_correction (decision_id, attempt, cost_nano_usd, at_ms) VALUES (?)
-              ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_nano_usd = excluded.cost_nano_usd`,
+        sql: isFirst
+          ? "INSERT INTO decision_correction (decision_id, attempt, cost_nano_usd, at_ms) VALUES (?)"
+          : `INSERT INTO decision_correction (decision_id, attempt, cost_nano_usd, at_ms) VALUES (?)
+             ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_nano_usd = excluded.cost_nano_usd`,
         rows: [[decisionId, attempt, costNanoUsd, Math.round(nowMs)]],
       },
       {
@@ -265,8 +296,41 @@ export class RecordStore {
         rows: [[delta, open ? record.cost_state : state, record.seq]],
       },
       ...correctionWrites(headOf(record), delta, resolved),
-    ] satisfies readonly SqlWrite[]);
+    ] satisfies readonly SqlWrite[];
+    try {
+      await this.#sql.write(writes);
+    } catch (error) {
+      // Another node may have been quicker: its row of the same key has undone this transaction, and the sums are right.
+      if (isFirst && (await this.#corrections(decisionId)).has(attempt)) return false;
+      throw error;
+    }
     return true;
+  }
+
+  /**
+   * What the ledger knows by now of up to `limit` records whose cost is open, of those after `after`: whoever has closed their
+   * attempts, an operator, another node or this one before a restart.
+   */
+  async openCosts(after: number, limit: number): Promise<OpenCosts> {
+    const open = await this.#sql.read(
+      // The first condition is that of the index.
+      `SELECT seq, decision_id FROM decision_record WHERE cost_state <> 'known' AND cost_state = 'unknown' AND seq > ?
+       ORDER BY seq LIMIT ?`,
+      [after, limit],
+    );
+    if (open.length === 0) return { corrections: [], next: 0 };
+    const ids = open.flatMap((row) => attemptNumbers.map((number) => `${row["decision_id"]}.${number}`));
+    const closed = await this.#sql.read(
+      `SELECT request_id, attempt, hold, actual, state FROM reservation
+       WHERE id IN (${ids.map(() => "?").join(",")}) AND closed_ms IS NOT NULL`,
+      ids,
+    );
+    const corrections = closed.map((row) => {
+      const state = String(row["state"]);
+      const charged = Number((state === "EXPIRED_CHARGED" ? row["hold"] : row["actual"]) ?? 0);
+      return correctionOf({ requestId: String(row["request_id"]), attempt: Number(row["attempt"]), state, charged });
+    });
+    return { corrections, next: open.length < limit ? 0 : Number(open.at(-1)?.["seq"]) };
   }
 
   close(): Promise<void> {

@@ -4,11 +4,14 @@ import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { withLedgerAdmin } from "#cli/with-ledger.ts";
+import { defaultDatabaseUrl } from "#db/database-url.ts";
 import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { type HoldTotal, holdStates, type LedgerHold } from "#ledger/admin/holds.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
+import { correctionOf } from "#records/store/record-store.ts";
 
 /** Reservations that one command closes in one transaction. */
 const chunk = 128;
@@ -97,6 +100,7 @@ function closeByHand(
     const operator = (options.by ?? userName(env)).slice(0, 60);
     const reason = `operator ${operator}: ${options.why ?? "no reason given"}`;
     const results: Closed[] = [];
+    const closed: LedgerNotice[] = [];
     const chunks = await chunksOf(admin, ids);
     const bar = progressBar("Closing holds", chunks.length);
     for (const [done, some] of chunks.entries()) {
@@ -109,14 +113,34 @@ function closeByHand(
         operator,
         closing.map((id) => resolutionOf(id, reason)),
       );
+      closed.push(...notices);
       for (const id of some) results.push(resultOf(id, holds.get(id), mayClose(id), notices));
     }
     bar.end();
+    await correctRecords(env, closed);
     if (options.json) printJson(results);
     else for (const result of results) console.log(lineOf(result));
     if (!options.json && results.length === 0) console.log("There is no hold with an unknown outcome.");
     if (results.some(({ result }) => result === "running" || result === "not_found")) exitWith(exitCodes.failed);
   });
+}
+
+/** The records of the calls get their costs, so that their sums stay the ledger's. */
+async function correctRecords(env: NodeJS.ProcessEnv, notices: readonly LedgerNotice[]): Promise<void> {
+  const resolved = notices.filter((notice) => notice.kind === "resolved");
+  if (resolved.length === 0) return;
+  try {
+    const store = await openRecordStore(env["DATABASE_URL"] || defaultDatabaseUrl);
+    try {
+      for (const notice of resolved) await store.correct(correctionOf(notice), Date.now());
+    } finally {
+      await store.close();
+    }
+  } catch {
+    console.error(
+      "The holds are closed, but not all decision records have the costs yet; a running gateway adds them.",
+    );
+  }
 }
 
 async function chunksOf(
