@@ -26,7 +26,7 @@ export interface OpenedPage extends AsyncDisposable {
 
 export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
   const context = await (await theBrowser()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   const problems: string[] = [];
   const tolerated: RegExp[] = [];
