@@ -125,7 +125,7 @@ describe("runs of messages that are known by their bytes", () => {
     expect(counts).toEqual({ hits: 0, misses: 40 });
     const grown = received({ messages: [...messages, { role: "user", content: `new ${filler.repeat(40)}` }] });
     expect(engine.redactBody(grown.body, grown.received).body).toBe(grown.body);
-    // Four runs of nine messages; then four messages and the new one.
-    expect(counts).toEqual({ hits: 4 + 4, misses: 41 });
+    // Eight runs of five messages; then the new one.
+    expect(counts).toEqual({ hits: 8, misses: 41 });
   });
 });

@@ -17,7 +17,6 @@ import { start } from "../harness/gateway.ts";
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
 const line = "export const total = orders.map((order) => order.price).reduce(add, 0);\n";
-const noMemory = new MessageMemory();
 
 function parsed(json: string | Uint8Array, memory: MessageMemory, maxValues = 100_000): ParsedChat {
   const bytes = typeof json === "string" ? Buffer.from(json) : json;
@@ -157,7 +156,7 @@ describe("messages that are known by their bytes", () => {
     let least = 1;
     for (let most = 100_000; least < most; ) {
       const middle = (least + most) >> 1;
-      if (parsed(json, noMemory, middle).kind === "ok") most = middle;
+      if (parsed(json, new MessageMemory(), middle).kind === "ok") most = middle;
       else least = middle + 1;
     }
     const memory = new MessageMemory();
@@ -199,7 +198,7 @@ describe("messages that are known by their bytes", () => {
           const expected = anew.redactBody(JSON.parse(json));
           expect(redacted.total).toBe(expected.total);
           expect(redacted.findings).toEqual(expected.findings);
-          const target = forwardedBody(requestIn(json, noMemory), redacted.body, model, 4_096);
+          const target = forwardedBody(requestIn(json, new MessageMemory()), redacted.body, model, 4_096);
           const sent = Buffer.concat(spliceBody(target, received)).toString();
           const { max_tokens: _, ...rest } = JSON.parse(sent);
           expect(rest).toEqual({ ...JSON.parse(JSON.stringify(expected.body)), model: model.upstreamId });

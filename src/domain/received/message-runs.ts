@@ -1,5 +1,5 @@
 /** Shorter runs are read message by message: a tag has a price of its own, whatever the length. */
-export const minRunBytes = 32_768;
+export const minRunBytes = 16_384;
 
 /** Messages that follow one another. */
 export interface MessageRun {
@@ -10,7 +10,7 @@ export interface MessageRun {
 }
 
 /**
- * The messages in runs of at least 32 KB, counted from the first message on: an agent adds messages at the end, so all runs but the
+ * The messages in runs of at least 16 KB, counted from the first message on: an agent adds messages at the end, so all runs but the
  * last are the same at the next turn. What is left at the end belongs to no run.
  * @param places where message i stands in the body: from [2i] to [2i + 1]
  */

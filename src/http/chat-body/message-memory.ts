@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type MessageRole, type ReceivedBody } from "#domain/chat.ts";
-import { type KnownRun, knownRunsOf, type PlacedRun, setKnownRuns } from "#domain/received/known-messages.ts";
+import { type KnownRun, type PlacedRun, setKnownRuns } from "#domain/received/known-messages.ts";
 import { messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
 import { isCacheKeyName } from "#http/request/json-shape.ts";
 import type { TextTag } from "#platform/keyed-memory/text-tags.ts";
@@ -14,19 +14,25 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 
-/** Of memory for runs, and for their lengths. Some 4 KB are taken for each 32 KB of conversation. */
-const maxBytes = 16_777_216;
-const maxLengthsBytes = 1_048_576;
+/** Of memory. A run takes 1 to 4 KB for its 16 KB of conversation. */
+const maxRunsBytes = 12_582_912;
+const maxBeginningsBytes = 3_145_728;
+const maxEndsBytes = 1_048_576;
 const bytesPerRun = 256;
 /** With what assessing remembers of it. */
 const bytesPerMessage = 384;
-/** Runs of different length that begin alike: of conversations with one long system prompt. */
-const maxLengths = 4;
+const bytesPerTag = 48;
+const bytesPerEnd = 32;
+/** Conversations, and earlier turns of one, whose first run is the same. */
+const maxEnds = 16;
 /** Places where the messages of a body may begin: a tool's description may name a member like that too. */
-const maxBeginnings = 4;
+const maxPlaces = 4;
+/** How much before its end tells one beginning of a conversation from others, most of the time. */
+const endBytes = 64;
 
 /** A run of messages as it was parsed. Holds no text. */
 export interface RememberedRun extends KnownRun {
+  readonly tag: TextTag;
   /** Where each message stands in the run's bytes: from [2i] to [2i + 1]. */
   readonly places: readonly number[];
   /** JSON values, counted as `hasMoreValuesThan` counts them. */
@@ -35,12 +41,23 @@ export interface RememberedRun extends KnownRun {
   readonly cacheControl: boolean;
 }
 
+interface PlacedRememberedRun extends PlacedRun {
+  readonly known: RememberedRun;
+}
+
 /** The runs of known messages that a body's messages begin with. At least one message follows them. */
 export interface KnownBeginning {
   /** `[from, to)` in the bytes: all of the runs and the comma behind them. */
   readonly from: number;
   readonly to: number;
-  readonly runs: readonly (PlacedRun & { readonly known: RememberedRun })[];
+  readonly runs: readonly PlacedRememberedRun[];
+}
+
+/** Where a beginning of a conversation ends. Only says where to look. */
+interface BeginningEnd {
+  readonly length: number;
+  /** Hash of its last bytes. */
+  readonly hash: number;
 }
 
 /**
@@ -50,71 +67,105 @@ export interface KnownBeginning {
 export class MessageMemory {
   readonly #tags = new TextTags();
   readonly #runs = new TwoGenerations<RememberedRun>(
-    maxBytes,
+    maxRunsBytes,
     ({ roles }) => bytesPerRun + bytesPerMessage * roles.length,
   );
-  /** By the tag of a run's first bytes: how long runs are that begin like this. */
-  readonly #lengths = new TwoGenerations<number[]>(maxLengthsBytes, () => 8 * maxLengths);
+  /** The tags of their runs, by the tag of all their bytes: one tag recognizes all runs of a conversation. */
+  readonly #beginnings = new TwoGenerations<readonly TextTag[]>(
+    maxBeginningsBytes,
+    ({ length }) => bytesPerTag * length,
+  );
+  /** By the tag of their first bytes, newest first. */
+  readonly #ends = new TwoGenerations<BeginningEnd[]>(maxEndsBytes, () => bytesPerEnd * maxEnds);
 
   /** Whether the messages begin at the place found is for the caller to check, once the rest is parsed. */
   beginningOf(bytes: Uint8Array): KnownBeginning | undefined {
     let from = 0;
-    for (let tried = 0; tried < maxBeginnings; tried++) {
+    for (let tried = 0; tried < maxPlaces; tried++) {
       from = startOfMessages(bytes, from);
       if (from < 0) return undefined;
-      const runs: (PlacedRun & { readonly known: RememberedRun })[] = [];
-      let at = from;
-      for (let run = this.#runAt(bytes, at); run !== undefined; run = this.#runAt(bytes, at)) {
-        const index = runs.at(-1)?.to ?? 0;
-        runs.push({ from: index, to: index + run.roles.length, known: run });
-        at += (run.places.at(-1) ?? 0) + 1;
-      }
-      if (runs.length > 0) return { from, to: at, runs };
+      const runs = this.#runsAt(bytes, from);
+      if (runs.length === 0) continue;
+      let to = from;
+      for (const { known } of runs) to += (known.places.at(-1) ?? 0) + 1;
+      return { from, to, runs };
     }
     return undefined;
   }
 
   /** Remembers the runs of a body, and says of its messages which are known. */
-  remember({ bytes, parsed, messages: places }: ReceivedBody): void {
-    const known = knownRunsOf(parsed.messages);
-    const placed: PlacedRun[] = [...known];
+  remember({ bytes, parsed, messages: places }: ReceivedBody, known: readonly PlacedRememberedRun[] = []): void {
+    const runs = [...known];
     for (const { from, to } of messageRuns(places).slice(known.length)) {
       const start = places[2 * from] ?? 0;
-      const run = bytes.subarray(start, places[2 * to - 1]);
-      const tag = this.#tags.ofBytes(run);
-      let remembered = this.#runs.get(tag);
-      if (remembered === undefined) {
-        const ofRun = places.slice(2 * from, 2 * to).map((place) => place - start);
-        remembered = rememberedRun(parsed.messages.slice(from, to), ofRun);
-        this.#runs.set(tag, remembered);
+      const tag = this.#tags.ofBytes(bytes.subarray(start, places[2 * to - 1]));
+      let run = this.#runs.get(tag);
+      if (run === undefined) {
+        const placesInRun = places.slice(2 * from, 2 * to).map((place) => place - start);
+        run = rememberedRun(tag, parsed.messages.slice(from, to), placesInRun);
+        this.#runs.set(tag, run);
       }
-      this.#rememberLength(run);
-      placed.push({ from, to, known: remembered });
+      runs.push({ from, to, known: run });
     }
-    setKnownRuns(parsed.messages, placed);
-  }
-
-  #rememberLength(run: Uint8Array): void {
-    const tag = this.#beginningTag(run, 0);
-    const lengths = this.#lengths.get(tag) ?? [];
-    if (lengths.includes(run.length)) return;
-    if (lengths.unshift(run.length) > maxLengths) lengths.pop();
-    this.#lengths.set(tag, lengths);
-  }
-
-  #runAt(bytes: Uint8Array, at: number): RememberedRun | undefined {
-    if (bytes.length - at <= minRunBytes) return undefined;
-    for (const length of this.#lengths.get(this.#beginningTag(bytes, at)) ?? []) {
-      if (bytes[at + length] !== COMMA) continue;
-      const run = this.#runs.get(this.#tags.ofBytes(bytes.subarray(at, at + length)));
-      if (run !== undefined) return run;
+    setKnownRuns(parsed.messages, runs);
+    const last = runs.at(-1);
+    if (last !== undefined && runs.length > known.length) {
+      const beginning = bytes.subarray(places[0], places[2 * last.to - 1]);
+      this.#beginnings.set(
+        this.#tags.ofBytes(beginning),
+        runs.map(({ known: run }) => run.tag),
+      );
+      this.#rememberEnd(beginning);
     }
-    return undefined;
   }
 
-  #beginningTag(bytes: Uint8Array, at: number): TextTag {
+  #rememberEnd(beginning: Uint8Array): void {
+    const tag = this.#firstBytesTag(beginning, 0);
+    const { length } = beginning;
+    const hash = hashBefore(beginning, length);
+    const ends = this.#ends.get(tag) ?? [];
+    if (ends.some((end) => end.length === length && end.hash === hash)) return;
+    if (ends.unshift({ length, hash }) > maxEnds) ends.pop();
+    this.#ends.set(tag, ends);
+  }
+
+  /** The known runs from a place on. */
+  #runsAt(bytes: Uint8Array, from: number): readonly PlacedRememberedRun[] {
+    if (bytes.length - from <= minRunBytes) return [];
+    const ends = this.#ends.get(this.#firstBytesTag(bytes, from)) ?? [];
+    const possible = ends.filter(({ length, hash }) => {
+      const end = from + length;
+      return bytes[end] === COMMA && hashBefore(bytes, end) === hash;
+    });
+    possible.sort((a, b) => b.length - a.length);
+    for (const { length } of possible) {
+      const tags = this.#beginnings.get(this.#tags.ofBytes(bytes.subarray(from, from + length)));
+      if (tags !== undefined) return this.#runsOf(tags);
+    }
+    return [];
+  }
+
+  /** The runs of a known beginning, up to the first that is forgotten. */
+  #runsOf(tags: readonly TextTag[]): readonly PlacedRememberedRun[] {
+    const runs: PlacedRememberedRun[] = [];
+    let from = 0;
+    for (const tag of tags) {
+      const known = this.#runs.get(tag);
+      if (known === undefined) break;
+      const to = from + known.roles.length;
+      runs.push({ from, to, known });
+      from = to;
+    }
+    return runs;
+  }
+
+  #firstBytesTag(bytes: Uint8Array, at: number): TextTag {
     return this.#tags.ofBytes(bytes.subarray(at, at + minRunBytes));
   }
+}
+
+function hashBefore(bytes: Uint8Array, end: number): number {
+  return Bun.hash.crc32(bytes.subarray(end - endBytes, end));
 }
 
 const membersName = Buffer.from('"messages"');
@@ -138,11 +189,11 @@ function afterSpace(bytes: Uint8Array, from: number): number {
   }
 }
 
-function rememberedRun(messages: readonly ChatMessage[], places: readonly number[]): RememberedRun {
+function rememberedRun(tag: TextTag, messages: readonly ChatMessage[], places: readonly number[]): RememberedRun {
   const roles: MessageRole[] = messages.map(({ role }) => role);
   const counts = { values: messages.length, cacheControl: false };
   for (const message of messages) countIn(message, counts);
-  return { roles, places, ...counts };
+  return { tag, roles, places, ...counts };
 }
 
 /** Adds the values in an object or array, and finds keys of prompt caches. */

@@ -21,7 +21,7 @@ export function parseChatBytes(input: ChatBytes, memory: MessageMemory): ParsedC
   const known = isLarge ? undefined : memory.beginningOf(bytes);
   const request = known === undefined ? undefined : requestWith(known, input);
   if (request?.received !== undefined) {
-    memory.remember(request.received);
+    memory.remember(request.received, known?.runs);
     return { kind: "ok", request };
   }
   const text = decodeUtf8(bytes);

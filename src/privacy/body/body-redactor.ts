@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
-import { replaceMessages } from "#domain/received/known-messages.ts";
+import { knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
 import { messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
@@ -115,13 +115,17 @@ class BodyRedactor {
     let read = 0;
     if (runs !== undefined && received?.parsed.messages === messages) {
       const places = received.messages;
-      for (const { from, to } of messageRuns(places)) {
+      const known = knownRunsOf(messages);
+      for (const [index, { from, to }] of messageRuns(places).entries()) {
         const bytes = received.bytes.subarray(places[2 * from], places[2 * to - 1]);
+        const recognized = known[index];
+        const isSame = recognized?.from === from && recognized.to === to;
+        const run = { bytes, known: isSame ? recognized.known : undefined };
         read = to;
-        if (runs.isClean(bytes)) continue;
+        if (runs.isClean(run)) continue;
         this.#hasFound = false;
         this.#redactRange(from, to, messages, redacted);
-        if (!this.#hasFound) runs.rememberClean(bytes);
+        if (!this.#hasFound) runs.rememberClean(run);
       }
     }
     this.#redactRange(read, messages.length, messages, redacted);

@@ -1,5 +1,14 @@
-/** Knows runs of messages in which there was nothing to redact, by their bytes. */
+import type { KnownRun } from "#domain/received/known-messages.ts";
+
+/** A run of messages in a body. */
+export interface ReceivedRun {
+  readonly bytes: Uint8Array;
+  /** Stands for these bytes, where they were recognized before. */
+  readonly known: KnownRun | undefined;
+}
+
+/** Knows runs of messages in which there was nothing to redact. */
 export interface CleanRuns {
-  isClean(run: Uint8Array): boolean;
-  rememberClean(run: Uint8Array): void;
+  isClean(run: ReceivedRun): boolean;
+  rememberClean(run: ReceivedRun): void;
 }

@@ -1,3 +1,4 @@
+import type { KnownRun } from "#domain/received/known-messages.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
 import type { CleanRuns } from "#privacy/body/clean-runs.ts";
@@ -19,6 +20,8 @@ export class ScanMemory {
   readonly #tags = new TextTags();
   readonly #spans: TwoGenerations<readonly Span[]>;
   readonly #minLength: number;
+  /** Known runs that are clean: kept as long as somebody else knows them. */
+  readonly #cleanRuns = new WeakSet<KnownRun>();
 
   /** @param maxBytes of memory; 0: nothing is remembered */
   constructor(scan: Scan, maxBytes: number, counts: ScanCounts) {
@@ -71,12 +74,20 @@ export class ScanMemory {
   /** Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out. */
   runs(limit: WorkLimit = noLimit): CleanRuns {
     return {
-      isClean: (bytes) => {
+      isClean: ({ bytes, known }) => {
         if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return false;
-        return this.#recall(this.#tags.ofBytes(bytes)) !== undefined;
+        if (known !== undefined && this.#cleanRuns.has(known)) {
+          this.#counts.hits += 1;
+          return true;
+        }
+        const isClean = this.#recall(this.#tags.ofBytes(bytes)) !== undefined;
+        if (isClean && known !== undefined) this.#cleanRuns.add(known);
+        return isClean;
       },
-      rememberClean: (bytes) => {
-        if (this.#minLength <= bytes.length && !limit.isExceeded) this.#spans.set(this.#tags.ofBytes(bytes), noSpans);
+      rememberClean: ({ bytes, known }) => {
+        if (this.#minLength > bytes.length || limit.isExceeded) return;
+        this.#spans.set(this.#tags.ofBytes(bytes), noSpans);
+        if (known !== undefined) this.#cleanRuns.add(known);
       },
     };
   }

@@ -31,8 +31,11 @@ export interface RunSteps {
   readonly results: readonly NamedObservation[];
 }
 
-/** Agents resend their run with every turn: what a known part of it adds is remembered as long as that part is. */
-const remembered = new WeakMap<KnownRun, readonly Step[]>();
+/**
+ * Agents resend their run with every turn: what a known part of it adds is remembered as long as that part is. Read from a message
+ * on, because the run begins behind the ask.
+ */
+const remembered = new WeakMap<KnownRun, { readonly first: number; readonly steps: readonly Step[] }>();
 
 /** The run in the messages from an index on. */
 export function runStepsFrom(messages: readonly ChatMessage[], start: number): RunSteps {
@@ -40,15 +43,14 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): R
   let at = start;
   for (const { from, to, known } of knownRunsOf(messages)) {
     if (to <= at) continue;
-    if (from >= at) {
+    if (from > at) {
       run.add(at, stepsIn(messages, at, from));
-      let steps = remembered.get(known);
-      if (steps === undefined) {
-        steps = stepsIn(messages, from, to);
-        remembered.set(known, steps);
-      }
-      run.add(from, steps);
-    } else run.add(at, stepsIn(messages, at, to));
+      at = from;
+    }
+    const before = remembered.get(known);
+    const steps = before?.first === at - from ? before.steps : stepsIn(messages, at, to);
+    if (steps !== before?.steps) remembered.set(known, { first: at - from, steps });
+    run.add(at, steps);
     at = to;
   }
   run.add(at, stepsIn(messages, at, messages.length));
@@ -97,14 +99,21 @@ function observedCalls({ calls }: RunMessage): ObservedCall[] {
   }));
 }
 
+/** So many calls are looked through for the one that a result answers. */
+const newestCalls = 8;
+
 /** Puts the steps of a run together. */
 class RunReader implements RunSteps {
   readonly calls: ObservedCall[] = [];
   readonly results: NamedObservation[] = [];
   readonly #messages: readonly ChatMessage[];
-  /** Where each call stands: its message, and its place among the calls of that. */
-  readonly #places: { readonly index: number; readonly ordinal: number }[] = [];
-  readonly #byId = new Map<number, number>();
+  /** Of each call: its message, and its place among the calls of that. */
+  readonly #indexes: number[] = [];
+  readonly #ordinals: number[] = [];
+  /** Calls by their ids; only where one was looked for that was not among the newest. */
+  #byId: Map<number, number> | undefined;
+  /** Messages that were read once more for their calls: there may be thousands of calls in one. */
+  readonly #read = new Map<number, RunMessage | undefined>();
 
   constructor(messages: readonly ChatMessage[]) {
     this.#messages = messages;
@@ -120,12 +129,11 @@ class RunReader implements RunSteps {
   }
 
   #addCalls(index: number, calls: readonly ObservedCall[]): void {
-    for (let ordinal = 0; ordinal < calls.length; ordinal++) {
-      const call = calls[ordinal];
-      if (call === undefined) continue;
-      if (call.id !== undefined) this.#byId.set(call.id, this.calls.length);
+    for (const [ordinal, call] of calls.entries()) {
+      if (call.id !== undefined) this.#byId?.set(call.id, this.calls.length);
       this.calls.push(call);
-      this.#places.push({ index, ordinal });
+      this.#indexes.push(index);
+      this.#ordinals.push(ordinal);
     }
   }
 
@@ -135,13 +143,31 @@ class RunReader implements RunSteps {
     if (message?.result === undefined) return;
     this.#addCalls(index, observedCalls(message));
     const { answers, text } = message.result;
-    const last = this.#places.length - 1;
-    const place =
-      answers === "no_call" || answers === "last_call"
-        ? this.#places[last]
-        : this.#places[this.#byId.get(hashOfText(answers.id)) ?? -1];
-    const call =
-      place === undefined ? undefined : runMessageAt(this.#messages, place.index)?.calls[place.ordinal]?.call;
-    this.results.push(observationOf({ call, text }));
+    const place = typeof answers === "object" ? this.#placeOf(hashOfText(answers.id)) : this.calls.length - 1;
+    this.results.push(observationOf({ call: this.#callAt(place), text }));
+  }
+
+  /** The place of the newest call with an id; -1 where there is none. */
+  #placeOf(id: number): number {
+    if (this.#byId === undefined) {
+      // Nearly always the call stands in the message before.
+      for (let place = this.calls.length - 1; place >= this.calls.length - newestCalls; place--) {
+        if (this.calls[place]?.id === id) return place;
+      }
+      this.#byId = new Map();
+      for (const [place, call] of this.calls.entries()) if (call.id !== undefined) this.#byId.set(call.id, place);
+    }
+    return this.#byId.get(id) ?? -1;
+  }
+
+  #callAt(place: number): ToolCall | undefined {
+    const index = this.#indexes[place];
+    if (index === undefined) return undefined;
+    let message = this.#read.get(index);
+    if (message === undefined) {
+      message = runMessageAt(this.#messages, index);
+      this.#read.set(index, message);
+    }
+    return message?.calls[this.#ordinals[place] ?? -1]?.call;
   }
 }
