@@ -112,10 +112,10 @@ export function openRoutingMemory(context: GatewayContext): SharedMemory {
 }
 
 /** Outcomes of routed asks; written behind the requests. */
-export function openOutcomes(context: GatewayContext): StoredOutcomeTracker {
+export function openOutcomes(ledger: LendsConnection, context: GatewayContext): StoredOutcomeTracker {
   const { settings, configuration, clock, timers, closing } = context;
   const outcomes = new StoredOutcomeTracker({
-    openStore: () => openOutcomeStore(settings.databaseUrl),
+    openStore: () => openOutcomeStore(settings.databaseUrl, ledger.writeBehind),
     retentionDays: () => configuration.current().policy.records.retention_days,
     shared: sharesDatabase(context),
     clock,

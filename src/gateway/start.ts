@@ -164,7 +164,7 @@ async function assemble(
     upstream,
     tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
     conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
-    outcomes: openOutcomes(context),
+    outcomes: openOutcomes(ledger, context),
     retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
     callerEvidence: callerEvidence(clock),
     newId: () => Bun.randomUUIDv7(),

@@ -1,13 +1,17 @@
 import { databaseLocationOf } from "#db/database-url.ts";
+import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 import { openPostgresOutcomes } from "./postgres-store.ts";
 import { openSqliteOutcomes } from "./sqlite-store.ts";
 
 /**
  * The store of outcome records that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the
- * schema up to date. Rejects when the URL is none of these or the database cannot be reached.
+ * schema up to date. `writeBehind` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
+ * these or the database cannot be reached.
  */
-export async function openOutcomeStore(databaseUrl: string): Promise<OutcomeStore> {
+export async function openOutcomeStore(databaseUrl: string, writeBehind?: WriteTransaction): Promise<OutcomeStore> {
   const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite" ? openSqliteOutcomes(location.path) : openPostgresOutcomes(location.url);
+  return location.kind === "sqlite"
+    ? openSqliteOutcomes(location.path, writeBehind)
+    : openPostgresOutcomes(location.url);
 }

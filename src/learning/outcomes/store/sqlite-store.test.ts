@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runSqliteWrites } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
 import { outcomeStoreContract } from "./outcome-store.contract.ts";
@@ -13,6 +14,26 @@ let files = 0;
 
 outcomeStoreContract("SQLite", async () => openSqliteOutcomes(join(folder, `${++files}.db`)));
 outcomeStoreContract("SQLite in memory", async () => openSqliteOutcomes(":memory:"));
+outcomeStoreContract("SQLite over a lent connection", async () => {
+  const path = join(folder, `${++files}.db`);
+  const lent = openSqlite(path);
+  const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(lent, writes));
+  return { ...store, close: () => store.close().finally(() => lent.close()) };
+});
+
+test("SQLite: saving over a lent connection does not make it read its rows anew", async () => {
+  const path = join(folder, `${++files}.db`);
+  const lent = openSqlite(path);
+  const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(lent, writes));
+  const version = () => lent.query("PRAGMA data_version").get();
+  await store.save([outcomeRecord("a", 1)]);
+  const before = version();
+  await store.save([outcomeRecord("a", 1), outcomeRecord("b", 2)]);
+  expect(version()).toEqual(before);
+  expect(await store.load(0)).toHaveLength(2);
+  await store.close();
+  lent.close();
+});
 
 test("SQLite: rows that this release would not have written are left out", async () => {
   const db = openSqlite(":memory:");

@@ -1,31 +1,40 @@
 import type { Database } from "bun:sqlite";
 import { deleteBeyondRetention } from "#db/retention.ts";
+import { runSqliteWrites, type WriteTransaction } from "#db/sql-writes.ts";
 import { onceWritable, openBackgroundSqlite } from "#db/sqlite.ts";
 import { readRecord } from "#learning/outcomes/outcomes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 
-/** Outcome records in the gateway's SQLite file, over a connection of its own that never blocks the event loop. */
-export function openSqliteOutcomes(path: string): OutcomeStore {
-  return sqliteOutcomes(openBackgroundSqlite(path));
+/**
+ * Outcome records in the gateway's SQLite file. They are saved over the ledger's connection where it lends it (`writeBehind`):
+ * a second connection that writes all the time would make the ledger read its rows anew, and the event loop would wait for it.
+ * What is rare has a connection of its own.
+ */
+export function openSqliteOutcomes(path: string, writeBehind?: WriteTransaction): OutcomeStore {
+  return sqliteOutcomes(openBackgroundSqlite(path), writeBehind);
 }
 
 type Row = Parameters<typeof readRecord>[0];
 
 /** The same over an open connection, which it closes with itself. */
-export function sqliteOutcomes(db: Database): OutcomeStore {
+export function sqliteOutcomes(db: Database, writeBehind?: WriteTransaction): OutcomeStore {
+  const write = writeBehind ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
   return {
     async save(records) {
       if (records.length === 0) return;
-      const upsert = db.query(
-        `INSERT INTO routing_outcome (decision_id, at_ms, decision, signals) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (decision_id) DO UPDATE SET signals = ?4`,
-      );
-      const saveAll = db.transaction(() => {
-        for (const { decisionId, atMs, decision, signals } of records) {
-          upsert.run(decisionId, Math.round(atMs), JSON.stringify(decision), JSON.stringify(signals));
-        }
-      });
-      await onceWritable(() => saveAll.immediate());
+      const rows = records.map(({ decisionId, atMs, decision, signals }) => [
+        decisionId,
+        Math.round(atMs),
+        JSON.stringify(decision),
+        JSON.stringify(signals),
+      ]);
+      await write([
+        {
+          sql: `INSERT INTO routing_outcome (decision_id, at_ms, decision, signals) VALUES (?)
+                ON CONFLICT (decision_id) DO UPDATE SET signals = excluded.signals`,
+          rows,
+        },
+      ]);
     },
     async recordOutcome(decisionId, outcome, score) {
       const update = db.query("UPDATE routing_outcome SET outcome = ?2, outcome_score = ?3 WHERE decision_id = ?1");
