@@ -94,10 +94,10 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
 }
 
 /** What is remembered of conversations and tasks. */
-export function openRoutingMemory(context: GatewayContext): SharedMemory {
+export function openRoutingMemory(ledger: LendsConnection, context: GatewayContext): SharedMemory {
   const { settings, clock, timers, log, closing } = context;
   const memory = new SharedMemory({
-    openStore: () => openRoutingMemoryStore(settings.databaseUrl),
+    openStore: () => openRoutingMemoryStore(settings.databaseUrl, ledger.writeBehind),
     shared: sharesDatabase(context),
     clock,
     timers,

@@ -142,7 +142,7 @@ async function assemble(
   const ledger = await openGatewayLedger(context);
   const records = openRecords(ledger, context);
   const health = await openHealth(context);
-  const memory = openRoutingMemory(context);
+  const memory = openRoutingMemory(ledger, context);
   const simulator = await openSimulator(context);
   const address = upstreamAddressOf(context, simulator);
   const prices = openPrices(address, context);

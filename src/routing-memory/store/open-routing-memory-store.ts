@@ -1,13 +1,20 @@
 import { databaseLocationOf } from "#db/database-url.ts";
+import type { WriteTransaction } from "#db/sql-writes.ts";
 import { openPostgresRoutingMemory } from "./postgres-store.ts";
 import type { RoutingMemoryStore } from "./routing-memory-store.ts";
 import { openSqliteRoutingMemory } from "./sqlite-store.ts";
 
 /**
  * The store of routing memory that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the
- * schema up to date. Rejects when the URL is none of these or the database cannot be reached.
+ * schema up to date. `writeBehind` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
+ * these or the database cannot be reached.
  */
-export async function openRoutingMemoryStore(databaseUrl: string): Promise<RoutingMemoryStore> {
+export async function openRoutingMemoryStore(
+  databaseUrl: string,
+  writeBehind?: WriteTransaction,
+): Promise<RoutingMemoryStore> {
   const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite" ? openSqliteRoutingMemory(location.path) : openPostgresRoutingMemory(location.url);
+  return location.kind === "sqlite"
+    ? openSqliteRoutingMemory(location.path, writeBehind)
+    : openPostgresRoutingMemory(location.url);
 }

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runSqliteWrites } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { routingMemoryStoreContract } from "./routing-memory-store.contract.ts";
 import type { MemoryRow } from "./routing-memory-store.ts";
@@ -15,6 +16,26 @@ const row: MemoryRow = { kind: "task", keyHash: "a", value: "{}", heardMs: 1 };
 
 routingMemoryStoreContract("SQLite", async () => openSqliteRoutingMemory(fresh()));
 routingMemoryStoreContract("SQLite in memory", async () => openSqliteRoutingMemory(":memory:"));
+routingMemoryStoreContract("SQLite over a lent connection", async () => {
+  const path = fresh();
+  const lent = openSqlite(path);
+  const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(lent, writes));
+  return { ...store, close: () => store.close().finally(() => lent.close()) };
+});
+
+test("SQLite: saving over a lent connection does not make it read its rows anew", async () => {
+  const path = fresh();
+  const lent = openSqlite(path);
+  const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(lent, writes));
+  const version = () => lent.query("PRAGMA data_version").get();
+  await store.save([row]);
+  const before = version();
+  await store.save([{ ...row, heardMs: 2 }]);
+  expect(version()).toEqual(before);
+  expect(await store.load([row])).toEqual([{ ...row, heardMs: 2 }]);
+  await store.close();
+  lent.close();
+});
 
 test("SQLite: processes on one file have one salt and see each other's rows", async () => {
   const path = fresh();

@@ -1,21 +1,22 @@
 import type { Database } from "bun:sqlite";
 import { deleteBeyondRetention } from "#db/retention.ts";
+import { runSqliteWrites, type WriteTransaction } from "#db/sql-writes.ts";
 import { onceWritable, openBackgroundSqlite } from "#db/sqlite.ts";
 import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
 
-/** Routing memory in the gateway's SQLite file, over a connection of its own that never blocks the event loop. */
-export function openSqliteRoutingMemory(path: string): RoutingMemoryStore {
-  return sqliteRoutingMemory(openBackgroundSqlite(path));
+/**
+ * Routing memory in the gateway's SQLite file, over a connection of its own that never blocks the event loop. It is saved over
+ * the ledger's connection where it lends it (`writeBehind`): each commit of another would make the ledger read its rows anew.
+ */
+export function openSqliteRoutingMemory(path: string, writeBehind?: WriteTransaction): RoutingMemoryStore {
+  return sqliteRoutingMemory(openBackgroundSqlite(path), writeBehind);
 }
 
 /** The same over an open connection, which it closes with itself. */
-export function sqliteRoutingMemory(db: Database): RoutingMemoryStore {
+export function sqliteRoutingMemory(db: Database, writeBehind?: WriteTransaction): RoutingMemoryStore {
+  const write = writeBehind ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
   const select = db.query<{ kind: MemoryKind; key_hash: string; value: string; heard_ms: number }, [string, string]>(
     "SELECT kind, key_hash, value, heard_ms FROM routing_memory WHERE kind = ? AND key_hash = ?",
-  );
-  const upsert = db.query(
-    `INSERT INTO routing_memory (kind, key_hash, value, heard_ms) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT (kind, key_hash) DO UPDATE SET value = ?3, heard_ms = ?4 WHERE heard_ms <= ?4`,
   );
   return {
     async salt() {
@@ -35,10 +36,14 @@ export function sqliteRoutingMemory(db: Database): RoutingMemoryStore {
     },
     async save(rows) {
       if (rows.length === 0) return;
-      const saveAll = db.transaction(() => {
-        for (const { kind, keyHash, value, heardMs } of rows) upsert.run(kind, keyHash, value, Math.round(heardMs));
-      });
-      await onceWritable(() => saveAll.immediate());
+      await write([
+        {
+          sql: `INSERT INTO routing_memory (kind, key_hash, value, heard_ms) VALUES (?)
+                ON CONFLICT (kind, key_hash) DO UPDATE SET value = excluded.value, heard_ms = excluded.heard_ms
+                WHERE routing_memory.heard_ms <= excluded.heard_ms`,
+          rows: rows.map(({ kind, keyHash, value, heardMs }) => [kind, keyHash, value, Math.round(heardMs)]),
+        },
+      ]);
     },
     async prune(kind, { rows, fromMs }) {
       await onceWritable(() =>
