@@ -83,7 +83,8 @@ export class Servers implements AsyncDisposable {
       UPSTREAM_BASE_URL: upstream.url,
       UPSTREAM_API_KEY: "bench-upstream-key",
       DATABASE_URL: `sqlite:${join(directory, "gateway.db")}`,
-      ROUTING_POLICY_PATH: await writePolicy(directory, policy),
+      // As installed, not beside the database: its folder is watched, and every write to the database would be looked at.
+      ROUTING_POLICY_PATH: await writePolicy(join(directory, "config"), policy),
       LOG_FORMAT: "json",
     });
   }

@@ -4,7 +4,7 @@ import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
-import { compactEntry } from "#records/compact-record.ts";
+import { compactEntry, compactRecord, readContent } from "#records/compact/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
@@ -87,10 +87,14 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
       if (!enabled()) return;
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
-      const contextOf = (salt: number) => ({ policyHash, session: sessions.redacted(routed?.sessionId), salt });
       stored.add({
-        entry: (salt) => compactEntry(record, contextOf(salt)),
-        record: (salt) => buildRecord(record, contextOf(salt)),
+        make() {
+          const compact = compactRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId) });
+          return {
+            entry: (salt) => compactEntry(compact, salt),
+            record: (salt) => readContent(compactEntry(compact, salt).content),
+          };
+        },
       });
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) {
         openCosts.add(record.decisionId);

@@ -1,6 +1,3 @@
-import { type Model, type ModelRegistry, type Price, tierOfRole } from "#domain/model.ts";
-import { ratesOf } from "#domain/money/prices.ts";
-import { costOf } from "#domain/money/tokens.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type {
@@ -10,63 +7,25 @@ import type {
   DecisionRecord,
   DecisionTokens,
   RefusedBy,
-  Tier,
 } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
+import { bounded, conversationName, factsOf, type RecordContext, type RecordFacts } from "./record-facts.ts";
 import type { RecordHead } from "./store/record-head.ts";
-
-/** Ids that callers choose are free text; longer ones are cut. In characters. */
-const maxIdLength = 128;
-
-/** What a decision record needs beside the record of the request. */
-export interface RecordContext {
-  /** Names the configuration that the decision was made by, so that it can be made again. */
-  readonly policyHash: string | null;
-  /** The caller's session, redacted. */
-  readonly session: string | undefined;
-  /** Salt of the hash that stands for a conversation; different in each installation. */
-  readonly salt: number;
-}
 
 /**
  * The decision record of a request that has ended. The store sets its `seq`. It is made when it is written, not while the
  * caller waits.
  */
 export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
-  return recordWith(request, factsOf(request, context));
-}
-
-/** The fields of a decision record that need the model registry or the context. */
-export interface RecordFacts {
-  readonly policyHash: string | null;
-  readonly session: string | null;
-  readonly conversation: string | null;
-  readonly upstreamModel: string | null;
-  readonly tier: Tier | null;
-  readonly baseline: number | null;
-  readonly priceBand: string | null;
-}
-
-export function factsOf(request: RequestRecord, { policyHash, session, salt }: RecordContext): RecordFacts {
-  const { routed, decision, answeredBy } = request;
-  const registry = routed?.snapshot.registry;
-  const answering = answeredBy ?? routed?.decision.model ?? decision.model;
-  return {
-    policyHash,
-    session: bounded(session),
-    conversation: routed === undefined ? null : Bun.hash(routed.conversationKey, salt).toString(36),
-    upstreamModel:
-      answeredBy === null
-        ? null
-        : bounded(request.attempts.at(-1)?.otherModel ?? registry?.models.get(answeredBy)?.upstreamId),
-    tier: answering === null ? null : tierOf(registry?.models.get(answering)),
-    baseline: registry === undefined ? null : baselineOf(request, registry),
-    priceBand: bandOf(request, registry),
-  };
+  const conversation = conversationName(request.routed?.conversationKey, context.salt);
+  return recordWith(request, { ...factsOf(request, context), conversation });
 }
 
 /** The fields of the record that are searched and summed. */
-export function requestHead(request: RequestRecord, facts: RecordFacts): RecordHead {
+export function requestHead(
+  request: RequestRecord,
+  facts: Pick<RecordFacts, "session" | "tier" | "baseline">,
+): RecordHead {
   const { routed, decision, attempts } = request;
   const final = routed?.decision ?? decision;
   let [prompt, cached, completion] = [0, 0, 0];
@@ -197,11 +156,6 @@ function bookedMs(endedMs: number, day: string | undefined): number {
   return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
 }
 
-function bounded(id: string | undefined): string | null {
-  if (id === undefined) return null;
-  return id.length <= maxIdLength ? id : `${id.slice(0, maxIdLength - 1)}…`;
-}
-
 function attemptOf(attempt: AttemptRecord, { begunMs }: RequestRecord): DecisionAttempt {
   const { usage } = attempt;
   return {
@@ -282,10 +236,6 @@ function pointsIn(evidence: readonly string[]): Pick<DecisionRecord, "contributi
     else if (at === "points".length) points = value;
   }
   return { contributions, points };
-}
-
-function tierOf(model: Model | undefined): Tier | null {
-  return model === undefined ? null : tierOfRole[model.role];
 }
 
 function thresholdsOf({ policy }: Snapshot): NonNullable<DecisionRecord["thresholds"]> {
@@ -395,7 +345,7 @@ function recordedFeaturesOf(features: AskFeatures): Record<string, number> {
 
 function ledgerMsOf(attempts: readonly AttemptRecord[]): number | undefined {
   let sum: number | undefined;
-  for (const { ledgerMs } of attempts) if (ledgerMs !== undefined) sum = (sum ?? 0) + ledgerMs;
+  for (const { ledgerMs } of attempts) if (ledgerMs !== undefined) sum = (sum ?? 0) + rounded(ledgerMs);
   return sum;
 }
 
@@ -407,38 +357,6 @@ function costStateOf(attempts: readonly AttemptRecord[]): CostState {
     if (costSource === "at_least" || costSource === "hold") estimated = true;
   }
   return estimated ? "estimated" : "known";
-}
-
-/** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
-function baselineOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry): number | null {
-  const senior = registry.byRole.senior;
-  if (senior === undefined) return null;
-  let sum: number | null = null;
-  for (const { usage, purpose } of attempts) {
-    // Without tiers there would be no scout.
-    if (usage === undefined || purpose === "SCOUT") continue;
-    sum = (sum ?? 0) + safeCost(usage, senior.price, { fromMs: atMs, toMs: atMs + timings.totalMs });
-  }
-  return sum;
-}
-
-function safeCost(...[usage, price, during]: Parameters<typeof costOf>): number {
-  try {
-    return costOf(usage, price, during);
-  } catch {
-    // The counts are so large that the cost is no safe integer.
-    return 0;
-  }
-}
-
-/** Which of the model's rates the last answer met, where it has several. */
-function bandOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry | undefined): string | null {
-  const last = attempts.findLast(({ usage }) => usage !== undefined);
-  const price: Price | undefined = registry?.models.get(last?.model ?? "")?.price;
-  if (price?.bands === undefined || last?.usage === undefined) return null;
-  const { input, output } = ratesOf(price, last.usage.input, { fromMs: atMs, toMs: atMs + timings.totalMs });
-  if (input === price.input && output === price.output) return "base";
-  return `${input / 1e9}/${output / 1e9} USD per million`;
 }
 
 /** Rounded to three decimal places. */

@@ -22,8 +22,14 @@ export interface StoredRecordsOptions {
   readonly onStore?: (state: "away" | "back", problem?: unknown) => void;
 }
 
-/** A record that is made when its batch is written, so that no caller waits for it. */
+/** A record that is made later, so that no caller waits for it. */
 export interface PendingRecord {
+  /** Called once. Must not throw. */
+  make(): MadeRecord;
+}
+
+/** A record that waits to be written. */
+export interface MadeRecord {
   /** What is written. The head's `seq` is set afterwards. */
   entry(salt: number): RecordEntry;
   /** What subscribers get. */
@@ -33,6 +39,8 @@ export interface PendingRecord {
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
 const maxBatch = 128;
+/** So many are made together, soon after their requests: what they are made of is still in the processor's caches. */
+const maxUnmade = 32;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;
@@ -54,7 +62,8 @@ const maxSideWrites = 1_000;
 /** Decision records in the database, written behind the requests in batches. */
 export class StoredRecords implements DecisionRecords {
   readonly #options: StoredRecordsOptions;
-  #waiting: PendingRecord[] = [];
+  #unmade: PendingRecord[] = [];
+  #waiting: MadeRecord[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly RecordEntry[] = [];
   #mayBeWritten = false;
@@ -87,17 +96,19 @@ export class StoredRecords implements DecisionRecords {
 
   append(records: readonly DecisionRecord[]): void {
     for (const record of records) {
-      this.add({ entry: () => ({ head: headOf(record), text: JSON.stringify(record) }), record: () => record });
+      const made = { entry: () => ({ head: headOf(record), content: record }), record: () => record };
+      this.add({ make: () => made });
     }
   }
 
   /** Takes a record that is made later. Never throws. */
   add(record: PendingRecord): void {
-    if (this.#writeBehind.closed || this.#waiting.length >= maxWaiting) {
+    if (this.#writeBehind.closed || this.#queued >= maxWaiting) {
       this.#drop(1);
       return;
     }
-    this.#waiting.push(record);
+    this.#unmade.push(record);
+    if (this.#unmade.length >= maxUnmade) this.#make();
     if (this.#waiting.length === maxBatch && this.#ok) void this.save();
     else this.#writeBehind.schedule(writeEveryMs);
   }
@@ -165,7 +176,7 @@ export class StoredRecords implements DecisionRecords {
     return {
       kind: this.#options.kind,
       ok: this.#ok,
-      queued: this.#waiting.length + this.#batch.length,
+      queued: this.#queued + this.#batch.length,
       written: this.#written,
       dropped: this.#dropped,
       ...(this.#droppedAtMs === undefined ? {} : { droppedAtMs: this.#droppedAtMs }),
@@ -184,6 +195,14 @@ export class StoredRecords implements DecisionRecords {
     return this.#writeBehind.close();
   }
 
+  get #queued(): number {
+    return this.#unmade.length + this.#waiting.length;
+  }
+
+  #make(): void {
+    for (const record of this.#unmade.splice(0)) this.#waiting.push(record.make());
+  }
+
   #drop(count: number): void {
     this.#dropped += count;
     this.#droppedAtMs = this.#options.clock.now();
@@ -192,7 +211,7 @@ export class StoredRecords implements DecisionRecords {
 
   async #saveAll(): Promise<void> {
     try {
-      while (this.#waiting.length > 0 || this.#batch.length > 0 || this.#configs.length > 0) {
+      while (this.#queued > 0 || this.#batch.length > 0 || this.#configs.length > 0) {
         const store = await this.#writeBehind.opened();
         if (this.#batch.length === 0) this.#takeBatch(store.salt);
         for (let next = this.#configs[0]; next !== undefined; next = this.#configs[0]) {
@@ -211,15 +230,16 @@ export class StoredRecords implements DecisionRecords {
     }
   }
 
-  /** Takes the next batch from the queue: makes its records and numbers them. */
+  /** Takes the next batch from the queue and numbers its records. */
   #takeBatch(salt: number): void {
-    const pending = this.#waiting.splice(0, maxBatch);
-    const batch = pending.map((each) => each.entry(salt));
+    if (this.#waiting.length < maxBatch) this.#make();
+    const taken = this.#waiting.splice(0, maxBatch);
+    const batch = taken.map((each) => each.entry(salt));
     for (const { head } of batch) head.seq = this.#nextSeq(head.recorded_ms);
     this.#batch = batch;
     this.#mayBeWritten = false;
     if (this.#listeners.size === 0) return;
-    this.#deliver(pending.map((each, at) => ({ ...each.record(salt), seq: batch[at]?.head.seq ?? 0 })));
+    this.#deliver(taken.map((each, at) => ({ ...each.record(salt), seq: batch[at]?.head.seq ?? 0 })));
   }
 
   #nextSeq(recordedMs: number): number {

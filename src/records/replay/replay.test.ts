@@ -20,7 +20,7 @@ import {
 } from "#pipeline/decide/fixtures.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
-import { compactEntry, readText } from "#records/compact-record.ts";
+import { compactEntry, compactRecord, readContent } from "#records/compact/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
 import { headOf } from "#records/store/record-head.ts";
@@ -144,8 +144,8 @@ test("a record holds all that a decision was made of: from its JSON the same dec
         const context = { policyHash: "h", session: undefined, salt: 1 };
         const record = buildRecord(request, context);
         // As it is written: read back it is the same, and it is found and summed by the same values.
-        const entry = compactEntry(request, context);
-        expect(readText(entry.text)).toEqual(JSON.parse(JSON.stringify(record)));
+        const entry = compactEntry(compactRecord(request, context), context.salt);
+        expect(readContent(entry.content)).toEqual(JSON.parse(JSON.stringify(record)));
         expect(entry.head).toEqual(headOf(record));
         const written = JSON.parse(JSON.stringify(record));
         const again = decideAgain(

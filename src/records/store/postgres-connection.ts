@@ -1,6 +1,6 @@
 import { migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
-import { type SqlConnection, withLines } from "./sql-connection.ts";
+import { type SqlConnection, withContents } from "./sql-connection.ts";
 
 /** Milliseconds to wait for an answer. Records may be lost, so a message without an answer counts as lost. */
 const writeLimitMs = 5_000;
@@ -18,7 +18,7 @@ export async function postgresRecords(url: string): Promise<SqlConnection> {
       const [rows = []] = await reader.run(
         withLiterals(sql.replaceAll("b.data", "encode(b.data, 'base64') AS data"), values),
       );
-      return withLines(rows);
+      return withContents(rows);
     },
     async write(writes) {
       const statements = writes.flatMap(statementsOf);

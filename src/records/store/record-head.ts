@@ -36,8 +36,8 @@ export type RecordHead = Pick<
 /** A record to be written. */
 export interface RecordEntry {
   readonly head: RecordHead;
-  /** One line of JSON that `readText` makes a record of. */
-  readonly text: string;
+  /** What `readContent` makes a record of: values such as JSON has, with `undefined` for what is absent. */
+  readonly content: unknown;
 }
 
 export function headOf(record: DecisionRecord): RecordHead {

@@ -1,6 +1,7 @@
 import type { SqlValue } from "#db/sql-writes.ts";
 import { Cause } from "#domain/routing.ts";
-import { readText } from "#records/compact-record.ts";
+import { type Column, columnOf, valueAt } from "#records/compact/columns.ts";
+import { readContent } from "#records/compact/compact-record.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordEntry, RecordHead } from "./record-head.ts";
 import type { SqlRow } from "./sql-connection.ts";
@@ -46,9 +47,9 @@ export function rowOf(record: RecordHead, block: number, line: number): SqlValue
   ];
 }
 
-/** Records written together, as one compressed text; base64. */
+/** Records written together, as one compressed text: the columns of their contents. Base64. */
 export async function blockOf(entries: readonly RecordEntry[]): Promise<string> {
-  const text = entries.map((entry) => entry.text).join("\n");
+  const text = JSON.stringify(columnOf(entries.map(({ content }) => content)));
   return (await Bun.zstdCompress(text, { level: 1 })).toString("base64");
 }
 
@@ -57,8 +58,9 @@ export async function blockOf(entries: readonly RecordEntry[]): Promise<string> 
  * added later, so readers must accept their absence. Undefined for a record that this release cannot read.
  */
 export function recordOf(row: SqlRow): DecisionRecord | undefined {
-  if (typeof row["text"] !== "string") return undefined;
-  const record = readText(row["text"]);
+  const content = valueAt((row["content"] ?? {}) as Column, 0); // as `withContents` has made it
+  if (content === undefined) return undefined;
+  const record = readContent(content);
   // A cause that this release does not know any more.
   if (record.cause !== null && !Cause.safeParse(record.cause).success) return undefined;
   record.seq = Number(row["seq"]);

@@ -94,10 +94,10 @@ export class RecordStore {
 
   /** Writes new records with their sums, in one transaction. */
   append(records: readonly DecisionRecord[]): Promise<void> {
-    return this.write(records.map((record) => ({ head: headOf(record), text: JSON.stringify(record) })));
+    return this.write(records.map((record) => ({ head: headOf(record), content: record })));
   }
 
-  /** As `append`, for records that are text already. */
+  /** As `append`, for records in the form in which they are written. */
   async write(entries: readonly RecordEntry[]): Promise<void> {
     const heads = entries.map(({ head }) => head);
     const [first] = heads;

@@ -36,20 +36,17 @@ function keyOf(record: RecordHead): readonly SqlValue[] {
   ];
 }
 
+interface Sums {
+  readonly key: readonly SqlValue[];
+  /** In the order of `allSums`, or of `goalSums`. */
+  readonly sums: number[];
+}
+
 /** Adds the records to the sums of their minutes, hours and goals. */
 export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
-  const spans = new Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[] }>();
-  const goals = new Map<string, { readonly key: readonly SqlValue[]; readonly sums: number[]; lastMs: number }>();
+  const spans = spanSums(heads);
+  const goals = new Map<string, Sums & { lastMs: number }>();
   for (const record of heads) {
-    const sums = sumsOf(record);
-    const name = `${record.model} ${record.tier} ${record.cause} ${record.outcome} ${record.status} ${record.refused_by}`;
-    for (const span of spansMs) {
-      const startMs = startOf(record.recorded_ms, span);
-      const place = `${span} ${startMs} ${name}`;
-      const known = spans.get(place);
-      if (known === undefined) spans.set(place, { key: [span, startMs, ...keyOf(record)], sums: [...sums] });
-      else addTo(known.sums, sums);
-    }
     if (record.goal === null && record.session === null) continue;
     const startMs = startOf(record.recorded_ms, hourMs);
     const place = `${startMs}\n${record.goal}\n${record.session}`;
@@ -58,16 +55,15 @@ export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
       known = { key: [startMs, record.goal ?? "", record.session ?? ""], sums: goalSums.map(() => 0), lastMs: 0 };
       goals.set(place, known);
     }
-    for (let at = 0; at < moneySums.length; at++) known.sums[at] = (known.sums[at] ?? 0) + (sums[at] ?? 0);
-    if (record.outcome === "refused")
-      known.sums[moneySums.length] = (known.sums[moneySums.length] ?? 0) + record.repeated;
+    addMoney(known.sums, record);
+    if (record.outcome === "refused") add(known.sums, moneySums.length, record.repeated);
     known.lastMs = Math.max(known.lastMs, Math.round(record.recorded_ms));
   }
   return [
     {
       sql: `INSERT INTO decision_sum (span_ms, at_ms, ${sumKeys.join(", ")}, ${allSums.join(", ")}) VALUES (?)
             ON CONFLICT (span_ms, at_ms, ${sumKeys.join(", ")}) DO UPDATE SET ${added("decision_sum", allSums)}`,
-      rows: [...spans.values()].map(({ key, sums }) => [...key, ...sums]),
+      rows: spans.map(({ key, sums }) => [...key, ...sums]),
     },
     {
       sql: `INSERT INTO decision_goal_sum (at_ms, goal, session, ${goalSums.join(", ")}, last_ms) VALUES (?)
@@ -104,31 +100,57 @@ export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resol
   ];
 }
 
-function addTo(known: number[], sums: readonly number[]): void {
-  for (let at = 0; at < sums.length; at++) known[at] = (known[at] ?? 0) + (sums[at] ?? 0);
+/** The sums of the minutes, and those of the hours, which are made of them: they are few. */
+function spanSums(heads: readonly RecordHead[]): readonly Sums[] {
+  const minutes = new Map<string, Sums & { readonly name: string; readonly startMs: number }>();
+  for (const record of heads) {
+    const startMs = startOf(record.recorded_ms, minuteMs);
+    const name = `${record.model} ${record.tier} ${record.cause} ${record.outcome} ${record.status} ${record.refused_by}`;
+    const place = `${startMs} ${name}`;
+    let known = minutes.get(place);
+    if (known === undefined) {
+      known = { name, startMs, key: [minuteMs, startMs, ...keyOf(record)], sums: allSums.map(() => 0) };
+      minutes.set(place, known);
+    }
+    addRecord(known.sums, record);
+  }
+  const hours = new Map<string, Sums>();
+  for (const { name, startMs, key, sums } of minutes.values()) {
+    const hour = startOf(startMs, hourMs);
+    const place = `${hour} ${name}`;
+    const known = hours.get(place);
+    if (known === undefined) hours.set(place, { key: [hourMs, hour, ...key.slice(2)], sums: [...sums] });
+    else for (const [at, sum] of sums.entries()) add(known.sums, at, sum);
+  }
+  return [...minutes.values(), ...hours.values()];
 }
 
-/** In the order of `allSums`. */
-function sumsOf(record: RecordHead): number[] {
-  const { baseline_nano_usd: baseline, cost_nano_usd: cost, repeated } = record;
-  const sums = [
-    repeated,
-    cost,
-    baseline ?? 0,
-    baseline === null ? 0 : cost,
-    record.prompt_tokens,
-    record.cached_tokens,
-    record.completion_tokens,
-    record.cost_state === "unknown" ? repeated : 0,
-    ...firstTokenColumns.map(() => 0),
-  ];
+function addRecord(sums: number[], record: RecordHead): void {
+  addMoney(sums, record);
+  if (record.cost_state === "unknown") add(sums, moneySums.length, record.repeated);
   const first = record.first_token_ms;
-  if (first !== null) {
-    const bucket = firstTokenBoundsMs.findIndex((bound) => first <= bound);
-    const at = moneySums.length + 1 + (bucket === -1 ? firstTokenBoundsMs.length : bucket);
-    sums[at] = 1;
+  if (first === null) return;
+  let bucket = 0;
+  for (const bound of firstTokenBoundsMs) if (first > bound) bucket++;
+  add(sums, moneySums.length + 1 + bucket, 1);
+}
+
+/** Adds what is in the order of `moneySums`. */
+function addMoney(sums: number[], record: RecordHead): void {
+  const { baseline_nano_usd: baseline, cost_nano_usd: cost } = record;
+  add(sums, 0, record.repeated);
+  add(sums, 1, cost);
+  if (baseline !== null) {
+    add(sums, 2, baseline);
+    add(sums, 3, cost);
   }
-  return sums;
+  add(sums, 4, record.prompt_tokens);
+  add(sums, 5, record.cached_tokens);
+  add(sums, 6, record.completion_tokens);
+}
+
+function add(sums: number[], at: number, value: number): void {
+  sums[at] = (sums[at] ?? 0) + value;
 }
 
 function added(table: string, names: readonly string[]): string {

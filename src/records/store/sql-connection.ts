@@ -1,4 +1,5 @@
 import type { WriteTransaction } from "#db/sql-writes.ts";
+import { type Column, columnOf, valueAt } from "#records/compact/columns.ts";
 
 /** A row as the database gives it: a bigint may be text. */
 export type SqlRow = Record<string, unknown>;
@@ -7,7 +8,8 @@ export type SqlRow = Record<string, unknown>;
 export interface SqlConnection {
   readonly kind: "sqlite" | "postgres";
   /**
-   * Rows of a query. Where they have `data`, the content of a block, and `line`, the block is opened and `text` has that line.
+   * Rows of a query. Where they have `data`, a block, and `line`, the block is opened and `content` has what that line holds, as
+   * a column of one line: rows travel between threads as JSON, which has no `undefined`.
    * Rejects when the database does not answer.
    */
   read(sql: string, values?: readonly (string | number)[]): Promise<readonly SqlRow[]>;
@@ -15,32 +17,27 @@ export interface SqlConnection {
   close(): Promise<void>;
 }
 
-/** Replaces the block of each row by the row's line in it. Each block is decompressed once. */
-export function withLines(rows: readonly SqlRow[]): readonly SqlRow[] {
+/** Replaces the block of each row by the content of the row's line in it. Each block is decompressed once. */
+export function withContents(rows: readonly SqlRow[]): readonly SqlRow[] {
   if (rows[0]?.["data"] === undefined) return rows;
-  const blocks = new Map<string, (line: number) => string | undefined>();
+  const blocks = new Map<string, Column>();
   return rows.map(({ data, ...row }) => {
     const id = String(row["block"]);
-    let lineOf = blocks.get(id);
-    if (lineOf === undefined) {
-      lineOf = linesOf(data);
-      blocks.set(id, lineOf);
+    let block = blocks.get(id);
+    if (block === undefined) {
+      block = openBlock(data);
+      blocks.set(id, block);
     }
-    return { ...row, text: lineOf(Number(row["line"])) };
+    return { ...row, content: columnOf([valueAt(block, Number(row["line"]))]) };
   });
 }
 
-/** Decodes only the lines that are asked for: with a filter there is often one per block. */
-function linesOf(data: unknown): (line: number) => string | undefined {
+function openBlock(data: unknown): Column {
   const packed = typeof data === "string" ? Buffer.from(data, "base64") : (data as Uint8Array); // as the dialect gives it
-  const bytes = Bun.zstdDecompressSync(packed);
-  const starts = [0];
-  for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, at + 1)) starts.push(at + 1);
-  starts.push(bytes.length + 1);
-  return (line) => {
-    const [start, next] = [starts[line], starts[line + 1]];
-    return start === undefined || next === undefined ? undefined : bytes.toString("utf8", start, next - 1);
-  };
+  try {
+    return JSON.parse(Bun.zstdDecompressSync(packed).toString("utf8")) as Column; // only `blockOf` writes blocks
+  } catch {
+    // Another release wrote it in a form of its own: its records are left out.
+    return {};
+  }
 }
-
-const newline = 10;

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { answerCalls } from "#platform/threads/answer-calls.ts";
-import { type SqlRow, withLines } from "./sql-connection.ts";
+import { type SqlRow, withContents } from "./sql-connection.ts";
 
 export type RecordsRequest =
   | { readonly call: "open"; readonly path: string; readonly readOnly: boolean }
@@ -23,7 +23,7 @@ function run(request: RecordsRequest): unknown {
   if (db === undefined) throw new Error("the database is not open");
   switch (request.call) {
     case "read":
-      return withLines(db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values));
+      return withContents(db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values));
     case "write":
       return runSqliteWrites(db, request.writes);
     case "close":

@@ -60,7 +60,9 @@ const instructions: readonly {
     says: /<\|?(?:fim_(?:prefix|suffix|middle)|cursor|hole)\|?>|<(?:PRE|SUF|MID)>|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)[^}]{0,20}\}\}|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|(?:code )?autocomplet\w+ (?:engine|assistant|model)|code completion (?:engine|assistant|model))\b/i,
   },
 ];
-const anyWord = new RegExp(instructions.map(({ word }) => word.source).join("|"), "i");
+/** Begins of the words above, all of them at the beginning of a word: most places of a text are left after one look. */
+const anyWord =
+  /\b(?:name|title|headline|slug|commit|pull request|pr title|pr desc|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|command|fim_|cursor|hole|fill|completion|autocomplet)|<(?:pre|suf|mid)>/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult =

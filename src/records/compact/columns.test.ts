@@ -1,0 +1,41 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { columnOf, valueAt } from "./columns.ts";
+
+const readBack = (values: readonly unknown[]) => {
+  const column = JSON.parse(JSON.stringify(columnOf(values)));
+  return values.map((_, line) => valueAt(column, line));
+};
+
+test("every value of any mixture is read back as it was written", () => {
+  const plain = fc.oneof(fc.constantFrom("a", "b", 1, 2.5, true, null), fc.string(), fc.integer());
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      plain,
+      fc.array(tie("value"), { maxLength: 4 }),
+      fc.dictionary(fc.constantFrom("same", "each", "keys", "items", "lines", "of", "x"), tie("value"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.array(fc.oneof(value, fc.constant(undefined)), { minLength: 1, maxLength: 12 }), (values) => {
+      expect(readBack(values)).toEqual(values);
+    }),
+  );
+});
+
+test("what all lines have in common is written once", () => {
+  const values = Array.from({ length: 50 }, (_, n) => ({ id: n, model: "m", list: ["a", { b: "c" }, n] }));
+  const text = JSON.stringify(columnOf(values));
+  for (const common of ['"m"', '"a"', '"c"', '"list"', '"id"']) expect(text.split(common)).toHaveLength(2);
+  expect(readBack(values)).toEqual(values);
+});
+
+test("what is absent stays absent, in lists too", () => {
+  const values = [[undefined, 1], [2, undefined, 3], { a: undefined }, undefined];
+  const [first, second, third, fourth] = readBack(values);
+  expect(first).toStrictEqual([undefined, 1]);
+  expect(second).toStrictEqual([2, undefined, 3]);
+  expect(third).toStrictEqual({});
+  expect(fourth).toBeUndefined();
+});

@@ -1,0 +1,96 @@
+import { type Model, type ModelRegistry, type Price, tierOfRole } from "#domain/model.ts";
+import { ratesOf } from "#domain/money/prices.ts";
+import { costOf } from "#domain/money/tokens.ts";
+import type { Tier } from "./decision-record.ts";
+import type { RequestRecord } from "./record.ts";
+
+/** Ids that callers choose are free text; longer ones are cut. In characters. */
+const maxIdLength = 128;
+
+/** What a decision record needs beside the record of the request. */
+export interface RecordContext {
+  /** Names the configuration that the decision was made by, so that it can be made again. */
+  readonly policyHash: string | null;
+  /** The caller's session, redacted. */
+  readonly session: string | undefined;
+  /** Salt of the hash that stands for a conversation; different in each installation. */
+  readonly salt: number;
+}
+
+/** The fields of a decision record that need the model registry or the context. */
+export interface RecordFacts {
+  readonly policyHash: string | null;
+  readonly session: string | null;
+  readonly conversation: string | null;
+  readonly upstreamModel: string | null;
+  readonly tier: Tier | null;
+  readonly baseline: number | null;
+  readonly priceBand: string | null;
+}
+
+/** The name of a conversation in the records, from which nobody can tell the conversation. */
+export function conversationName(key: string | undefined, salt: number): string | null {
+  return key === undefined ? null : Bun.hash(key, salt).toString(36);
+}
+
+/** All but the name of the conversation. */
+export function factsOf(
+  request: RequestRecord,
+  { policyHash, session }: Omit<RecordContext, "salt">,
+): Omit<RecordFacts, "conversation"> {
+  const { routed, decision, answeredBy } = request;
+  const registry = routed?.snapshot.registry;
+  const answering = answeredBy ?? routed?.decision.model ?? decision.model;
+  return {
+    policyHash,
+    session: bounded(session),
+    upstreamModel:
+      answeredBy === null
+        ? null
+        : bounded(request.attempts.at(-1)?.otherModel ?? registry?.models.get(answeredBy)?.upstreamId),
+    tier: answering === null ? null : tierOf(registry?.models.get(answering)),
+    baseline: registry === undefined ? null : baselineOf(request, registry),
+    priceBand: bandOf(request, registry),
+  };
+}
+
+export function bounded(id: string | undefined): string | null {
+  if (id === undefined) return null;
+  return id.length <= maxIdLength ? id : `${id.slice(0, maxIdLength - 1)}…`;
+}
+
+function tierOf(model: Model | undefined): Tier | null {
+  return model === undefined ? null : tierOfRole[model.role];
+}
+
+/** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
+function baselineOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry): number | null {
+  const senior = registry.byRole.senior;
+  if (senior === undefined) return null;
+  let sum: number | null = null;
+  for (const { usage, purpose } of attempts) {
+    // Without tiers there would be no scout.
+    if (usage === undefined || purpose === "SCOUT") continue;
+    sum = (sum ?? 0) + safeCost(usage, senior.price, { fromMs: atMs, toMs: atMs + timings.totalMs });
+  }
+  return sum;
+}
+
+function safeCost(...[usage, price, during]: Parameters<typeof costOf>): number {
+  try {
+    return costOf(usage, price, during);
+  } catch {
+    // The counts are so large that the cost is no safe integer.
+    return 0;
+  }
+}
+
+/** Which of the model's rates the last answer met, where it has several. */
+function bandOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry | undefined): string | null {
+  const last = attempts.findLast(({ usage }) => usage !== undefined);
+  const price: Price | undefined = registry?.models.get(last?.model ?? "")?.price;
+  if (price?.bands === undefined || last?.usage === undefined) return null;
+  const { input, output } = ratesOf(price, last.usage.input, { fromMs: atMs, toMs: atMs + timings.totalMs });
+  if (input === price.input && output === price.output) return "base";
+  return `${input / 1e9}/${output / 1e9} USD per million`;
+}
