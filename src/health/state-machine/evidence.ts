@@ -1,4 +1,4 @@
-import type { Health, HealthRules, Tally, TransitionContext } from "./model-health.ts";
+import { type Health, type HealthRules, noEvidence, type Tally, type TransitionContext } from "./model-health.ts";
 
 /** The evidence in a model's health: verdicts counted in slices of a window, and what follows from their shares. Pure. */
 
@@ -103,15 +103,5 @@ function meetsRecoveryShares(seen: Tally, rules: HealthRules): boolean {
 }
 
 export function withoutEvidence<H extends Health>(from: H): H {
-  return {
-    ...from,
-    slices: [],
-    failedInARow: 0,
-    garbageInARow: 0,
-    notFound: 0,
-    trips: 0,
-    tripsAtMs: [],
-    quarantines: 0,
-    limitedUntilMs: 0,
-  };
+  return { ...from, ...noEvidence };
 }

@@ -129,6 +129,18 @@ export interface TransitionContext {
   readonly rules: HealthRules;
 }
 
+/** What verdicts add up to, before there is one. */
+export const noEvidence = {
+  slices: [],
+  failedInARow: 0,
+  garbageInARow: 0,
+  notFound: 0,
+  trips: 0,
+  tripsAtMs: [],
+  quarantines: 0,
+  limitedUntilMs: 0,
+} as const satisfies Partial<Health>;
+
 /** A model nobody has tried: served like any healthy one. */
 export function initialHealth(ms: number): Health<"HEALTHY"> {
   return {
@@ -138,13 +150,6 @@ export function initialHealth(ms: number): Health<"HEALTHY"> {
     sinceMs: ms,
     reason: "first seen",
     lastVerdictMs: ms,
-    slices: [],
-    failedInARow: 0,
-    garbageInARow: 0,
-    notFound: 0,
-    trips: 0,
-    tripsAtMs: [],
-    quarantines: 0,
-    limitedUntilMs: 0,
+    ...noEvidence,
   };
 }
