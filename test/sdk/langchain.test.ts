@@ -3,6 +3,7 @@ import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { chunk, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
+import { cutStream } from "./cut-stream.ts";
 
 /** What LangChain's OpenAI chat model makes of our answers, streams and errors. */
 let gateway: TestGateway;
@@ -85,16 +86,10 @@ test("refusals and upstream failures say why", async () => {
 });
 
 test("a stream that breaks off throws", async () => {
-  const seen = Promise.withResolvers<void>();
-  gateway.upstream.next(
-    streams({
-      events: [chunk({ content: "a" })],
-      end: "rst",
-      gate: (index) => (index === 1 ? seen.promise : undefined),
-    }),
-  );
+  const { behaviour, received } = cutStream();
+  gateway.upstream.next(behaviour);
   const reading = (async () => {
-    for await (const part of await model().stream("hello")) if (part.text === "a") seen.resolve();
+    for await (const part of await model().stream("hello")) if (part.text === "a") received();
     return "ended cleanly";
   })();
   expect(await reading.catch((error) => error)).not.toBe("ended cleanly");

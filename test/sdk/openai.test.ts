@@ -9,6 +9,7 @@ import OpenAI, {
 } from "openai";
 import { chunk, completes, disconnects, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
+import { cutStream } from "./cut-stream.ts";
 
 /** What the official `openai` client makes of our answers, streams and errors. */
 let gateway: TestGateway;
@@ -151,18 +152,12 @@ describe("errors", () => {
   });
 
   test("a stream that breaks off is an error, not an end", async () => {
-    const seen = Promise.withResolvers<void>();
-    gateway.upstream.next(
-      streams({
-        events: [chunk({ content: "a" })],
-        end: "rst",
-        gate: (index) => (index === 1 ? seen.promise : undefined),
-      }),
-    );
+    const { behaviour, received } = cutStream();
+    gateway.upstream.next(behaviour);
     const error = await caught(
       (async () => {
         for await (const event of await openai.chat.completions.create({ ...hello, stream: true }))
-          if (event.choices[0]?.delta.content) seen.resolve();
+          if (event.choices[0]?.delta.content) received();
       })(),
     );
     expect(String(error.message ?? error)).toMatch(/upstream|connection/i);

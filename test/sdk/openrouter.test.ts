@@ -5,6 +5,7 @@ import type { ChatStreamChunk } from "@openrouter/sdk/models";
 import { OpenRouterError } from "@openrouter/sdk/models/errors";
 import { chunk, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
+import { cutStream } from "./cut-stream.ts";
 
 /** What the aggregator's own SDK makes of our answers, streams and errors, when it is pointed at the gateway instead. */
 let gateway: TestGateway;
@@ -88,18 +89,12 @@ describe("errors", () => {
     });
 
   test("a stream that breaks off carries an error that the SDK hands on", async () => {
-    const seen = Promise.withResolvers<void>();
-    gateway.upstream.next(
-      streams({
-        events: [chunk({ content: "a" })],
-        end: "rst",
-        gate: (index) => (index === 1 ? seen.promise : undefined),
-      }),
-    );
+    const { behaviour, received } = cutStream();
+    gateway.upstream.next(behaviour);
     let error: unknown;
     const reading = (async () => {
       for await (const event of streamed()) {
-        if (event.choices[0]?.delta.content === "a") seen.resolve();
+        if (event.choices[0]?.delta.content === "a") received();
         error = event.error ?? error;
       }
     })();

@@ -3,6 +3,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { chunk, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
+import { cutStream } from "./cut-stream.ts";
 
 /** What the Vercel AI SDK with its OpenAI-compatible provider makes of our answers, streams and errors. */
 let gateway: TestGateway;
@@ -91,20 +92,14 @@ describe("errors", () => {
   });
 
   test("a stream that breaks off ends in an error part, not in a clean finish", async () => {
-    const seen = Promise.withResolvers<void>();
-    gateway.upstream.next(
-      streams({
-        events: [chunk({ content: "a" })],
-        end: "rst",
-        gate: (index) => (index === 1 ? seen.promise : undefined),
-      }),
-    );
+    const { behaviour, received } = cutStream();
+    gateway.upstream.next(behaviour);
     const kinds: string[] = [];
     const reasons: string[] = [];
     const result = streamText({ model: model(), prompt: "hello", ...quiet });
     for await (const part of result.fullStream) {
       kinds.push(part.type);
-      if (part.type === "text-delta") seen.resolve();
+      if (part.type === "text-delta") received();
       if (part.type === "finish") reasons.push(part.finishReason);
     }
     expect(kinds).toContain("error");
