@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
-import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { closeBrowser, openPage } from "./page.ts";
 
 afterAll(closeBrowser);
@@ -12,17 +12,17 @@ const address = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
-async function startOutside(env: Record<string, string>): Promise<{ looked: LookedAt; url: string }> {
-  const looked = await startLookedAt({ env: { HOST: "0.0.0.0", ...env } });
-  return { looked, url: `http://${address}:${new URL(looked.url).port}/dashboard` };
+async function startOutside(env: Record<string, string>): Promise<{ dashboard: DashboardGateway; url: string }> {
+  const dashboard = await startDashboard({ env: { HOST: "0.0.0.0", ...env } });
+  return { dashboard, url: `http://${address}:${new URL(dashboard.url).port}/dashboard` };
 }
 
 test.skipIf(address === undefined)(
   "from another address the page opens after a login, goes where it was asked for, and can be left again",
   async () => {
-    const { looked, url } = await startOutside({ DASHBOARD_TOKEN: dashboardToken });
-    await using _ = looked;
-    await looked.gateway.chat();
+    const { dashboard, url } = await startOutside({ DASHBOARD_TOKEN: dashboardToken });
+    await using _ = dashboard;
+    await dashboard.gateway.chat();
     await using opened = await openPage(`${url}/decisions?outcome=answered`);
     const { page } = opened;
     opened.tolerate(/Cross-Origin-Opener-Policy/); // a browser ignores that header where there is no TLS, and says so
@@ -53,8 +53,8 @@ test.skipIf(address === undefined)(
 test.skipIf(address === undefined)(
   "a login that has ended leads to the login, and back to the same place",
   async () => {
-    const { looked, url } = await startOutside({ DASHBOARD_TOKEN: dashboardToken });
-    await using _ = looked;
+    const { dashboard, url } = await startOutside({ DASHBOARD_TOKEN: dashboardToken });
+    await using _ = dashboard;
     await using opened = await openPage(`${url}/models`);
     const { page } = opened;
     await page.getByLabel("Dashboard token").fill(dashboardToken);
@@ -68,8 +68,8 @@ test.skipIf(address === undefined)(
 );
 
 test.skipIf(address === undefined)("without a token nobody gets in from another address", async () => {
-  const { looked, url } = await startOutside({});
-  await using _ = looked;
+  const { dashboard, url } = await startOutside({});
+  await using _ = dashboard;
   const answer = await fetch(url);
   expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("DASHBOARD_TOKEN")]);
 });

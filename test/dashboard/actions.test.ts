@@ -2,25 +2,25 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import type { Page } from "playwright-core";
 import { fails } from "#simulator/behaviours.ts";
 import { eventually } from "../harness/gateway.ts";
-import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
 
-let looked: LookedAt;
+let dashboard: DashboardGateway;
 let opened: OpenedPage;
 let page: Page;
 beforeEach(async () => {
-  looked = await startLookedAt();
+  dashboard = await startDashboard();
 });
 afterEach(async () => {
   const problems = [...opened.problems];
   await opened[Symbol.asyncDispose]();
-  await looked[Symbol.asyncDispose]();
+  await dashboard[Symbol.asyncDispose]();
   expect(problems).toEqual([]);
 });
 afterAll(closeBrowser);
 
 async function open(path: string): Promise<void> {
-  opened = await openPage(looked.url + path);
+  opened = await openPage(dashboard.url + path);
   page = opened.page;
 }
 
@@ -29,7 +29,7 @@ const goalRow = (name: string) => page.getByRole("row").filter({ hasText: name }
 
 describe("budgets", () => {
   test("a goal's cap is set after it was said what follows, and holds from the next request on", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/budgets");
     await page.getByRole("button", { name: "Set cap of s1/flaky-tests" }).click();
     await dialog().getByText("The policy says $5.00.").waitFor();
@@ -41,7 +41,7 @@ describe("budgets", () => {
     await dialog().getByRole("button", { name: "Set the cap to $0.0001" }).click();
     await dialog().waitFor({ state: "detached" });
     await goalRow("s1/flaky-tests").getByText("set by hand").waitFor();
-    const refused = await looked.gateway.chat({}, { "x-session-id": "s1", "x-goal-id": "flaky-tests" });
+    const refused = await dashboard.gateway.chat({}, { "x-session-id": "s1", "x-goal-id": "flaky-tests" });
     expect(refused.status).toBe(403);
 
     await page.getByRole("button", { name: "Set cap of s1/flaky-tests" }).click();
@@ -51,7 +51,7 @@ describe("budgets", () => {
   });
 
   test("Cancel and Escape change nothing and give the focus back", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/budgets");
     const button = page.getByRole("button", { name: "Set cap of s1/refactor" });
     for (const leave of ["Cancel", "Escape"]) {
@@ -66,14 +66,14 @@ describe("budgets", () => {
   });
 
   test("an unresolved hold is on the first page, and is released by hand with its figures said before", async () => {
-    looked.gateway.upstream.next(fails(503));
-    await looked.gateway.chat();
+    dashboard.gateway.upstream.next(fails(503));
+    await dashboard.gateway.chat();
     await open("");
     await page.locator(".needs li").first().waitFor();
     expect(await page.locator("nav .badge").innerText()).toStartWith("1");
     await page.locator(".needs a.do").click();
     await page.getByRole("heading", { name: "Budgets", level: 1 }).waitFor();
-    const held = (await looked.gateway.ledger(() => true)).held;
+    const held = (await dashboard.gateway.ledger(() => true)).held;
     expect(held).toBeGreaterThan(0);
     await page.getByRole("button", { name: /^Release the hold/ }).click();
     await dialog().getByText("goes back to the goal and the day").waitFor();
@@ -82,11 +82,11 @@ describe("budgets", () => {
       .getByRole("button", { name: /^Release \$/ })
       .click();
     await page.getByText("Nothing is held.").waitFor();
-    expect((await looked.gateway.ledger()).held).toBe(0);
+    expect((await dashboard.gateway.ledger()).held).toBe(0);
   });
 
   test("a change that is refused says why, and the dialog stays", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/budgets");
     opened.tolerate(/status of 4/);
     await page.getByRole("button", { name: "Set cap of s1/refactor" }).click();
@@ -101,7 +101,7 @@ describe("budgets", () => {
 
 describe("models", () => {
   test("one is disabled and enabled again, and routing follows", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/models");
     await page.getByRole("button", { name: "Disable vendor_v4_flash" }).click();
     await dialog()
@@ -109,12 +109,12 @@ describe("models", () => {
       .waitFor();
     await dialog().getByRole("button", { name: "Disable vendor_v4_flash" }).click();
     await page.getByRole("button", { name: "Enable vendor_v4_flash" }).waitFor();
-    await eventually(async () => (await looked.gateway.health())["vendor_v4_flash"] === "DISABLED");
+    await eventually(async () => (await dashboard.gateway.health())["vendor_v4_flash"] === "DISABLED");
     const row = page.getByRole("row").filter({ hasText: "vendor_v4_flash" }).first();
     await row.filter({ hasText: "disabled" }).waitFor();
     await page.getByRole("button", { name: "Enable vendor_v4_flash" }).click();
     await dialog().getByRole("button", { name: "Enable vendor_v4_flash" }).click();
-    await eventually(async () => (await looked.gateway.health())["vendor_v4_flash"] !== "DISABLED");
+    await eventually(async () => (await dashboard.gateway.health())["vendor_v4_flash"] !== "DISABLED");
   });
 });
 
@@ -125,7 +125,7 @@ describe("the playground", () => {
     await field.fill("Design a settlement that survives a crash between the ledger and the provider.");
     await page.getByRole("heading", { name: "It would go" }).waitFor();
     expect(await page.locator("mark").count()).toBe(0);
-    expect(looked.gateway.upstream.received()).toBe(0);
+    expect(dashboard.gateway.upstream.received()).toBe(0);
 
     const secret = ["hunter2", "s3cr3t"].join("-");
     await field.fill(`Why does postgres://admin:${secret}@db.internal:5432/app fail?`);
@@ -137,9 +137,9 @@ describe("the playground", () => {
     await page.getByRole("link", { name: "its decision" }).waitFor();
     await page.getByText("whole").waitFor();
     expect((await page.locator("pre.answer").last().innerText()).length).toBeGreaterThan(0);
-    const request = await looked.gateway.upstream.request(0);
+    const request = await dashboard.gateway.upstream.request(0);
     expect(JSON.stringify(request.body)).not.toContain(secret);
-    await looked.recorded(1);
+    await dashboard.recorded(1);
     await page.getByRole("link", { name: "its decision" }).click();
     await page
       .getByRole("complementary", { name: "Opened decision" })
@@ -158,8 +158,8 @@ describe("the playground", () => {
 
 describe("the policy", () => {
   test("has its changed values marked, and an edited one is checked without being applied", async () => {
-    await looked[Symbol.asyncDispose]();
-    looked = await startLookedAt({ policy: { routing: { flash_below: 80 } } });
+    await dashboard[Symbol.asyncDispose]();
+    dashboard = await startDashboard({ policy: { routing: { flash_below: 80 } } });
     await open("/policy");
     const row = page.getByRole("row").filter({ hasText: "routing.flash_below" });
     await row.getByText("default 90").waitFor();
@@ -173,10 +173,10 @@ describe("the policy", () => {
     await editor.fill("routing:\n  flash_below: 60\n");
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("routing.flash_below: 80 → 60").waitFor();
-    expect(looked.gateway.gateway.ports.config().policy.routing.flash_below).toBe(80);
+    expect(dashboard.gateway.gateway.ports.config().policy.routing.flash_below).toBe(80);
 
     // What it would have done to recorded requests: those below the old threshold stay where they went.
-    await looked.traffic();
+    await dashboard.traffic();
     await page.getByRole("button", { name: "Backtest" }).click();
     await page.getByText(/would have gone elsewhere/).waitFor();
     await page.getByRole("row").filter({ hasText: "flash" }).first().waitFor();

@@ -2,21 +2,21 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import type { Page } from "playwright-core";
 import { cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually } from "../harness/gateway.ts";
-import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
 
-let looked: LookedAt;
+let dashboard: DashboardGateway;
 let opened: OpenedPage;
 let page: Page;
 
 beforeEach(async () => {
-  looked = await startLookedAt();
+  dashboard = await startDashboard();
 });
 afterAll(closeBrowser);
 
 /** The page of a path, once its list is there. */
 async function open(path: string, rows = true): Promise<void> {
-  opened = await openPage(looked.url + path);
+  opened = await openPage(dashboard.url + path);
   page = opened.page;
   if (rows) await page.locator("tr.link").first().waitFor();
 }
@@ -24,7 +24,7 @@ async function open(path: string, rows = true): Promise<void> {
 afterEach(async () => {
   const problems = [...opened.problems];
   await opened[Symbol.asyncDispose]();
-  await looked[Symbol.asyncDispose]();
+  await dashboard[Symbol.asyncDispose]();
   expect(problems).toEqual([]);
 });
 
@@ -37,27 +37,27 @@ const search = () => new URL(page.url()).searchParams;
 
 describe("the list of decisions", () => {
   test("shows a refusal live, with its cause and without a reload", async () => {
-    await looked.gateway.chat();
-    await looked.recorded(1);
+    await dashboard.gateway.chat();
+    await dashboard.recorded(1);
     await open("/decisions");
     await page.locator(".live[data-state=open]").waitFor();
     const before = performance.now();
-    await looked.gateway.chat({ model: "smart-router-free" });
+    await dashboard.gateway.chat({ model: "smart-router-free" });
     await rows().filter({ hasText: "privacy free denied" }).waitFor();
     const took = performance.now() - before;
-    // On a machine with nothing else to do: under a second. A list that only looked again from time to time would take longer.
+    // On a machine with nothing else to do: under a second. A list that only polls would take longer.
     expect(took).toBeLessThan(3_000);
     expect(await rows().first().innerText()).toContain("refused");
   });
 
   test("holds new rows back while the pointer is in it, and shows them when it leaves", async () => {
-    await looked.gateway.chat();
-    await looked.recorded(1);
+    await dashboard.gateway.chat();
+    await dashboard.recorded(1);
     await open("/decisions");
     await page.locator(".live[data-state=open]").waitFor();
     await rows().first().hover();
-    await looked.gateway.chat();
-    await looked.gateway.chat();
+    await dashboard.gateway.chat();
+    await dashboard.gateway.chat();
     await page.getByRole("button", { name: "2 new ↑" }).waitFor();
     expect(await rows().count()).toBe(1);
     await page.getByRole("heading", { name: "Decisions" }).hover();
@@ -65,7 +65,7 @@ describe("the list of decisions", () => {
   });
 
   test("is limited by the filters of its address; a chip takes one out, and Back brings it back", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/decisions?outcome=refused");
     expect(await rows().count()).toBe(2);
     await page.getByRole("button", { name: "Remove the filter outcome is refused" }).click();
@@ -84,20 +84,20 @@ describe("the list of decisions", () => {
   });
 
   test("filters on the server what comes live", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/decisions?cause=privacy_free_denied");
     await page.locator(".live[data-state=open]").waitFor();
-    await looked.gateway.chat();
-    await looked.gateway.chat({ model: "smart-router-free" });
+    await dashboard.gateway.chat();
+    await dashboard.gateway.chat({ model: "smart-router-free" });
     await rows().nth(1).waitFor();
     expect(await rows().count()).toBe(2);
   });
 
   test("goes on to older ones, page by page, each decision once", async () => {
     for (let sent = 0; sent < 130; sent += 10) {
-      await Promise.all(Array.from({ length: 10 }, async () => (await looked.gateway.chat()).text()));
+      await Promise.all(Array.from({ length: 10 }, async () => (await dashboard.gateway.chat()).text()));
     }
-    await looked.recorded(130);
+    await dashboard.recorded(130);
     await open("/decisions");
     await rows().nth(99).waitFor();
     expect(await rows().count()).toBe(100);
@@ -108,16 +108,16 @@ describe("the list of decisions", () => {
   });
 
   test("says that the feed is cut, reconnects, and then has what came meanwhile", async () => {
-    await looked.gateway.chat();
-    await looked.recorded(1);
-    const proxy = await cuttingProxy(Number(new URL(looked.url).port));
+    await dashboard.gateway.chat();
+    await dashboard.recorded(1);
+    const proxy = await cuttingProxy(Number(new URL(dashboard.url).port));
     opened = await openPage(`http://127.0.0.1:${proxy.port}/dashboard/decisions`);
     page = opened.page;
     opened.tolerate(/ERR_/);
     await page.locator(".live[data-state=open]").waitFor();
     proxy.mode = "refuse";
     await page.getByText(/paused at \d\d:\d\d, reconnecting/).waitFor();
-    await looked.gateway.chat({ model: "smart-router-pro" });
+    await dashboard.gateway.chat({ model: "smart-router-pro" });
     proxy.mode = "pass";
     await page.locator(".live[data-state=open]").waitFor();
     await eventually(async () => (await rows().count()) === 2);
@@ -127,7 +127,7 @@ describe("the list of decisions", () => {
 
 describe("an opened decision", () => {
   test("has its own address, explains itself, and gives the focus back to its row", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/decisions?tier=pro");
     const row = rows().filter({ hasText: "hard pro rule" });
     await row.focus();
@@ -144,14 +144,14 @@ describe("an opened decision", () => {
     await page.keyboard.press("Escape");
     await panel().waitFor({ state: "detached" });
     await eventually(async () => (await focused()) === (await rowIds())[0]); // with the next frame
-    expect(page.url()).toBe(`${looked.url}/decisions?tier=pro`);
+    expect(page.url()).toBe(`${dashboard.url}/decisions?tier=pro`);
 
     await page.goto(address); // as a colleague would open a copied link
     await panel().getByRole("heading", { name: "Attempts" }).waitFor();
   });
 
   test("shows each attempt of a fail-over with its status", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/decisions?cause=explicit_flash");
     await rows().filter({ hasText: "2 attempts" }).click();
     await panel().getByText("status 503", { exact: true }).waitFor();
@@ -161,7 +161,7 @@ describe("an opened decision", () => {
   });
 
   test("leads to the playground with what can be asked again, but not the text", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/decisions?cause=explicit_pro");
     await rows().first().click();
     await panel().getByRole("link", { name: "Send the same again" }).click();
@@ -171,8 +171,8 @@ describe("an opened decision", () => {
   });
 
   test("that does not exist says so, and the list stays", async () => {
-    await looked.traffic();
-    opened = await openPage(`${looked.url}/decisions/no-such-decision`);
+    await dashboard.traffic();
+    opened = await openPage(`${dashboard.url}/decisions/no-such-decision`);
     page = opened.page;
     opened.tolerate(/404/);
     await panel().getByRole("alert").waitFor();
@@ -182,7 +182,7 @@ describe("an opened decision", () => {
 
 describe("the keyboard", () => {
   test("moves through rows, opens, closes, and goes from view to view", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     await open("/decisions");
     const ids = await rowIds();
     await page.keyboard.press("j");

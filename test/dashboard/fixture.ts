@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fails } from "#simulator/behaviours.ts";
 import { eventually, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 
-/** A gateway whose dashboard is looked at, with a database of its own that the command line can open too. */
-export interface LookedAt extends AsyncDisposable {
+/** A gateway with its dashboard, and with a database of its own that the command line can open too. */
+export interface DashboardGateway extends AsyncDisposable {
   readonly gateway: TestGateway;
   /** Of the page: `http://127.0.0.1:…/dashboard`. */
   readonly url: string;
@@ -16,7 +16,7 @@ export interface LookedAt extends AsyncDisposable {
   recorded(requests: number): Promise<void>;
 }
 
-export async function startLookedAt(options: StartOptions = {}): Promise<LookedAt> {
+export async function startDashboard(options: StartOptions = {}): Promise<DashboardGateway> {
   const folder = mkdtempSync(join(tmpdir(), "smart-gateway-dashboard-"));
   const database = `sqlite:${join(folder, "gateway.db")}`;
   const gateway = await start({ ...options, env: { DATABASE_URL: database, ...options.env } });

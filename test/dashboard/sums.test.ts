@@ -2,18 +2,18 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import { parseUsd } from "#domain/money/money.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, eventually } from "../harness/gateway.ts";
-import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
 
-let looked: LookedAt;
+let dashboard: DashboardGateway;
 let opened: OpenedPage;
 beforeEach(async () => {
-  looked = await startLookedAt();
+  dashboard = await startDashboard();
 });
 afterEach(async () => {
   const problems = [...opened.problems];
   await opened[Symbol.asyncDispose]();
-  await looked[Symbol.asyncDispose]();
+  await dashboard[Symbol.asyncDispose]();
   expect(problems).toEqual([]);
 });
 afterAll(closeBrowser);
@@ -34,18 +34,18 @@ async function sumsOfList(): Promise<{ rows: number; cost: number; saidRequests:
 }
 
 async function commandLine(...args: string[]): Promise<Answer> {
-  const { code, err, json } = await runCommand(args, { env: { DATABASE_URL: looked.database } });
+  const { code, err, json } = await runCommand(args, { env: { DATABASE_URL: dashboard.database } });
   if (code !== 0) throw new Error(`${args.join(" ")}: ${err}`);
   return json();
 }
 
 describe("the page's sums", () => {
   test("are those of the list behind each number, of the ledger and of the command line", async () => {
-    const sent = await looked.traffic();
-    const { spent } = await looked.gateway.ledger(() => true);
+    const sent = await dashboard.traffic();
+    const { spent } = await dashboard.gateway.ledger(() => true);
     expect(spent).toBeGreaterThan(0);
 
-    opened = await openPage(looked.url);
+    opened = await openPage(dashboard.url);
     const { page } = opened;
     const links = page.locator("main a[href*='/dashboard/decisions']", { hasText: /^\d+$/ });
     await links.first().waitFor();
@@ -63,7 +63,7 @@ describe("the page's sums", () => {
     }
 
     // The sessions of the budgets' view, and the lists behind them.
-    await page.goto(`${looked.url}/budgets`);
+    await page.goto(`${dashboard.url}/budgets`);
     const section = page.locator("section", { has: page.getByRole("heading", { name: "Sessions" }) });
     await section.locator("tbody tr").first().waitFor();
     const sessions: { name: string; text: string; href: string; cost: string }[] = await page.evaluate(
@@ -90,7 +90,7 @@ describe("the page's sums", () => {
       });
     }
 
-    await page.goto(`${looked.url}/decisions?range=today`);
+    await page.goto(`${dashboard.url}/decisions?range=today`);
     const list = await sumsOfList();
     expect(list).toEqual({ rows: sent, cost: spent, saidRequests: sent, saidCost: spent });
 
@@ -98,17 +98,17 @@ describe("the page's sums", () => {
     const day = accounts.find(({ kind }: Answer) => kind === "day") ?? accounts[0];
     expect(parseUsd(String(day.spent_usd)) as number).toBe(spent);
 
-    await page.goto(`${looked.url}/budgets`);
+    await page.goto(`${dashboard.url}/budgets`);
     const text = await page.locator("main dl.facts div").first().locator("dd span").getAttribute("title");
     expect(parseUsd((text ?? "").replace(" USD", "")) as number).toBe(spent);
   });
 
   test("count in UTC days whatever the reader's zone is, which is said beside them", async () => {
-    await looked.traffic();
+    await dashboard.traffic();
     const day = new Date().toISOString().slice(0, 10);
     const seen: string[][] = [];
     for (const timezoneId of ["Pacific/Auckland", "America/Los_Angeles"]) {
-      opened = await openPage(looked.url, { timezoneId });
+      opened = await openPage(dashboard.url, { timezoneId });
       const { page } = opened;
       await page.getByRole("heading", { name: `Spent on UTC day ${day}` }).waitFor();
       const label = page.getByText(`UTC day ${day}, ends`).first();
@@ -117,7 +117,7 @@ describe("the page's sums", () => {
       expect(await label.innerText()).toContain(`ends ${local.format(end)} local time`);
       const spent = await page.locator("dl.facts div", { hasText: "spent" }).locator("dd a").innerText();
 
-      await page.goto(`${looked.url}/decisions`);
+      await page.goto(`${dashboard.url}/decisions`);
       const time = page.locator("tr.link time").first();
       const at = Date.parse((await time.getAttribute("datetime")) ?? "");
       const clock = new Intl.DateTimeFormat("en-GB", { timeZone: timezoneId, timeStyle: "medium" }).format(at);
@@ -135,7 +135,7 @@ describe("the page's sums", () => {
 
 describe("an empty installation", () => {
   test("says what to do first, with a command to copy, on each view that has nothing yet", async () => {
-    opened = await openPage(looked.url);
+    opened = await openPage(dashboard.url);
     const { page } = opened;
     await page.getByText("Nothing needs you.").waitFor();
     const command = page.locator(".command code").first();
@@ -144,17 +144,17 @@ describe("an empty installation", () => {
     await page.getByRole("button", { name: "Copy the command" }).first().click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await command.innerText());
 
-    await page.goto(`${looked.url}/decisions`);
+    await page.goto(`${dashboard.url}/decisions`);
     await page.getByText("No request came in this range.").waitFor();
-    expect(await page.locator(".command code").innerText()).toStartWith(`curl ${looked.gateway.url}/v1/`);
-    await page.goto(`${looked.url}/budgets`);
+    expect(await page.locator(".command code").innerText()).toStartWith(`curl ${dashboard.gateway.url}/v1/`);
+    await page.goto(`${dashboard.url}/budgets`);
     await page.getByText("No goal has spent yet.").waitFor();
   });
 
   test("shows its first request without a reload", async () => {
-    opened = await openPage(`${looked.url}/decisions`);
+    opened = await openPage(`${dashboard.url}/decisions`);
     await opened.page.locator(".live[data-state=open]").waitFor();
-    await looked.gateway.chat();
+    await dashboard.gateway.chat();
     await opened.page.locator("tr.link").waitFor();
   });
 });

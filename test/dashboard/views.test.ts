@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { sampleRequest } from "#cli/commands/demo/sample-requests.ts";
 import { eventually } from "../harness/gateway.ts";
-import { type LookedAt, startLookedAt } from "./fixture.ts";
+import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
 
 /** Set it to write the README's pictures: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/dashboard/views.test.ts`. */
@@ -51,7 +51,7 @@ const smallCaps = {
 };
 
 /** The requests of `demo traffic`. */
-async function sendSamples({ gateway, recorded }: LookedAt, requests: number): Promise<void> {
+async function sendSamples({ gateway, recorded }: DashboardGateway, requests: number): Promise<void> {
   for (let sent = 0; sent < requests; sent += 1) {
     const { body, headers, leavesAfterMs, unauthorized } = sampleRequest(sent);
     if (leavesAfterMs !== undefined || unauthorized === true) continue;
@@ -67,20 +67,20 @@ const looks = [
   { theme: "dark", width: 390, height: 844 },
 ] as const;
 
-let looked: LookedAt;
+let dashboard: DashboardGateway;
 beforeAll(async () => {
-  looked = await startLookedAt(pictures === undefined ? {} : { policy: { budget: smallCaps } });
-  await looked.traffic();
-  if (pictures !== undefined) await sendSamples(looked, 720);
+  dashboard = await startDashboard(pictures === undefined ? {} : { policy: { budget: smallCaps } });
+  await dashboard.traffic();
+  if (pictures !== undefined) await sendSamples(dashboard, 720);
 });
 afterAll(async () => {
-  await looked[Symbol.asyncDispose]();
+  await dashboard[Symbol.asyncDispose]();
   await closeBrowser();
 });
 
 describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, height }) => {
   test.each(views)("$name is there, accessible, not wider than the page, without an error", async (view) => {
-    await using opened = await openPage(looked.url + view.path, {
+    await using opened = await openPage(dashboard.url + view.path, {
       colorScheme: theme,
       viewport: { width, height },
       reducedMotion: "reduce",

@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from "bun:test";
-import { startLookedAt } from "./fixture.ts";
+import { startDashboard } from "./fixture.ts";
 import { closeBrowser, openPage } from "./page.ts";
 
 afterAll(closeBrowser);
 
 test("the first view is there soon after a warm start and loads one script and one style sheet", async () => {
-  await using looked = await startLookedAt();
-  await looked.traffic();
-  await (await openPage(looked.url))[Symbol.asyncDispose](); // the browser itself is warm then
+  await using dashboard = await startDashboard();
+  await dashboard.traffic();
+  await (await openPage(dashboard.url))[Symbol.asyncDispose](); // the browser itself is warm then
   await using opened = await openPage("about:blank");
   const { page } = opened;
   const loaded: { path: string; bytes: number }[] = [];
@@ -15,7 +15,7 @@ test("the first view is there soon after a warm start and loads one script and o
     const { responseBodySize } = await request.sizes();
     loaded.push({ path: new URL(request.url()).pathname, bytes: responseBodySize });
   });
-  await page.goto(looked.url);
+  await page.goto(dashboard.url);
   await page.getByText("Needs you").waitFor();
   const shownMs = await page.evaluate("performance.now()");
   const files = loaded.filter(({ path }) => /\.(js|css)$/.test(path));
@@ -27,11 +27,11 @@ test("the first view is there soon after a warm start and loads one script and o
   expect(Number(shownMs)).toBeLessThan(3_000);
 });
 
-test("a tab that is not looked at keeps no live feed open, and takes it up again", async () => {
-  await using looked = await startLookedAt();
-  await looked.gateway.chat();
-  await looked.recorded(1);
-  await using opened = await openPage(`${looked.url}/decisions`);
+test("a tab in the background keeps no live feed open, and takes it up again", async () => {
+  await using dashboard = await startDashboard();
+  await dashboard.gateway.chat();
+  await dashboard.recorded(1);
+  await using opened = await openPage(`${dashboard.url}/decisions`);
   const { page } = opened;
   await page.locator(".live[data-state=open]").waitFor();
   await page.evaluate(`(() => {
