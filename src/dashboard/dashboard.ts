@@ -91,6 +91,11 @@ async function login(
   common: Record<string, string>,
 ): Promise<Response> {
   const body = await readBody(request, maxLoginBytes, bodies);
+  if (body.kind === "refused") {
+    const { status, headers } = body.error;
+    const problem = status === 413 ? "The form is too large." : "The gateway is too busy. Try again shortly.";
+    return loginAnswer(problem, "/dashboard", { ...common, ...headers }, status);
+  }
   if (body.kind !== "ok") return loginAnswer("The form did not arrive.", "/dashboard", common, 422);
   body.held.release();
   const form = new URLSearchParams(body.text);

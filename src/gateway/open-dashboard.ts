@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openOperatorActions } from "#dashboard/audit/open-operator-actions.ts";
 import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
@@ -17,7 +16,7 @@ import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { backtest } from "#records/backtest/backtest.ts";
-import { readConfigFile } from "#settings/config-file.ts";
+import { readConfigFile, readText } from "#settings/config-file.ts";
 import pkg from "../../package.json" with { type: "json" };
 import { backtestInThread } from "./backtest-thread.ts";
 import type { GatewayRecords } from "./decision-records.ts";
@@ -105,11 +104,8 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
     path,
     text() {
       if (path === undefined) return undefined;
-      try {
-        return readFileSync(path, "utf8");
-      } catch {
-        return undefined; // `problems` says what is wrong with it
-      }
+      const read = readText(path, "ROUTING_POLICY_PATH");
+      return read.kind === "ok" ? read.text : undefined; // `problems` says what is wrong with it
     },
     document() {
       if (path === undefined) return undefined;

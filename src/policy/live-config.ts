@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock } from "#platform/time.ts";
+import { readText } from "#settings/config-file.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import { logId, operatorText } from "#telemetry/log/log.ts";
@@ -69,6 +70,8 @@ export async function liveConfig(
   const seen = fingerprints(paths);
   const first = await loadConfig(options);
   if (first.kind === "invalid") return first;
+  const once = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === false);
+  if (once.length > 0) return { kind: "invalid", problems: once.map(readOnceProblem) };
 
   const files = new ReloadedFiles(options, seen, first.config, first.weightsFile);
   const watcher =
@@ -270,11 +273,18 @@ function withWeights(seen: string, weightsFile: WeightsFile | undefined): string
 
 /** An empty file is a whole policy at the start; while running it is far more often one that is just being written. */
 function isEmpty(path: string): boolean {
-  try {
-    return readFileSync(path, "utf8").trim() === "";
-  } catch {
-    return false; // loading says what is wrong with it
-  }
+  const read = readText(path, "");
+  return read.kind === "ok" && read.text.trim() === ""; // loading says what is wrong with it
+}
+
+/** Read again, a pipe is empty, and the defaults would come into force without a word. */
+function readOnceProblem(file: string): Problem {
+  return {
+    file,
+    path: "",
+    message: "is not a regular file: a running gateway reads it again",
+    suggestion: "name a file",
+  };
 }
 
 function emptyProblem(file: string): Problem {

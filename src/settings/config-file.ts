@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { nearest } from "./nearest.ts";
@@ -34,10 +34,15 @@ export function readJsonFile(path: string, setting: string): { kind: "ok"; docum
   }
 }
 
-function readText(path: string, setting: string): { kind: "ok"; text: string } | Invalid {
+/** The text of a file that `setting` names, of at most a megabyte. Never throws, and never waits for a writer. */
+export function readText(path: string, setting: string): { kind: "ok"; text: string } | Invalid {
   try {
+    const stats = statSync(path);
+    if (!stats.isFile() && !stats.isDirectory() && !inherited.test(path))
+      return invalid(path, "is not a regular file", `check ${setting}`);
+    if (stats.size > maxFileBytes) return tooLarge(path, setting);
     const bytes = readFileSync(path);
-    if (bytes.length > maxFileBytes) return invalid(path, `is larger than ${maxFileBytes} bytes`, `check ${setting}`);
+    if (bytes.length > maxFileBytes) return tooLarge(path, setting);
     return { kind: "ok", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -49,6 +54,13 @@ function readText(path: string, setting: string): { kind: "ok"; text: string } |
     };
     return invalid(path, reasons[code] ?? `cannot be read (${code})`, `check ${setting}`);
   }
+}
+
+/** Standard input and the shell's `<(…)`: a command reads them once, and whoever writes them was there before it. */
+const inherited = /^\/(?:dev|proc)\//;
+
+function tooLarge(path: string, setting: string): Invalid {
+  return invalid(path, `is larger than ${maxFileBytes} bytes`, `check ${setting}`);
 }
 
 export function parseConfig(text: string, file: string): { kind: "ok"; document: ConfigDocument } | Invalid {

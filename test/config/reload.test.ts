@@ -50,6 +50,28 @@ async function start(options: Omit<LiveConfigOptions, "log">) {
   };
 }
 
+test.skipIf(process.platform === "win32")(
+  "a pipe is no configuration: at the start it is refused, later the last good one stays",
+  async () => {
+    const folder = newFolder();
+    const policyPath = join(folder, "policy.yaml");
+    writeFileSync(policyPath, cap(3));
+    const { live, hard, next } = await start({ policyPath });
+    const refused = next("config_refused");
+    unlinkSync(policyPath);
+    // Reading it would wait for a writer, and the whole process with it.
+    expect(Bun.spawnSync(["mkfifo", policyPath]).exitCode).toBe(0);
+    expect(await live.reload()).toMatchObject({ kind: "refused" });
+    await refused;
+    expect(hard()).toBe(3);
+    const log: Log = () => undefined;
+    expect(await liveConfig({ policyPath, log })).toMatchObject({ kind: "invalid" });
+    // What a shell's `<(…)` gives can be read once.
+    const once = await liveConfig({ policyPath: "/dev/null", log });
+    expect(once.kind === "invalid" && formatProblems(once.problems)).toContain("is not a regular file");
+  },
+);
+
 describe("learned weights", () => {
   const names = (file: string) => `routing: { learned: { weights_file: ${file} } }\n`;
   const weights = (blend: number) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type BacktestEvent, dashboardApi, type LiveEvent } from "#dashboard/api-schema.ts";
-import { call, eventually } from "../harness/gateway.ts";
+import { call, eventually, start } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
 /** Put together here so that scanners of repositories do not take it for a key. */
@@ -151,6 +151,18 @@ test("feeds are bounded in number, and one that ends makes room", async () => {
   });
 });
 
+test("a body that is too large ends its connection: the rest is not read", async () => {
+  await using gateway = await start({ env: { DASHBOARD_TOKEN: "token-of-the-dashboard" } });
+  for (const path of ["login", "api/route"]) {
+    const answer = await call(`${gateway.url}/dashboard/${path}`, {
+      method: "POST",
+      headers: { authorization: "Bearer token-of-the-dashboard", "content-type": "application/json" },
+      body: "x".repeat(3_000_000),
+    });
+    expect([path, answer.status, answer.headers.get("connection")]).toEqual([path, 413, "close"]);
+  }
+});
+
 test("a query that says nothing is refused by the name of its field", async () => {
   await using dashboard = await startDashboard("sqlite");
   const detail = async (query: object, endpoint: "GET decisions" | "GET series" = "GET decisions") => {
@@ -163,6 +175,10 @@ test("a query that says nothing is refused by the name of its field", async () =
   expect(await detail({ from_ms: 20, to_ms: 10 })).toContain("from_ms");
   expect(await detail({ from_ms: 0 })).toContain("three years");
   expect(await detail({ before: "x" })).toContain("before");
+  expect(await detail({ before: -5 })).toContain("before");
+  // With a typing error in its name a filter would show everything.
+  expect(await detail({ gaol: "g" })).toContain("gaol");
+  expect((await dashboard.call("GET decisions", { query: { before: "", limit: "", goal: "" } })).status).toBe(200);
   expect(await detail({ metric: "money" }, "GET series")).toContain("metric");
 });
 

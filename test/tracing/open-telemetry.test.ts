@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import { systemClock } from "#platform/system-clock.ts";
 import { openTelemetryIn } from "#settings/open-telemetry.ts";
-import { chunk, completes, fails, streams, usageChunk } from "#simulator/behaviours.ts";
+import { chunk, completes, fails, replies, streams, usageChunk } from "#simulator/behaviours.ts";
 import { type Simulator, startSimulator } from "#simulator/simulator.ts";
 import { type Answer, authorization, eventually, shippedModels, upstreamKey } from "../harness/gateway.ts";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
@@ -231,6 +231,23 @@ describe("a gateway with OTEL_*", () => {
       "gen_ai.usage.input_tokens": 7,
       "gen_ai.usage.output_tokens": 3,
     });
+  });
+
+  test("has no text that an upstream sends in the place of a name", async () => {
+    const { traceId, headers } = newTrace();
+    const quoted = "could not read: my private words";
+    const answer = {
+      id: quoted,
+      object: "chat.completion",
+      created: 1,
+      model: quoted,
+      choices: [{ index: 0, finish_reason: quoted, message: { role: "assistant", content: "fine" } }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cost: 0.000001 },
+    };
+    upstream.next(replies(200, answer));
+    expect((await chat({}, headers)).status).toBe(200);
+    const spans = await spansOf(traceId, 2);
+    expect(JSON.stringify(spans)).not.toContain("private words");
   });
 
   test("makes a CLIENT span of every attempt, with the kind of each failure", async () => {

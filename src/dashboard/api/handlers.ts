@@ -30,8 +30,14 @@ export type ApiHandlers = { readonly [E in DashboardEndpoint]: ApiHandler<E> };
 export class ApiProblem extends Error {
   readonly error: HttpError;
 
-  constructor(status: number, detail: string, code: string) {
-    super(detail);
-    this.error = { status, detail, code, ...(status === 503 ? { headers: { "retry-after": "1" } } : {}) };
+  constructor(error: HttpError);
+  constructor(status: number, detail: string, code: string);
+  constructor(error: HttpError | number, detail = "", code = "") {
+    const whole: HttpError =
+      typeof error === "object"
+        ? error
+        : { status: error, detail, code, ...(error === 503 ? { headers: { "retry-after": "1" } } : {}) };
+    super(whole.detail);
+    this.error = whole;
   }
 }

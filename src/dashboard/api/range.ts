@@ -30,7 +30,7 @@ export function rangeOf({ range, from_ms, to_ms }: RangeQuery, nowMs: number): R
   const end = Math.floor(nowMs / hourMs) * hourMs + hourMs;
   if (from_ms !== undefined || to_ms !== undefined) {
     const to = to_ms ?? end;
-    const from = from_ms ?? to - dayMs;
+    const from = from_ms ?? Math.max(0, to - dayMs);
     if (from >= to) throw new ApiProblem(422, "from_ms must be before to_ms.", "invalid_request");
     if (to - from > longestMs) throw new ApiProblem(422, "The range is longer than three years.", "invalid_request");
     return { key: null, from_ms: from, to_ms: to };

@@ -42,7 +42,7 @@ export type DecisionRow = z.infer<typeof DecisionRow>;
 
 /** The query of `GET decisions`. */
 export const DecisionsQuery = DecisionFilter.extend({
-  before: z.coerce.number().int().optional().describe("`next_before` of the page before; absent: the newest."),
+  before: z.coerce.number().int().min(0).optional().describe("`next_before` of the page before; absent: the newest."),
   limit: z.coerce.number().int().min(1).max(200).default(100),
 });
 

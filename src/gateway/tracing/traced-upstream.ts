@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { CallEnd, CallSpan, Tracing } from "#telemetry/tracing/tracing.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 
@@ -69,12 +69,18 @@ function answerOf(answer: JsonObject): CallEnd {
   const reasons = Array.isArray(choices)
     ? choices.flatMap((choice) => (isObject(choice) ? [choice["finish_reason"]] : []))
     : [];
-  const finishReasons = reasons.filter((reason) => typeof reason === "string").map((reason) => reason.slice(0, 40));
+  const finishReasons = reasons.map((reason) => nameIn(reason, 40)).filter((reason) => reason !== undefined);
+  const [responseModel, responseId] = [nameIn(model, 200), nameIn(id, 200)];
   return {
-    ...(typeof model === "string" ? { responseModel: model.slice(0, 200) } : {}),
-    ...(typeof id === "string" ? { responseId: id.slice(0, 200) } : {}),
+    ...(responseModel === undefined ? {} : { responseModel }),
+    ...(responseId === undefined ? {} : { responseId }),
     ...(finishReasons.length === 0 ? {} : { finishReasons }),
   };
+}
+
+/** A name that the upstream has sent. What looks otherwise may be text, and no text leaves in a trace. */
+function nameIn(value: Json | undefined, longest: number): string | undefined {
+  return typeof value === "string" && value.length <= longest && /^[\w.:@/+~-]+$/.test(value) ? value : undefined;
 }
 
 function failureOf({ kind, status }: UpstreamFailure): CallEnd {
