@@ -29,6 +29,15 @@ export function capUseOf(account: LedgerAccount, caps: Caps, today: string): Cap
   };
 }
 
+/** Today's account against its caps; empty where nothing was written to it yet. */
+export function dayCapUse(
+  { accounts, today }: { readonly accounts: readonly LedgerAccount[]; readonly today: string },
+  caps: Caps,
+): CapUse {
+  const dayId = `day/${today}`;
+  return capUseOf(accounts.find(({ id }) => id === dayId) ?? emptyLedgerAccount(dayId), caps, today);
+}
+
 /** Days before today, and what requests without a goal spent on them. */
 function isOfPastDay(id: string, today: string): boolean {
   const day = /^(?:day|goal\/adhoc)\/(\d{4}-\d{2}-\d{2})$/.exec(id)?.[1];

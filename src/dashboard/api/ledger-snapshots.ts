@@ -4,7 +4,7 @@ import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { emptyLedgerAccount } from "./caps.ts";
-import { ApiProblem } from "./handlers.ts";
+import { storeUnavailable } from "./ledger-admin.ts";
 
 /** The ledger as it was a moment ago, for everybody who looks at it. */
 export interface LedgerSnapshot {
@@ -64,9 +64,10 @@ export class LedgerSnapshots {
       this.#reading = undefined;
       const own = this.#ownView();
       if (own !== undefined) return own;
-      throw new ApiProblem(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
+      throw storeUnavailable();
     }
   }
+
   /** What this process knows of a ledger that nobody else can open: an in-memory one. */
   #ownView(): LedgerSnapshot | undefined {
     const { clock, ledger } = this.#sources;

@@ -1,9 +1,10 @@
-import type { Operator } from "#dashboard/access/access.ts";
-import { capUseOf, emptyLedgerAccount, paceOf } from "#dashboard/api/caps.ts";
+import { capUseOf, dayCapUse, paceOf } from "#dashboard/api/caps.ts";
 import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
-import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
+import { openAdmin, totalsOf } from "#dashboard/api/ledger-admin.ts";
+import type { LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
-import type { OperatorAction } from "#dashboard/audit/operator-actions.ts";
+import { countedIn } from "#dashboard/api/sums.ts";
+import { audited } from "#dashboard/audit/audited.ts";
 import type { BudgetLine } from "#dashboard/schema/operating.ts";
 import type { CapUse, Range } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
@@ -11,7 +12,6 @@ import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
-import { countedIn } from "./summary.ts";
 
 const mostDays = 31;
 const mostGoals = 200;
@@ -23,11 +23,10 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
     const range = rangeOf(query, nowMs);
     const { caps } = sources.config();
     const read = await ledgerSnapshots.read();
-    const dayId = `day/${read.today}`;
     const lines = read.accounts.map((account) => capUseOf(account, caps, read.today));
     const days = lines.filter(({ kind }) => kind === "day").slice(0, mostDays);
-    const today = capUseOf(read.accounts.find(({ id }) => id === dayId) ?? emptyLedgerAccount(dayId), caps, read.today);
-    if (!days.some(({ account }) => account === dayId)) days.unshift(today);
+    const today = dayCapUse(read, caps);
+    if (!days.some(({ account }) => account === today.account)) days.unshift(today);
     const goals = lines
       .filter(({ kind }) => kind === "goal")
       .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0) || b.spent_nano_usd - a.spent_nano_usd);
@@ -56,7 +55,7 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
       days: days.map(lineOf),
       goals: goals.slice(0, mostGoals).map(lineOf),
       more_goals: Math.max(0, goals.length - mostGoals) + read.more,
-      totals: totalsOf(read),
+      totals: totalsOf(read.totals),
     };
   };
 }
@@ -108,10 +107,6 @@ function holdsByAccount(holds: readonly LedgerHold[]) {
   return byAccount;
 }
 
-export function totalsOf({ totals }: Pick<LedgerSnapshot, "totals">) {
-  return totals.map(({ state, count, amount }) => ({ state, count, held_nano_usd: amount }));
-}
-
 /** `POST budgets/{goal}/cap`: the operator's own hard cap for a goal or a day. */
 export function capHandler(
   sources: DashboardSources,
@@ -122,7 +117,7 @@ export function capHandler(
     if (hard === undefined) {
       throw new ApiProblem(422, "hard_usd: must be an amount in US dollars, such as 7.50, or null.", "invalid_request");
     }
-    const admin = await adminOf(sources);
+    const admin = await openAdmin(sources);
     const today = await admin.today();
     const account = body.account === "day" ? dayAccountOf(dayIn(goal, today)) : goalAccountOf(goalIn(goal), today);
     const before = (await admin.account(account))?.ownHard ?? null;
@@ -152,25 +147,4 @@ function dayIn(text: string, today: string): string {
 
 function capText(cap: number | null): string {
   return cap === null ? "of the policy" : `${formatUsd(cap)} USD`;
-}
-
-export async function adminOf({ admin }: Pick<DashboardSources, "admin">) {
-  try {
-    return await admin();
-  } catch {
-    throw new ApiProblem(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
-  }
-}
-
-/** Writes into the audit log what an operator has just done. */
-export async function audited(
-  { actions, clock }: Pick<DashboardSources, "actions" | "clock">,
-  operator: Operator,
-  action: Pick<OperatorAction, "action" | "target" | "detail">,
-): Promise<void> {
-  try {
-    await actions.add({ atMs: clock.now(), operator: `${operator.name} (${operator.by})`, ...action });
-  } catch {
-    throw new ApiProblem(503, "It is done, but could not be written into the audit log.", "audit_unavailable");
-  }
 }

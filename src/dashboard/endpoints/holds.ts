@@ -1,23 +1,24 @@
 import type { Operator } from "#dashboard/access/access.ts";
 import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
+import { openAdmin, totalsOf } from "#dashboard/api/ledger-admin.ts";
 import type { LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
+import { audited } from "#dashboard/audit/audited.ts";
 import type { CloseAnswer, Hold } from "#dashboard/schema/operating.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { adminOf, audited, totalsOf } from "./budgets.ts";
 
 /** `GET holds`: money that is held, those first that free themselves first. */
 export function holdsHandler(sources: DashboardSources): ApiHandler<"GET holds"> {
   return async ({ query }) => {
-    const admin = await adminOf(sources);
+    const admin = await openAdmin(sources);
     const { holds, totals } = await admin.holds({ limit: query.limit, charged: query.charged === "true" });
     const count = totals.reduce((sum, total) => sum + total.count, 0);
     return {
       at_ms: sources.clock.now(),
       holds: holds.map(holdView),
-      totals: totalsOf({ totals }),
+      totals: totalsOf(totals),
       more: Math.max(0, count - holds.length),
     };
   };
@@ -84,7 +85,7 @@ async function close(
   why: string,
   resolutionOf: (reason: string) => Resolution,
 ): Promise<CloseAnswer> {
-  const admin = await adminOf(sources);
+  const admin = await openAdmin(sources);
   const { holds } = await admin.holds({ limit: 1, charged: true, ids: [id] });
   const [hold] = holds;
   if (hold === undefined) throw new ApiProblem(404, "Nothing is held under this id.", "unknown_hold");

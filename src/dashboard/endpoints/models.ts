@@ -1,5 +1,8 @@
 import { type ApiCall, type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
+import { modelTier } from "#dashboard/api/model-tier.ts";
 import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
+import { countedIn, failedOutcomes, firstTokenOf, sumsOf } from "#dashboard/api/sums.ts";
+import { audited } from "#dashboard/audit/audited.ts";
 import type { OperatorAction } from "#dashboard/audit/operator-actions.ts";
 import type { ModelView } from "#dashboard/schema/operating.ts";
 import type { Range } from "#dashboard/schema/shared.ts";
@@ -7,8 +10,6 @@ import type { DashboardSources } from "#dashboard/sources.ts";
 import type { Model } from "#domain/model.ts";
 import type { ModelHealthStatus } from "#health/operated-registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
-import { audited } from "./budgets.ts";
-import { countedIn, failedOutcomes, firstTokenOf, roleTier, sumsOf } from "./summary.ts";
 
 /** `GET models`: each model's state, errors, latency, prices. */
 export function modelsHandler(sources: DashboardSources): ApiHandler<"GET models"> {
@@ -53,7 +54,7 @@ async function viewOf(
   return {
     key,
     role: model.role,
-    tier: roleTier(sources, key) ?? "flash",
+    tier: modelTier(sources, key) ?? "flash",
     upstream_id: model.upstreamId,
     used: registry.byRole[model.role] === model,
     in_senior_chain: policy.health.senior_fallback_chain.includes(key),

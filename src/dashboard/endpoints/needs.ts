@@ -37,18 +37,18 @@ export function needsOf(sources: DashboardSources, inputs: NeedInputs): Need[] {
 }
 
 /** `command` is without the words before it. */
-type Said = Pick<Need, "kind" | "severity" | "title" | "todo" | "view"> & Partial<Need>;
+type GivenFields = Pick<Need, "kind" | "severity" | "title" | "todo" | "view"> & Partial<Need>;
 
-function need(said: Said): Need {
+function need(given: GivenFields): Need {
   return {
-    id: said.target === undefined || said.target === null ? said.kind : `${said.kind} ${said.target}`,
+    id: given.target === undefined || given.target === null ? given.kind : `${given.kind} ${given.target}`,
     command: null,
     since_ms: null,
     amount_nano_usd: null,
     count: null,
     filter: null,
     target: null,
-    ...said,
+    ...given,
   };
 }
 

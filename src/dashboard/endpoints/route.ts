@@ -1,4 +1,5 @@
 import { type ApiCall, type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
+import { modelTier } from "#dashboard/api/model-tier.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import { isObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
@@ -9,7 +10,6 @@ import { contributionsOf, evidenceOf, expectedCostOf } from "#pipeline/dry-run/d
 import type { Refusal } from "#pipeline/respond/reply.ts";
 import { CredentialNotReplaceable } from "#privacy/redaction.ts";
 import { explainDryRun } from "#records/explain/explain.ts";
-import { roleTier } from "./summary.ts";
 
 /** Values that a body of the playground may have; chat's own limit is a setting. */
 const maxValues = 100_000;
@@ -23,7 +23,7 @@ export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"
     const run = dryRunOf(request, spend, sources);
     const { decision, task, runtime, size, snapshot, redacted, redactions } = run;
     const { policy, privacy, registry } = sources.config();
-    const tier = decision.model === null ? null : roleTier(sources, decision.model);
+    const tier = decision.model === null ? null : modelTier(sources, decision.model);
     const explanation = explainDryRun(decision, tier, { task, runtime, snapshot });
     const { instruction: _, ...shown } = task;
     const cost = expectedCostOf(decision, size, registry);

@@ -1,7 +1,7 @@
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
+import { countedIn } from "#dashboard/api/sums.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import { countedIn } from "./summary.ts";
 
 const mostSessions = 100;
 

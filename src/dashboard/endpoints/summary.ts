@@ -1,20 +1,18 @@
-import { capUseOf, emptyLedgerAccount, paceOf } from "#dashboard/api/caps.ts";
+import { capUseOf, dayCapUse, paceOf } from "#dashboard/api/caps.ts";
 import { noValue } from "#dashboard/api/filter.ts";
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
+import { modelTier } from "#dashboard/api/model-tier.ts";
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
-import { type DecisionFilter, type Range, Tier } from "#dashboard/schema/shared.ts";
+import { countedIn, failedOutcomes, firstTokenOf, sumsOf } from "#dashboard/api/sums.ts";
+import { Tier } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import { tierOfRole } from "#domain/model.ts";
 import type { DecisionRecords, RecordSummary, SummaryShare, TimeRange } from "#records/records.ts";
 import { needsOf } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
 const mostGoals = 10;
 const mostCaps = 5;
-
-/** Outcomes that are the gateway's or the upstream's failure to answer, and not a refusal. */
-export const failedOutcomes = ["failed", "broken_stream"];
 
 /** `GET summary`: what needs somebody, spend against caps, and where requests went. */
 export function summaryHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET summary"> {
@@ -26,7 +24,7 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
     const [ledger, all, today, goals, caps] = await Promise.all([
       ledgerSnapshots.read(),
       records.summary(time),
-      records.summary(utcDayOf(nowMs)),
+      records.summary(utcDayRange(nowMs)),
       records.groups("goal", time, mostGoals),
       ledgerSnapshots.read().then((read) => capsOf(read, sources, records, nowMs)),
     ]);
@@ -53,7 +51,7 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
       by_model: all.by.model.map((share) => ({
         ...counted(share, { model: named(share) }),
         model: share.key || null,
-        tier: roleTier(sources, share.key),
+        tier: modelTier(sources, share.key),
       })),
       by_goal: goals.map((group) => ({ ...counted(group, { goal: group.key }), goal: group.key || null })),
       tokens: { prompt: all.prompt_tokens, cached: all.cached_tokens, completion: all.completion_tokens },
@@ -67,40 +65,12 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
   };
 }
 
-/** Sums with the list of decisions that makes them. */
-export function countedIn({ from_ms, to_ms }: Range) {
-  return (sums: { readonly requests: number; readonly cost_nano_usd: number }, filter: DecisionFilter) => ({
-    requests: sums.requests,
-    cost_nano_usd: sums.cost_nano_usd,
-    filter: { from_ms, to_ms, ...filter },
-  });
-}
-
-/** What these keys have together. */
-export function sumsOf(shares: readonly SummaryShare[], keys: readonly string[]) {
-  const of = shares.filter(({ key }) => keys.includes(key));
-  return {
-    requests: of.reduce((sum, { requests }) => sum + requests, 0),
-    cost_nano_usd: of.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0),
-  };
-}
-
 function named({ key }: SummaryShare): string {
   return key === "" ? noValue : key;
 }
 
 function tierOf(key: string) {
   return Tier.safeParse(key).data ?? null;
-}
-
-/** The tier of a model of the registry; null for one that is not in it any more. */
-export function roleTier({ config }: Pick<DashboardSources, "config">, key: string) {
-  const model = config().registry.models.get(key);
-  return model === undefined ? null : tierOfRole[model.role];
-}
-
-export function firstTokenOf({ first_token_p50_ms: p50, first_token_p95_ms: p95 }: RecordSummary) {
-  return p50 === null || p95 === null ? null : { p50, p95 };
 }
 
 async function capsOf(
@@ -110,8 +80,7 @@ async function capsOf(
   nowMs: number,
 ) {
   const { caps } = sources.config();
-  const dayId = `day/${today}`;
-  const day = capUseOf(accounts.find(({ id }) => id === dayId) ?? emptyLedgerAccount(dayId), caps, today);
+  const day = dayCapUse({ accounts, today }, caps);
   const goals = accounts
     .filter(({ id }) => id.startsWith("goal/"))
     .map((account) => capUseOf(account, caps, today))
@@ -122,7 +91,7 @@ async function capsOf(
   return { day, pace: await paceOf(records, day, nowMs), goals };
 }
 
-function utcDayOf(nowMs: number): TimeRange {
+function utcDayRange(nowMs: number): TimeRange {
   const fromMs = Math.floor(nowMs / dayMs) * dayMs;
   return { fromMs, toMs: fromMs + dayMs };
 }
