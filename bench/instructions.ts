@@ -47,7 +47,10 @@ async function measureCase(kind: Case, servers: Servers, measured: readonly Meas
       throw new Error(`${server.name}, ${kind.name}: ${JSON.stringify(statuses)} ${firstProblem}`);
   };
   for (const server of measured) {
-    await load(server, Math.ceil(kind.warmup * Number(options.warmup)), [], `${run}-${seeds++}`, 0);
+    // In parts as long as a round: conversations grow with each request.
+    for (let left = Math.ceil(kind.warmup * Number(options.warmup)); left > 0; left -= kind.requestsPerRound) {
+      await load(server, Math.min(left, kind.requestsPerRound), [], `${run}-${seeds++}`, 0);
+    }
   }
   for (let round = 0; round < Number(options.rounds); round++) {
     for (const server of measured) {

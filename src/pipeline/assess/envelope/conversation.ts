@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type MessageRole } from "#domain/chat.ts";
-import { rolesOf } from "#domain/received/known-messages.ts";
+import { type KnownRun, knownRunsOf, type PlacedRun, rolesOf } from "#domain/received/known-messages.ts";
 import { runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
 import { askIn, onlyGoesOn } from "./ask.ts";
 import type { Conversation } from "./conversation-types.ts";
@@ -49,20 +49,55 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
   const oldest = Math.max(0, messages.length - messagesBack);
   let newest: { text: string; at: number } | undefined;
   let found: { ask: string; at: number } | undefined;
+  const withoutAsk = new KnownWithoutAsk(messages);
   for (let at = messages.length - 1; at >= oldest; at--) {
-    if (roles[at] !== "user") continue;
+    if (roles[at] !== "user" || (newest !== undefined && withoutAsk.has(at))) continue;
     const text = textOf(messages[at]?.["content"]);
     newest ??= { text, at };
     const shown = windowOf(text, askHead, askTail);
-    if (harnessTurnIn(shown) !== undefined || asksForCompaction(shown, messages.length)) continue;
-    const ask = askIn(shown);
-    if (ask === "") continue;
+    const ask = harnessTurnIn(shown) === undefined ? askIn(shown) : "";
+    if (ask === "") withoutAsk.add(at);
+    if (ask === "" || asksForCompaction(shown, messages.length)) continue;
     found ??= { ask, at };
     if (!onlyGoesOn(ask)) return { ...found, subject: ask, newest: newest.text };
   }
   if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "" };
   found ??= { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at };
   return { ...found, subject: found.ask, newest: newest.text };
+}
+
+/** Messages of known runs, by their index in the run, in which no user asks for anything. */
+const knownWithoutAsk = new WeakMap<KnownRun, Set<number>>();
+
+/** Agents that write tool results in the user's role send hundreds of such messages with every turn: each is read once. */
+class KnownWithoutAsk {
+  readonly #runs: readonly PlacedRun[];
+  /** Index behind the run that was asked about last; the questions come from the newest message to the oldest. */
+  #place: number;
+
+  constructor(messages: readonly ChatMessage[]) {
+    this.#runs = knownRunsOf(messages);
+    this.#place = this.#runs.length;
+  }
+
+  has(at: number): boolean {
+    const run = this.#runAt(at);
+    return run !== undefined && knownWithoutAsk.get(run.known)?.has(at - run.from) === true;
+  }
+
+  add(at: number): void {
+    const run = this.#runAt(at);
+    if (run === undefined) return;
+    const known = knownWithoutAsk.get(run.known) ?? new Set();
+    known.add(at - run.from);
+    knownWithoutAsk.set(run.known, known);
+  }
+
+  #runAt(at: number): PlacedRun | undefined {
+    while (this.#place > 0 && at < (this.#runs[this.#place - 1]?.from ?? 0)) this.#place--;
+    const run = this.#runs[this.#place - 1];
+    return run !== undefined && at < run.to ? run : undefined;
+  }
 }
 
 /** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */
