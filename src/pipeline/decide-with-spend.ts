@@ -33,15 +33,12 @@ export function decideWithSpend(
   const decideWith = (spend: Spend | undefined): RoutedDecision => {
     const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
     const { evidence, scale } = assessment;
-    const snapshot = {
-      ...base,
-      scale,
-      ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
-      ...(affinity === undefined ? {} : { affinity }),
-      ...(learned === undefined ? {} : { learned }),
-      ...(draw === undefined ? {} : { draw }),
-      ...(verdict === undefined ? {} : { verdict }),
-    };
+    const snapshot: { -readonly [name in keyof Snapshot]: Snapshot[name] } = { ...base, scale };
+    if (evidence.length > 0) snapshot.runEvidence = evidence;
+    if (affinity !== undefined) snapshot.affinity = affinity;
+    if (learned !== undefined) snapshot.learned = learned;
+    if (draw !== undefined) snapshot.draw = draw;
+    if (verdict !== undefined) snapshot.verdict = verdict;
     return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
   };
 

@@ -229,14 +229,16 @@ export class BatchedLedger implements Ledger, BillingLookups, LendsConnection {
     const { failure, queued } = this.#writer;
     const oldestMs = this.#writer.oldestMs();
     const holds = this.#holds.latest;
-    return {
+    // Asked for each request: no spreads.
+    const status: { -readonly [name in keyof LedgerStatus]: LedgerStatus[name] } = {
       kind: this.#store.kind,
       ok: this.#isRunning() && !this.#availability.unavailable && oldestMs <= answerLimitMs,
       queued,
       oldestMs,
-      ...(failure === undefined ? {} : { failed: failure.kind }),
-      ...(holds === undefined ? {} : { holds: { running: holds.running, unresolved: holds.unresolved } }),
     };
+    if (failure !== undefined) status.failed = failure.kind;
+    if (holds !== undefined) status.holds = { running: holds.running, unresolved: holds.unresolved };
+    return status;
   }
 
   async close(withinMs: number): Promise<void> {

@@ -25,6 +25,8 @@ export interface BufferedOutputOptions {
 /** How long to wait before asking again a pipe that is full. */
 const fullPipeMs = 20;
 const flushPatienceMs = 500;
+/** UTF-8 takes no more for a UTF-16 code unit. */
+const maxBytesPerCharacter = 3;
 /** At most so many written lines stay in memory. */
 const forgetAfterLines = 1_024;
 
@@ -74,14 +76,7 @@ class LineQueue {
 
   /** Removes and returns the next piece; empty when nothing waits. */
   take(): Buffer {
-    let [text, size] = ["", 0];
-    for (let line = this.#lines[this.#next]; line !== undefined; line = this.#lines[this.#next]) {
-      const bytes = Buffer.byteLength(line);
-      if (size > 0 && size + bytes > this.#pieceBytes) break;
-      text += line;
-      size += bytes;
-      this.#next += 1;
-    }
+    const text = this.#waiting * maxBytesPerCharacter <= this.#pieceBytes ? this.#takeAll() : this.#takePiece();
     this.#waiting -= text.length;
     if (this.#next === this.#lines.length) {
       this.clear();
@@ -92,6 +87,25 @@ class LineQueue {
       this.#next = 0;
     }
     return Buffer.from(text);
+  }
+
+  #takeAll(): string {
+    const lines = this.#next === 0 ? this.#lines : this.#lines.slice(this.#next);
+    this.#next = this.#lines.length;
+    return lines.join("");
+  }
+
+  /** As many lines as fit, and one at least. */
+  #takePiece(): string {
+    let [text, size] = ["", 0];
+    for (let line = this.#lines[this.#next]; line !== undefined; line = this.#lines[this.#next]) {
+      const bytes = Buffer.byteLength(line);
+      if (size > 0 && size + bytes > this.#pieceBytes) break;
+      text += line;
+      size += bytes;
+      this.#next += 1;
+    }
+    return text;
   }
 
   clear(): void {
