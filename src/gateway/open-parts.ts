@@ -113,13 +113,14 @@ export function openRoutingMemory(ledger: LendsConnection, context: GatewayConte
 
 /** Outcomes of routed asks; written behind the requests. */
 export function openOutcomes(ledger: LendsConnection, context: GatewayContext): StoredOutcomeTracker {
-  const { settings, configuration, clock, timers, closing } = context;
+  const { settings, configuration, clock, timers, random, closing } = context;
   const outcomes = new StoredOutcomeTracker({
     openStore: () => openOutcomeStore(settings.databaseUrl, ledger.writeBehind),
     retentionDays: () => configuration.current().policy.records.retention_days,
     shared: sharesDatabase(context),
     clock,
     timers,
+    random,
   });
   closing.addHarmless(() => outcomes.close());
   return outcomes;

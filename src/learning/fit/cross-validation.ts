@@ -3,7 +3,7 @@ import type { DecisionPart, OutcomeRecord } from "#learning/outcomes/outcomes.ts
 import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { type FitOptions, fitBenefit } from "./benefit-model.ts";
 import { shuffled } from "./landmarks.ts";
-import { type Trial, trialsIn } from "./observations.ts";
+import { type Trial, trialsIn, weightOf } from "./observations.ts";
 
 /** A mean with its 95 % interval. */
 export interface Estimate {
@@ -68,6 +68,7 @@ export function crossValidate(
   options: CrossValidationOptions,
 ): CrossValidation | undefined {
   const trialOf = new Map(trialsIn(records).map((trial) => [trial.decision, trial]));
+  const weightsOf = new Map(records.map((record) => [record.decision, weightOf(record)]));
   const tried = [...trialOf.values()].filter(({ rescued }) => rescued !== undefined);
   const rescueShare = tried.filter(({ rescued }) => rescued).length / Math.max(1, tried.length);
   const mixed = shuffled(records, sequence());
@@ -82,7 +83,7 @@ export function crossValidate(
       const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features).logOdds));
       const known = knownOf(trialOf.get(decision), rescueShare, options.proCost);
       asks.push({
-        weight: Math.min(20, 1 / decision.probability),
+        weight: weightsOf.get(decision) ?? 1,
         shipped: decision.score,
         learned: learnedScoreOf({ weights, features: decision.features }, decision.score),
         benefit: known?.benefit ?? predicted,

@@ -40,3 +40,12 @@ test("a record counts by the inverse of the probability with which its tier was 
   const chosen = (probability: number) => outcomeRecord("a", 0, { probability });
   expect(trialsIn([chosen(1), chosen(0.25), chosen(0.001)]).map(({ weight }) => weight)).toEqual([1, 4, 20]);
 });
+
+test("a record that nothing was heard of counts for those that were not written, until something is heard", () => {
+  const sampled = (signals: Partial<Signals> = {}, outcome?: Outcome): OutcomeRecord => ({
+    ...flash("a", signals, outcome),
+    decision: outcomeRecord("a", 0, { probability: 0.5, standsFor: 8 }).decision,
+  });
+  const weights = trialsIn([sampled(), sampled({ wentOn: true }), sampled({ reported: 1 }), sampled({}, "solved")]);
+  expect(weights.map(({ weight }) => weight)).toEqual([16, 2, 2, 2]);
+});

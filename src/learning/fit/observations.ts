@@ -6,12 +6,22 @@ export interface Trial {
   readonly failed: boolean;
   /** Whether pro then solved it; undefined where flash did not fail, pro was not tried, or the result is not known. */
   readonly rescued: boolean | undefined;
-  /** How many asks it stands for: the inverse of the probability with which it went to flash. */
+  /** How many asks it stands for. */
   readonly weight: number;
 }
 
 /** A tier that was hardly ever chosen must not let one record stand for hundreds. */
 const maxWeight = 20;
+
+/** How many asks a record stands for: by the probability with which its tier was chosen, and with which it was written. */
+export function weightOf(record: OutcomeRecord): number {
+  const { probability, standsFor = 1 } = record.decision;
+  return Math.min(maxWeight, 1 / probability) * (isSilent(record) ? standsFor : 1);
+}
+
+function isSilent({ signals, outcome }: OutcomeRecord): boolean {
+  return outcome === undefined && !signals.escalated && !signals.wentOn && signals.reported + signals.repeated === 0;
+}
 
 /**
  * The asks that flash answered first, with their results. An ask without a signal counts as solved. The result of an escalated
@@ -33,7 +43,7 @@ export function trialsIn(records: readonly OutcomeRecord[]): readonly Trial[] {
         decision,
         failed,
         rescued: failed ? rescued : undefined,
-        weight: Math.min(maxWeight, 1 / decision.probability),
+        weight: weightOf(record),
       },
     ];
   });

@@ -6,7 +6,7 @@ import { StoredOutcomeTracker } from "./outcome-tracker.ts";
 import { noSignals, type RoutedCall, type Signals } from "./outcomes.ts";
 import { sqliteOutcomes } from "./store/sqlite-store.ts";
 
-function aTracker() {
+function aTracker(random: () => number = () => 0.99) {
   const time = manualTime();
   const db = openSqlite(":memory:");
   const base = sqliteOutcomes(db);
@@ -25,6 +25,7 @@ function aTracker() {
     retentionDays: () => 30,
     clock: time.clock,
     timers: time.timers,
+    random,
   });
   let calls = 0;
   const call = (given: Partial<RoutedCall> = {}): string => {
@@ -71,6 +72,17 @@ test("an ask is written once something is known of its outcome; a further turn o
   expect((await records()).map(({ decisionId, signals }) => [decisionId, signals])).toEqual([
     [ask, { ...noSignals, wentOn: true }],
   ]);
+});
+
+test("of asks that nothing is heard of, one in eight is written, and stands for eight", async () => {
+  let draws = 0;
+  const { call, records, signalsOf } = aTracker(() => (draws++ % 8) / 8);
+  const asks = Array.from({ length: 24 }, (_, n) => call({ conversationKey: `k${n}` }));
+  const written = await records();
+  const standsFor = Object.fromEntries(written.map(({ decisionId, decision }) => [decisionId, decision.standsFor]));
+  expect(standsFor).toEqual({ [asks[0]!]: 8, [asks[8]!]: 8, [asks[16]!]: 8 });
+  call({ conversationKey: "k0" });
+  expect(await signalsOf(asks[0]!)).toEqual({ ...noSignals, wentOn: true });
 });
 
 test("an escalation of the run, and an ask that goes on after it, are signals of a rescue", async () => {

@@ -1,5 +1,5 @@
 import { LruMap } from "#platform/lru-map.ts";
-import type { Clock, Timers } from "#platform/time.ts";
+import type { Clock, Random, Timers } from "#platform/time.ts";
 import { WriteBehind } from "#platform/write-behind.ts";
 import {
   noSignals,
@@ -18,6 +18,7 @@ export interface OutcomeTrackerOptions {
   readonly shared: boolean;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
+  readonly random: Random;
 }
 
 /** The ask that a conversation is at. */
@@ -37,6 +38,8 @@ const maxBatch = 200;
 const saveEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 600_000;
+/** One of so many asks is written at once, although nothing is heard of it yet. */
+const silentShare = 8;
 /** Records kept, however long the retention. */
 const maxRecords = 200_000;
 
@@ -70,13 +73,18 @@ export class StoredOutcomeTracker implements OutcomeTracker {
     const repeated = open !== undefined && open.askHash === askHash && atMs - open.lastSeenMs <= repeatMs;
     if (open !== undefined) this.#update(open, atNextAsk(open.record, call, repeated), atMs);
     const follows = open !== undefined && (repeated || call.reportedFailure);
-    const decision = { ...call.decision(), ...(follows ? { retryOf: open.record.decisionId } : {}) };
+    const sampled = !this.#options.shared && this.#options.random() * silentShare < 1;
+    const decision = {
+      ...call.decision(),
+      ...(follows ? { retryOf: open.record.decisionId } : {}),
+      ...(sampled ? { standsFor: silentShare } : {}),
+    };
     const record: OutcomeRecord = { decisionId: call.decisionId, atMs, decision, signals: noSignals };
     this.#open.set(conversationKey, { record, askHash, lastSeenMs: atMs });
     this.#open.trim(maxOpen);
-    // Most asks never show an outcome and teach nothing, so a record is written once there is a signal. Where another process
-    // may receive the report of its outcome, it is written at once.
-    if (follows || this.#options.shared) this.#keep(record);
+    // Most asks never show an outcome. Those that do are written then; of the others a sample stands for all, so that flash
+    // does not seem to fail more often than it does. Where another process may receive the report, all are written at once.
+    if (follows || sampled || this.#options.shared) this.#keep(record);
   }
 
   async recordOutcome(decisionId: string, outcome: Outcome, score: number | undefined): Promise<boolean> {

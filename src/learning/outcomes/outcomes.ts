@@ -69,6 +69,8 @@ export const DecisionPart = z.strictObject({
   probability: z.number().gt(0).max(1),
   /** The decision of the same conversation whose failure this ask follows. */
   retryOf: z.string().optional(),
+  /** As long as nothing is heard of the ask, its record stands for so many of them: the others were not written. */
+  standsFor: z.int().min(1).optional(),
 });
 export type DecisionPart = z.infer<typeof DecisionPart>;
 
@@ -120,7 +122,7 @@ export interface RoutedCall {
   /** What was asked. Only its hash is kept after this call. */
   readonly ask: string;
   /** Makes the decision part of a new ask's record; called only for new asks. */
-  readonly decision: () => Omit<DecisionPart, "retryOf">;
+  readonly decision: () => Omit<DecisionPart, "retryOf" | "standsFor">;
 }
 
 /** Follows routed asks through their conversations and records their outcomes. */
