@@ -12,7 +12,7 @@ export interface Input<E extends DashboardEndpoint> {
   readonly signal?: AbortSignal;
 }
 
-/** An answer that is no success. The message is the gateway's own and says what to do. */
+/** An answer without success. The message is the gateway's own and tells what to do. */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -21,7 +21,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Who hears that a login is needed. */
+/** Called when an answer says that a login is needed. */
 let onSignedOut: () => void = () => {};
 export function whenSignedOut(react: () => void): void {
   onSignedOut = react;
@@ -38,7 +38,7 @@ export function address<E extends DashboardEndpoint>(endpoint: E, input: Pick<In
   return `${base}${filled}${query === "" ? "" : `?${query}`}`;
 }
 
-/** Sends it, and throws an `ApiError` unless it succeeded. Writes carry the header that no foreign page can send. */
+/** Sends a call; throws an `ApiError` unless it succeeded. Writes carry the CSRF header, which no page of another site can send. */
 export async function send<E extends DashboardEndpoint>(endpoint: E, input: Input<E> = {}): Promise<Response> {
   const method = endpoint.slice(0, endpoint.indexOf(" "));
   const response = await fetch(address(endpoint, input), {

@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useState } from "react";
 import type { DecisionFilter, DecisionRow, LiveEvent } from "#dashboard/api-schema.ts";
 import { address } from "./client.ts";
 
-/** How the live feed is: `cut` since a time while it reconnects, `off` while nobody looks at the page. */
+/** State of the live feed: `cut` since a time while it reconnects, `off` while the tab is in the background. */
 export interface FeedState {
   readonly kind: "off" | "connecting" | "open" | "cut";
   readonly sinceMs: number;
@@ -10,7 +10,7 @@ export interface FeedState {
 
 export interface FeedEvents {
   decision(row: DecisionRow): void;
-  /** Something was missed: what is shown must be read again. */
+  /** Events were missed: the shown data must be read again. */
   gap(missed: number | null): void;
 }
 
@@ -18,8 +18,8 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 15_000;
 
 /**
- * Decisions as they are made, limited to `filter` by the server. The browser takes up where it was cut; a page that nobody
- * looks at lets go of its connection, because a browser has six for a server and each open tab would keep one.
+ * Decisions as they are made, limited to `filter` by the server. After a cut the browser resumes where it was. A tab in the
+ * background closes its connection: a browser has six connections to a server, and each open tab would keep one.
  */
 export function useLiveFeed(filter: DecisionFilter, on: boolean, events: FeedEvents): FeedState {
   const [state, setState] = useState<FeedState>({ kind: "connecting", sinceMs: Date.now() });

@@ -3,10 +3,10 @@ import { useState } from "react";
 import type { AnswerOf, DashboardEndpoint } from "#dashboard/api-schema.ts";
 import { ApiError, call, type Input } from "./client.ts";
 
-/** How often a page that somebody looks at reads its numbers again. */
+/** How often a visible page reads its numbers again, in milliseconds. */
 const refreshMs = 5_000;
 
-/** What was loaded stays while it is read again and when that fails; refusals are not repeated, failures twice. */
+/** Loaded data stay while they are read again, and when that fails. Failed readings are repeated twice, refused ones not. */
 export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {

@@ -28,7 +28,7 @@ export interface Plot {
   readonly limits: readonly Limit[];
   /** Filled series stand on top of each other. */
   readonly stack: boolean;
-  /** Each value is of so many milliseconds from its point on: drawn as a bar of that width. */
+  /** Each value is the sum of this many milliseconds from its point on, and is drawn as a bar of that width. */
   readonly stepMs?: number;
   readonly zone: Zone;
   readonly format: (value: number) => string;
@@ -116,7 +116,7 @@ function isolated(values: ArrayLike<number | null | undefined>): number[] {
   return Array.from(values, (_, index) => index).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
 }
 
-/** A limit is in sight once a fifth of it is used; far below one, the scale follows the values. */
+/** A limit is shown once a fifth of it is used; below that, the scale follows the values. */
 function top(highest: number | null, limits: readonly Limit[]): number {
   const seen = highest ?? 0;
   const near = limits.map(({ value }) => value).filter((value) => seen >= value / 5);

@@ -32,7 +32,7 @@ interface Sums {
   readonly groups: readonly { readonly name: string; readonly values: Values }[];
 }
 
-/** Sums over longer steps, so that a chart has some hundred points and each of them counts something. */
+/** Sums over longer steps, so that a chart has about a hundred points, few of them empty. */
 export function coarser(sums: Sums, mostPoints = 100): Sums {
   const wanted = (sums.at_ms.length * sums.step_ms) / mostPoints;
   const step = steps.find((step) => step >= wanted && step > sums.step_ms && step % sums.step_ms === 0);

@@ -12,7 +12,7 @@ export function filterOfAccount({ kind, name }: CapUse | BudgetLine): DecisionFi
   return kind === "goal" ? { goal: "adhoc", ...ends } : ends;
 }
 
-/** Spent is filled, held is hatched, the soft cap is a mark. Says the same in words to who cannot see it. */
+/** Spent is filled, held is hatched, the soft cap is a mark. Screen readers get the same in words. */
 export function CapBar({ use }: { readonly use: CapUse }) {
   const hard = use.hard_nano_usd;
   if (hard === null || hard === 0) return null;

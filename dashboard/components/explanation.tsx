@@ -6,7 +6,7 @@ import { Section } from "./section.tsx";
 
 type Stage = Omit<StageView, "stage"> & { readonly stage: string };
 
-/** The five stages in their order. The one that decided is marked; those after it say what they would have said. */
+/** The five stages in their order. The one that decided is marked; those after it show what they would have decided. */
 export function Stages({ stages }: { readonly stages: readonly Stage[] }) {
   const decided = stages.findIndex((stage) => stage.decided);
   return (

@@ -20,7 +20,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** The rail with the views, the header with what holds for all of them, and the view. */
+/** The frame of the page: links to the views, the header that all views share, and the view. */
 export function Frame({ title, view, session, summary, failed, main, children }: Props) {
   return (
     <>

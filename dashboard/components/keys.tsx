@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { Dialog } from "./dialog.tsx";
 
-/** The keyboard's ways through the page. Single letters are keys only while nothing is typed in a field. */
+/** Keyboard shortcuts. Single letters are shortcuts only while the focus is in no field. */
 
 export const views = [
   { key: "n", path: "/", name: "Now" },

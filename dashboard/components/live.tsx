@@ -4,7 +4,7 @@ import { type FeedEvents, type FeedState, useLiveFeed } from "../api/live-feed.t
 import type { Place } from "../router/location.ts";
 import { filterOf } from "../router/state.ts";
 
-/** One live feed for the page, open while decisions are shown; what is shown listens to it. */
+/** One live feed for the page, open while decisions are shown. Views subscribe to it. */
 interface Feed {
   readonly state: FeedState;
   readonly listeners: Set<FeedEvents>;
@@ -31,7 +31,7 @@ function isLive({ path }: Place, filter: DecisionFilter): boolean {
   return path.startsWith("/decisions") && filter.to_ms === undefined;
 }
 
-/** A feed is of what comes now: the range of the list is no part of its address. */
+/** A feed has only new decisions, so the range of the list is no part of its address. */
 function filterOfFeed({ range: _range, from_ms: _from, to_ms: _to, ...filter }: DecisionFilter): DecisionFilter {
   return filter;
 }

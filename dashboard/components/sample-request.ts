@@ -1,4 +1,4 @@
-/** A request that a newcomer can paste into a shell: to the gateway that has served this page. */
+/** A request to this page's gateway that can be pasted into a shell. */
 export function sampleRequest(): string {
   const body = { model: "smart-router", messages: [{ role: "user", content: "Say hello." }] };
   return [

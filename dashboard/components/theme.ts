@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Light, dark, or as the system is; remembered by this browser only. */
+/** Light, dark or the system's theme; stored in this browser only. */
 export type Theme = "system" | "light" | "dark";
 
 const key = "smart-gateway-theme";

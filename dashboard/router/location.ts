@@ -31,7 +31,7 @@ function subscribe(notify: () => void): () => void {
   };
 }
 
-/** The place of now; the component renders again when it changes. */
+/** The current place; the component renders again when it changes. */
 export function usePlace(): Place {
   return useSyncExternalStore(subscribe, () => place);
 }

@@ -2,7 +2,7 @@ import type { DecisionFilter, Range, rangeKeys } from "#dashboard/api-schema.ts"
 import type { Zone } from "../format/time.ts";
 import { href, type Place } from "./location.ts";
 
-/** What of the page's state the search part of its address holds. */
+/** The part of the page's state that is in the query of its address. */
 
 export type RangeKey = (typeof rangeKeys)[number];
 export const ranges: Readonly<Record<RangeKey, string>> = {
@@ -61,13 +61,13 @@ export function filterOf(place: Place): DecisionFilter {
   return filter as DecisionFilter; // the server validates it: an address may hold anything
 }
 
-/** What goes along from view to view: the range and the zone, but no filter. */
+/** The query that is kept from view to view: range and zone, but no filter. */
 export function carried({ search }: Place): Record<string, string | undefined> {
   const of = (name: string): string | undefined => search.get(name) ?? undefined;
   return { range: of("range"), from_ms: of("from_ms"), to_ms: of("to_ms"), tz: of("tz") };
 }
 
-/** The list of decisions that makes a number. Its two ends are those of the number, so that both are of the same time. */
+/** The address of the list of decisions behind a number. Both have the same range. */
 export function decisionsHref(filter: DecisionFilter, place: Place, range?: Range): string {
   const ends = range === undefined ? {} : { from_ms: String(range.from_ms), to_ms: String(range.to_ms) };
   const search: Record<string, string | undefined> = { ...ends };

@@ -10,7 +10,7 @@ export function replaceFile(
   text: string,
   check: (temporary: string) => string | undefined,
 ): string | undefined {
-  // The extension says how it is read.
+  // The extension decides how the file is parsed.
   const temporary = join(dirname(path), `.smart-gateway-${process.pid}${extname(path)}`);
   try {
     const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o644;

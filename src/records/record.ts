@@ -48,7 +48,7 @@ export interface RequestRecord {
   };
 }
 
-/** What `decide` was given, and what it made of it in the end: where a scout was asked, after its verdict. Nobody's text is in it. */
+/** The inputs of `decide` and its final decision: after the scout's verdict, where a scout was asked. Holds no text of a prompt. */
 export interface RoutedInputs {
   readonly decision: RoutingDecision;
   readonly task: Omit<RoutingTask, "instruction">;
@@ -62,7 +62,7 @@ export interface RoutedInputs {
   readonly namesTask: boolean;
   /** The learned weights in force, whether the score was made with them or not. */
   readonly learned: LearnedWeights | undefined;
-  /** Where the ledger refused the hold: what it had spent and held. */
+  /** The spend that the ledger saw when it refused the hold. */
   readonly ledgerSpend?: SpendView;
 }
 

@@ -56,7 +56,7 @@ export function readText(path: string, setting: string): { kind: "ok"; text: str
   }
 }
 
-/** Standard input and the shell's `<(…)`: a command reads them once, and whoever writes them was there before it. */
+/** Standard input and the shell's `<(…)`: a command reads them once, and their writer started before it. */
 const inherited = /^\/(?:dev|proc)\//;
 
 function tooLarge(path: string, setting: string): Invalid {

@@ -24,7 +24,7 @@ export function received(rows: LiveRows, row: DecisionRow, paused: boolean): Liv
   return { shown: [row, ...rows.waiting, ...rows.shown].slice(0, mostLive + 1), waiting: [] };
 }
 
-/** What was held back goes up. */
+/** Shows the rows that were held back. */
 export function released(rows: LiveRows): LiveRows {
   return { shown: [...rows.waiting, ...rows.shown].slice(0, mostLive + 1), waiting: [] };
 }

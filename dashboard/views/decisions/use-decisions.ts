@@ -10,7 +10,7 @@ const pageSize = 100;
 export interface DecisionList {
   readonly rows: readonly DecisionRow[];
   readonly total: AnswerOf<"GET decisions">["total"];
-  /** Came while the list was read. */
+  /** Number of live rows that are held back while the user reads the list. */
   readonly waiting: number;
   /** Set once the feed has missed something and until the list is read again. */
   readonly missed: boolean;

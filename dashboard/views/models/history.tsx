@@ -33,7 +33,7 @@ export function spansOf(
   });
 }
 
-/** One strip a model, and its changes as a table. */
+/** One strip for each model, and all changes as a table. */
 export function History({ data }: { readonly data: Answer }) {
   const zone = zoneOf(usePlace());
   const range = { ...data.range, to_ms: Math.min(data.range.to_ms, data.at_ms) };

@@ -12,7 +12,7 @@ const sources: Readonly<Record<ModelView["price_source"]["kind"], string>> = {
   price_book: "the aggregator's list",
 };
 
-/** What a million tokens cost, where the price comes from, and what the aggregator says otherwise. */
+/** Prices of a million tokens, where they come from, and where the aggregator's list differs. */
 export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
   const own = useRead("GET session", {}, 30_000).data?.command ?? "smart-gateway";
   const drifting = data.models.filter(({ drift }) => drift.length > 0);

@@ -8,7 +8,7 @@ import { Link } from "../../router/link.tsx";
 import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
 import { decisionsHref, rangeOf, zoneOf } from "../../router/state.ts";
 
-/** Requests by what became of them, and how long the first token took, over the range. */
+/** Requests by outcome and the time to the first token, over the range. */
 export function RequestCharts() {
   return (
     <div className="columns">
@@ -28,7 +28,7 @@ function zoom(place: Place): (fromMs: number, toMs: number) => void {
   return (from, to) => go(withSearch(place, { from_ms: String(from), to_ms: String(to), range: undefined }));
 }
 
-/** Four lines: what the reader does about them is the same for the outcomes that are together. */
+/** Four lines. Outcomes that call for the same action share one. */
 const lines = [
   { name: "answered", outcomes: ["answered"], line: "--flash", fill: "--flash-fill", swatch: "fill-flash" },
   { name: "caller gone", outcomes: ["caller_gone"], line: "--free", fill: "--free-fill", swatch: "fill-free" },

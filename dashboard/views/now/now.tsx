@@ -187,7 +187,7 @@ function Saved({ summary }: { readonly summary: Summary }) {
   );
 }
 
-/** The ledger is the truth about money; what the records do not explain of it is said. */
+/** The ledger counts the money. Spending that the records do not explain is shown. */
 function Proof({ summary }: { readonly summary: Summary }) {
   const { ledger } = summary;
   return (

@@ -1,6 +1,6 @@
 import { eventsOf } from "../../api/event-stream.ts";
 
-/** A chat request of the playground, and what has come of it so far. */
+/** A chat request of the playground, and the part of its answer that has arrived. */
 
 export interface Chat {
   readonly text: string;

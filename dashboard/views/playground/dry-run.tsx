@@ -3,7 +3,7 @@ import { ScoreBar, Stages, WouldChange } from "../../components/explanation.tsx"
 import { Money, Sentence, Tier } from "../../components/marks.tsx";
 import { Section } from "../../components/section.tsx";
 
-/** What the gateway would do, in the words that it uses for what it has done. */
+/** The decision that the gateway would make, with the same explanation as a recorded one. */
 export function DryRun({ answer }: { readonly answer: RouteAnswer }) {
   return (
     <>

@@ -23,9 +23,9 @@ interface Account {
   readonly left_usd: string;
 }
 
-/** An agent waits for its status bar: what takes longer is not shown. */
+/** An agent waits for its status bar, so a slower answer is not shown. */
 const timeoutMs = 1_000;
-/** An agent writes its session at once, or nothing. */
+/** An agent writes its session at once or not at all, so longer waiting is useless. */
 const inputWaitMs = 150;
 const mostInput = 262_144;
 
@@ -86,13 +86,13 @@ function smaller(a: string, b: string): string {
   return Number(a) < Number(b) ? a : b;
 }
 
-/** Cents, but not nothing where something was spent. */
+/** Dollars and cents; an amount below a cent is `<$0.01`. */
 function usd(text: string): string {
   const amount = Number(text);
   return amount > 0 && amount < 0.01 ? "<$0.01" : `$${amount.toFixed(2).replace(/\.00$/, "")}`;
 }
 
-/** What an agent such as Claude Code writes about itself on standard input; nothing where it is a terminal or writes none. */
+/** Session and model that an agent such as Claude Code writes to standard input; empty where there is none. */
 async function sessionFromInput(): Promise<{ readonly session?: string; readonly model?: string }> {
   if (process.stdin.isTTY === true) return {};
   const text = await inputText();
@@ -128,7 +128,7 @@ function inputText(): Promise<string> {
 
 type Asked = { readonly kind: "ok"; readonly status: Status } | { readonly kind: "failed"; readonly problem: string };
 
-/** Not over proxies: the gateway is on this machine, or near. */
+/** Asks the gateway without a proxy: it is on this machine or near. */
 function ask(url: URL, token: string): Promise<Asked> {
   const failed = (problem: string): Asked => ({ kind: "failed", problem });
   return new Promise((resolve) => {

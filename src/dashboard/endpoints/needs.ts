@@ -5,7 +5,7 @@ import { formatUsd } from "#domain/money/money.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
 
-/** What of a cap may be used before somebody should know. */
+/** The share of a cap from which its use is shown. */
 const nearShare = 0.8;
 /** Drifts and dropped records are news for a day. */
 const newsMs = 24 * 3_600_000;
@@ -19,7 +19,7 @@ export interface NeedInputs {
   readonly isNew: boolean;
 }
 
-/** What somebody should look at, the worst first; empty means well. */
+/** What an operator should look at, the most severe first; empty when all is well. */
 export function needsOf(sources: DashboardSources, inputs: NeedInputs): Need[] {
   const needs = [
     ...storeNeeds(sources),

@@ -14,7 +14,7 @@ import { needsOf } from "./needs.ts";
 const mostGoals = 10;
 const mostCaps = 5;
 
-/** `GET summary`: what needs somebody, spend against caps, and where requests went. */
+/** `GET summary`: what an operator should act on, spend against caps, and where requests went. */
 export function summaryHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET summary"> {
   return async ({ query }) => {
     const nowMs = sources.clock.now();

@@ -8,7 +8,7 @@ export interface EventStream<T> {
   end(): void;
 }
 
-/** Events that wait for a caller that reads slowly; beyond them they are left out. */
+/** Length of the queue of events for a caller that reads slowly; later events are left out. */
 const longestQueue = 500;
 /** Milliseconds without an event until a comment is sent as heartbeat, so that no proxy closes the connection as idle. */
 const keepAliveMs = 10_000;
@@ -78,7 +78,7 @@ export class EventBody<T extends { readonly kind: string }> implements EventStre
     }
   }
 
-  /** Waits for an event, but not for long: then a comment goes out. */
+  /** Waits for an event; after `keepAliveMs` it resolves with a comment. */
   #next(): Promise<string> {
     return new Promise((resolve) => {
       const done = (text: string) => {

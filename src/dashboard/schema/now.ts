@@ -43,7 +43,7 @@ const needKinds = [
   "nothing_yet",
 ] as const;
 
-/** One thing that somebody should look at. */
+/** One thing that an operator should look at. */
 export const Need = z.object({
   kind: z.enum(needKinds),
   id: z.string().describe("The same as long as it is the same thing."),

@@ -43,7 +43,7 @@ const rolesOf: { readonly [A in Alias]: readonly Role[] } = {
   "smart-router-free": ["scout"],
 };
 
-/** Whoever may answer for an alias: the models of its roles, and the fallbacks. */
+/** The models that may answer for an alias: those of its roles, and the fallbacks. */
 function routableFor(alias: Alias, { byRole, models }: ModelRegistry, chain: readonly string[]): Model[] {
   const candidates = [...rolesOf[alias].map((role) => byRole[role]), ...chain.map((key) => models.get(key))];
   return candidates.flatMap((model) => (model?.enabled === true ? [model] : []));

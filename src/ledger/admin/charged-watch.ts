@@ -14,7 +14,7 @@ export interface ChargedWatchOptions {
 /** Corrections by operators and charges by other nodes are seen after so long. */
 const everyMs = 300_000;
 const minPauseMs = 1_000;
-/** After a reading the next one waits for this many times its duration: readings take a fiftieth of the time at most. */
+/** The next reading waits for this many times the duration of the last, so readings take at most a fiftieth of the time. */
 const pauseFactor = 50;
 const dayMs = 86_400_000;
 

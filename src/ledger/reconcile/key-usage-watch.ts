@@ -35,7 +35,7 @@ export type KeyUsageEvent =
 
 const everyMs = 3_600_000;
 const spread = 0.2;
-/** The day's last reading is so long before midnight, the nodes spread over as long. */
+/** The day's last reading is at least this long before midnight, in milliseconds. The nodes spread theirs over the same time. */
 const lastReadingMs = 120_000;
 
 /**

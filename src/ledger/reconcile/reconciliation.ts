@@ -11,7 +11,7 @@ export interface Reconciliation {
   readonly readMs: number;
 }
 
-/** So much more than the ledger the aggregator has counted; negative: less. */
+/** The aggregator's count less the ledger's, in nano-USD. */
 export function differenceOf({ aggregatorSpent, ledgerSpent }: Reconciliation): number {
   return aggregatorSpent - ledgerSpent;
 }

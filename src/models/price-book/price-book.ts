@@ -12,7 +12,7 @@ export interface BookEntry {
   readonly atMs: number;
   /** The price before the last change by more than half, and when that was seen. */
   readonly changed?: { readonly from: Price; readonly atMs: number };
-  /** The lasting name of what the id stood for then, where the list says it. */
+  /** The permanent id of the model that the id referred to then, where the list has one. */
   readonly canonical?: string;
 }
 
@@ -127,7 +127,7 @@ export function updatedBook(
 /** The end of a model is news for so long before. */
 const expiryNewsMs = 30 * 86_400_000;
 
-/** What a list says of a model's id. `canonical`: what the id was last known to stand for. */
+/** Drifts of a model's id. `canonical`: the permanent id of the model that the id was last known to refer to. */
 export function idDriftsOf(
   { key, upstreamId }: Pick<Model, "key" | "upstreamId">,
   listing: Listing | undefined,
@@ -148,7 +148,7 @@ export function idDriftsOf(
   return drifts;
 }
 
-/** What a list says of a model that the operator should know. */
+/** A difference between the list and the registry that the operator should know of. */
 export interface Drift {
   readonly model: string;
   /**

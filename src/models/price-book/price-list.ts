@@ -2,11 +2,11 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
 import { type NanoUsd, type NanoUsdPerMTok, parseUsd } from "#domain/money/money.ts";
 
-/** What an aggregator's list says of one model. */
+/** One model in an aggregator's list. */
 export interface Listing {
   /** The top host's price; undefined where it cannot be read as one. */
   readonly price: Price | undefined;
-  /** The lasting name of what the id stands for now: when it changes, the id was pointed at another model. */
+  /** The permanent id of the model that the id refers to now. When it changes, the id refers to another model. */
   readonly canonical?: string;
   /** When the model may be removed, in milliseconds since the epoch. */
   readonly expiresMs?: number;

@@ -64,7 +64,7 @@ async function traffic(options: TrafficOptions): Promise<void> {
   if (sent.stopped !== undefined) exitWith(exitCodes.failed);
 }
 
-/** Why this is no gateway to send sample requests to; undefined for one in demo mode. */
+/** Why sample requests must not be sent to this gateway; undefined for one in demo mode. */
 async function demoProblem(base: string): Promise<string | undefined> {
   const url = URL.parse(`${base}/livez`);
   if (url === null || !["http:", "https:"].includes(url.protocol)) {

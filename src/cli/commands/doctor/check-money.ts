@@ -6,7 +6,7 @@ import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { ownCommand } from "#settings/own-command.ts";
 import type { Check } from "./check.ts";
 
-/** A living gateway takes over the holds of a dead one within a minute. */
+/** A running gateway takes over the holds of one that has ended within a minute. */
 const staleMs = 300_000;
 
 /**

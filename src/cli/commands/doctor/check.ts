@@ -1,4 +1,4 @@
-/** One thing looked at. `warn` works, but not as it should; `fail` keeps the gateway from starting or from its promises. */
+/** The result of one check. `warn`: it works, but not as it should. `fail`: the gateway cannot start or keep its promises. */
 export interface Check {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";

@@ -135,7 +135,7 @@ function hostsOf(model: Model, reply: Awaited<ReturnType<typeof readModelHosts>>
   return hosts === undefined ? { kind: "failed", detail: "the answer cannot be read" } : { kind: "ok", hosts };
 }
 
-/** Writes the listed prices of all paid, enabled models; what would not load, or not mean these prices, is not written. */
+/** Writes the listed prices of all paid, enabled models. A file that would not load, or would mean other prices, is not written. */
 function writePrices(path: string, isNew: boolean, diffs: readonly ModelDiff[]): WriteResult {
   const updates = diffs.flatMap(({ model, listing, changes }) =>
     model.enabled && !model.free && changes.length > 0 && listing?.price !== undefined
@@ -143,7 +143,7 @@ function writePrices(path: string, isNew: boolean, diffs: readonly ModelDiff[]):
       : [],
   );
   if (updates.length === 0) return { kind: "unchanged" };
-  // A link stays one: what it points to is replaced.
+  // A symbolic link stays; the file that it points to is replaced.
   const target = isNew ? path : realpathSync(path);
   const text = isNew ? "" : readFileSync(target, "utf8");
   const written = withPrices(text, extname(path).toLowerCase() === ".json", updates);

@@ -27,7 +27,7 @@ export function withExploration(choice: Choice, freeAllowed: boolean, snapshot: 
   return { kind: "execute", role: other, cause: "exploration", firm: false };
 }
 
-/** With what probability the decision's tier was to be chosen; 1 where nothing was drawn. */
+/** The probability with which the decision's tier was chosen; 1 where nothing was drawn. */
 export function propensityOf({ cause, evidence }: Pick<RoutingDecision, "cause" | "evidence">): number {
   const drawn = evidence.find((entry) => entry.startsWith("exploration="));
   if (drawn === undefined) return 1;
