@@ -1,6 +1,6 @@
 import { migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
-import { type SqlConnection, withContents } from "./sql-connection.ts";
+import { blocksIn, type SqlConnection, withContents } from "./sql-connection.ts";
 
 /** Milliseconds to wait for an answer. Records may be lost, so a message without an answer counts as lost. */
 const writeLimitMs = 5_000;
@@ -12,13 +12,22 @@ export async function postgresRecords(url: string): Promise<SqlConnection> {
   await migratePostgres(url);
   const reader = new PostgresConnection(url, readLimitMs);
   const writer = new PostgresConnection(url, writeLimitMs);
+  const read: SqlConnection["read"] = async (sql, values = []) => {
+    const [rows = []] = await reader.run(withLiterals(sql, values));
+    return rows;
+  };
   return {
     kind: "postgres",
-    async read(sql, values = []) {
-      const [rows = []] = await reader.run(
-        withLiterals(sql.replaceAll("b.data", "encode(b.data, 'base64') AS data"), values),
+    read,
+    async readWithContent(sql, values = []) {
+      const rows = await read(sql, values);
+      const blocks = blocksIn(rows);
+      if (blocks.length === 0) return [];
+      const ids = blocks.map(literal).join(",");
+      return withContents(
+        rows,
+        await read(`SELECT id, encode(data, 'base64') AS data FROM decision_block WHERE id IN (${ids})`),
       );
-      return withContents(rows);
     },
     async write(writes) {
       const statements = writes.flatMap(statementsOf);

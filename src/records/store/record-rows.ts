@@ -18,7 +18,7 @@ export const recordColumns =
   "seq, decision_id, request_id, session, goal, task, model, tier, cause, rule, kind, alias, action, outcome, status, refused_by, error_class, cost_nano_usd, cost_state, repeated, block, line";
 
 /** What is selected to make records of. */
-export const selectedRecord = "r.seq, r.cost_nano_usd, r.cost_state, r.block, r.line, b.data";
+export const selectedRecord = "r.seq, r.cost_nano_usd, r.cost_state, r.block, r.line";
 
 export function rowOf(record: RecordHead, block: number, line: number): SqlValue[] {
   return [

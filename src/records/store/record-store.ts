@@ -24,7 +24,6 @@ const rowBytes = 360;
 /** How long hourly sums are kept, whatever the retention of the records. */
 const hoursKeptMs = 400 * 86_400_000;
 const exportPage = 500;
-const joined = "decision_record r JOIN decision_block b ON b.id = r.block";
 
 /** A policy and a model registry that decisions were made by. */
 export interface StoredConfig {
@@ -154,29 +153,34 @@ export class RecordStore {
       values.push(seq);
     }
     const order = after === undefined ? "DESC" : "ASC";
-    // The page first, then its records and blocks: joined before they are sorted, all that pass would be read and carried along.
-    return this.#sql.read(
+    // The page first, then its rows: all that pass would be read and carried along while they are sorted.
+    return this.#sql.readWithContent(
       `SELECT ${selectedRecord} FROM (SELECT r.seq FROM decision_record r WHERE ${where} ORDER BY r.seq ${order} LIMIT ?) page
-       JOIN decision_record r ON r.seq = page.seq JOIN decision_block b ON b.id = r.block ORDER BY r.seq ${order}`,
+       JOIN decision_record r ON r.seq = page.seq ORDER BY r.seq ${order}`,
       [...values, limit + 1],
     );
   }
 
-  /** All records that pass, the oldest first, in batches; reads on as it is consumed. */
+  /** All records that pass, the oldest first, in batches; reads one batch ahead of what is consumed. */
   async *export(filter: RecordFilter): AsyncGenerator<readonly DecisionRecord[]> {
-    for (let after = 0; ; ) {
-      const { records, more } = await this.query(filter, { after, limit: exportPage });
+    const pageAfter = (after: number) => {
+      const page = this.query(filter, { after, limit: exportPage });
+      page.catch(() => {}); // Whoever takes it is told; nobody does where the consumer has had enough.
+      return page;
+    };
+    for (let next: Promise<RecordPage> | undefined = pageAfter(0); next !== undefined; ) {
+      const { records, more }: RecordPage = await next;
+      const last: number | undefined = records.at(-1)?.seq;
+      next = more && last !== undefined ? pageAfter(last) : undefined;
       if (records.length > 0) yield records;
-      after = records.at(-1)?.seq ?? after;
-      if (!more || records.length === 0) return;
     }
   }
 
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
     for (const column of ["decision_id", "request_id"]) {
-      const rows = await this.#sql.read(
-        `SELECT ${selectedRecord} FROM ${joined} WHERE r.${column} = ? ORDER BY r.seq DESC LIMIT 1`,
+      const rows = await this.#sql.readWithContent(
+        `SELECT ${selectedRecord} FROM decision_record r WHERE r.${column} = ? ORDER BY r.seq DESC LIMIT 1`,
         [id],
       );
       const [record] = recordsOf(rows);

@@ -20,6 +20,7 @@ export async function sqliteRecords(path: string, writeBehind?: WriteTransaction
   return {
     kind: "sqlite",
     read: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "read", sql, values }),
+    readWithContent: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "readWithContent", sql, values }),
     write: writeBehind ?? ((writes) => thread.call({ call: "write", writes })),
     async close() {
       await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.

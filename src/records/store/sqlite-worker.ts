@@ -2,11 +2,11 @@ import type { Database } from "bun:sqlite";
 import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { answerCalls } from "#platform/threads/answer-calls.ts";
-import { type SqlRow, withContents } from "./sql-connection.ts";
+import { blocksIn, type SqlRow, withContents } from "./sql-connection.ts";
 
 export type RecordsRequest =
   | { readonly call: "open"; readonly path: string; readonly readOnly: boolean }
-  | { readonly call: "read"; readonly sql: string; readonly values: readonly (string | number)[] }
+  | { readonly call: "read" | "readWithContent"; readonly sql: string; readonly values: readonly (string | number)[] }
   | { readonly call: "write"; readonly writes: readonly SqlWrite[] }
   | { readonly call: "close" };
 
@@ -23,7 +23,14 @@ function run(request: RecordsRequest): unknown {
   if (db === undefined) throw new Error("the database is not open");
   switch (request.call) {
     case "read":
-      return withContents(db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values));
+      return db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values);
+    case "readWithContent": {
+      const rows = db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values);
+      const blocks = db.query<SqlRow, [string]>(
+        "SELECT id, data FROM decision_block WHERE id IN (SELECT value FROM json_each(?))",
+      );
+      return withContents(rows, blocks.all(JSON.stringify(blocksIn(rows))));
+    }
     case "write":
       return runSqliteWrites(db, request.writes);
     case "close":
