@@ -1,3 +1,4 @@
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
@@ -7,6 +8,7 @@ export interface BacktestTask {
   readonly databaseUrl: string;
   readonly policy: Policy;
   readonly registry: ModelRegistry;
+  readonly learned?: LearnedWeights | undefined;
   readonly range: TimeRange;
 }
 

@@ -7,7 +7,7 @@ declare const self: Worker;
 
 const say = (message: BacktestMessage) => self.postMessage(message);
 
-async function run({ databaseUrl, policy, registry, range }: BacktestTask): Promise<void> {
+async function run({ databaseUrl, policy, registry, learned, range }: BacktestTask): Promise<void> {
   const store = await openRecordStore(databaseUrl, async () => {
     throw new Error("a backtest writes nothing");
   });
@@ -16,6 +16,7 @@ async function run({ databaseUrl, policy, registry, range }: BacktestTask): Prom
       records: store.export(range),
       policy,
       registry,
+      learned,
       configuration: (hash) => store.config(hash),
       onProgress: (done) => say({ kind: "progress", done }),
     });

@@ -5,6 +5,7 @@ import { dashboardHandler } from "#dashboard/dashboard.ts";
 import { dashboardHandlers } from "#dashboard/handlers.ts";
 import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
+import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
@@ -12,11 +13,14 @@ import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
+import type { Configuration } from "#pipeline/ports.ts";
 import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
+import type { Policy } from "#policy/schema.ts";
 import { backtest } from "#records/backtest/backtest.ts";
 import { readConfigFile, readText } from "#settings/config-file.ts";
+import type { Problem } from "#settings/problem.ts";
 import pkg from "../../package.json" with { type: "json" };
 import { backtestInThread } from "./backtest-thread.ts";
 import type { GatewayRecords } from "./decision-records.ts";
@@ -75,7 +79,9 @@ export function openDashboard(
     priceBookReadMs: () => parts.prices.readMs,
     reconciliation: () => parts.keyUsage?.latest,
     backtest(policy, range, onProgress, signal) {
-      const { registry } = configuration.current();
+      const current = configuration.current();
+      const { registry } = current;
+      const learned = weightsFor(policy, current);
       const { databaseUrl } = settings;
       const { records } = parts.records;
       // No other thread can open a database in memory.
@@ -83,12 +89,13 @@ export function openDashboard(
         ? backtest({
             policy,
             registry,
+            learned,
             records: records.export(range),
             configuration: (hash) => records.configuration(hash),
             onProgress,
             signal,
           })
-        : backtestInThread({ databaseUrl, policy, registry, range }, onProgress, signal);
+        : backtestInThread({ databaseUrl, policy, registry, learned, range }, onProgress, signal);
     },
     explained: (id) => parts.records.explained(id),
   };
@@ -116,9 +123,33 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
       const loaded = await loadConfig({ policyPath: path, registryPath });
       return loaded.kind === "ok" ? [] : loaded.problems;
     },
-    check: (text) => checkPolicyText(text, configuration.current().registry),
+    async check(text) {
+      const current = configuration.current();
+      const checked = await checkPolicyText(text, current.registry);
+      if (checked.kind === "invalid" || weightsFileOf(checked.policy) === "") return checked;
+      return weightsFor(checked.policy, current) === undefined
+        ? { kind: "invalid", problems: [otherWeights] }
+        : checked;
+    },
   };
 }
+
+function weightsFileOf({ routing }: Policy): string {
+  return routing.learned.weights_file;
+}
+
+/** The weights in force, where the policy names the same file. */
+function weightsFor(policy: Policy, { policy: inForce, learned }: Configuration): LearnedWeights | undefined {
+  return weightsFileOf(policy) === weightsFileOf(inForce) ? learned : undefined;
+}
+
+/** The page would otherwise read any file of the machine. */
+const otherWeights: Problem = {
+  file: "edited policy",
+  path: "routing.learned.weights_file",
+  message: "names another file than the policy in force, and this page reads no other",
+  suggestion: "try it with: smart-gateway policy backtest FILE",
+};
 
 /** Something that is opened when it is first needed; an attempt that failed is made anew. */
 function openedOnce<T extends { close(): Promise<void> }>(open: () => Promise<T>) {
