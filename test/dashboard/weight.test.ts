@@ -27,6 +27,34 @@ test("the first view is there soon after a warm start and loads one script and o
   expect(Number(shownMs)).toBeLessThan(3_000);
 });
 
+test.each([
+  "",
+  "?range=7d",
+  "?range=no-such",
+  "?from_ms=1790000000000&to_ms=1790003600000",
+  "/decisions?cause=x&range=1h",
+])("what every view begins with is read once, while the script is still loaded (%s)", async (address) => {
+  await using dashboard = await startDashboard();
+  await dashboard.gateway.chat();
+  await dashboard.recorded(1);
+  await using opened = await openPage(dashboard.url + address);
+  await opened.page.locator("h1").waitFor();
+  const read =
+    (await opened.page.evaluate(`performance.getEntriesByType("resource").map(({ name, startTime, responseEnd }) =>
+      ({ path: new URL(name).pathname.replace("/dashboard/", ""), startTime, responseEnd }))`)) as {
+      path: string;
+      startTime: number;
+      responseEnd: number;
+    }[];
+  const [script] = read.filter(({ path }) => path.endsWith(".js"));
+  for (const path of ["api/session", "api/summary"]) {
+    const reads = read.filter((each) => each.path === path);
+    expect([path, reads.length]).toEqual([path, 1]);
+    expect(reads[0]?.startTime ?? 0).toBeLessThan(script?.responseEnd ?? 0);
+  }
+  expect(opened.problems).toEqual([]);
+});
+
 test("a tab in the background keeps no live feed open, and takes it up again", async () => {
   await using dashboard = await startDashboard();
   await dashboard.gateway.chat();
