@@ -18,7 +18,6 @@ import {
 } from "#http/request/json-shape.ts";
 import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { infiniteNumber, problemOfFields, problemOfModel } from "./fields.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
 import { problemOfMessages } from "./messages.ts";
@@ -63,15 +62,12 @@ export function parseLargeChatRequest(input: ChatInput): Promise<ParsedChat> {
 }
 
 function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
-  if (hasMoreValuesThan(input.text, input.maxValues)) {
-    return startsTooDeep(input.text) ? tooDeep() : refused(413, undefined, tooManyValues(input.maxValues));
-  }
-  yield;
   const { received } = input;
   const outline =
     received !== undefined && (input.outlined ?? isOutlined(received)) ? new JsonOutline(input.text) : undefined;
-  const shape = shapeOfJson(input.text, maxJsonDepth, outline);
-  if (shape.tooDeep) return tooDeep();
+  const shape = shapeOfJson(input.text, maxJsonDepth, input.maxValues, outline);
+  if (shape.tooDeep || (shape.tooManyValues && startsTooDeep(input.text))) return tooDeep();
+  if (shape.tooManyValues) return refused(413, undefined, tooManyValues(input.maxValues));
   yield;
   let body: unknown;
   try {

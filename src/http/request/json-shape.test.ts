@@ -1,11 +1,20 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { quoteLongIntegers, shapeOfJson } from "./json-shape.ts";
 
 test("depth is counted outside of strings only", () => {
   expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
   expect(shapeOfJson("[[[[]]]]", 3).tooDeep).toBe(true);
   expect(shapeOfJson('{"a":"\\"[[[["}', 1).tooDeep).toBe(false);
+});
+
+test("values are counted as they are before a text is parsed", () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 3 }), fc.integer({ min: 1, max: 12 }), (text, limit) => {
+      expect(shapeOfJson(text, 64, limit).tooManyValues).toBe(hasMoreValuesThan(text, limit));
+    }),
+  );
 });
 
 test("a body is never longer when it is written anew than its size and its exponents allow", () => {

@@ -23,6 +23,8 @@ export const maxJsonDepth = 64;
 export interface JsonShape {
   /** It nests deeper than the limit; then nothing else is known. */
   readonly tooDeep: boolean;
+  /** It holds more values than the limit, counted as `hasMoreValuesThan` counts them; then nothing else is known. */
+  readonly tooManyValues: boolean;
   /** Numbers written with an exponent (`1e20`): the only values that may be longer once serialized again. */
   readonly exponents: number;
   /** Some number has so many digits that a double may not hold it. */
@@ -53,9 +55,15 @@ const longestSafeDigits = 15;
  * search, so it costs little on bodies that are mostly text.
  * @param outline gets what it notes, where one is wanted
  */
-export function shapeOfJson(text: string, limit: number, outline?: JsonOutline): JsonShape {
-  const shape = { tooDeep: false, exponents: 0, longIntegers: false, infinite: false, cacheControl: false, large: 0 };
+export function shapeOfJson(
+  text: string,
+  maxDepth: number,
+  maxValues = Number.POSITIVE_INFINITY,
+  outline?: JsonOutline,
+): JsonShape {
+  const shape: Scan = { ...unremarkable };
   let depth = 0;
+  let values = 1;
   /** Where the last string begins and ends. */
   let open = 0;
   let close = 0;
@@ -75,14 +83,17 @@ export function shapeOfJson(text: string, limit: number, outline?: JsonOutline):
         outline?.colon(depth, open, close);
         break;
       case COMMA:
+        if (++values > maxValues) {
+          shape.tooManyValues = true;
+          return shape;
+        }
         outline?.comma(depth, at);
         break;
       case OPEN_BRACKET:
       case OPEN_BRACE:
-        if (++depth > limit) {
-          shape.tooDeep = true;
-          return shape;
-        }
+        shape.tooDeep = ++depth > maxDepth;
+        shape.tooManyValues = ++values > maxValues;
+        if (shape.tooDeep || shape.tooManyValues) return shape;
         if (text.charCodeAt(at) === OPEN_BRACKET) outline?.openArray(depth, at);
         break;
       case CLOSE_BRACKET:
@@ -104,6 +115,16 @@ export function shapeOfJson(text: string, limit: number, outline?: JsonOutline):
 type Scan = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
   /** Numbers so far that had to be converted to know whether they are infinite. */
   large: number;
+};
+
+const unremarkable: Scan = {
+  tooDeep: false,
+  tooManyValues: false,
+  exponents: 0,
+  longIntegers: false,
+  infinite: false,
+  cacheControl: false,
+  large: 0,
 };
 
 /** Every number below 1e308 is a double. */
