@@ -1,8 +1,6 @@
 import { join } from "node:path";
 import { openOperatorActions } from "#dashboard/audit/open-operator-actions.ts";
 import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
-import { dashboardHandler } from "#dashboard/dashboard.ts";
-import { dashboardHandlers } from "#dashboard/handlers.ts";
 import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
@@ -18,7 +16,6 @@ import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import type { Policy } from "#policy/schema.ts";
-import { backtest } from "#records/backtest/backtest.ts";
 import { readConfigFile, readText } from "#settings/config-file.ts";
 import type { Problem } from "#settings/problem.ts";
 import pkg from "../../package.json" with { type: "json" };
@@ -78,7 +75,8 @@ export function openDashboard(
     drifts: () => parts.prices.drifts.map((drift) => ({ ...drift, atMs: parts.prices.readMs ?? startedMs })),
     priceBookReadMs: () => parts.prices.readMs,
     reconciliation: () => parts.keyUsage?.latest,
-    backtest(policy, range, onProgress, signal) {
+    async backtest(policy, range, onProgress, signal) {
+      const { backtest } = await import("#records/backtest/backtest.ts");
       const current = configuration.current();
       const { registry } = current;
       const learned = weightsFor(policy, current);
@@ -100,9 +98,16 @@ export function openDashboard(
     explained: (id) => parts.records.explained(id),
   };
   const { dashboardToken: token, allowedHosts } = settings;
-  const handlers = dashboardHandlers(sources);
   const assets = join(import.meta.dir, "..", "dashboard", "assets");
-  return (connection) => dashboardHandler({ token, allowedHosts, clock, timers, handlers, assets }, connection);
+  return (connection) =>
+    loadedOnFirstRequest(async () => {
+      const [{ dashboardHandler }, { dashboardHandlers }] = await Promise.all([
+        import("#dashboard/dashboard.ts"),
+        import("#dashboard/handlers.ts"),
+      ]);
+      const handlers = dashboardHandlers(sources);
+      return dashboardHandler({ token, allowedHosts, clock, timers, handlers, assets }, connection);
+    });
 }
 
 function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
@@ -170,5 +175,13 @@ function openedOnce<T extends { close(): Promise<void> }>(open: () => Promise<T>
         () => {}, // it was never open
       );
     },
+  };
+}
+
+function loadedOnFirstRequest(load: () => Promise<Handler>): Handler {
+  let loading: Promise<Handler> | undefined;
+  return async (request, requestId, common) => {
+    loading ??= load();
+    return (await loading)(request, requestId, common);
   };
 }

@@ -19,7 +19,7 @@ import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
 import { maxCredibleCost } from "#pipeline/settle/cost.ts";
 import { SharedMemory } from "#routing-memory/shared-memory.ts";
 import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
-import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { priceSourceOf } from "#upstream/aggregator/aggregator.ts";
 import { readGeneration } from "#upstream/aggregator/generation.ts";
@@ -136,6 +136,7 @@ export async function openSimulator(context: GatewayContext): Promise<Simulator 
   const { settings, configuration, clock, random, timers, closing } = context;
   if (settings.upstream.kind !== "demo") return undefined;
   const models = () => configuration.current().registry.models.values();
+  const { startSimulator } = await import("#simulator/simulator.ts");
   const simulator = await startSimulator({ models, clock, random, timers });
   closing.add(() => simulator.stop());
   return simulator;
