@@ -71,6 +71,7 @@ try {
   let openedAt = performance.now();
   const callers = await open(streams);
   console.log(`all open after ${((performance.now() - openedAt) / 1000).toFixed(1)} s, ${shed} asked again after 503`);
+  const heldPerStream = ((residentBytes(gateway.child.pid) ?? Number.NaN) - (before ?? Number.NaN)) / streams / 1000;
   let peak = residentBytes(gateway.child.pid) ?? Number.NaN;
   const sampling = setInterval(() => {
     peak = Math.max(peak, residentBytes(gateway.child.pid) ?? 0);
@@ -87,7 +88,13 @@ try {
     { name: "streams complete", figure: `${complete} of ${streams}`, bar: "all", ok: complete === streams },
     { name: "longest silence in any stream", figure: `${gap.toFixed(0)} ms`, bar: "< 1,000 ms", ok: gap < 1_000 },
     {
-      name: "memory per stream",
+      name: "memory per stream, held open",
+      figure: `${heldPerStream.toFixed(1)} kB`,
+      bar: "<= 35 kB",
+      ok: heldPerStream <= 35,
+    },
+    {
+      name: "memory per stream, at the peak",
       figure: `${perStream.toFixed(1)} kB (peak ${megabytes(peak)})`,
       bar: "< 60 kB",
       ok: perStream < 60,
