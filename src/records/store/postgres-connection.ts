@@ -1,6 +1,6 @@
 import { migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
-import { blocksIn, type SqlConnection, withContents } from "./sql-connection.ts";
+import { blocksIn, type SqlConnection, unpacked, withContents } from "./sql-connection.ts";
 
 /** Milliseconds to wait for an answer. Records may be lost, so a message without an answer counts as lost. */
 const writeLimitMs = 5_000;
@@ -24,10 +24,8 @@ export async function postgresRecords(url: string): Promise<SqlConnection> {
       const blocks = blocksIn(rows);
       if (blocks.length === 0) return [];
       const ids = blocks.map(literal).join(",");
-      return withContents(
-        rows,
-        await read(`SELECT id, encode(data, 'base64') AS data FROM decision_block WHERE id IN (${ids})`),
-      );
+      const contents = await read(`SELECT id, encode(data, 'base64') AS data FROM decision_block WHERE id IN (${ids})`);
+      return unpacked(withContents(rows, contents));
     },
     async write(writes) {
       const statements = writes.flatMap(statementsOf);

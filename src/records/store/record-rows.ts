@@ -58,7 +58,7 @@ export async function blockOf(entries: readonly RecordEntry[]): Promise<string> 
  * added later, so readers must accept their absence. Undefined for a record that this release cannot read.
  */
 export function recordOf(row: SqlRow): DecisionRecord | undefined {
-  const content = valueAt((row["content"] ?? {}) as Column, 0); // as `withContents` has made it
+  const content = valueAt((row["content"] ?? {}) as Column, Number(row["at"])); // as `withContents` has made it
   if (content === undefined) return undefined;
   const record = readContent(content);
   // A cause that this release does not know any more.

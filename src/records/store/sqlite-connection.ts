@@ -1,6 +1,6 @@
 import type { WriteTransaction } from "#db/sql-writes.ts";
 import { ThreadCalls } from "#platform/threads/thread-calls.ts";
-import type { SqlConnection, SqlRow } from "./sql-connection.ts";
+import { type SqlConnection, type SqlRow, unpacked } from "./sql-connection.ts";
 import type { RecordsRequest } from "./sqlite-worker.ts";
 
 /**
@@ -20,7 +20,8 @@ export async function sqliteRecords(path: string, writeBehind?: WriteTransaction
   return {
     kind: "sqlite",
     read: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "read", sql, values }),
-    readWithContent: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "readWithContent", sql, values }),
+    readWithContent: async (sql, values = []) =>
+      unpacked(await thread.call<readonly SqlRow[]>({ call: "readWithContent", sql, values })),
     write: writeBehind ?? ((writes) => thread.call({ call: "write", writes })),
     async close() {
       await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.
