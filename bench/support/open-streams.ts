@@ -75,15 +75,24 @@ export async function openStreams(
     `${headers.map((header) => `${header}\r\n`).join("")}` +
     `Content-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const callers: StreamCaller[] = [];
-  const endsAt = performance.now() + untilMs;
+  let over = false;
+  const end = Number.isFinite(untilMs) ? Bun.sleep(untilMs) : new Promise<void>(() => {});
+  end.then(() => {
+    over = true;
+  });
   let shed = 0;
   const slots = Array.from({ length: 64 }, async () => {
-    while (callers.length < count && performance.now() < endsAt) {
+    while (callers.length < count && !over) {
       const first = Promise.withResolvers<void>();
       const caller = new StreamCaller(target, request, first.resolve);
       callers.push(caller);
-      await Promise.race([first.promise, caller.closed]);
-      if (caller.status === "200") continue;
+      await Promise.race([first.promise, caller.closed, end]);
+      if (caller.status === "200" && (caller.events > 0 || !over)) continue;
+      if (over) {
+        callers.splice(callers.indexOf(caller), 1);
+        caller.hangUp();
+        return;
+      }
       if (caller.status !== "503") throw new Error(`a caller got ${caller.status || "no answer"}`);
       shed += 1;
       callers.splice(callers.indexOf(caller), 1);

@@ -69,7 +69,9 @@ export class Servers implements AsyncDisposable {
 
   /** The barest proxy, on the first core. */
   proxy(upstream: Started): Promise<Started> {
-    return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url]);
+    // By default `fetch` has 256 requests under way at most; the others would wait.
+    const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65336" };
+    return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url], env);
   }
 
   /** A gateway, on the first core, with a database of its own; `tree` is the checkout it runs from, `policy` more of its policy. */
