@@ -4,34 +4,32 @@ import { whyUncounted } from "../../bench/support/counters.ts";
 import { root } from "../harness/process.ts";
 
 /**
- * What a small chat request costs on the gateway's main thread and the ledger's, divided by what it costs the bare proxy in the
- * same run; and how many times as much is a slip. Record the ratios anew whenever requests become cheaper.
+ * What a small chat request costs on the gateway's main thread and the ledger's, divided by what it costs the bare proxy in the same
+ * run. In thousands, 280 + 76 to 106 were counted before there were outcomes and decision records, which then took the processor time
+ * from 181 to 275 µs in one run; with them the instructions have not been counted yet. Record the ratio anew whenever requests become
+ * cheaper.
  */
-const bounds = {
-  /**
-   * In thousands, 280 + 76 to 106 were counted before there were outcomes and decision records, which then took the processor
-   * time from 181 to 275 µs in one run. They could not be counted since. Other load moves instructions by less than a hundredth.
-   */
-  instructions: { recordedRatio: ((280 + 76) / 106) * (275 / 181), margin: 1.5 },
-  /** Other load takes the caches away and has moved the ratio from 4.4 to 7.5: this one catches only what costs a request as much again. */
-  microseconds: { recordedRatio: 6, margin: 2.5 },
-};
+const recordedRatio = ((280 + 76) / 106) * (275 / 181);
+/** What a slip may cost before it is caught; runtimes and processors differ by less. */
+const margin = 1.5;
 
-type Unit = keyof typeof bounds;
-type Figures = Readonly<Record<Unit, { readonly main: number; readonly ledger: number; readonly total: number }>>;
+interface Figures {
+  readonly instructions: { readonly main: number; readonly ledger: number; readonly total: number };
+}
 
-const unit: Unit = process.platform === "linux" && whyUncounted() === undefined ? "instructions" : "microseconds";
-const { recordedRatio, margin } = bounds[unit];
+// Processor time is no substitute: on a busy machine the ratio alone has moved from 4.4 to 7.5.
+const uncounted = process.platform === "linux" ? whyUncounted() : "perf counts on Linux only";
+const whyNot = uncounted === undefined ? "" : ` (${uncounted.split("\n")[0]})`;
 
-test.skipIf(process.platform !== "linux")(
-  `a small chat request takes at most ${margin} times the ${unit} recorded, beside the bare proxy`,
+test.skipIf(uncounted !== undefined)(
+  `a small chat request takes at most one and a half times the instructions recorded, beside the bare proxy${whyNot}`,
   async () => {
     const args = ["--case", "small", "--rounds", "3", "--warmup", "8000", "--json"];
     const child = Bun.spawn([process.execPath, join(root, "bench/instructions.ts"), ...args], { stderr: "inherit" });
     const { figures } = JSON.parse(await new Response(child.stdout).text());
     const [bare, gateway]: Figures[] = figures;
     if (bare === undefined || gateway === undefined) throw new Error("the bench has measured less than two servers");
-    const ratio = (gateway[unit].main + gateway[unit].ledger) / bare[unit].total;
+    const ratio = (gateway.instructions.main + gateway.instructions.ledger) / bare.instructions.total;
     expect(ratio).toBeGreaterThan(1);
     expect(ratio).toBeLessThan(margin * recordedRatio);
   },
