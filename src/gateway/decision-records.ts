@@ -26,8 +26,8 @@ export interface GatewayRecords {
   requestFinished(record: RequestRecord): void;
   requestRejected(rejection: Rejection): void;
   ledgerEvent(event: LedgerEvent): void;
-  /** An operator has closed a hold: its record gets the cost at once. */
-  closedByHand(notice: LedgerNotice): void;
+  /** A hold has been closed: its record gets the cost at once. */
+  holdClosed(notice: LedgerNotice): void;
   /** By decision id or request id. Rejects when the store does not answer. */
   explained(id: string): Promise<ExplainedDecision | undefined>;
   /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
@@ -112,9 +112,9 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
       if (event.kind !== "resolved" || event.state === "UNRESOLVED" || !enabled()) return;
       const late = event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED";
       if (!late && !openCosts.has(event.requestId)) return;
-      gateway.closedByHand(event);
+      gateway.holdClosed(event);
     },
-    closedByHand(notice) {
+    holdClosed(notice) {
       if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
     },
     async explained(id) {

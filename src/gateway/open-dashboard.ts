@@ -62,7 +62,7 @@ export function openDashboard(
     policyFile: policyFileOf(context),
     ledger: parts.ledger,
     admin: () => admin.get(),
-    holdClosed: (notice) => parts.records.closedByHand(notice),
+    holdClosed: (notice) => parts.records.holdClosed(notice),
     records: parts.records.records,
     health: parts.health.registry,
     overrides: parts.health.overrides,

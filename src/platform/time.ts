@@ -14,6 +14,12 @@ export function utcDayOf(epochMs: number): UtcDay {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
+/** The moment at which the UTC day of a moment ends, both in milliseconds since the epoch. */
+export function endOfUtcDay(epochMs: number): number {
+  const dayMs = 86_400_000;
+  return (Math.floor(epochMs / dayMs) + 1) * dayMs;
+}
+
 /** A source of uniform random numbers in [0, 1), passed in like the clock. */
 export type Random = () => number;
 

@@ -2,8 +2,7 @@ import { type ChatMessage, isObject, type MessageRole, type ReceivedBody } from 
 import { type KnownRun, type PlacedRun, setKnownRuns } from "#domain/received/known-messages.ts";
 import { messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
 import { isCacheKeyName } from "#http/request/json-shape.ts";
-import type { TextTag } from "#platform/keyed-memory/text-tags.ts";
-import { TextTags } from "#platform/keyed-memory/text-tags.ts";
+import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
 
 const TAB = 0x09;

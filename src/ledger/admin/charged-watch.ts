@@ -1,5 +1,5 @@
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
-import { utcDayOf } from "#platform/time.ts";
+import { endOfUtcDay, utcDayOf } from "#platform/time.ts";
 
 export interface ChargedWatchOptions {
   /** The UTC day that the ledger charges now; undefined while its store does not answer. */
@@ -16,7 +16,6 @@ const everyMs = 300_000;
 const minPauseMs = 1_000;
 /** The next reading waits for this many times the duration of the last, so readings take at most a fiftieth of the time. */
 const pauseFactor = 50;
-const dayMs = 86_400_000;
 
 /**
  * What today's account was charged for calls of unknown cost, read from the ledger at the start, soon after each change that
@@ -85,7 +84,8 @@ export class ChargedWatch {
     this.#cancelTimer();
     if (this.#isClosed) return;
     const { clock, random, timers } = this.#options;
-    const usualMs = Math.min(everyMs * (0.8 + 0.4 * random()), dayMs - (clock.now() % dayMs));
+    const nowMs = clock.now();
+    const usualMs = Math.min(everyMs * (0.8 + 0.4 * random()), endOfUtcDay(nowMs) - nowMs);
     const pauseMs = Math.max(this.#notBeforeMs - clock.monotonic(), this.#isOutdated ? 0 : usualMs);
     this.#cancelTimer = timers.after(Math.max(0, pauseMs), () => this.#begin());
   }

@@ -1,4 +1,4 @@
-import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
+import { type Clock, endOfUtcDay, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 
@@ -90,7 +90,11 @@ export class KeyUsageWatch {
       aggregatorSpent: answer.spent,
       readMs,
     };
-    onEvent({ kind: "read", reconciliation: this.latest, lastOfDay: endOfDay(readMs) - readMs <= 2 * lastReadingMs });
+    onEvent({
+      kind: "read",
+      reconciliation: this.latest,
+      lastOfDay: endOfUtcDay(readMs) - readMs <= 2 * lastReadingMs,
+    });
     const { source, keyDigest } = this.#options;
     await this.#save({ source, keyDigest, day, spent: answer.spent, readMs });
   }
@@ -99,7 +103,7 @@ export class KeyUsageWatch {
     if (this.#closing.signal.aborted) return;
     const { clock, random, timers } = this.#options;
     const nowMs = clock.now();
-    const lastMs = endOfDay(nowMs) - lastReadingMs * (1 + random());
+    const lastMs = endOfUtcDay(nowMs) - lastReadingMs * (1 + random());
     const inAnHour = nowMs + everyMs * (1 - spread * random());
     const nextMs = nowMs < lastMs ? Math.min(inAnHour, lastMs) : inAnHour;
     this.#cancelTimer = timers.after(nextMs - nowMs, () => {
@@ -118,8 +122,4 @@ export class KeyUsageWatch {
       onEvent({ kind: "store_failed", error });
     }
   }
-}
-
-function endOfDay(nowMs: number): number {
-  return (Math.floor(nowMs / 86_400_000) + 1) * 86_400_000;
 }

@@ -1,4 +1,5 @@
 import type { SqlWrite } from "#db/sql-writes.ts";
+import { chargedOf, type ReservationState } from "#ledger/rules/rows.ts";
 import type { CostState, DecisionRecord } from "#records/decision-record.ts";
 import type {
   PageRequest,
@@ -15,7 +16,7 @@ import { type Condition, recordCondition } from "./filter-sql.ts";
 import { type Narrowed, narrowed, ruleSetsWith } from "./narrowed.ts";
 import { headOf, type RecordEntry } from "./record-head.ts";
 import { blockOf, recordColumns, recordOf, rowOf, selectedRecord, seqFrom, seqPerMs } from "./record-rows.ts";
-import { correctionWrites, minuteMs, sumWrites } from "./record-sums.ts";
+import { correctionWrites, hourMs, minuteMs, sumWrites } from "./record-sums.ts";
 import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
 
@@ -46,7 +47,7 @@ export interface CostCorrection {
 interface ClosedReservation {
   readonly requestId: string;
   readonly attempt: number;
-  readonly state: string;
+  readonly state: ReservationState;
   /** In nano-USD. */
   readonly charged: number;
 }
@@ -140,13 +141,17 @@ export class RecordStore {
   }
 
   /** The rows of a page, and of one record more if there is one. */
-  async #page(condition: Condition, { before, after, limit }: PageRequest, fromSeq = 0): Promise<readonly SqlRow[]> {
+  async #page(
+    condition: Condition,
+    { before, after, limit }: PageRequest,
+    fromSeq?: number,
+  ): Promise<readonly SqlRow[]> {
     const values = [...condition.values];
     let where = condition.sql;
     for (const [comparison, seq] of [
       ["<", before],
       [">", after],
-      [">=", fromSeq === 0 ? undefined : fromSeq],
+      [">=", fromSeq],
     ] as const) {
       if (seq === undefined) continue;
       where += ` AND r.seq ${comparison} ?`;
@@ -248,12 +253,12 @@ export class RecordStore {
         sql: "DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?",
         rows: [
           [minuteMs, nowMs - minutesKeptMs],
-          [60 * minuteMs, nowMs - hoursKeptMs],
+          [hourMs, nowMs - hoursKeptMs],
         ],
       },
       { sql: "DELETE FROM decision_goal_sum WHERE at_ms < ?", rows: [[fromMs]] },
       // A day that the bound cuts stays until all of it is past.
-      { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * 60 * minuteMs]] },
+      { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * hourMs]] },
       { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
       {
         // The last configuration before that moment was still in force after it.
@@ -330,8 +335,9 @@ export class RecordStore {
       ids,
     );
     const corrections = closed.map((row) => {
-      const state = String(row["state"]);
-      const charged = Number((state === "EXPIRED_CHARGED" ? row["hold"] : row["actual"]) ?? 0);
+      const state = String(row["state"]) as ReservationState; // the ledger writes no other
+      const actual = row["actual"] == null ? null : Number(row["actual"]);
+      const charged = chargedOf({ state, actual, hold: Number(row["hold"]) });
       return correctionOf({ requestId: String(row["request_id"]), attempt: Number(row["attempt"]), state, charged });
     });
     return { corrections, next: open.length < limit ? 0 : Number(open.at(-1)?.["seq"]) };
