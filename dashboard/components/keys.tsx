@@ -19,7 +19,8 @@ export interface KeyActions {
   help(): void;
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether what is typed goes into a field. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );

@@ -1,5 +1,6 @@
 import { type FocusEvent, useRef, useState } from "react";
 import { useRead } from "../../api/queries.ts";
+import { isTyping } from "../../components/keys.tsx";
 import { Empty, Failed, Skeleton } from "../../components/loaded.tsx";
 import { Money } from "../../components/marks.tsx";
 import { sampleRequest } from "../../components/sample-request.ts";
@@ -27,7 +28,10 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
   const close = (): void => {
     go(href("/decisions", place.search));
     const row = opened === undefined ? null : document.getElementById(rowId(opened));
-    requestAnimationFrame(() => row?.focus());
+    requestAnimationFrame(() => {
+      // Whoever has gone on to a field meanwhile keeps typing there.
+      if (!isTyping(document.activeElement)) row?.focus();
+    });
   };
   return (
     <div className="view tight">
