@@ -31,9 +31,9 @@ const languages = new Map(
     SQL: ".sql",
   }).flatMap(([language, endings]) => endings.split(" ").map((ending) => [ending, language] as const)),
 );
-const mostFiles = 200_000;
+const maxFiles = 200_000;
 /** Larger files are generated. */
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 /** Characters of a line shown on either side of a finding. */
 const around = 60;
 
@@ -42,7 +42,7 @@ const { values: options, positionals } = parseArgs({
   options: { show: { type: "string", default: "200" }, rule: { type: "string" } },
 });
 const directories = positionals.length > 0 ? positionals : usualPlaces();
-const mostShown = Number(options.show);
+const maxShown = Number(options.show);
 const engine = privacyEngine(Policy.parse({}).privacy);
 
 interface Count {
@@ -101,7 +101,7 @@ function output(program: string, args: readonly string[]): string {
 }
 
 function walk(path: string): void {
-  if (total >= mostFiles) return;
+  if (total >= maxFiles) return;
   // Links are followed once, so that what several names lead to counts once, and no circle is walked for ever.
   const real = realpathSync(path);
   if (seen.has(real)) return;
@@ -124,7 +124,7 @@ function entriesOf(directory: string): Dirent[] {
 
 function file(path: string): void {
   const language = languages.get(extname(path));
-  if (language === undefined || total >= mostFiles || statSync(path).size > mostBytes) return;
+  if (language === undefined || total >= maxFiles || statSync(path).size > maxBytes) return;
   total++;
   const text = readFileSync(path, "utf8");
   const count = byLanguage.get(language) ?? { files: 0, bytes: 0, found: 0 };
@@ -136,7 +136,7 @@ function file(path: string): void {
   count.found++;
   for (const { rule, count: times } of findings) byRule.set(rule, (byRule.get(rule) ?? 0) + times);
   for (const line of contexts(text, redacted)) {
-    if (shown.length >= mostShown || (options.rule !== undefined && !line.startsWith(`${options.rule} `))) continue;
+    if (shown.length >= maxShown || (options.rule !== undefined && !line.startsWith(`${options.rule} `))) continue;
     shown.push(`${line}\n    ${path}`);
   }
 }

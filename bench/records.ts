@@ -129,7 +129,7 @@ async function measureOpened(store: RecordStore, path: string): Promise<void> {
     ["summary of 30 days, one tier", () => store.summary(month, { tier: ["pro"] }, endMs)],
     ["series: cost by tier, 30 days", () => store.series({ metric: "cost_nano_usd", by: "tier", range: month }, endMs)],
     ["series: first token p95, 24 h", () => store.series({ metric: "first_token_p95_ms", range: lastDay }, endMs)],
-    ["goals of 30 days, dearest 50", () => store.groups("goal", month, 50)],
+    ["goals of 30 days, top 50 by cost", () => store.groups("goal", month, 50)],
     ["sessions of 30 days", () => store.groups("session", month, 50)],
   ];
   for (const [name, run] of queries) {

@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
 
 await using servers = new Servers();
 
-const longestWarmupS = "60";
+const maxWarmupS = "60";
 
 async function measure(target: string, mode: string, ...bounds: readonly string[]): Promise<Load> {
   const measured = await servers.load(target, mode, options.connections, ...bounds);
@@ -52,8 +52,8 @@ async function run(): Promise<void> {
   const results = [];
   for (const mode of options.mode === undefined ? ["answers", "streams"] : [options.mode]) {
     // The runtime compiles in the background what it finds hot, on the same core: figures are for a process that has warmed up.
-    await measure(proxy, mode, longestWarmupS, options.warmup);
-    await measure(gateway, mode, longestWarmupS, options.warmup);
+    await measure(proxy, mode, maxWarmupS, options.warmup);
+    await measure(gateway, mode, maxWarmupS, options.warmup);
     const proxyRounds: Load[] = [];
     const gatewayRounds: Load[] = [];
     for (let round = 0; round < Number(options.rounds); round++) {

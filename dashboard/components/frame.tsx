@@ -43,7 +43,8 @@ export function Frame({ title, view, session, summary, failed, main, children }:
           </header>
           {session?.store.ok === false && (
             <p className="failed" role="alert">
-              The store is away: {session.store.failed ?? "no reason is known"}. Requests are refused until it is back.
+              The store is unavailable: {session.store.failed ?? "no reason is known"}. Requests are refused until it is
+              available again.
             </p>
           )}
           {children}

@@ -49,7 +49,7 @@ export const dashboardApi = {
   "GET budgets": { about: "Days and goals: caps, spent, held, pace.", query: RangeQuery, answer: BudgetsAnswer },
   "POST budgets/{goal}/cap": { about: "Sets or clears the operator's own hard cap.", body: CapBody, answer: CapAnswer },
   "GET sessions": {
-    about: "What sessions have asked and cost, the dearest 100 first.",
+    about: "What sessions have asked and cost: the 100 with the highest cost, highest first.",
     query: RangeQuery,
     answer: SessionsAnswer,
   },

@@ -1,4 +1,4 @@
-import type { Ledger, LendsConnection } from "#ledger/ledger.ts";
+import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import type { Configuration } from "#pipeline/ports.ts";
@@ -39,10 +39,10 @@ const flushRejectionsMs = 15_000;
 /** Decision ids whose cost is not known yet. */
 const maxOpenCosts = 10_000;
 
-export function openRecords(ledger: Ledger & LendsConnection, context: GatewayContext): GatewayRecords {
+export function openRecords(ledger: Ledger & SharedConnection, context: GatewayContext): GatewayRecords {
   const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
   const stored = new StoredRecords({
-    openStore: () => openRecordStore(settings.databaseUrl, ledger.writeBehind),
+    openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.current().policy.records,
     shared: settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:"),
@@ -52,7 +52,7 @@ export function openRecords(ledger: Ledger & LendsConnection, context: GatewayCo
     onDrop: (count) => metrics.recordsDropped(count),
     onStore: (state, problem) =>
       log("records_store_changed", {
-        away: state === "away",
+        away: state === "unavailable",
         detail: operatorText(problem === undefined ? "" : (loggedError(problem).code ?? "")),
       }),
   });

@@ -5,9 +5,9 @@ import type { Clock } from "#platform/time.ts";
 import type { Log, LogEvents } from "#telemetry/log/log.ts";
 
 /** Changes of state that are remembered of each model. */
-const mostChanges = 50;
+const maxChanges = 50;
 /** Models that are remembered; a registry has a handful. */
-const mostModels = 200;
+const maxModels = 200;
 
 /** Remembers log events for the dashboard: changes of health, and models that had no host within our prices. */
 export class RecentNotices implements Notices {
@@ -40,16 +40,16 @@ export class RecentNotices implements Notices {
   #healthChanged({ model, to, reason }: LogEvents["health_changed"]): void {
     const state = healthStates.find((one) => one === to);
     const changes = this.#health.get(model) ?? [];
-    if (state === undefined || (changes.length === 0 && this.#health.size >= mostModels)) return;
+    if (state === undefined || (changes.length === 0 && this.#health.size >= maxModels)) return;
     changes.push({ model, to: state, reason, atMs: this.#clock.now() });
-    if (changes.length > mostChanges) changes.shift();
+    if (changes.length > maxChanges) changes.shift();
     this.#health.set(model, changes);
   }
 
   #priceDrifted({ model, reason, detail }: LogEvents["price_drift"]): void {
     // Drifts for other reasons are found again at each reading of the price list.
     if (reason !== "constraint_filtered") return;
-    if (!this.#filtered.has(model) && this.#filtered.size >= mostModels) return;
+    if (!this.#filtered.has(model) && this.#filtered.size >= maxModels) return;
     this.#filtered.set(model, { model, reason, detail, atMs: this.#clock.now() });
   }
 }

@@ -63,11 +63,11 @@ export function reportLedgerEvent(event: LedgerEvent, log: Log, metrics: Metrics
     case "day_ahead":
       log("ledger_day_ahead", { day: logId(event.day), today: logId(event.today) });
       return;
-    case "store_away":
+    case "store_unavailable":
       log("ledger_unavailable", { detail: operatorText(event.message) });
       return;
-    case "store_back":
-      log("ledger_available", { away_ms: event.awayMs });
+    case "store_available":
+      log("ledger_available", { away_ms: event.unavailableMs });
       return;
     case "resolutions_dropped":
       log("ledger_unavailable", { detail: operatorText(`${event.count} resolutions dropped: ${event.message}`) });

@@ -8,7 +8,7 @@ import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
 import { ChargedWatch } from "#ledger/admin/charged-watch.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { adhocGoal, type BillingLookups, type Ledger, type LendsConnection } from "#ledger/ledger.ts";
+import { adhocGoal, type BillingLookups, type Ledger, type SharedConnection } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { keyDigestOf } from "#ledger/reconcile/key-usage-store.ts";
 import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
@@ -33,9 +33,9 @@ import { reportHealthChange, reportKeyUsageEvent, reportLedgerEvent, reportPrice
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
-export async function openGatewayLedger(context: GatewayContext): Promise<Ledger & LendsConnection> {
+export async function openGatewayLedger(context: GatewayContext): Promise<Ledger & SharedConnection> {
   const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
-  const ledger: Ledger & LendsConnection =
+  const ledger: Ledger & SharedConnection =
     context.ledger ??
     (await openLedger(settings.databaseUrl, {
       nodeId: settings.nodeId,
@@ -80,7 +80,7 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
     nodeId: settings.nodeId,
     shared: sharesDatabase(context),
     onStore: (state, problem) =>
-      log("health_store_changed", { away: state === "away", detail: operatorText(problem ?? "") }),
+      log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") }),
   });
   closing.add(() => sync.close());
   await sync.start();
@@ -94,16 +94,16 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
 }
 
 /** What is remembered of conversations and tasks. */
-export function openRoutingMemory(ledger: LendsConnection, context: GatewayContext): SharedMemory {
+export function openRoutingMemory(ledger: SharedConnection, context: GatewayContext): SharedMemory {
   const { settings, clock, timers, log, closing } = context;
   const memory = new SharedMemory({
-    openStore: () => openRoutingMemoryStore(settings.databaseUrl, ledger.writeBehind),
+    openStore: () => openRoutingMemoryStore(settings.databaseUrl, ledger.sharedWrite),
     shared: sharesDatabase(context),
     clock,
     timers,
     onStore: (state, problem) =>
       log("routing_memory_changed", {
-        away: state === "away",
+        away: state === "unavailable",
         detail: operatorText(problem instanceof Error ? problem.message : ""),
       }),
   });
@@ -112,10 +112,10 @@ export function openRoutingMemory(ledger: LendsConnection, context: GatewayConte
 }
 
 /** Outcomes of routed asks; written behind the requests. */
-export function openOutcomes(ledger: LendsConnection, context: GatewayContext): StoredOutcomeTracker {
+export function openOutcomes(ledger: SharedConnection, context: GatewayContext): StoredOutcomeTracker {
   const { settings, configuration, clock, timers, random, closing } = context;
   const outcomes = new StoredOutcomeTracker({
-    openStore: () => openOutcomeStore(settings.databaseUrl, ledger.writeBehind),
+    openStore: () => openOutcomeStore(settings.databaseUrl, ledger.sharedWrite),
     retentionDays: () => configuration.current().policy.records.retention_days,
     shared: sharesDatabase(context),
     clock,

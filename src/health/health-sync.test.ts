@@ -37,14 +37,14 @@ function model(key: ModelKey): Model {
 const models: ModelRegistry = { models: new Map([flash, pro].map((key) => [key, model(key)])), byRole: {} };
 const rules: HealthRules = { ...Policy.parse({}).health, price_breaches_to_quarantine: 1 };
 
-/** A memory store that can be taken away; what is in it outlives the nodes. */
+/** A memory store that can become unavailable; its rows outlive the nodes. */
 function sharedStore() {
   const inner = memoryHealthStore();
-  const state = { away: false, saves: 0 };
+  const state = { unavailable: false, saves: 0 };
   const gate =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
-      if (state.away) throw new Error("connection refused");
+      if (state.unavailable) throw new Error("connection refused");
       return call(...args);
     };
   const store: HealthStore = {
@@ -63,7 +63,7 @@ function sharedStore() {
 function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shared = false) {
   const events: string[] = [];
   const registry = healthRegistry({ models: () => models, rules: () => rules, clock: time.clock, random: () => 0.5 });
-  const keeper = healthSync({
+  const sync = healthSync({
     registry,
     store,
     clock: time.clock,
@@ -75,19 +75,19 @@ function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shar
   const say = (key: ModelKey, verdict: Verdict, times = 1) => {
     for (let i = 0; i < times; i++) registry.admit(key)?.report(verdict);
   };
-  return { time, registry, keeper, say, events, state: (key: ModelKey) => registry.view()[key]?.state };
+  return { time, registry, sync, say, events, state: (key: ModelKey) => registry.view()[key]?.state };
 }
 
 describe("over a restart", () => {
   test("a pause goes on where it was", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
-    await before.keeper.start();
+    await before.sync.start();
     before.say(flash, bad, 5);
     const { retryAtMs } = before.registry.view()[flash] ?? {};
     await before.time.advanceAsync(second);
     const after = nodeOn(store, before.time);
-    await after.keeper.start();
+    await after.sync.start();
     expect(after.registry.view()[flash]).toMatchObject({ state: "UNHEALTHY", routable: false, retryAtMs });
     expect(after.registry.view()[flash]?.reason).toBe("5 failures in a row (timed_out)");
   });
@@ -95,38 +95,38 @@ describe("over a restart", () => {
   test("what was written while closing is found again, even if nothing had changed for long", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
-    await before.keeper.start();
+    await before.sync.start();
     for (let i = 0; i < 6; i++) {
       await before.time.advanceAsync(5 * minute);
       before.say(flash, ok);
     }
-    await before.keeper.close();
+    await before.sync.close();
     const after = nodeOn(store, before.time);
-    await after.keeper.start();
+    await after.sync.start();
     expect([after.state(flash), after.state(pro)]).toEqual(["HEALTHY", "STALE"]);
   });
 
   test("a probe that was out is over", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
-    await before.keeper.start();
+    await before.sync.start();
     before.say(flash, bad, 5);
     await before.time.advanceAsync(15 * second);
     before.registry.admit(flash);
-    await before.keeper.close();
+    await before.sync.close();
     const after = nodeOn(store, before.time);
-    await after.keeper.start();
+    await after.sync.start();
     expect(after.registry.admit(flash)?.probe).toBe(true);
   });
 
   test("a 429's pause is kept", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
-    await before.keeper.start();
+    await before.sync.start();
     before.say(flash, { kind: "limited", retryAfterMs: minute });
-    await before.keeper.close();
+    await before.sync.close();
     const after = nodeOn(store, before.time);
-    await after.keeper.start();
+    await after.sync.start();
     expect(after.registry.view()[flash]).toMatchObject({ state: "HEALTHY", routable: false });
   });
 });
@@ -135,7 +135,7 @@ describe("the store", () => {
   test("is written only when something has changed", async () => {
     const { store, state } = sharedStore();
     const node = nodeOn(store);
-    await node.keeper.start();
+    await node.sync.start();
     const first = state.saves;
     node.say(flash, ok, 10);
     await node.time.advanceAsync(30 * second);
@@ -145,33 +145,33 @@ describe("the store", () => {
     expect(state.saves).toBe(first + 1);
   });
 
-  test("may be away: health goes on from what it knew, says so once, and catches up", async () => {
+  test("may be unavailable: health goes on from what it knew, reports it once, and catches up", async () => {
     const { store, state } = sharedStore();
     const node = nodeOn(store);
-    await node.keeper.start();
-    state.away = true;
+    await node.sync.start();
+    state.unavailable = true;
     node.say(flash, bad, 5);
     await node.time.advanceAsync(2 * second);
     expect(node.events).toEqual([]);
     await node.time.advanceAsync(3 * second);
     expect(node.state(flash)).toBe("UNHEALTHY");
-    expect(node.events).toEqual(["away: connection refused"]);
-    state.away = false;
+    expect(node.events).toEqual(["unavailable: connection refused"]);
+    state.unavailable = false;
     await node.time.advanceAsync(second);
-    expect(node.events).toEqual(["away: connection refused", "back"]);
+    expect(node.events).toEqual(["unavailable: connection refused", "available"]);
     expect((await store.load()).rows.find((row) => row.model === flash)?.health?.state).toBe("UNHEALTHY");
   });
 
-  test("may be away at the start, and what it holds does not undo what the node has learnt since", async () => {
+  test("may be unavailable at the start, and what it holds does not undo what the node has learnt since", async () => {
     const { store, state } = sharedStore();
     const old = nodeOn(store);
-    await old.keeper.start();
-    await old.keeper.close();
-    state.away = true;
+    await old.sync.start();
+    await old.sync.close();
+    state.unavailable = true;
     const node = nodeOn(store, old.time);
-    await node.keeper.start();
+    await node.sync.start();
     node.say(flash, bad, 5);
-    state.away = false;
+    state.unavailable = false;
     await node.time.advanceAsync(2 * second);
     expect(node.state(flash)).toBe("UNHEALTHY");
   });
@@ -179,7 +179,7 @@ describe("the store", () => {
   test("may hang at the start: the node does not wait for ever", async () => {
     const { store } = sharedStore();
     const node = nodeOn({ ...store, load: () => new Promise(() => {}) });
-    const started = node.keeper.start();
+    const started = node.sync.start();
     await node.time.advanceAsync(second);
     await started;
     expect(node.state(flash)).toBe("HEALTHY");
@@ -190,7 +190,7 @@ describe("the operator, in another process", () => {
   test("disables, enables and resets within a second", async () => {
     const { store } = sharedStore();
     const node = nodeOn(store);
-    await node.keeper.start();
+    await node.sync.start();
     const say = async (action: "disable" | "enable" | "reset") => {
       await store.override({ model: flash, action, atMs: node.time.clock.now(), by: "ada" });
       await node.time.advanceAsync(second);
@@ -208,7 +208,7 @@ describe("the operator, in another process", () => {
   test("resets once: later failures count again", async () => {
     const { store } = sharedStore();
     const node = nodeOn(store);
-    await node.keeper.start();
+    await node.sync.start();
     await store.override({ model: flash, action: "reset", atMs: node.time.clock.now(), by: "ada" });
     await node.time.advanceAsync(second);
     node.say(flash, bad, 5);
@@ -216,27 +216,27 @@ describe("the operator, in another process", () => {
     expect(node.state(flash)).toBe("UNHEALTHY");
   });
 
-  test("is heard after a restart too", async () => {
+  test("is applied after a restart too", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
-    await before.keeper.start();
+    await before.sync.start();
     before.say(pro, { kind: "price_breach" });
-    await before.keeper.close();
+    await before.sync.close();
     before.time.advance(second);
     await store.override({ model: flash, action: "disable", atMs: before.time.clock.now(), by: "ada" });
     await store.override({ model: pro, action: "reset", atMs: before.time.clock.now(), by: "ada" });
     const after = nodeOn(store, before.time);
-    await after.keeper.start();
+    await after.sync.start();
     expect([after.state(flash), after.state(pro)]).toEqual(["DISABLED", "HALF_OPEN"]);
   });
 
   test("in this process is obeyed at once and remembered", async () => {
     const { store } = sharedStore();
     const node = nodeOn(store);
-    await node.keeper.start();
-    expect(await node.keeper.override(flash, "disable", "ada")).toBe("done");
+    await node.sync.start();
+    expect(await node.sync.override(flash, "disable", "ada")).toBe("done");
     expect(node.state(flash)).toBe("DISABLED");
-    expect(await node.keeper.override("nobody", "disable", "ada")).toBe("unknown_model");
+    expect(await node.sync.override("nobody", "disable", "ada")).toBe("unknown_model");
     expect((await store.load()).overrides).toMatchObject([{ model: flash, disabled: true, changedBy: "ada" }]);
   });
 });
@@ -246,7 +246,7 @@ describe("several nodes", () => {
     const { store } = sharedStore();
     const time = manualTime();
     const nodes = Array.from({ length: size }, (_, i) => nodeOn(store, time, `node-${i}`, true));
-    for (const node of nodes) await node.keeper.start();
+    for (const node of nodes) await node.sync.start();
     const states = () => nodes.map((node) => node.state(flash));
     /** Lets everybody report a few times, with traffic that goes well on the nodes listed. */
     const pass = async (ms: number, well: readonly number[] = []) => {
@@ -299,7 +299,7 @@ describe("several nodes", () => {
     expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
   });
 
-  test("nodes without traffic have no say", async () => {
+  test("nodes without traffic do not count", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0]);
     nodes[0]?.say(flash, bad, 5);
@@ -307,11 +307,11 @@ describe("several nodes", () => {
     expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
   });
 
-  test("a node that has died has no say", async () => {
+  test("a node that has died does not count", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0, 1, 2]);
-    await nodes[1]?.keeper.close();
-    await nodes[2]?.keeper.close();
+    await nodes[1]?.sync.close();
+    await nodes[2]?.sync.close();
     await pass(12 * second, [0]);
     nodes[0]?.say(flash, bad, 5);
     await pass(2 * second);
@@ -371,18 +371,18 @@ describe("several nodes", () => {
         const { store, state } = sharedStore();
         const time = manualTime();
         const nodes = Array.from({ length: 3 }, (_, i) => nodeOn(store, time, `node-${i}`, true));
-        for (const one of nodes) await one.keeper.start();
+        for (const one of nodes) await one.sync.start();
         for (const one of acts) {
           if (one.do === "fail") nodes[one.node]?.say(flash, bad, one.times);
           else if (one.do === "succeed") nodes[one.node]?.say(flash, ok, one.times);
           else if (one.do === "breach") nodes[one.node]?.say(flash, { kind: "price_breach" });
-          else if (one.do === "toggle_store") state.away = !state.away;
+          else if (one.do === "toggle_store") state.unavailable = !state.unavailable;
           else if (one.do === "wait") await time.advanceAsync(one.ms);
-          else if (!state.away) {
+          else if (!state.unavailable) {
             await store.override({ model: flash, action: one.do, atMs: time.clock.now(), by: "ada" });
           }
         }
-        state.away = false;
+        state.unavailable = false;
         await time.advanceAsync(5 * second);
         // Evidence also runs out while nobody calls, and the nodes may agree anew just then: quiet is a row that stays.
         const rowOfFlash = async () => (await store.load()).rows.find((row) => row.model === flash);

@@ -22,14 +22,14 @@ export interface HealthSyncOptions {
   /** Whether other processes share the store: then nodes exchange samples, and exclude models by majority. */
   readonly shared: boolean;
   /** Notified when the store becomes unavailable (with its error) and when it is available again. Must not throw. */
-  readonly onStore?: (state: "away" | "back", problem: string | undefined) => void;
+  readonly onStore?: (state: "unavailable" | "available", problem: string | undefined) => void;
 }
 
 /** Stores model health over restarts, and shares it with other nodes and with operators' commands in other processes. */
 export interface HealthSync {
   /** Restores what was stored, waiting at most a second for it, then synchronizes every second. Never rejects. */
   start(): Promise<void>;
-  /** One exchange with the store. Never rejects: while the store is away, health goes on from what it last knew. */
+  /** One exchange with the store. Never rejects: while the store is unavailable, health goes on from what it last knew. */
   sync(): Promise<void>;
   /** Stores an override of the operator and applies it here at once. Rejects when the store cannot be reached. */
   override(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;
@@ -219,12 +219,12 @@ class StoredHealthSync implements HealthSync {
   async #step(closing: boolean): Promise<void> {
     try {
       await this.#exchange(closing);
-      if (this.#failures >= unavailableAfterFailures) this.#onStore?.("back", undefined);
+      if (this.#failures >= unavailableAfterFailures) this.#onStore?.("available", undefined);
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === unavailableAfterFailures)
-        this.#onStore?.("away", error instanceof Error ? error.message : String(error));
+        this.#onStore?.("unavailable", error instanceof Error ? error.message : String(error));
     }
   }
 

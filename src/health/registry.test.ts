@@ -146,7 +146,7 @@ describe("admission", () => {
     expect(health.admit(flash)?.probe).toBe(true);
   });
 
-  test("a probe whose caller went away leaves room for another", () => {
+  test("a probe whose caller disconnected leaves room for another", () => {
     const { health, say, wait } = setUp();
     say(flash, bad, 5);
     wait(15 * second);
@@ -489,25 +489,25 @@ describe("a reload of the model registry", () => {
 });
 
 describe("answers that cost more than was held for them", () => {
-  const dear = { kind: "price_breach" } as const;
+  const priceBreach = { kind: "price_breach" } as const;
   test("quarantine a model when they repeat, not the first times", () => {
     const { say, state, wait } = setUp();
-    say(flash, dear, 2);
+    say(flash, priceBreach, 2);
     expect(state(flash)).toBe("HEALTHY");
     wait(59 * minute);
     say(flash, ok, 50);
-    say(flash, dear);
+    say(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");
     // Back on probation, one more is enough.
     wait(31 * minute);
-    say(flash, dear);
+    say(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");
   });
   test("do not add up over days, nor over models", () => {
     const { say, state, wait } = setUp();
     for (let day = 0; day < 5; day++) {
-      say(flash, dear, 2);
-      say(pro, dear);
+      say(flash, priceBreach, 2);
+      say(pro, priceBreach);
       wait(361 * minute);
     }
     expect([state(flash), state(pro)]).not.toContain("QUARANTINE");

@@ -41,10 +41,10 @@ export interface Ledger {
   close(withinMs: number): Promise<void>;
 }
 
-/** A ledger whose store has room for one writer: others write over its connection, between its own transactions. */
-export interface LendsConnection {
-  /** Absent where every part can have a connection of its own. Rejects like the store does; the ledger is not affected. */
-  readonly writeBehind?: WriteTransaction | undefined;
+/** Of a store that has one writer (SQLite): other parts write over the ledger's connection, between its own transactions. */
+export interface SharedConnection {
+  /** Absent where every part has a connection of its own. Rejects when the write fails; the ledger is not affected. */
+  readonly sharedWrite?: WriteTransaction | undefined;
 }
 
 /** The goal a request belongs to, made by `goalIdOf`: `session/goal` as the caller named it. The `adhoc` goal starts anew each UTC day. */

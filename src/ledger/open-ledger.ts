@@ -3,7 +3,7 @@ import { mayComeUp } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batching/batched-ledger.ts";
 import type { LedgerEvent } from "./batching/ledger-event.ts";
-import type { BillingLookups, Ledger, LendsConnection } from "./ledger.ts";
+import type { BillingLookups, Ledger, SharedConnection } from "./ledger.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { LedgerStore } from "./store.ts";
@@ -35,7 +35,7 @@ const retryPauseMs = 500;
 export async function openLedger(
   databaseUrl: string,
   options: OpenLedgerOptions,
-): Promise<Ledger & BillingLookups & LendsConnection> {
+): Promise<Ledger & BillingLookups & SharedConnection> {
   const store = await openStoreInTime(databaseUrl, options);
   try {
     return await BatchedLedger.open(store, options.nodeId, {
@@ -61,7 +61,7 @@ async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions):
   for (let attempt = 1; ; attempt++) {
     try {
       const store = await openStore(databaseUrl, clock);
-      if (attempt > 1) log({ kind: "store_back", awayMs: clock.monotonic() - beganMs });
+      if (attempt > 1) log({ kind: "store_available", unavailableMs: clock.monotonic() - beganMs });
       return store;
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;

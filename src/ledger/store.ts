@@ -41,8 +41,8 @@ export interface LedgerStore {
    * into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`: all.
    */
   prune(retentionMs: number, limit: number): Promise<number>;
-  /** See `LendsConnection`. */
-  readonly writeBehind?: WriteTransaction | undefined;
+  /** See `SharedConnection`. */
+  readonly sharedWrite?: WriteTransaction | undefined;
   close(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export interface TimerWheelOptions {
 
 /** One turn of the wheel takes slots × granularity (5 s by default); longer timers are passed over until it is their turn. */
 const slots = 256;
-const longestDelayMs = 2 ** 40;
+const maxDelayMs = 2 ** 40;
 
 /** A timer is a link of its slot's ring: set and cancelled by four assignments, without a search. */
 interface Timer {
@@ -90,7 +90,7 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     },
     after(delayMs, callback) {
       const nowMs = clock.monotonic();
-      const delay = Math.min(Math.max(delayMs, 0) || 0, longestDelayMs);
+      const delay = Math.min(Math.max(delayMs, 0) || 0, maxDelayMs);
       if (pending === 0) {
         doneTick = tickOf(nowMs);
         stopTicking = every(granularityMs, turn);

@@ -61,6 +61,6 @@ export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
     // The last save may have failed, and scheduled another.
     this.#cancelTimer?.();
     const store = await this.#store?.catch(() => undefined);
-    await store?.close().catch(() => undefined); // it goes away with the process
+    await store?.close().catch(() => undefined); // the end of the process closes it
   }
 }

@@ -60,7 +60,7 @@ export function privacyEngine(
     redactBody: (body, received) => redactBody(body, scans, received, restoring),
     redactBodyAsync: (body, received) => redactInTurns(body, received, memory, ids, restoring),
     redactKnownBody(body, received) {
-      const limit = new WorkLimit(mostAtOnce);
+      const limit = new WorkLimit(maxScannedAtOnce);
       const text: Scan = (each) => memory.scanWithin(each, limit);
       const limited = { text, key: limit.scan(names.key), id: limit.scan(names.id), runs: memory.runs(limit) };
       const redacted = redactBody(body, limited, received, restoring);
@@ -70,7 +70,7 @@ export function privacyEngine(
 }
 
 /** Characters of a large body that may be scanned at once: what is new in an agent's turn is less. */
-const mostAtOnce = 131_072;
+const maxScannedAtOnce = 131_072;
 
 async function redactInTurns(
   body: ChatBody,

@@ -5,13 +5,13 @@ import { RecordStore } from "./store/record-store.ts";
 import { sqliteRecords } from "./store/sqlite-connection.ts";
 
 /**
- * The store of decision records in the database that a URL names. `writeBehind` writes over the ledger's connection to the same
+ * The store of decision records in the database that a URL names. `sharedWrite` writes over the ledger's connection to the same
  * SQLite file. Rejects when the database cannot be reached.
  */
-export async function openRecordStore(databaseUrl: string, writeBehind?: WriteTransaction): Promise<RecordStore> {
+export async function openRecordStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<RecordStore> {
   const location = databaseLocationOf(databaseUrl);
   const sql = await (location.kind === "sqlite"
-    ? sqliteRecords(location.path, writeBehind)
+    ? sqliteRecords(location.path, sharedWrite)
     : postgresRecords(location.url));
   try {
     return await RecordStore.open(sql);

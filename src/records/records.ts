@@ -14,7 +14,7 @@ export interface DecisionRecords {
   summary(range: TimeRange, filter?: RollupFilter): Promise<RecordSummary>;
   /** One number over time, from the roll-ups. */
   series(request: SeriesRequest): Promise<RecordSeries>;
-  /** Goals or sessions of a range, the dearest first. */
+  /** Goals or sessions of a range, highest cost first. */
   groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]>;
   /**
    * Calls back with each new record that passes the filter: those of this process at once, those of other processes with the

@@ -56,7 +56,7 @@ async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_00
   return { time, store, records, dropped, states, at, setMode, rules };
 }
 
-test("while the store is away records wait; what does not fit is dropped and counted, and the rest is written later", async () => {
+test("while the store is unavailable records wait; what does not fit is dropped and counted, and the rest is written later", async () => {
   const { records, dropped, states, at, setMode } = await someRecords();
   setMode("away");
   records.append([at(0)]);
@@ -70,7 +70,7 @@ test("while the store is away records wait; what does not fit is dropped and cou
   const { written, dropped: lost, ok } = records.status();
   expect([written + lost, ok]).toEqual([10_006, true]);
   expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe(`d${written - 1}`);
-  expect(states).toEqual(["away", "back"]);
+  expect(states).toEqual(["unavailable", "available"]);
 });
 
 test("a batch whose answer was lost is not written twice, nor counted twice", async () => {

@@ -19,7 +19,7 @@ export interface StoredRecordsOptions {
   /** Called with the number of dropped records, each time some are dropped. */
   readonly onDrop?: (count: number) => void;
   /** Called when the store stops answering, with the error, and when it answers again. */
-  readonly onStore?: (state: "away" | "back", problem?: unknown) => void;
+  readonly onStore?: (state: "unavailable" | "available", problem?: unknown) => void;
 }
 
 /** A record that is made later, so that no caller waits for it. */
@@ -221,10 +221,10 @@ export class StoredRecords implements DecisionRecords {
         await this.#writeBatch(store);
       }
       await this.#sideWork(await this.#writeBehind.opened());
-      if (!this.#ok) this.#options.onStore?.("back");
+      if (!this.#ok) this.#options.onStore?.("available");
       this.#ok = true;
     } catch (error) {
-      if (this.#ok) this.#options.onStore?.("away", error);
+      if (this.#ok) this.#options.onStore?.("unavailable", error);
       this.#ok = false;
       this.#writeBehind.schedule(retryMs);
     }
@@ -330,7 +330,7 @@ export class StoredRecords implements DecisionRecords {
     let after = (Math.max(sinceMs, nowMs - maxCatchUpMs) - pollOverlapMs) * seqPerMs;
     while (this.#listeners.size > 0) {
       const page = await this.query({}, { after, limit: maxPolled }).catch(() => undefined);
-      // The store is away: the next poll asks for the same.
+      // The store is unavailable: the next poll asks for the same.
       if (page === undefined) return sinceMs;
       this.#deliver(page.records);
       after = page.records.at(-1)?.seq ?? after;

@@ -158,11 +158,11 @@ test("changes are saved in a batch a quarter of a second later, again after a fa
   expect(rows()).toEqual([]);
   fail(true);
   for (let n = 0; n < 4; n++) await one.memory.sync();
-  expect(one.events).toEqual(["away"]);
+  expect(one.events).toEqual(["unavailable"]);
   fail(false);
   time.advance(3_000);
   await one.memory.sync();
-  expect(one.events).toEqual(["away", "back"]);
+  expect(one.events).toEqual(["unavailable", "available"]);
   expect(rows()).toHaveLength(90);
 });
 

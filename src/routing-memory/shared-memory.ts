@@ -28,8 +28,8 @@ export interface SharedMemoryOptions {
   readonly shared: boolean;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
-  /** Told when the store goes away (with what it said) and when it is back. Must not throw. */
-  readonly onStore?: (state: "away" | "back", problem: unknown) => void;
+  /** Called when the store becomes unavailable (with its error) and when it is available again. Must not throw. */
+  readonly onStore?: (state: "unavailable" | "available", problem: unknown) => void;
 }
 
 /** Loads go out at once, all that one turn of the event loop has brought together. Changes wait for others. */
@@ -42,7 +42,7 @@ const maxWaiting = 5_000;
 const freshMs = 3_000;
 const maxChecked = 20_000;
 const pruneEveryMs = 60_000;
-const awayAfter = 3;
+const unavailableAfterFailures = 3;
 
 interface Waiting {
   readonly loads: Map<string, boolean>;
@@ -104,7 +104,7 @@ export class SharedMemory {
     await this.sync();
     this.#closed = true;
     const opened = await this.#opened?.catch(() => undefined);
-    await opened?.store.close().catch(() => undefined); // it goes away with the process
+    await opened?.store.close().catch(() => undefined); // the end of the process closes it
   }
 
   #isDue(key: string, nowMs: number, { checked }: Waiting): boolean {
@@ -143,11 +143,11 @@ export class SharedMemory {
         while (waiting.saves.size > 0) await this.#save(part, waiting, store, salt);
       }
       await this.#prune(store);
-      if (this.#failures >= awayAfter) onStore?.("back", undefined);
+      if (this.#failures >= unavailableAfterFailures) onStore?.("available", undefined);
       this.#failures = 0;
     } catch (error) {
       this.#failures++;
-      if (this.#failures === awayAfter) onStore?.("away", error);
+      if (this.#failures === unavailableAfterFailures) onStore?.("unavailable", error);
       this.#pausedUntilMs = clock.now() + retryMs;
       // What was to be loaded is not worth waiting for; what was to be saved may still be.
       for (const { waiting } of this.#parts.values()) waiting.loads.clear();

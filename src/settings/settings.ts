@@ -85,13 +85,13 @@ const httpUrl = z.string().transform((text, context) => {
   return text.replace(/\/+$/, "");
 });
 
-const mostHosts = 100;
+const maxHosts = 100;
 
 const hostNames = z.string().transform((text, context) => {
   const names = text.split(",").map((name) => name.trim());
   const hosts = names.flatMap((name) => canonicalHost(name) ?? []);
-  if (hosts.length === names.length && hosts.length <= mostHosts) return [...new Set(hosts)];
-  const message = `must be at most ${mostHosts} host names or addresses without scheme, port or wildcard, comma-separated`;
+  if (hosts.length === names.length && hosts.length <= maxHosts) return [...new Set(hosts)];
+  const message = `must be at most ${maxHosts} host names or addresses without scheme, port or wildcard, comma-separated`;
   context.addIssue({ code: "custom", message });
   return z.NEVER;
 });

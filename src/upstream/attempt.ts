@@ -88,4 +88,4 @@ const waitedFor: { readonly [phase in Phase]: string } = {
   total: "the whole answer",
 };
 
-const callerAborted = { kind: "aborted", message: "the caller went away" } as const;
+const callerAborted = { kind: "aborted", message: "the caller disconnected" } as const;

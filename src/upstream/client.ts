@@ -121,7 +121,7 @@ class UpstreamClient implements Upstream {
     const isLarge = (call.bodyBytes ?? 0) > largeBodyBytes;
     const body = isLarge ? await runInTurns(writeJsonInSteps(call.body)) : undefined;
     if (signal.aborted) {
-      return failed({ kind: "aborted", message: "the caller went away", dispatched: false });
+      return failed({ kind: "aborted", message: "the caller disconnected", dispatched: false });
     }
     const attempt = new Attempt(call, signal, this.#clock, this.#timers, this.#asksBilling());
     const { connect, headers } = call.timeoutsMs;

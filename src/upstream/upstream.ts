@@ -132,7 +132,7 @@ export const failureKinds = [
   "garbage",
   /** A redirect: credentials are not sent on. */
   "redirected",
-  /** The caller went away. */
+  /** The caller disconnected. */
   "aborted",
 ] as const;
 export type FailureKind = (typeof failureKinds)[number];

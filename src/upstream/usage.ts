@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { mostUsd, parseUsd, saturatedUsd, usdToNano } from "#domain/money/money.ts";
+import { maxUsd, parseUsd, saturatedUsd, usdToNano } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { UsageReport } from "./upstream.ts";
 
@@ -62,7 +62,7 @@ function count(value: Json | undefined): number | undefined {
 function costOf(value: Json | undefined): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const amount = typeof value === "number" ? usdToNano(value) : parseUsd(value);
-  return amount ?? (Number(value) > mostUsd / 1e9 ? mostUsd : undefined);
+  return amount ?? (Number(value) > maxUsd / 1e9 ? maxUsd : undefined);
 }
 
 /** The field is present and is not an amount. */

@@ -93,7 +93,7 @@ describe("buffered log output", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("ends although the reader stalls for ever, and survives one that goes away", async () => {
+  test("ends although the reader stalls for ever, and survives one that exits", async () => {
     const stalled = program(`
       const output = bufferedOutput(1, { dropped });
       process.on("exit", output.flush);

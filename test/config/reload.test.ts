@@ -250,15 +250,15 @@ describe("reloading when asked", () => {
       await changes({ own: { ...own, upstream_id: "y", context_tokens: 90_000, timeouts_ms: { idle: 7 } } }),
     ).toEqual(prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"));
     expect(await changes({ own })).toEqual(prefixed("upstream_id", "context_tokens", "timeouts_ms.idle"));
-    const dearer = { ...prices, cached_input: 0.5, cache_write: 2, request: 0.1 };
-    expect(await changes({ own: { ...own, prices: dearer } })).toEqual(
+    const higher = { ...prices, cached_input: 0.5, cache_write: 2, request: 0.1 };
+    expect(await changes({ own: { ...own, prices: higher } })).toEqual(
       prefixed("prices.cached_input", "prices.cache_write", "prices.request"),
     );
     const bands = {
       tiers: [{ from_input_tokens: 9, input: 3 }],
       windows: [{ from: "01:00", to: "02:00", output: 3 }],
     };
-    expect(await changes({ own: { ...own, prices: { ...dearer, ...bands } } })).toEqual(
+    expect(await changes({ own: { ...own, prices: { ...higher, ...bands } } })).toEqual(
       prefixed("prices.tiers", "prices.windows"),
     );
     expect(await changes({ own })).toHaveLength(5);
@@ -511,7 +511,7 @@ describe("noticing a change", () => {
     expect(events).toEqual(["config_reloaded"]);
   });
 
-  test("by looking, where the file system tells nothing; a file that stays away is told once", async () => {
+  test("by polling, where the file system sends no events; a missing file is reported once", async () => {
     const folder = newFolder();
     const path = join(folder, "policy.yaml");
     writeFileSync(path, cap(1));

@@ -13,7 +13,7 @@ describeOnPostgres("the health store", (postgres) => {
   }
   healthStoreContract("PostgreSQL", emptyStore);
 
-  test("is away while the server is, and comes back with it", async () => {
+  test("is unavailable while the server is, and recovers with it", async () => {
     const store = await emptyStore();
     await store.override({ model: "flash", action: "disable", atMs: 5, by: "ada" });
     await postgres.server.stop("fast");

@@ -63,7 +63,7 @@ describeOnPostgres("routing memory", (postgres) => {
     expect(await routedTo(one, 2)).toBe("vendor_v4_pro");
   });
 
-  test("a gateway whose database goes away routes on", async () => {
+  test("a gateway whose database becomes unavailable keeps routing", async () => {
     const env = { DATABASE_URL: await postgres.server.createDatabase() };
     await using gateway = await start({ env });
     await beginOnPro(gateway);

@@ -218,7 +218,7 @@ test("a gateway over accounts that have grown beyond what can be counted refuses
   rmSync(folder, { recursive: true });
 });
 
-describe.skipIf(postgresMissing() !== undefined)("while the budget store is away", () => {
+describe.skipIf(postgresMissing() !== undefined)("while the budget store is unavailable", () => {
   let server: TestPostgres;
   let proxy: CuttingProxy;
   beforeAll(async () => {

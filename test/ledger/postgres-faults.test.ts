@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
-import { mostUsd, nanoUsd } from "#domain/money/money.ts";
+import { maxUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
@@ -207,7 +207,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       expect(performance.now() - again).toBeLessThan(1_500);
       expect(ledger.status().ok).toBe(false);
       expect(written).toBe(false);
-      expect(events.some(({ kind }) => kind === "store_away")).toBe(true);
+      expect(events.some(({ kind }) => kind === "store_unavailable")).toBe(true);
       database.proxy.mode = "pass";
       await resolving;
       await settled([ledger]);
@@ -270,7 +270,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect((await ledger.reserve(reservationOf({ goal: "fail-over" }))).kind).toBe("unavailable");
     expect(performance.now() - asked).toBeLessThan(1_500);
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: "store_away", message: expect.stringContaining("25006") }),
+      expect.objectContaining({ kind: "store_unavailable", message: expect.stringContaining("25006") }),
     );
     await database.admin.run(`ALTER DATABASE ${databaseName} RESET default_transaction_read_only`);
     await ledger.resolve([{ id: before.id, kind: "settled", actual: nanoUsd(1), source: "usage" }]);
@@ -296,7 +296,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     },
   );
 
-  test("a database that is away at the start is waited for, and the log says so", async () => {
+  test("a database that is unavailable at the start is waited for, and the log says so", async () => {
     await database.admin.close();
     await database.server.stop();
     const opening = openLedger(database.url, {
@@ -313,10 +313,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const ledger = await opening;
     ledgers.push(ledger);
     expect((await ledger.reserve(reservationOf())).kind).toBe("held");
-    expect(events).toContainEqual(expect.objectContaining({ kind: "store_back" }));
+    expect(events).toContainEqual(expect.objectContaining({ kind: "store_available" }));
   });
 
-  test("a database that stays away, or says no, ends the start", async () => {
+  test("a database that stays unavailable, or says no, ends the start", async () => {
     const { port } = database.proxy;
     await database.proxy.close();
     const away = database.url.replace(`:${database.server.port}/`, `:${port}/`);
@@ -342,10 +342,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const running = reservationOf({ goal: "absurd", amount: nanoUsd(10) });
     expect((await ledger.reserve(running)).kind).toBe("held");
     await database.admin.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
-    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: mostUsd, held: nanoUsd(10) });
+    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: maxUsd, held: nanoUsd(10) });
     expect((await ledger.reserve(reservationOf({ goal: "absurd" }))).kind).toBe("refused");
     await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
-    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: mostUsd, held: nanoUsd(0) });
+    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: maxUsd, held: nanoUsd(0) });
     expect(await findings()).toEqual([]);
     const { remarks } = await audit(query, Date.now());
     expect(remarks.filter(({ check }) => check === "saturated")).toHaveLength(2);

@@ -95,7 +95,7 @@ describe("the ledger's day against the aggregator's count", () => {
     expect((await reconcile(["--day", "2026-02-30"], env)).code).toBe(2);
   });
 
-  test("says why there is no count: a key that is not accepted, an aggregator that is away, demo mode", async () => {
+  test("says why there is no count: a key that is not accepted, an aggregator that is unavailable, demo mode", async () => {
     const database = newDatabase();
     const store = await openKeyUsageStore(database);
     await store.close();

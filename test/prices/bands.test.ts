@@ -44,17 +44,17 @@ async function holdOf(gateway: Awaited<ReturnType<typeof start>>, body: JsonObje
   return held;
 }
 
-describe("an upstream that bills at the dearest band a call can reach", () => {
+describe("an upstream that bills at the highest band that a call can reach", () => {
   test("stays within the hold, whatever the hour", async () => {
     for (const now of [noon, midnight]) {
       await using gateway = await start({ models, overrides: { clock: clockAt(now) } });
       const body = JSON.stringify({ model: "smart-router-flash", messages: long, max_tokens: 100 });
       // Every byte a token that is written to the cache, every allowed token used, at the rates of both bands.
       const bound = Buffer.byteLength(body) + 8 + 64;
-      const dearest = bound * 4_000 + 100 * 7_000 + 1_000_000;
-      gateway.upstream.next(answers({ prompt_tokens: bound, completion_tokens: 100, cost: dearest / 1e9 }, dearest));
+      const highest = bound * 4_000 + 100 * 7_000 + 1_000_000;
+      gateway.upstream.next(answers({ prompt_tokens: bound, completion_tokens: 100, cost: highest / 1e9 }, highest));
       expect((await gateway.chat({ messages: long, max_tokens: 100 })).status).toBe(200);
-      expect(await gateway.ledger()).toEqual({ spent: dearest, held: 0 });
+      expect(await gateway.ledger()).toEqual({ spent: highest, held: 0 });
       expect(gateway.log.map(({ event }) => event)).not.toContain("ledger_overrun");
       expect((await gateway.health())["vendor_v4_flash"]).not.toBe("QUARANTINE");
     }

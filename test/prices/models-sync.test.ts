@@ -22,7 +22,7 @@ const fileWith = (text: string, extension = "yaml") => {
 
 const perMTok = (usd: number) => Math.round(usd * 1e9) as NanoUsdPerMTok; // test prices are written by hand
 const flash = "vendor_v4_flash";
-const dearer: Price = {
+const higherPrice: Price = {
   input: perMTok(0.28),
   cachedInput: perMTok(0.0028),
   output: perMTok(0.2),
@@ -57,12 +57,12 @@ function sync(args: readonly string[], url: string, env: Record<string, string> 
 }
 
 describe("smart-gateway models sync", () => {
-  test("shows each rate that differs by band, dearer first, and the hosts that stay within our prices", async () => {
-    const upstream = await aggregator(withFlashAt(dearer), ({ key }) =>
+  test("shows each rate that differs by band, increases first, and the hosts that stay within our prices", async () => {
+    const upstream = await aggregator(withFlashAt(higherPrice), ({ key }) =>
       key === flash
         ? [
             { name: "Cheap", priceFactor: 0.1 },
-            { name: "Dear", priceFactor: 1 },
+            { name: "Expensive", priceFactor: 1 },
           ]
         : [{ name: "Only", priceFactor: 1 }],
     );
@@ -70,13 +70,13 @@ describe("smart-gateway models sync", () => {
     expect(code).toBe(0);
     const lines = out.split("\n").filter((line) => line.startsWith(flash));
     expect(lines.map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
-      `${flash}|input|from 200001 tokens|0.14|0.56|dearer, +300 %`,
-      `${flash}|input|base|0.14|0.28|dearer, +100 %`,
-      `${flash}|input|16:30-00:30 UTC|0.14|0.28|dearer, +100 %`,
-      `${flash}|output|base|0.28|0.2|cheaper, -28.6 %`,
-      `${flash}|output|from 200001 tokens|0.28|0.2|cheaper, -28.6 %`,
-      `${flash}|output|16:30-00:30 UTC|0.28|0.1|cheaper, -64.3 %`,
-      `${flash}|1 of 2|Cheap|Dear (0.56 / 0.2)`,
+      `${flash}|input|from 200001 tokens|0.14|0.56|higher, +300 %`,
+      `${flash}|input|base|0.14|0.28|higher, +100 %`,
+      `${flash}|input|16:30-00:30 UTC|0.14|0.28|higher, +100 %`,
+      `${flash}|output|base|0.28|0.2|lower, -28.6 %`,
+      `${flash}|output|from 200001 tokens|0.28|0.2|lower, -28.6 %`,
+      `${flash}|output|16:30-00:30 UTC|0.28|0.1|lower, -64.3 %`,
+      `${flash}|1 of 2|Cheap|Expensive (0.56 / 0.2)`,
     ]);
     const { ok, complete, written, models } = json();
     expect([ok, complete, written]).toEqual([true, true, null]);
@@ -85,7 +85,7 @@ describe("smart-gateway models sync", () => {
       listed: true,
       canonical_id: "deepseek/deepseek-v4-flash-simulated",
       changes: [
-        { band: "from 200001 tokens", rate: "input", registry: "0.14", listed: "0.56", dearer: true },
+        { band: "from 200001 tokens", rate: "input", registry: "0.14", listed: "0.56", increase: true },
         {},
         {},
         {},
@@ -95,7 +95,7 @@ describe("smart-gateway models sync", () => {
       hosts: [
         { name: "Cheap", within_price_limit: true, uptime_percent: 99.9 },
         {
-          name: "Dear",
+          name: "Expensive",
           within_price_limit: false,
           prices: { input: "0.28", bands: [{}, { from_input_tokens: 200_001 }] },
         },
@@ -113,7 +113,7 @@ describe("smart-gateway models sync", () => {
   });
 
   test("writes nothing unless asked, and then only prices: comments, order and other fields stay", async () => {
-    const upstream = await aggregator(withFlashAt(dearer));
+    const upstream = await aggregator(withFlashAt(higherPrice));
     const before = `# my registry
 models:
   # the cheap one
@@ -142,7 +142,7 @@ models:
       expect(after).toContain(kept);
     const loaded = loadRegistry(path);
     if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-    expect(loaded.registry.models.get(flash)).toMatchObject({ price: dearer, defaultOutputTokens: 1_000 });
+    expect(loaded.registry.models.get(flash)).toMatchObject({ price: higherPrice, defaultOutputTokens: 1_000 });
     expect(after).not.toContain("vendor_v4_pro");
     expect(statSync(link).isFile()).toBe(true);
     const again = await sync(["--write", link], upstream.url);
@@ -152,14 +152,14 @@ models:
   });
 
   test("makes a new file, and keeps JSON JSON", async () => {
-    const upstream = await aggregator(withFlashAt(dearer));
+    const upstream = await aggregator(withFlashAt(higherPrice));
     const fresh = join(folder, "fresh.yaml");
     const json = fileWith('{"models": {"vendor_v4_flash": {"prices": {"input": 0.1, "output": 0.2}}}}', "json");
     expect((await sync([fresh, "--write"], upstream.url)).code).toBe(0);
     expect((await sync([json, "--write"], upstream.url)).code).toBe(0);
     for (const path of [fresh, json]) {
       const loaded = loadRegistry(path);
-      expect(loaded.kind === "ok" && loaded.registry.models.get(flash)?.price).toEqual(dearer);
+      expect(loaded.kind === "ok" && loaded.registry.models.get(flash)?.price).toEqual(higherPrice);
     }
     expect(JSON.parse(readFileSync(json, "utf8")).models.vendor_v4_flash.prices.tiers).toEqual([
       { from_input_tokens: 200_001, input: 0.56 },
@@ -168,7 +168,9 @@ models:
   });
 
   test("refuses to write while the aggregator's data is not complete: a model gone, or without hosts", async () => {
-    const gone = await aggregator((model) => (model.key === "vendor_v4_pro" ? undefined : withFlashAt(dearer)(model)));
+    const gone = await aggregator((model) =>
+      model.key === "vendor_v4_pro" ? undefined : withFlashAt(higherPrice)(model),
+    );
     const path = fileWith("models: {}\n");
     const refused = await sync([path, "--write"], gone.url);
     expect(refused.code).toBe(1);
@@ -176,7 +178,7 @@ models:
     expect(refused.out).toContain("vendor_v4_pro: the list does not name deepseek/deepseek-v4-pro");
     expect((await sync([path], gone.url)).code).toBe(1);
     await gone.stop();
-    const empty = await aggregator(withFlashAt(dearer), ({ key }) =>
+    const empty = await aggregator(withFlashAt(higherPrice), ({ key }) =>
       key === flash ? [] : [{ name: "A", priceFactor: 1 }],
     );
     expect((await sync([path, "--write", "--json"], empty.url)).json()).toMatchObject({
@@ -190,7 +192,7 @@ models:
 
   test("lets a model that is disabled be gone", async () => {
     const upstream = await aggregator((model) =>
-      model.key === "vendor_emergency" ? undefined : withFlashAt(dearer)(model),
+      model.key === "vendor_emergency" ? undefined : withFlashAt(higherPrice)(model),
     );
     const path = fileWith("models:\n  vendor_emergency:\n    enabled: false\n");
     expect((await sync([path, "--write"], upstream.url)).code).toBe(0);
@@ -199,7 +201,7 @@ models:
 
   test("refuses what a registry file cannot state, and leaves nothing beside it", async () => {
     const both = {
-      ...dearer,
+      ...higherPrice,
       bands: [{ fromInputTokens: 9, window: { fromMinute: 0, toMinute: 60 }, rates: { input: perMTok(1) } }],
     };
     const upstream = await aggregator(withFlashAt(both));

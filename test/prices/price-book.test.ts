@@ -112,7 +112,7 @@ describe("a gateway that reads its aggregator's prices", () => {
       {
         model: "vendor_v4_flash",
         reason: "list_changed",
-        detail: "input 0.14 → 0.28, dearest input 0.14 → 0.28 (USD per million tokens, or per request)",
+        detail: "input 0.14 → 0.28, highest input 0.14 → 0.28 (USD per million tokens, or per request)",
       },
     ]);
     expect(await (await gateway.get("/metrics")).text()).toContain(

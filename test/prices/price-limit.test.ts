@@ -14,7 +14,7 @@ const limit = { prompt: 0.14, completion: 0.28, request: 0 };
 const flash = upstreamIds["vendor_v4_flash"];
 
 /** The shipped models, as an aggregator has them whose prices for some are so many times ours. */
-function dearer(factors: { [key: string]: number }): () => Model[] {
+function hostsWithPrices(factors: { [key: string]: number }): () => Model[] {
   const times = (rate: number, factor: number) => (rate * factor) as NanoUsdPerMTok; // test prices are written by hand
   return () =>
     shippedModels.map((model) => {
@@ -46,7 +46,7 @@ describe("the price limit that goes with a call", () => {
     await (await gateway.chat({ stream: true })).text();
     expect(gateway.upstream.requests.at(-1)?.body?.["provider"]).toEqual({ max_price: limit });
   });
-  test("is the price of the dearest band that the call can reach, as its hold is", async () => {
+  test("is the price of the highest band that the call can reach, as its hold is", async () => {
     const tiers = [{ from_input_tokens: 500, input: 1, output: 2 }];
     const windows = [{ from: "00:00", to: "12:00", output: 4 }];
     const prices = { input: 0.14, output: 0.28, request: 0.01, tiers, windows };
@@ -106,12 +106,12 @@ describe("the price limit that goes with a call", () => {
   });
 });
 
-describe("a model whose hosts have all become dearer than its price", () => {
+describe("a model whose hosts all charge more than its price", () => {
   test("is passed over for the next, costs nothing, keeps its health and raises an alarm", async () => {
     await using gateway = await start({
       policy: on,
       models: stated,
-      upstreamModels: dearer({ vendor_v4_flash: 2 }),
+      upstreamModels: hostsWithPrices({ vendor_v4_flash: 2 }),
     });
     const reply = await gateway.chat();
     expect(reply.status).toBe(200);
@@ -151,7 +151,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
     await using gateway = await start({
       policy: on,
       models: stated,
-      upstreamModels: dearer({ vendor_v4_flash: 2 }),
+      upstreamModels: hostsWithPrices({ vendor_v4_flash: 2 }),
     });
     for (let i = 0; i < 20; i++) expect((await gateway.chat()).status).toBe(200);
     expect((await gateway.health())["vendor_v4_flash"]).not.toMatch(/UNHEALTHY|QUARANTINE|DISABLED/);
@@ -161,7 +161,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
     await using gateway = await start({
       policy: on,
       models: { ...stated, vendor_emergency: { prices: { input: 0.3, output: 2.5 } } },
-      upstreamModels: dearer({ vendor_v4_flash: 2, vendor_v4_pro: 2, vendor_emergency: 2 }),
+      upstreamModels: hostsWithPrices({ vendor_v4_flash: 2, vendor_v4_pro: 2, vendor_emergency: 2 }),
     });
     const reply = await gateway.chat({}, { "x-smart-gateway-errors": "openai" });
     expect(reply.status).toBe(500);
@@ -175,7 +175,7 @@ describe("a model whose hosts have all become dearer than its price", () => {
   });
 
   test("without a limit bills more than was held: what the limit is for", async () => {
-    await using gateway = await start({ models: stated, upstreamModels: dearer({ vendor_v4_flash: 60 }) });
+    await using gateway = await start({ models: stated, upstreamModels: hostsWithPrices({ vendor_v4_flash: 60 }) });
     expect((await gateway.chat({ max_tokens: 2 })).headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_flash");
     await gateway.ledger();
     expect(gateway.log.map(({ event }) => event)).toContain("ledger_overrun");

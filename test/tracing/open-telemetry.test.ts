@@ -325,7 +325,7 @@ describe("a gateway with OTEL_*", () => {
       if (secret.length > 5) expect(all).not.toContain(secret);
   });
 
-  test("sends what is left when it stops, and is not held up by a collector that is away", async () => {
+  test("sends what is left when it stops, and is not held up by a collector that is unavailable", async () => {
     const own = await serve({ ...env(), OTEL_EXPORTER_OTLP_ENDPOINT: otlp });
     const { traceId, headers } = newTrace();
     await fetch(`${own.url}/v1/models`, { headers: { ...authorization, ...headers } });

@@ -244,7 +244,7 @@ describe("a deadline", () => {
     );
   });
 
-  test("does not run while the reader is away", async () => {
+  test("does not run while the reader has stopped reading", async () => {
     const goOn = Promise.withResolvers<void>();
     await withUpstream(
       async ({ socket, request }) => {
@@ -394,7 +394,7 @@ describe("an abort", () => {
     });
   });
 
-  test("while the reader is away reaches the upstream at once", async () => {
+  test("while the reader has stopped reading reaches the upstream at once", async () => {
     let seen: AsyncIterator<readonly { kind: string }[]> | undefined;
     await midStream(async ({ events, controller }) => {
       seen = events;

@@ -14,7 +14,7 @@ export function Sessions() {
   const place = usePlace();
   const sessions = useRead("GET sessions", { query: rangeOf(place) });
   return (
-    <Section title="Sessions" aside={<span className="muted">of the range, the dearest first</span>}>
+    <Section title="Sessions" aside={<span className="muted">of the range, highest cost first</span>}>
       <Loaded query={sessions} what="the sessions" height={120}>
         {(data) =>
           data.sessions.length === 0 ? (
@@ -35,7 +35,7 @@ export function Sessions() {
 
 function SessionTable({ data }: { readonly data: AnswerOf<"GET sessions"> }) {
   const place = usePlace();
-  const caption = "Sessions, the dearest first";
+  const caption = "Sessions, highest cost first";
   return (
     <Table
       caption={caption}

@@ -27,7 +27,7 @@ interface Account {
 const timeoutMs = 1_000;
 /** An agent writes its session at once or not at all, so longer waiting is useless. */
 const inputWaitMs = 150;
-const mostInput = 262_144;
+const maxInputLength = 262_144;
 
 /** `smart-gateway statusline`: one line for the status bar of a coding agent, from the gateway that runs here. */
 export function statuslineCommand(): Command {
@@ -116,7 +116,7 @@ function inputText(): Promise<string> {
     process.stdin.setEncoding("utf8");
     process.stdin.on("data", (part: string) => {
       text += part;
-      if (text.length > mostInput) end();
+      if (text.length > maxInputLength) end();
     });
     const close = () => {
       clearTimeout(timer);

@@ -3,7 +3,7 @@ const perAddress = { burst: 10, everyMs: 6_000 };
 /** The same for all addresses together: somebody who has many of them gains nothing. */
 const together = { burst: 100, everyMs: 1_000 };
 /** Addresses that are remembered; beyond them the ones that have been silent longest are forgotten. */
-const mostAddresses = 1_000;
+const maxAddresses = 1_000;
 
 interface Allowance {
   readonly burst: number;
@@ -27,7 +27,7 @@ export class LoginLimit {
     this.#addresses.set(address, bucket);
     bucket.take(nowMs);
     this.#all.take(nowMs);
-    if (this.#addresses.size > mostAddresses) {
+    if (this.#addresses.size > maxAddresses) {
       const [oldest] = this.#addresses.keys();
       if (oldest !== undefined) this.#addresses.delete(oldest);
     }

@@ -13,7 +13,7 @@ const sessionMs = 12 * 3_600_000;
 
 const cookieName = "smart_gateway_dashboard";
 /** A cookie of ours is far shorter; what is longer is not read. */
-const longestCookie = 512;
+const maxCookieLength = 512;
 
 /**
  * Sessions without a store: the cookie holds name and expiry, signed with a key that is made from the dashboard's token. So
@@ -38,7 +38,7 @@ export class SessionCookies {
   read(headers: Headers, nowMs: number): Session | undefined {
     for (const part of (headers.get("cookie") ?? "").split(";")) {
       const [name, value] = splitAt(part.trim(), "=");
-      if (name !== cookieName || value.length > longestCookie) continue;
+      if (name !== cookieName || value.length > maxCookieLength) continue;
       const session = this.#verified(value);
       if (session !== undefined && session.expiresMs > nowMs && session.expiresMs <= nowMs + sessionMs) return session;
     }

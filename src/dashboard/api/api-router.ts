@@ -11,9 +11,9 @@ import type { Timers } from "#platform/time.ts";
 import { type ApiHandlers, ApiProblem } from "./handlers.ts";
 
 /** Calls that are answered at once; a page makes some ten. */
-const mostCalls = 64;
+const maxCalls = 64;
 /** Streams at once, over all pages. */
-const mostStreams = 64;
+const maxStreams = 64;
 const maxBodyBytes = 2 * 1_048_576;
 
 export interface ApiRouterOptions {
@@ -75,7 +75,7 @@ export class ApiRouter {
       const problem = this.#options.access.writeProblem(request, operator);
       if (problem !== undefined) return refuse(problem);
     }
-    if (this.#calls >= mostCalls) return refuse(busy);
+    if (this.#calls >= maxCalls) return refuse(busy);
     this.#calls += 1;
     try {
       const query = endpoint.query === undefined ? undefined : parsed(endpoint.query, givenIn(search), "the query");
@@ -133,7 +133,7 @@ export class ApiRouter {
   }
 
   #stream(endpoint: Endpoint, call: AnyCall, request: Request, headers: Record<string, string>): Response {
-    if (this.#streams >= mostStreams) throw new ApiProblem(503, "Too many live feeds are open.", "overloaded");
+    if (this.#streams >= maxStreams) throw new ApiProblem(503, "Too many live feeds are open.", "overloaded");
     this.#streams += 1;
     let stop: unknown;
     let closed = false;

@@ -20,9 +20,9 @@ export interface LedgerSnapshot {
 }
 
 /** Pages that ask within so long share one reading. */
-const sharedForMs = 1_000;
-const mostAccounts = 1_000;
-const mostHolds = 1_000;
+const maxAgeMs = 1_000;
+const maxAccounts = 1_000;
+const maxHolds = 1_000;
 
 /** Reads the ledger for the pages, at most once a second however many there are. */
 export class LedgerSnapshots {
@@ -37,7 +37,7 @@ export class LedgerSnapshots {
   /** Throws an `ApiProblem` when the ledger does not answer. */
   read(): Promise<LedgerSnapshot> {
     const nowMs = this.#sources.clock.monotonic();
-    if (this.#reading === undefined || nowMs - this.#readAtMs >= sharedForMs) {
+    if (this.#reading === undefined || nowMs - this.#readAtMs >= maxAgeMs) {
       this.#readAtMs = nowMs;
       this.#reading = this.#readNow();
     }
@@ -54,8 +54,8 @@ export class LedgerSnapshots {
       const admin = await this.#sources.admin();
       const { clock, ledger } = this.#sources;
       const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
-        admin.accounts(mostAccounts),
-        admin.holds({ limit: mostHolds }),
+        admin.accounts(maxAccounts),
+        admin.holds({ limit: maxHolds }),
         ledger.read(adhocGoal),
       ]);
       return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(clock.now()) };

@@ -20,7 +20,7 @@ interface RangeQuery {
 }
 
 /** The longest range that is summed up, some years: roll-ups are kept longer than records. */
-const longestMs = 3 * 366 * dayMs;
+const maxRangeMs = 3 * 366 * dayMs;
 
 /**
  * The time that a call is about. A named range begins at a full hour and ends with the hour that is running, so that roll-ups
@@ -32,7 +32,7 @@ export function rangeOf({ range, from_ms, to_ms }: RangeQuery, nowMs: number): R
     const to = to_ms ?? end;
     const from = from_ms ?? Math.max(0, to - dayMs);
     if (from >= to) throw new ApiProblem(422, "from_ms must be before to_ms.", "invalid_request");
-    if (to - from > longestMs) throw new ApiProblem(422, "The range is longer than three years.", "invalid_request");
+    if (to - from > maxRangeMs) throw new ApiProblem(422, "The range is longer than three years.", "invalid_request");
     return { key: null, from_ms: from, to_ms: to };
   }
   if (range === "today") return { key: range, from_ms: Math.floor(nowMs / dayMs) * dayMs, to_ms: end };

@@ -13,8 +13,8 @@ import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
 
-const mostDays = 31;
-const mostGoals = 200;
+const maxDays = 31;
+const maxGoals = 200;
 
 /** `GET budgets`: days and goals, with caps, spent, held and pace. */
 export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET budgets"> {
@@ -24,7 +24,7 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
     const { caps } = sources.config();
     const read = await ledgerSnapshots.read();
     const lines = read.accounts.map((account) => capUseOf(account, caps, read.today));
-    const days = lines.filter(({ kind }) => kind === "day").slice(0, mostDays);
+    const days = lines.filter(({ kind }) => kind === "day").slice(0, maxDays);
     const today = dayCapUse(read, caps);
     if (!days.some(({ account }) => account === today.account)) days.unshift(today);
     const goals = lines
@@ -53,8 +53,8 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
         day_hard_nano_usd: caps.dayHard,
       },
       days: days.map(lineOf),
-      goals: goals.slice(0, mostGoals).map(lineOf),
-      more_goals: Math.max(0, goals.length - mostGoals) + read.more,
+      goals: goals.slice(0, maxGoals).map(lineOf),
+      more_goals: Math.max(0, goals.length - maxGoals) + read.more,
       totals: totalsOf(read.totals),
     };
   };
@@ -69,7 +69,7 @@ async function requestsIn(
 ): Promise<(account: string) => BudgetLine["requests"]> {
   const counted = countedIn(range);
   const [groups, ofDays] = await Promise.all([
-    records.groups("goal", timeRangeOf(range), mostGoals),
+    records.groups("goal", timeRangeOf(range), maxGoals),
     Promise.all(
       days.map(async ({ account, name }) => {
         const from = Date.parse(`${name}T00:00:00Z`);

@@ -64,7 +64,7 @@ function savedOf({ baseline_nano_usd, cost_nano_usd }: DecisionRecord, baselineM
 }
 
 /** Missed records that a resumed feed gets; if there are more, it gets a `gap` event. */
-const mostResumed = 200;
+const maxResumed = 200;
 
 /** `GET decisions/live`: records as they are made, those first that were missed since `Last-Event-ID`. */
 export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"GET decisions/live"> {
@@ -83,14 +83,14 @@ export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"G
     const stop = records.subscribe(filter, (news) => {
       for (const record of news) {
         if (waiting === undefined) send(record);
-        else if (waiting.length < mostResumed) waiting.push(record);
+        else if (waiting.length < maxResumed) waiting.push(record);
         else missed += 1;
       }
     });
     stream.send({ kind: "hello", at_ms: clock.now(), resumed: after !== undefined });
 
     const resume = async (from: number): Promise<void> => {
-      const page = await records.query(filter, { after: from, limit: mostResumed }).catch(() => undefined);
+      const page = await records.query(filter, { after: from, limit: maxResumed }).catch(() => undefined);
       const sent = new Set<number>();
       if (page === undefined || page.more) stream.send({ kind: "gap", since_ms: null, missed: null });
       else {

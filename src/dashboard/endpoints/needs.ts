@@ -65,7 +65,7 @@ function storeNeeds({ ledger }: DashboardSources): Need[] {
   if (ok) return [];
   return [
     need({
-      kind: "store_away",
+      kind: "store_unavailable",
       severity: "act",
       view: "now",
       title: "The budget store does not answer, and requests that cost anything are refused.",

@@ -4,9 +4,9 @@ import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import type { RecordSeries, SeriesMetric } from "#records/records.ts";
 
-const mostPoints = 400;
+const maxPoints = 400;
 /** Lines of their own; what is left over is one more. */
-const mostGroups = 8;
+const maxGroups = 8;
 
 /** `GET series`: a metric over time, from the roll-ups. */
 export function seriesHandler({ clock, records }: DashboardSources): ApiHandler<"GET series"> {
@@ -16,7 +16,7 @@ export function seriesHandler({ clock, records }: DashboardSources): ApiHandler<
     const series = await records.series({
       metric,
       range: timeRangeOf(range),
-      maxPoints: mostPoints,
+      maxPoints: maxPoints,
       ...(by === "none" ? {} : { by }),
     });
     return { range, metric, by, step_ms: series.bucket_ms, at_ms: [...series.at_ms], groups: groupsOf(series, metric) };
@@ -32,7 +32,7 @@ function groupsOf({ lines }: RecordSeries, metric: SeriesMetric) {
       return { name: key === "" ? noValue : key, values: [...values], total: isSum ? total : null, weight: total };
     })
     .sort((a, b) => b.weight - a.weight || (a.name < b.name ? -1 : 1));
-  const [shown, rest] = [groups.slice(0, mostGroups), groups.slice(mostGroups)];
+  const [shown, rest] = [groups.slice(0, maxGroups), groups.slice(maxGroups)];
   const [first] = rest;
   if (isSum && first !== undefined) {
     const values = first.values.map((_, at) => sumOf(rest.map((group) => group.values[at] ?? null)));

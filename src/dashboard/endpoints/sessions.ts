@@ -3,19 +3,19 @@ import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import { countedIn } from "#dashboard/api/sums.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 
-const mostSessions = 100;
+const maxSessions = 100;
 
-/** `GET sessions`: what the callers' sessions of a range have asked and cost, the dearest first. */
+/** `GET sessions`: what the callers' sessions of a range have asked and cost, highest cost first. */
 export function sessionsHandler({ clock, records }: DashboardSources): ApiHandler<"GET sessions"> {
   return async ({ query }) => {
     const nowMs = clock.now();
     const range = rangeOf(query, nowMs);
-    const groups = await records.groups("session", timeRangeOf(range), mostSessions + 1);
+    const groups = await records.groups("session", timeRangeOf(range), maxSessions + 1);
     const counted = countedIn(range);
     return {
       at_ms: nowMs,
       range,
-      sessions: groups.slice(0, mostSessions).map((group) => {
+      sessions: groups.slice(0, maxSessions).map((group) => {
         const sums = counted(group, { session: group.key });
         return {
           session: group.key,
@@ -27,7 +27,7 @@ export function sessionsHandler({ clock, records }: DashboardSources): ApiHandle
           last_ms: group.last_ms,
         };
       }),
-      more: groups.length > mostSessions,
+      more: groups.length > maxSessions,
     };
   };
 }

@@ -11,8 +11,8 @@ import type { DecisionRecords, RecordSummary, SummaryShare, TimeRange } from "#r
 import { needsOf } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
-const mostGoals = 10;
-const mostCaps = 5;
+const maxGoals = 10;
+const maxCaps = 5;
 
 /** `GET summary`: what an operator should act on, spend against caps, and where requests went. */
 export function summaryHandler(sources: DashboardSources, ledgerSnapshots: LedgerSnapshots): ApiHandler<"GET summary"> {
@@ -25,7 +25,7 @@ export function summaryHandler(sources: DashboardSources, ledgerSnapshots: Ledge
       ledgerSnapshots.read(),
       records.summary(time),
       records.summary(utcDayRange(nowMs)),
-      records.groups("goal", time, mostGoals),
+      records.groups("goal", time, maxGoals),
       ledgerSnapshots.read().then((read) => capsOf(read, sources, records, nowMs)),
     ]);
     const counted = countedIn(range);
@@ -87,7 +87,7 @@ async function capsOf(
     // Yesterday's requests without a goal have no cap any more.
     .filter(({ soft_nano_usd }) => soft_nano_usd !== null)
     .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0))
-    .slice(0, mostCaps);
+    .slice(0, maxCaps);
   return { day, pace: await paceOf(records, day, nowMs), goals };
 }
 

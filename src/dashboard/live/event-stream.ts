@@ -9,7 +9,7 @@ export interface EventStream<T> {
 }
 
 /** Length of the queue of events for a caller that reads slowly; later events are left out. */
-const longestQueue = 500;
+const maxQueueLength = 500;
 /** Milliseconds without an event until a comment is sent as heartbeat, so that no proxy closes the connection as idle. */
 const keepAliveMs = 10_000;
 /** Milliseconds until a caller that reads nothing is disconnected. A browser tab reconnects when it wakes. */
@@ -44,7 +44,7 @@ export class EventBody<T extends { readonly kind: string }> implements EventStre
   }
 
   send(event: T, id?: string): boolean {
-    if (this.#closed || this.#ended || this.#queue.length >= longestQueue) return false;
+    if (this.#closed || this.#ended || this.#queue.length >= maxQueueLength) return false;
     const idLine = id === undefined ? "" : `id: ${id}\n`;
     this.#queue.push(`event: ${event.kind}\n${idLine}data: ${JSON.stringify(event)}\n\n`);
     this.#wake();

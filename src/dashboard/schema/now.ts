@@ -38,7 +38,7 @@ const needKinds = [
   "all_models_out",
   "aggregator_down",
   "reload_refused",
-  "store_away",
+  "store_unavailable",
   "ledger_failed",
   "nothing_yet",
 ] as const;

@@ -85,7 +85,7 @@ export const SessionsAnswer = z.object({
         last_ms: AtMs.describe("Of the newest request."),
       }),
     )
-    .describe("The dearest first."),
+    .describe("Highest cost first."),
   more: z.boolean().describe("There are more, which have cost less."),
 });
 

@@ -20,12 +20,12 @@ export function nanoUsd(value: number): NanoUsd {
 
 export const zeroUsd: NanoUsd = nanoUsd(0);
 
-/** The most that an amount can hold, some nine million dollars. A sum that would pass it stays here. */
-export const mostUsd: NanoUsd = nanoUsd(Number.MAX_SAFE_INTEGER);
+/** The largest amount, about nine million dollars, and so above every cap: a policy's caps end at one million. Larger sums become this. */
+export const maxUsd: NanoUsd = nanoUsd(Number.MAX_SAFE_INTEGER);
 
-/** A sum of amounts, each of them whole and not negative, that never throws: above `mostUsd` it is `mostUsd`. */
+/** A sum of amounts, each of them whole and not negative, that never throws: above `maxUsd` it is `maxUsd`. */
 export function saturatedUsd(sum: number): NanoUsd {
-  return sum < mostUsd ? nanoUsd(sum) : mostUsd;
+  return sum < maxUsd ? nanoUsd(sum) : maxUsd;
 }
 
 const decimal = /^\+?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Price, PriceBand, Rates } from "#domain/model.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "./money.ts";
-import { dearestRates, priceWithCacheWrites, ratesOf } from "./prices.ts";
+import { highestRates, priceWithCacheWrites, ratesOf } from "./prices.ts";
 import { costOf, holdFor } from "./tokens.ts";
 
 const perMTok = (value: number) => value as NanoUsdPerMTok; // test prices are written by hand
@@ -27,9 +27,9 @@ describe("tiers", () => {
     expect(ratesOf(price, 200)).toMatchObject({ input: 200, output: 600 });
     expect(ratesOf(price, 500)).toMatchObject({ input: 150, output: 600, cachedInput: 10 });
   });
-  test("a hold takes the dearest tier up to the bound, because the prompt may be shorter", () => {
-    expect(dearestRates(price, 199)).toMatchObject({ input: 100 });
-    expect(dearestRates(price, 10_000)).toMatchObject({ input: 200, output: 600 });
+  test("a hold takes the highest tier up to the bound, because the prompt may be shorter", () => {
+    expect(highestRates(price, 199)).toMatchObject({ input: 100 });
+    expect(highestRates(price, 10_000)).toMatchObject({ input: 200, output: 600 });
   });
 });
 
@@ -45,7 +45,7 @@ describe("windows", () => {
   ])("a window across midnight is open at %s or not, its end not included", (time, input) => {
     expect(ratesOf(night, 10, at(time)).input).toBe(perMTok(input));
   });
-  test("a call that begins inside a cheap window and ends outside costs the dearer price", () => {
+  test("a call that begins inside a cheap window and ends outside costs the higher price", () => {
     expect(ratesOf(night, 10, at("00:29:00", 2)).input).toBe(perMTok(100));
     expect(ratesOf(night, 10, at("16:29:00", 2)).input).toBe(perMTok(100));
   });
@@ -59,10 +59,10 @@ describe("windows", () => {
       perMTok(70),
     );
   });
-  test("without a time the dearest hours count", () => {
+  test("without a time the most expensive hours count", () => {
     expect(ratesOf(night, 10).input).toBe(perMTok(100));
   });
-  test("where a tier and a window both apply, the dearer counts", () => {
+  test("where a tier and a window both apply, the higher rate counts", () => {
     const both: Price = { ...base, bands: [tier(5, { input: perMTok(300) }), ...(night.bands ?? [])] };
     expect(ratesOf(both, 10, at("20:00:00"))).toMatchObject({ input: 300, output: 200 });
   });
@@ -80,7 +80,7 @@ describe("cache writes", () => {
     const price = priceWithCacheWrites({ ...base, bands: [tier(10, { input: perMTok(300) })] });
     expect(costOf({ ...usage, cachedInput: 0, cacheWrite: 1_000_000 }, price)).toBe(nanoUsd(600));
     expect(holdFor({ inputTokens: 9, outputTokens: 0, choices: 1 }, price)).toBe(nanoUsd(1));
-    expect(dearestRates(price, 9).cacheWrite).toBe(perMTok(200));
+    expect(highestRates(price, 9).cacheWrite).toBe(perMTok(200));
   });
   test("keep a price that is known", () => {
     const price = { ...base, cacheWrite: perMTok(125) };
@@ -154,14 +154,14 @@ describe("for every price, usage and time", () => {
     );
   });
 
-  test("the dearest rates are those of the base and of every band that is reached, one by one", () => {
+  test("each of the highest rates is the maximum of the base and of every band that is reached", () => {
     fc.assert(
       fc.property(prices, tokens, (price, inputTokens) => {
         const reached = (price.bands ?? []).filter(({ fromInputTokens }) => inputTokens >= (fromInputTokens ?? 0));
-        const dearest = dearestRates(price, inputTokens);
+        const highest = highestRates(price, inputTokens);
         for (const name of ["input", "cachedInput", "cacheWrite", "output", "request"] as const) {
           const all = [price[name], ...reached.map(({ rates }) => rates[name])].filter((value) => value !== undefined);
-          expect(dearest[name] as number | undefined).toBe(all.length === 0 ? undefined : Math.max(...all));
+          expect(highest[name] as number | undefined).toBe(all.length === 0 ? undefined : Math.max(...all));
         }
       }),
     );

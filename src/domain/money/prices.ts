@@ -8,17 +8,17 @@ export interface TimeSpan {
 }
 
 /**
- * The dearest of each rate that a call with at most so many prompt tokens can meet: base, tiers up to the bound, and every
+ * The highest of each rate that can apply to a call with at most so many prompt tokens: base, tiers up to the bound, and every
  * window whatever the time. Windows are not narrowed to the hours that the call can reach: that would make a decision
  * depend on the clock, and the bound on how far this clock and the aggregator's differ, to save a hold that is released
  * when the call ends.
  */
-export function dearestRates(price: Price, inputTokens: number): Rates {
+export function highestRates(price: Price, inputTokens: number): Rates {
   if (price.bands === undefined) return price;
-  let table = dearestTables.get(price);
+  let table = highestRatesTables.get(price);
   if (table === undefined) {
-    table = dearestTableOf(price, price.bands);
-    dearestTables.set(price, table);
+    table = highestRatesTableOf(price, price.bands);
+    highestRatesTables.set(price, table);
   }
   for (let at = table.length - 1; at > 0; at--) {
     const row = table[at];
@@ -27,17 +27,17 @@ export function dearestRates(price: Price, inputTokens: number): Rates {
   return table[0]?.rates ?? price;
 }
 
-/** The dearest rates from so many prompt tokens on, rising; made once for each price in force, asked several times a request. */
-type DearestTable = readonly { readonly fromInputTokens: number; readonly rates: Rates }[];
-const dearestTables = new WeakMap<Price, DearestTable>();
+/** The highest rates from so many prompt tokens on, ascending; built once for each price in force, read several times a request. */
+type HighestRatesTable = readonly { readonly fromInputTokens: number; readonly rates: Rates }[];
+const highestRatesTables = new WeakMap<Price, HighestRatesTable>();
 
-function dearestTableOf(price: Price, bands: readonly PriceBand[]): DearestTable {
+function highestRatesTableOf(price: Price, bands: readonly PriceBand[]): HighestRatesTable {
   const starts = new Set([0, ...bands.map(({ fromInputTokens }) => fromInputTokens ?? 0)]);
   return [...starts]
     .toSorted((a, b) => a - b)
     .map((fromInputTokens) => {
       let rates: Rates = price;
-      for (const band of bands) if (reaches(band, fromInputTokens)) rates = dearer(rates, band.rates);
+      for (const band of bands) if (reaches(band, fromInputTokens)) rates = withHigherRates(rates, band.rates);
       return { fromInputTokens, rates };
     });
 }
@@ -45,8 +45,8 @@ function dearestTableOf(price: Price, bands: readonly PriceBand[]): DearestTable
 /**
  * The rates of a call with so many prompt tokens that was under way during a span of time. Of the tiers it has reached the
  * highest counts. Where more than one rate may have been in force (a window opened or closed meanwhile, a tier and a window
- * both apply, or the time is not known) the dearest counts, so that the result is never below the invoice and never above
- * `dearestRates`.
+ * both apply, or the time is not known) the highest counts, so that the result is never below the invoice and never above
+ * `highestRates`.
  */
 export function ratesOf(price: Price, inputTokens: number, during?: TimeSpan): Rates {
   if (price.bands === undefined) return price;
@@ -58,23 +58,23 @@ export function ratesOf(price: Price, inputTokens: number, during?: TimeSpan): R
     tier = { ...tier, ...rates };
   }
   let within: Partial<Rates> = {};
-  const outlasted: Partial<Rates>[] = [];
+  const wholeWindows: Partial<Rates>[] = [];
   for (const band of price.bands) {
     if (band.window === undefined || !reaches(band, inputTokens)) continue;
     const overlap = during === undefined ? "part" : overlapOf(band.window, during);
     if (overlap === "none") continue;
-    within = dearerOf(within, band.rates);
-    if (overlap === "whole") outlasted.push(band.rates);
+    within = higherRatesOf(within, band.rates);
+    if (overlap === "whole") wholeWindows.push(band.rates);
   }
-  // A window that held all the time replaces the base rates it names, but not a tier's: of those the dearer counts.
+  // A window that covers the whole span replaces the base rates it names, but not a tier's: there the higher rate counts.
   let rates: Rates = tier;
-  for (const named of outlasted) rates = { ...rates, ...named };
-  return dearer(dearer(rates, tiered), within);
+  for (const named of wholeWindows) rates = { ...rates, ...named };
+  return withHigherRates(withHigherRates(rates, tiered), within);
 }
 
 /**
  * The price for a call that asks for prompt caching (`cache_control`). Where the price of cache writes is unknown, twice the
- * input price is taken: the dearest that makers charge (a cache kept for an hour).
+ * input price is taken: the most that providers charge (for a cache of one hour).
  */
 export function priceWithCacheWrites(price: Price): Price {
   if (price.cacheWrite !== undefined) return price;
@@ -82,14 +82,14 @@ export function priceWithCacheWrites(price: Price): Price {
   if (known !== undefined) return known;
   const made: Price = {
     ...price,
-    cacheWrite: twice(price.input),
+    cacheWrite: doubled(price.input),
     ...(price.bands === undefined
       ? {}
       : {
           bands: price.bands.map((band) =>
             band.rates.input === undefined || band.rates.cacheWrite !== undefined
               ? band
-              : { ...band, rates: { ...band.rates, cacheWrite: twice(band.rates.input) } },
+              : { ...band, rates: { ...band.rates, cacheWrite: doubled(band.rates.input) } },
           ),
         }),
   };
@@ -100,7 +100,7 @@ export function priceWithCacheWrites(price: Price): Price {
 /** Made once for each price in force. */
 const withCacheWrites = new WeakMap<Price, Price>();
 
-function twice(rate: NanoUsdPerMTok): NanoUsdPerMTok {
+function doubled(rate: NanoUsdPerMTok): NanoUsdPerMTok {
   return (2 * rate) as NanoUsdPerMTok; // the same unit; the schema's bound leaves room
 }
 
@@ -108,17 +108,17 @@ function reaches({ fromInputTokens }: PriceBand, inputTokens: number): boolean {
   return inputTokens >= (fromInputTokens ?? 0);
 }
 
-function dearer(a: Rates, b: Partial<Rates>): Rates {
-  return { ...a, ...dearerOf(a, b) };
+function withHigherRates(a: Rates, b: Partial<Rates>): Rates {
+  return { ...a, ...higherRatesOf(a, b) };
 }
 
 const rateNames = ["input", "cachedInput", "cacheWrite", "output", "request"] as const;
 
-function dearerOf(a: Partial<Rates>, b: Partial<Rates>): Partial<Rates> {
+function higherRatesOf(a: Partial<Rates>, b: Partial<Rates>): Partial<Rates> {
   const rates: Record<string, number> = {};
   for (const name of rateNames) {
-    const dearest = Math.max(a[name] ?? -1, b[name] ?? -1);
-    if (dearest >= 0) rates[name] = dearest;
+    const highest = Math.max(a[name] ?? -1, b[name] ?? -1);
+    if (highest >= 0) rates[name] = highest;
   }
   return rates as Partial<Rates>; // each value is one of the two given under its name
 }

@@ -1,4 +1,4 @@
-import { type NanoUsd, nanoUsd } from "./money.ts";
+import { maxUsd, type NanoUsd, nanoUsd } from "./money.ts";
 
 /** What a request may cost above our prices, because of fields that the operator's policy lets through. */
 export interface Surcharge {
@@ -10,12 +10,9 @@ export interface Surcharge {
   readonly fields: readonly string[];
 }
 
-/** Above every cap there can be (a policy's caps end at a million dollars), and still a safe integer. */
-export const beyondAnyCap = nanoUsd(Number.MAX_SAFE_INTEGER);
-
-/** `amount` with the surcharge, rounded up; too large a sum is `beyondAnyCap`. */
+/** `amount` with the surcharge, rounded up; too large a sum is `maxUsd`. */
 export function withSurcharge(amount: NanoUsd, surcharge: Surcharge | undefined): NanoUsd {
   if (surcharge === undefined) return amount;
   const sum = Math.ceil(amount * surcharge.factor) + surcharge.fee;
-  return sum < beyondAnyCap ? nanoUsd(sum) : beyondAnyCap;
+  return sum < maxUsd ? nanoUsd(sum) : maxUsd;
 }

@@ -61,7 +61,7 @@ describe("a hold", () => {
     expect(holdFor(bound, price)).toBe(nanoUsd(3 * 280_000));
   });
 
-  test("uses the dearer of the two input prices", () => {
+  test("uses the higher of the two input prices", () => {
     const odd: Price = { ...price, cachedInput: perMTok(500_000_000) };
     expect(holdFor({ inputTokens: 1_000, outputTokens: 0, choices: 1 }, odd)).toBe(nanoUsd(500_000));
   });

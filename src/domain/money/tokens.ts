@@ -1,6 +1,6 @@
 import type { Price, Rates } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "./money.ts";
-import { dearestRates, ratesOf, type TimeSpan } from "./prices.ts";
+import { highestRates, ratesOf, type TimeSpan } from "./prices.ts";
 
 /**
  * Tokens of one attempt, as the upstream counts them. `output` includes reasoning tokens, `input` includes those read from
@@ -16,7 +16,7 @@ export interface TokenUsage {
 
 /**
  * What `usage` costs, rounded up once per attempt, so that a sum of costs is never below the invoice. `during` is the time
- * of the call, for prices that depend on it; without it the dearest hours count. Never above `holdFor` of a bound that
+ * of the call, for prices that depend on it; without it the most expensive hours count. Never above `holdFor` of a bound that
  * holds the usage.
  */
 export function costOf(usage: TokenUsage, price: Price, during?: TimeSpan): NanoUsd {
@@ -39,21 +39,21 @@ export function costOf(usage: TokenUsage, price: Price, during?: TimeSpan): Nano
 }
 
 /**
- * The dearest an attempt can be: every byte an input token of the dearest kind, every allowed output token used, `choices`
- * times, in the dearest band that the call can reach.
+ * The most that an attempt can cost: every byte an input token of the most expensive kind, every allowed output token used, `choices`
+ * times, in the most expensive band that the call can reach.
  */
 export function holdFor(bound: { inputTokens: number; outputTokens: number; choices: number }, price: Price): NanoUsd {
-  const rates = dearestRates(price, bound.inputTokens);
-  const dearestInput = dearestInputOf(rates);
+  const rates = highestRates(price, bound.inputTokens);
+  const inputRate = highestInputRateOf(rates);
   const output = bound.choices * bound.outputTokens;
   const request = rates.request ?? 0;
-  const millionths = bound.inputTokens * dearestInput + output * rates.output;
+  const millionths = bound.inputTokens * inputRate + output * rates.output;
   if (millionths <= Number.MAX_SAFE_INTEGER) return nanoUsd(Math.ceil(millionths / 1_000_000) + request);
-  return exactly(BigInt(bound.inputTokens) * BigInt(dearestInput) + BigInt(output) * BigInt(rates.output), request);
+  return exactly(BigInt(bound.inputTokens) * BigInt(inputRate) + BigInt(output) * BigInt(rates.output), request);
 }
 
 /** What a million input tokens cost at most, whether they are new, read from the prompt cache or written to it. */
-export function dearestInputOf({ input, cachedInput, cacheWrite }: Rates): number {
+export function highestInputRateOf({ input, cachedInput, cacheWrite }: Rates): number {
   return Math.max(input, cachedInput, cacheWrite ?? 0);
 }
 

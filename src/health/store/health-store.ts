@@ -4,7 +4,7 @@ import { healthStates } from "#health/health.ts";
 import { type Health, quarantineCauses } from "#health/state-machine/model-health.ts";
 
 /**
- * Where model health is kept over restarts and shared between nodes. Health fails static: while the store is away every
+ * Where model health is kept over restarts and shared between nodes. Health fails static: while the store is unavailable every
  * node goes on with what it last knew. All forms pass `health-store.contract.ts`; every method may reject.
  */
 export interface HealthStore {

@@ -126,7 +126,7 @@ function isOutlined({ length }: Uint8Array): boolean {
 type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 
 /** `1e20` is written anew as 100000000000000000000: no number grows by more bytes than this. */
-const longestExpansion = 24;
+const maxExpansion = 24;
 
 function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing: GatewayFields): ChatRequest {
   return {
@@ -135,7 +135,7 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     stream: body["stream"] === true,
     caller: Bun.hash.xxHash32(input.headers.get("authorization") ?? ""),
     body,
-    bodyBytes: input.bytes + shape.exponents * longestExpansion,
+    bodyBytes: input.bytes + shape.exponents * maxExpansion,
     // Many servers take a limit of 0 for no limit, so it is none that money could be held for.
     requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]) || null,
     choices: largerOf(body["n"], body["best_of"]) ?? 1,

@@ -4,7 +4,7 @@ import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse } from "#http/errors.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 
-const longestId = 256;
+const maxIdLength = 256;
 
 /** `GET /v1/route/status`: what a goal and the day have spent and may still spend, and which model the goal was last sent to. */
 export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "ports" | "lastModel">): Handler {
@@ -15,8 +15,8 @@ export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "p
       ["session", sessionId],
       ["goal", goalId],
     ] as const) {
-      if (value !== null && (value === "" || value.length > longestId)) {
-        const detail = `${name}: must have 1 to ${longestId} characters.`;
+      if (value !== null && (value === "" || value.length > maxIdLength)) {
+        const detail = `${name}: must have 1 to ${maxIdLength} characters.`;
         return errorResponse({ status: 422, detail, code: "invalid_request", param: name }, request, common);
       }
     }

@@ -10,7 +10,7 @@ const descriptorsForTheRest = 128;
 /** A stream holds two sockets, the caller's and the upstream's. */
 const descriptorsPerStream = 2;
 /** Connections to one address come from one range of ports, 28,000 of them by default on Linux. */
-const mostStreams = 25_000;
+const maxStreamsToOneAddress = 25_000;
 /** Where the limit is not known: what a common default of 10,240 descriptors would allow. */
 const unknownDescriptors = 10_240;
 
@@ -18,7 +18,7 @@ const unknownDescriptors = 10_240;
 export function maxStreams(read: ReadText): number {
   const descriptors = openFileLimit(read) ?? unknownDescriptors;
   const streams = Math.floor((descriptors - descriptorsForTheRest) / descriptorsPerStream);
-  return Math.max(1, Math.min(mostStreams, streams));
+  return Math.max(1, Math.min(maxStreamsToOneAddress, streams));
 }
 
 /** A memory limit, and how much of it is used when others share it. */

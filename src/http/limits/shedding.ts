@@ -17,16 +17,16 @@ export interface Load {
 export const shedReasons = ["streams_full", "event_loop_slow", "memory_high", "ledger_slow"] as const;
 export type ShedReason = (typeof shedReasons)[number];
 
-const longestLoopDelayMs = 100;
-const largestMemoryShare = 0.8;
-const oldestLedgerEntryMs = 500;
+const maxLoopDelayMs = 100;
+const maxMemoryShare = 0.8;
+const maxLedgerEntryAgeMs = 500;
 
 /** Why a request is to be turned away before it is read (503 with Retry-After); undefined when there is room. */
 export function shedReason(load: Load): ShedReason | undefined {
   if (load.activeStreams >= load.maxStreams) return "streams_full";
-  if (load.eventLoopDelayMs > longestLoopDelayMs) return "event_loop_slow";
-  if (load.memoryShare > largestMemoryShare) return "memory_high";
-  if (load.ledgerOldestMs > oldestLedgerEntryMs) return "ledger_slow";
+  if (load.eventLoopDelayMs > maxLoopDelayMs) return "event_loop_slow";
+  if (load.memoryShare > maxMemoryShare) return "memory_high";
+  if (load.ledgerOldestMs > maxLedgerEntryAgeMs) return "ledger_slow";
   return undefined;
 }
 

@@ -222,7 +222,7 @@ const chatCompletions = {
       ...decisionHeaders,
       ...retryHeaders,
     }),
-    503: failure(`${overloaded}; no model has capacity, or the budget store is away.`, examples.overloaded, {
+    503: failure(`${overloaded}; no model has capacity, or the budget store is unavailable.`, examples.overloaded, {
       ...decisionHeaders,
       ...retryHeaders,
     }),
@@ -277,7 +277,7 @@ const routeOutcome = {
     404: failure("No such decision is recorded.", examples.unknownDecision, retryHeaders),
     413: failure("The body has more than 16,384 bytes.", examples.tooLarge, retryHeaders),
     422: failure("Not JSON, or a field is missing or wrong.", examples.wrongOutcome, retryHeaders),
-    503: failure(`${overloaded}, or the database is away.`, examples.overloaded, retryHeaders),
+    503: failure(`${overloaded}, or the database is unavailable.`, examples.overloaded, retryHeaders),
   },
 };
 
@@ -300,7 +300,7 @@ const routeStatus = {
     401: unauthorized,
     403: foreign,
     422: failure("A parameter is empty or too long.", examples.wrongStatus, retryHeaders),
-    503: failure("The database is away.", examples.overloaded, retryHeaders),
+    503: failure("The database is unavailable.", examples.overloaded, retryHeaders),
   },
 };
 
@@ -326,7 +326,7 @@ const decisionRecord = {
     401: unauthorized,
     403: foreign,
     404: failure("No such decision is recorded.", examples.unknownRecord, retryHeaders),
-    503: failure("The database is away.", examples.overloaded, retryHeaders),
+    503: failure("The database is unavailable.", examples.overloaded, retryHeaders),
   },
 };
 
@@ -348,7 +348,7 @@ const healthz = {
   summary: "How the gateway, its store and its models are",
   responses: {
     200: answer("Requests can be served.", "Health", { example: examples.health }),
-    503: answer("The budget store is away, or no model of the senior fallback chain can serve.", "Health"),
+    503: answer("The budget store is unavailable, or no model of the senior fallback chain can serve.", "Health"),
     403: foreign,
   },
 };

@@ -43,12 +43,12 @@ export function isCacheKeyName(text: unknown): boolean {
   return plainCacheKeys.some((key) => key === text);
 }
 
-const shortestCacheKey = "cache_control".length + 1;
+const minCacheKeyLength = "cache_control".length + 1;
 /** Every character as an escape of six characters, and the quotes. */
-const longestCacheKey = "prompt_cache_breakpoint".length * 6 + 1;
+const maxCacheKeyLength = "prompt_cache_breakpoint".length * 6 + 1;
 
 /** Every integer of fewer digits is a safe one. */
-const longestSafeDigits = 15;
+const maxSafeDigits = 15;
 
 /**
  * Scans the text, so that a hostile body is refused before it is parsed; strings are skipped by a native
@@ -61,7 +61,7 @@ export function shapeOfJson(
   maxValues = Number.POSITIVE_INFINITY,
   outline?: JsonOutline,
 ): JsonShape {
-  const shape: Scan = { ...unremarkable };
+  const shape: Scan = { ...initialScan };
   let depth = 0;
   let values = 1;
   /** Where the last string begins and ends. */
@@ -73,7 +73,7 @@ export function shapeOfJson(
         open = at;
         at = endOfString(text, at);
         if (at < 0) return shape;
-        if (at - open >= shortestCacheKey && at - open <= longestCacheKey) {
+        if (at - open >= minCacheKeyLength && at - open <= maxCacheKeyLength) {
           shape.cacheControl ||= isCacheKey(text, open, at);
         }
         close = at;
@@ -117,7 +117,7 @@ type Scan = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
   large: number;
 };
 
-const unremarkable: Scan = {
+const initialScan: Scan = {
   tooDeep: false,
   tooManyValues: false,
   exponents: 0,
@@ -128,7 +128,7 @@ const unremarkable: Scan = {
 };
 
 /** Every number below 1e308 is a double. */
-const largestPower = 308;
+const maxExponent = 308;
 
 /** Conversions cost, so there is a bound on them; more numbers near 1e308 than this count as infinite. */
 const maxLarge = 10_000;
@@ -145,10 +145,10 @@ function scanNumber(text: string, start: number, seen: Scan): number {
     const from = sign === PLUS || sign === MINUS ? end + 1 : end;
     end = endOfDigits(text, from);
     power += exponentOf(text, from + 1, end, sign === MINUS);
-  } else if (power > longestSafeDigits) {
+  } else if (power > maxSafeDigits) {
     seen.longIntegers = true;
   }
-  if (power > largestPower && !seen.infinite) {
+  if (power > maxExponent && !seen.infinite) {
     seen.infinite = ++seen.large > maxLarge || Number(text.slice(start, end)) === Number.POSITIVE_INFINITY;
   }
   return end;
@@ -198,7 +198,7 @@ export function quoteLongIntegers(text: string): string {
       const end = endOfNumber(text, at);
       const digits = endOfDigits(text, at) - at;
       // Numbers with a fraction or an exponent are not integers: they keep the value of the double.
-      if (digits > longestSafeDigits && at + digits === end) {
+      if (digits > maxSafeDigits && at + digits === end) {
         out += `${text.slice(from, start)}"${text.slice(start, end)}"`;
         from = end;
       }

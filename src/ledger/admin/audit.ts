@@ -1,4 +1,4 @@
-import { mostUsd } from "#domain/money/money.ts";
+import { maxUsd } from "#domain/money/money.ts";
 
 /** Proof that the ledger balances: every counter is recomputed from the rows it sums up. Reads only. */
 
@@ -49,7 +49,7 @@ const auditChecks = [
     sql: `SELECT a.id, 'spent ' || a.spent || ', closed reservations and carried sums say ' || (coalesce(s.total, 0) + a.carried_spent) AS detail
       FROM account a LEFT JOIN (${byAccount("sum(amount) AS total", `${charged} AS amount FROM reservation r`)}) s
         ON s.account = a.id
-      WHERE a.spent < ${mostUsd} AND a.spent <> coalesce(s.total, 0) + a.carried_spent`,
+      WHERE a.spent < ${maxUsd} AND a.spent <> coalesce(s.total, 0) + a.carried_spent`,
   },
   {
     check: "counters_differ_from_entries",
@@ -63,8 +63,8 @@ const auditChecks = [
         ) AS moved GROUP BY account
       ) s ON s.account = a.id
       WHERE a.held <> coalesce(s.held, 0)
-        OR (a.spent < ${mostUsd} AND a.spent <> coalesce(s.spent, 0) + a.carried_spent)
-        OR (a.overrun < ${mostUsd} AND a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun)`,
+        OR (a.spent < ${maxUsd} AND a.spent <> coalesce(s.spent, 0) + a.carried_spent)
+        OR (a.overrun < ${maxUsd} AND a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun)`,
   },
   {
     check: "reservation_differs_from_entries",
@@ -111,7 +111,7 @@ export async function audit(query: Query, nowMs: number): Promise<AuditReport> {
   for (const row of await query(aboveCap)) remarks.push(findingOf("above_cap", row));
   // Nothing is admitted to such an account any more. It came from costs that nobody can have meant.
   const saturated = `SELECT a.id, 'spent ' || a.spent || ' overrun ' || a.overrun || ': the most an account counts, its closed reservations cost at least that' AS detail
-    FROM account a WHERE a.spent >= ${mostUsd} OR a.overrun >= ${mostUsd} LIMIT ${shown}`;
+    FROM account a WHERE a.spent >= ${maxUsd} OR a.overrun >= ${maxUsd} LIMIT ${shown}`;
   for (const row of await query(saturated)) remarks.push(findingOf("saturated", row));
   return {
     accounts: await count("SELECT count(*) AS count FROM account"),

@@ -7,11 +7,11 @@ import type {
   HeldMoney,
   Ledger,
   LedgerStatus,
-  LendsConnection,
   Reservation,
   ReservationId,
   ReserveReply,
   Resolution,
+  SharedConnection,
   Spend,
 } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
@@ -54,7 +54,7 @@ const maxPerItem = 64;
  * A ledger over any store. Every operation of this process goes through one queue: one batch is in flight, and what arrives
  * meanwhile forms the next, so the store's slowest step (a sync to disk, a round trip) is paid once for all of them.
  */
-export class BatchedLedger implements Ledger, BillingLookups, LendsConnection {
+export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #store: LedgerStore;
   readonly #timers: Timers;
   readonly #availability: StoreAvailability;
@@ -124,8 +124,8 @@ export class BatchedLedger implements Ledger, BillingLookups, LendsConnection {
     });
   }
 
-  get writeBehind(): LendsConnection["writeBehind"] {
-    return this.#store.writeBehind;
+  get sharedWrite(): SharedConnection["sharedWrite"] {
+    return this.#store.sharedWrite;
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {

@@ -7,9 +7,9 @@ export type LedgerEvent =
   | LedgerNotice
   /** The store cannot be reached at the start of the process, which waits for it. */
   | { readonly kind: "store_awaited"; readonly message: string; readonly withinMs: number }
-  /** The store stopped answering; admission is closed until `store_back`. */
-  | { readonly kind: "store_away"; readonly message: string }
-  | { readonly kind: "store_back"; readonly awayMs: number }
+  /** The store stopped answering; admission is closed until `store_available`. */
+  | { readonly kind: "store_unavailable"; readonly message: string }
+  | { readonly kind: "store_available"; readonly unavailableMs: number }
   /** The store cannot be trusted any more: nothing is admitted until the process is restarted. */
   | {
       readonly kind: "store_failed";

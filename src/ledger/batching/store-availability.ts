@@ -34,13 +34,13 @@ export class StoreAvailability {
     }
     if (this.#state === "unavailable" || nowMs - this.#failingSinceMs < unavailableAfterMs) return;
     this.#state = "unavailable";
-    this.#log({ kind: "store_away", message });
+    this.#log({ kind: "store_unavailable", message });
   }
 
   succeeded(): void {
     this.#backoffMs = firstBackoffMs;
     if (this.#state === "unavailable") {
-      this.#log({ kind: "store_back", awayMs: this.#clock.monotonic() - this.#failingSinceMs });
+      this.#log({ kind: "store_available", unavailableMs: this.#clock.monotonic() - this.#failingSinceMs });
     }
     this.#state = "available";
   }

@@ -1,4 +1,4 @@
-import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import { maxUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import type { OpenHolds } from "#ledger/open-holds.ts";
 import { emptyAccount } from "#ledger/rules/accounts.ts";
@@ -185,7 +185,7 @@ export function imbalances(store: MemoryStore): string[] {
   for (const account of store.accounts.values()) {
     if (account.held !== (held.get(account.id) ?? 0)) problems.push(`${account.id}: held ${account.held}`);
     const counted = saturatedUsd(spent.get(account.id) ?? 0);
-    if (account.spent < mostUsd && account.spent !== counted) problems.push(`${account.id}: spent ${account.spent}`);
+    if (account.spent < maxUsd && account.spent !== counted) problems.push(`${account.id}: spent ${account.spent}`);
   }
   return problems;
 }

@@ -1,5 +1,5 @@
 import { integerLiteral, textArrayLiteral, textLiteral } from "#db/postgres.ts";
-import { mostUsd } from "#domain/money/money.ts";
+import { maxUsd } from "#domain/money/money.ts";
 import type { LedgerChanges } from "#ledger/rules/operations.ts";
 
 /**
@@ -95,7 +95,7 @@ export function writeMessage(changes: LedgerChanges, since?: string): string {
         accounts.length,
         `UPDATE account SET held = ${value.held}, spent = ${value.spent}, overrun = ${value.overrun}, hard = ${value.hard}
          FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held}
-           AND least(account.spent, ${mostUsd}) = ${value.was_spent}`,
+           AND least(account.spent, ${maxUsd}) = ${value.was_spent}`,
       ),
     );
   }

@@ -104,14 +104,14 @@ describe("the watch on the aggregator's count", () => {
     expect([state.asked, watch.latest?.aggregatorSpent]).toEqual([3, 5]);
   });
 
-  test("compares nothing while the ledger is away", async () => {
+  test("compares nothing while the ledger is unavailable", async () => {
     const { time, watch, saved } = scene({ away: true });
     watch.start();
     await time.advanceAsync(0);
     expect([watch.latest, saved.length]).toEqual([undefined, 0]);
   });
 
-  test("survives a store that is away, and opens it again", async () => {
+  test("survives a store that is unavailable, and opens it again", async () => {
     const { time, watch, saved, events, state } = scene({ failSaves: 1 });
     watch.start();
     await time.advanceAsync(hour);

@@ -15,7 +15,7 @@ export interface KeyUsageWatchOptions {
   readonly enabled: () => boolean;
   /** What was spent with the key since the UTC day began, in nano-USD. Must not reject. */
   readonly ask: (signal: AbortSignal) => Promise<UsageAnswer>;
-  /** Today's account in the ledger; undefined while the store is away. */
+  /** Today's account in the ledger; undefined while the store is unavailable. */
   readonly ledgerDay: () => Promise<
     { readonly day: UtcDay; readonly spent: number; readonly held: number } | undefined
   >;

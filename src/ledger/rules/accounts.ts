@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mostUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import { maxUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
 import { type AccountSpend, adhocGoal, type GoalId, type Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { AccountId, AccountRow } from "./rows.ts";
@@ -39,20 +39,20 @@ export function accountSpendOf(row: Balance): AccountSpend {
 export function saturatedAccount(row: AccountRow): AccountRow {
   const { held, spent, overrun, hard, ownHard } = row;
   const most = Math.max(held, spent, overrun, hard ?? 0, ownHard ?? 0);
-  if (most <= mostUsd) return row;
+  if (most <= maxUsd) return row;
   return {
     id: row.id,
-    held: Math.min(held, mostUsd),
-    spent: Math.min(spent, mostUsd),
-    overrun: Math.min(overrun, mostUsd),
-    hard: hard === null ? null : Math.min(hard, mostUsd),
-    ownHard: ownHard === null ? null : Math.min(ownHard, mostUsd),
+    held: Math.min(held, maxUsd),
+    spent: Math.min(spent, maxUsd),
+    overrun: Math.min(overrun, maxUsd),
+    hard: hard === null ? null : Math.min(hard, maxUsd),
+    ownHard: ownHard === null ? null : Math.min(ownHard, maxUsd),
   };
 }
 
-/** A sum that has reached `mostUsd` stays there: how far above it really is, is not known. */
+/** A sum that has reached `maxUsd` stays there: how far above it really is, is not known. */
 function saturatingAdd(sum: number, by: number): number {
-  return sum >= mostUsd ? mostUsd : Math.min(sum + by, mostUsd);
+  return sum >= maxUsd ? maxUsd : Math.min(sum + by, maxUsd);
 }
 
 export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {

@@ -307,7 +307,7 @@ export class SqliteEngine {
   }
 
   /** Writes of another part of the gateway, to tables of its own, between two batches; they need not be durable at once. */
-  writeBehind(writes: readonly SqlWrite[]): void {
+  sharedWrite(writes: readonly SqlWrite[]): void {
     this.#guarded(() => runSqliteWrites(this.#db, writes));
   }
 

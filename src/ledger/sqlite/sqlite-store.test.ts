@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
-import { mostUsd, nanoUsd } from "#domain/money/money.ts";
+import { maxUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
@@ -76,12 +76,13 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     expect(ledger.status().ok).toBe(false);
     // The store's own answer to the batch may come a moment after the callers' patience has ended.
     const patientUntil = performance.now() + 5_000;
-    while (!events.some(({ kind }) => kind === "store_away") && performance.now() < patientUntil) await Bun.sleep(5);
-    expect(events.some(({ kind }) => kind === "store_away")).toBe(true);
+    while (!events.some(({ kind }) => kind === "store_unavailable") && performance.now() < patientUntil)
+      await Bun.sleep(5);
+    expect(events.some(({ kind }) => kind === "store_unavailable")).toBe(true);
     other.run("ROLLBACK");
     await resolved;
     expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
-    expect(events.some(({ kind }) => kind === "store_back")).toBe(true);
+    expect(events.some(({ kind }) => kind === "store_available")).toBe(true);
     await ledger.close(2_000);
     const states = other.query("SELECT state, count(*) AS n FROM reservation WHERE hold > 0 GROUP BY state").all();
     expect(states).toEqual([
@@ -100,10 +101,10 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     const db = new Database(path);
     db.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
     const ledger = await openLedger(`sqlite:${path}`, { nodeId: "b", clock });
-    expect((await ledger.read(running.goal))?.dayAccount).toEqual({ spent: mostUsd, held: nanoUsd(10) });
+    expect((await ledger.read(running.goal))?.dayAccount).toEqual({ spent: maxUsd, held: nanoUsd(10) });
     expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("refused");
     await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
-    expect((await ledger.read(running.goal))?.dayAccount).toEqual({ spent: mostUsd, held: nanoUsd(0) });
+    expect((await ledger.read(running.goal))?.dayAccount).toEqual({ spent: maxUsd, held: nanoUsd(0) });
     await ledger.close(1_000);
     const report = await audit(async (sql) => db.query<Record<string, unknown>, []>(sql).all(), clock.now());
     db.close();

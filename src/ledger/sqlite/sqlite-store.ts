@@ -20,7 +20,7 @@ export type WorkerRequest =
   | { readonly call: "takeLookups"; readonly limit: number; readonly nowMs: number }
   | { readonly call: "dropLookups"; readonly ids: readonly ReservationId[] }
   | { readonly call: "prune"; readonly retentionMs: number; readonly limit: number; readonly nowMs: number }
-  | { readonly call: "writeBehind"; readonly writes: readonly SqlWrite[] }
+  | { readonly call: "sharedWrite"; readonly writes: readonly SqlWrite[] }
   | { readonly call: "close" };
 
 export interface JoinReply {
@@ -37,7 +37,7 @@ export class SqliteStore implements LedgerStore {
   readonly kind = "sqlite";
   empty: { readonly expected: boolean } | undefined;
   /** Absent for a database in memory, which nobody else could read. */
-  readonly writeBehind: WriteTransaction | undefined;
+  readonly sharedWrite: WriteTransaction | undefined;
   readonly #clock: Clock;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (failure: StoreFailure) => void }>();
@@ -60,7 +60,7 @@ export class SqliteStore implements LedgerStore {
 
   private constructor(path: string, clock: Clock) {
     this.#clock = clock;
-    if (path !== inMemoryPath) this.writeBehind = (writes) => this.#call({ call: "writeBehind", writes });
+    if (path !== inMemoryPath) this.sharedWrite = (writes) => this.#call({ call: "sharedWrite", writes });
     this.#worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
     // Only this program's own worker writes here.
     this.#worker.onmessage = ({ data }: MessageEvent<string>) => this.#answered(JSON.parse(data) as WorkerReply);

@@ -34,8 +34,8 @@ function run(request: WorkerRequest): unknown {
       return engine.openHolds(request.nowMs);
     case "prune":
       return engine.prune(request.retentionMs, request.limit, request.nowMs);
-    case "writeBehind":
-      return engine.writeBehind(request.writes);
+    case "sharedWrite":
+      return engine.sharedWrite(request.writes);
     case "close":
       return engine.close();
   }

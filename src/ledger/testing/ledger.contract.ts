@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { mostUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { maxUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
@@ -275,12 +275,12 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         const absurd = 9_000_000_000_000_000;
         const ids = [await held(10), await held(10), await held(10), await held(10)] as const;
         await ledger.resolve(ids.slice(0, 3).map((id) => cost(id, absurd)));
-        expect(await counters()).toEqual(both(mostUsd, 10));
-        expect(ledger.peek("session/goal")?.goalAccount.spent).toBe(mostUsd);
+        expect(await counters()).toEqual(both(maxUsd, 10));
+        expect(ledger.peek("session/goal")?.goalAccount.spent).toBe(maxUsd);
         expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
         const [charged, open] = [ids[0], ids[3]];
         await ledger.resolve([cost(open, 3), { id: charged, kind: "released", reason: "too late" }]);
-        expect(await counters()).toEqual(both(mostUsd, 0));
+        expect(await counters()).toEqual(both(maxUsd, 0));
       });
 
       test("after an overrun beyond the cap nothing more is admitted, and the ledger still balances", async () => {

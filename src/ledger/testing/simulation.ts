@@ -152,7 +152,7 @@ class World {
         });
         if (node.life === life) node.ledger = ledger;
       } catch {
-        await this.#time.sleep(500); // The store is away: as a supervisor would, start it again.
+        await this.#time.sleep(500); // The store is unavailable: as a supervisor would, start it again.
       }
     }
     node.starting = false;

@@ -84,7 +84,7 @@ export class PriceBookReader {
 
   /**
    * Prices seem to have changed: the list is read again, but not within a quarter of an hour of the last time. Until it is,
-   * traffic of the model goes to others, mostly dearer ones.
+   * traffic of the model goes to others, mostly more expensive ones.
    */
   suspect(): void {
     const { clock, enabled } = this.#options;

@@ -86,9 +86,9 @@ describe("a change of price", () => {
     expect(driftBetween(price(before, 1), price(after, 1)) !== undefined).toBe(loud);
     expect(driftBetween(price(1, before), price(1, after)) !== undefined).toBe(loud);
   });
-  test("counts a band that makes long prompts dear", () => {
+  test("counts a band with a higher price for long prompts", () => {
     const banded = { ...price(100, 1), bands: [{ fromInputTokens: 9, rates: { input: perMTok(200) } }] };
-    expect(driftBetween(price(100, 1), banded)).toBe("dearest input 0.0000001 → 0.0000002");
+    expect(driftBetween(price(100, 1), banded)).toBe("highest input 0.0000001 → 0.0000002");
   });
   test("does not count cached input that one of the two does not price apart", () => {
     const cached = { ...price(100, 1), cachedInput: perMTok(2) };

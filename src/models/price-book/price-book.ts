@@ -1,6 +1,6 @@
 import type { Model, ModelRegistry, Price, Role } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import { dearestRates } from "#domain/money/prices.ts";
+import { highestRates } from "#domain/money/prices.ts";
 import type { Listing } from "./price-list.ts";
 
 /** What an aggregator's list has last said of the prices of our models, by the aggregator's id of the model. */
@@ -66,15 +66,15 @@ function valuesOf(price: Price): readonly unknown[] {
  * Cached input counts only where both have a price of its own for it: lists leave it out more often than makers change it.
  */
 export function driftBetween(before: Price, after: Price): string | undefined {
-  const [dearBefore, dearAfter] = [before, after].map((price) => dearestRates(price, Number.MAX_SAFE_INTEGER));
+  const [highestBefore, highestAfter] = [before, after].map((price) => highestRates(price, Number.MAX_SAFE_INTEGER));
   const pairs: (readonly [string, number | undefined, number | undefined])[] = [
     ["input", before.input, after.input],
     ["output", before.output, after.output],
     ["cached input", ownCachedInput(before), ownCachedInput(after)],
     ["cache write", before.cacheWrite, after.cacheWrite],
     ["request", before.request ?? 0, after.request ?? 0],
-    ["dearest input", dearBefore?.input, dearAfter?.input],
-    ["dearest output", dearBefore?.output, dearAfter?.output],
+    ["highest input", highestBefore?.input, highestAfter?.input],
+    ["highest output", highestBefore?.output, highestAfter?.output],
   ];
   const drifts = pairs.flatMap(([name, a, b]) =>
     a === undefined || b === undefined || !isDrift(a, b) ? [] : [`${name} ${formatUsd(a)} → ${formatUsd(b)}`],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
-import { dearestRates } from "#domain/money/prices.ts";
+import { highestRates } from "#domain/money/prices.ts";
 import { type Listing, listingsIn } from "./price-list.ts";
 
 const wanted = new Map([
@@ -67,7 +67,7 @@ describe("prices in an aggregator's list", () => {
     expect(priceOf({ prompt: "0.1" })).toBeUndefined();
   });
 
-  test("take the dearest kind of cache write and of output", () => {
+  test("take the highest kind of cache write and of output", () => {
     const more = {
       input_cache_write: "0.00000017",
       input_cache_write_1h: "0.00000028",
@@ -119,10 +119,10 @@ describe("prices in an aggregator's list", () => {
     { min_prompt_tokens: "many" },
     { weekday: "monday" },
     {},
-  ])("count an override whose condition cannot be read (%p) where it is dearer, always", (condition) => {
-    const dearer = { ...(condition as object), prompt: "0.000001", completion: "0.0000001" };
-    expect(priceOf({ ...plain, overrides: [dearer] })).toMatchObject({ input: 1_000_000_000, output: 280_000_000 });
-    expect(priceOf({ ...plain, overrides: [dearer] })).not.toHaveProperty("bands");
+  ])("count an override whose condition cannot be read (%p) always, where its rate is higher", (condition) => {
+    const higher = { ...(condition as object), prompt: "0.000001", completion: "0.0000001" };
+    expect(priceOf({ ...plain, overrides: [higher] })).toMatchObject({ input: 1_000_000_000, output: 280_000_000 });
+    expect(priceOf({ ...plain, overrides: [higher] })).not.toHaveProperty("bands");
   });
 
   test("of a paid model are not believed to be nothing; of a free one they may be", () => {
@@ -180,7 +180,7 @@ describe("prices in an aggregator's list", () => {
       fc.property(fc.oneof(pricing, fc.jsonValue()), (value) => {
         const price = listingsIn({ data: [{ id: "a/paid", pricing: value as Json }] }, wanted).get("a/paid")?.price;
         if (price === undefined) return;
-        for (const rate of Object.values(dearestRates({ ...price, bands: price.bands ?? [] }, 1e9))) {
+        for (const rate of Object.values(highestRates({ ...price, bands: price.bands ?? [] }, 1e9))) {
           if (typeof rate === "number") expect(Number.isSafeInteger(rate) && rate >= 0).toBe(true);
         }
       }),

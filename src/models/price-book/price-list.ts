@@ -74,8 +74,8 @@ function wholePriceIn(pricing: JsonObject): Price | undefined {
         : {}),
     };
     const condition = conditionIn(override);
-    // A condition that is not known may hold at any time: then the dearer of the two counts always.
-    if (condition === undefined) rates = dearer(rates, band);
+    // A condition that is not known may hold at any time: then the higher rate of the two always counts.
+    if (condition === undefined) rates = withHigherRates(rates, band);
     else bands.push({ ...condition, rates: band });
   }
   bands.sort((a, b) => (a.fromInputTokens ?? 0) - (b.fromInputTokens ?? 0));
@@ -86,9 +86,9 @@ function wholePriceIn(pricing: JsonObject): Price | undefined {
 function ratesIn(pricing: JsonObject): Partial<Rates> | undefined {
   const input = perToken(pricing["prompt"]);
   const cachedInput = perToken(pricing["input_cache_read"]);
-  const cacheWrite = dearest(perToken(pricing["input_cache_write"]), perToken(pricing["input_cache_write_1h"]));
+  const cacheWrite = higherOf(perToken(pricing["input_cache_write"]), perToken(pricing["input_cache_write_1h"]));
   // Reasoning that is priced apart is output all the same, and nobody knows beforehand how much of it there will be.
-  const output = dearest(perToken(pricing["completion"]), perToken(pricing["internal_reasoning"]));
+  const output = higherOf(perToken(pricing["completion"]), perToken(pricing["internal_reasoning"]));
   const request = usd(pricing["request"]);
   if ([input, cachedInput, cacheWrite, output, request].includes("invalid")) return undefined;
   const rates = { input, cachedInput, cacheWrite, output, request };
@@ -98,14 +98,14 @@ function ratesIn(pricing: JsonObject): Partial<Rates> | undefined {
 
 type Figure<N> = N | "invalid" | undefined;
 
-function dearest(a: Figure<NanoUsdPerMTok>, b: Figure<NanoUsdPerMTok>): Figure<NanoUsdPerMTok> {
+function higherOf(a: Figure<NanoUsdPerMTok>, b: Figure<NanoUsdPerMTok>): Figure<NanoUsdPerMTok> {
   if (a === "invalid" || b === "invalid") return "invalid";
   return a === undefined || (b !== undefined && b > a) ? b : a;
 }
 
 /** As high as a price in a registry file may be, in nano-USD per million tokens. */
-const highestPerMTok = 100_000 * 1e9;
-const highestRequest = 1_000 * 1e9;
+const maxPerMTok = 100_000 * 1e9;
+const maxPerRequest = 1_000 * 1e9;
 
 const decimal = /^(\+?\d*(?:\.\d*)?)(?:[eE]([+-]?\d{1,3}))?$/;
 
@@ -115,14 +115,14 @@ function perToken(value: Json | undefined): Figure<NanoUsdPerMTok> {
   const match = decimal.exec(textOf(value));
   if (match === null) return "invalid";
   const nano = parseUsd(`${match[1]}e${Number(match[2] ?? 0) + 6}`, "up");
-  if (nano === undefined || nano > highestPerMTok) return "invalid";
+  if (nano === undefined || nano > maxPerMTok) return "invalid";
   return Number(nano) as NanoUsdPerMTok; // the same unit, per million tokens
 }
 
 function usd(value: Json | undefined): Figure<NanoUsd> {
   if (value === undefined || value === null) return undefined;
   const nano = parseUsd(textOf(value), "up");
-  return nano === undefined || nano > highestRequest ? "invalid" : nano;
+  return nano === undefined || nano > maxPerRequest ? "invalid" : nano;
 }
 
 function textOf(value: Json): string {
@@ -178,7 +178,7 @@ function minuteIn(value: Json | undefined): number | undefined {
   return Number(match[2]) < 60 && minute <= 1_440 ? minute % 1_440 : undefined;
 }
 
-function dearer(rates: Rates, named: Partial<Rates>): Rates {
+function withHigherRates(rates: Rates, named: Partial<Rates>): Rates {
   const pairs = Object.entries(named).map(([name, value]) => {
     const before = rates[name as keyof Rates];
     return [name, before === undefined || value > before ? value : before];

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "#domain/chat.ts";
 import type { Price } from "#domain/model.ts";
-import { dearestRates } from "#domain/money/prices.ts";
+import { highestRates } from "#domain/money/prices.ts";
 import { priceIn, tokenCountIn } from "#models/price-book/price-list.ts";
 
 /** One host of a model, as the aggregator lists it. */
@@ -45,7 +45,7 @@ export function hostsIn(answer: Json, free: boolean): readonly ModelHost[] | und
  * applies it to input, output and the price of the request.
  */
 export function isWithinLimit(host: Price, limit: Price): boolean {
-  const [theirs, ours] = [host, limit].map((price) => dearestRates(price, Number.MAX_SAFE_INTEGER));
+  const [theirs, ours] = [host, limit].map((price) => highestRates(price, Number.MAX_SAFE_INTEGER));
   if (theirs === undefined || ours === undefined) return false;
   return theirs.input <= ours.input && theirs.output <= ours.output && (theirs.request ?? 0) <= (ours.request ?? 0);
 }

@@ -7,7 +7,7 @@ import { isWithinLimit, type ModelHost } from "./host-list.ts";
 export interface ModelDiff {
   readonly model: Model;
   readonly listing: Listing | undefined;
-  /** Dearer first, then by how much. */
+  /** Sorted by relative growth, largest increase first. */
   readonly changes: readonly RateChange[];
   readonly notices: readonly Drift[];
   readonly hosts: readonly HostRow[];
@@ -71,14 +71,14 @@ function problemOf(model: Model, listing: Listing | undefined, hosts: HostsRead)
   return undefined;
 }
 
-/** Models with dearer prices first, then those with other changes, then those the aggregator does not know. */
-export function dearerFirst(diffs: readonly ModelDiff[]): readonly ModelDiff[] {
+/** Models with price increases first, then those with other changes, then those the aggregator does not know. */
+export function increasesFirst(diffs: readonly ModelDiff[]): readonly ModelDiff[] {
   const rank = ({ changes, problem }: ModelDiff) =>
-    changes.some(isDearer) ? 0 : changes.length > 0 ? 1 : problem !== undefined ? 2 : 3;
+    changes.some(isIncrease) ? 0 : changes.length > 0 ? 1 : problem !== undefined ? 2 : 3;
   return diffs.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The rates that differ, band by band, dearer first. A band that only one side has is compared with the other's base. */
+/** The rates that differ, band by band, largest increase first. A band that only one side has is compared with the other's base. */
 export function changesBetween(registry: Price, listed: Price): readonly RateChange[] {
   const [ours, theirs] = [bandsOf(registry), bandsOf(listed)];
   const changes: RateChange[] = [];
@@ -100,11 +100,11 @@ export function changesBetween(registry: Price, listed: Price): readonly RateCha
 
 const rateNames = ["input", "output", "cachedInput", "cacheWrite", "request"] as const satisfies (keyof Rates)[];
 
-export function isDearer(change: RateChange): boolean {
+export function isIncrease(change: RateChange): boolean {
   return growthOf(change) > 1;
 }
 
-/** The listed rate over the registry's; what only the list prices apart counts as dearer than anything. */
+/** The listed rate over the registry's; a rate that only the list names counts as infinite growth. */
 export function growthOf({ registry, listed }: RateChange): number {
   if (listed === undefined) return 1;
   return registry === undefined || registry === 0 ? Number.POSITIVE_INFINITY : listed / registry;

@@ -231,7 +231,7 @@ describe("money, attempt by attempt", () => {
     expect(asked()).toEqual([]);
   });
 
-  test("a store that is away sends nothing", async () => {
+  test("a store that is unavailable sends nothing", async () => {
     const { run, asked, ledger } = await scene([]);
     await ledger.close(0);
     expect((await run()).kind).toBe("unavailable");

@@ -53,7 +53,7 @@ export function detailOf(failure: UpstreamFailure): string {
     case "redirected":
       return `The upstream answered with a redirect (status ${failure.status ?? 302}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.`;
     case "aborted":
-      return "The caller went away.";
+      return "The caller disconnected.";
   }
 }
 

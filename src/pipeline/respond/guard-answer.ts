@@ -77,13 +77,13 @@ export class StreamGuard {
   #place(index: number, path: readonly (string | number)[]): GuardedPlace | undefined {
     let places = this.#choices.get(index);
     if (places === undefined) {
-      if (this.#choices.size >= mostChoices) return undefined;
+      if (this.#choices.size >= maxChoices) return undefined;
       places = new Map();
       this.#choices.set(index, places);
     }
     const name = path.length === 1 ? String(path[0]) : path.join(" ");
     let place = places.get(name);
-    if (place === undefined && places.size < mostPlaces) {
+    if (place === undefined && places.size < maxPlaces) {
       place = { path, text: this.#guard.stream() };
       places.set(name, place);
     }
@@ -96,9 +96,9 @@ interface GuardedPlace {
   readonly text: GuardedStream;
 }
 
-const mostChoices = 128;
+const maxChoices = 128;
 /** In one choice. */
-const mostPlaces = 1_024;
+const maxPlaces = 1_024;
 const deepest = 6;
 /** Members that come whole. */
 const whole: ReadonlySet<string> = new Set(["role", "type", "id", "index", "format"]);

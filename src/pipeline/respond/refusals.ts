@@ -104,7 +104,7 @@ export function callerGone(head: Head | undefined): Refusal {
     kind: "refusal",
     status: 499,
     code: "caller_gone",
-    detail: "The caller went away.",
+    detail: "The caller disconnected.",
     shouldRetry: false,
     ...(head === undefined ? {} : { head }),
   };

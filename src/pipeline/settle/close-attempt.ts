@@ -65,7 +65,7 @@ export function closeFailed(
 }
 
 /**
- * The caller went away after the call was sent. With usage seen it is settled; otherwise `atLeast` (what a cancelled call is
+ * The caller disconnected after the call was sent. With usage seen it is settled; otherwise `atLeast` (what a cancelled call is
  * billed, where the aggregator stops billing on cancel) or, without it, the whole hold. Never free.
  */
 export function closeAbandoned(
@@ -96,7 +96,7 @@ export function closeAbandoned(
   return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }
 
-/** The caller went away after money was held and before anything was sent: costs nothing, proves nothing. */
+/** The caller disconnected after money was held and before anything was sent: costs nothing, proves nothing. */
 export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
   const resolution: Resolution = { id: attempt.id, kind: "released", reason: "never sent" };

@@ -15,7 +15,7 @@ const maxSecretLength = 1_048_576;
 
 /**
  * The secrets in a text of any length; `turn` is awaited before so many characters are read, so that others are served in
- * between. Rejects with `TooManySecrets` beyond `mostSecrets`.
+ * between. Rejects with `TooManySecrets` beyond `maxSecrets`.
  */
 export async function scanInSlices(
   text: string,

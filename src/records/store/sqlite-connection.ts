@@ -4,15 +4,15 @@ import { type SqlConnection, type SqlRow, unpacked } from "./sql-connection.ts";
 import type { RecordsRequest } from "./sqlite-worker.ts";
 
 /**
- * The records in an SQLite file, read in a thread of their own. With `writeBehind` they are written over the ledger's connection:
+ * The records in an SQLite file, read in a thread of their own. With `sharedWrite` they are written over the ledger's connection:
  * SQLite has one writer at a time, and a second connection would make the ledger wait and read its rows anew. Rejects when the
  * file cannot be opened.
  */
-export async function sqliteRecords(path: string, writeBehind?: WriteTransaction): Promise<SqlConnection> {
+export async function sqliteRecords(path: string, sharedWrite?: WriteTransaction): Promise<SqlConnection> {
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "records" });
   const thread = new ThreadCalls<RecordsRequest>(worker);
   try {
-    await thread.call({ call: "open", path, readOnly: writeBehind !== undefined });
+    await thread.call({ call: "open", path, readOnly: sharedWrite !== undefined });
   } catch (error) {
     thread.terminate(closed);
     throw error;
@@ -22,7 +22,7 @@ export async function sqliteRecords(path: string, writeBehind?: WriteTransaction
     read: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "read", sql, values }),
     readWithContent: async (sql, values = []) =>
       unpacked(await thread.call<readonly SqlRow[]>({ call: "readWithContent", sql, values })),
-    write: writeBehind ?? ((writes) => thread.call({ call: "write", writes })),
+    write: sharedWrite ?? ((writes) => thread.call({ call: "write", writes })),
     async close() {
       await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.
       thread.terminate(closed);

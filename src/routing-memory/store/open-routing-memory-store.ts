@@ -6,15 +6,15 @@ import { openSqliteRoutingMemory } from "./sqlite-store.ts";
 
 /**
  * The store of routing memory that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the
- * schema up to date. `writeBehind` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
+ * schema up to date. `sharedWrite` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
  * these or the database cannot be reached.
  */
 export async function openRoutingMemoryStore(
   databaseUrl: string,
-  writeBehind?: WriteTransaction,
+  sharedWrite?: WriteTransaction,
 ): Promise<RoutingMemoryStore> {
   const location = databaseLocationOf(databaseUrl);
   return location.kind === "sqlite"
-    ? openSqliteRoutingMemory(location.path, writeBehind)
+    ? openSqliteRoutingMemory(location.path, sharedWrite)
     : openPostgresRoutingMemory(location.url);
 }

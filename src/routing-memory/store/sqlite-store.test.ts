@@ -16,25 +16,25 @@ const row: MemoryRow = { kind: "task", keyHash: "a", value: "{}", heardMs: 1 };
 
 routingMemoryStoreContract("SQLite", async () => openSqliteRoutingMemory(fresh()));
 routingMemoryStoreContract("SQLite in memory", async () => openSqliteRoutingMemory(":memory:"));
-routingMemoryStoreContract("SQLite over a lent connection", async () => {
+routingMemoryStoreContract("SQLite over a shared connection", async () => {
   const path = fresh();
-  const lent = openSqlite(path);
-  const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(lent, writes));
-  return { ...store, close: () => store.close().finally(() => lent.close()) };
+  const shared = openSqlite(path);
+  const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(shared, writes));
+  return { ...store, close: () => store.close().finally(() => shared.close()) };
 });
 
-test("SQLite: saving over a lent connection does not make it read its rows anew", async () => {
+test("SQLite: saving over a shared connection does not make it read its rows anew", async () => {
   const path = fresh();
-  const lent = openSqlite(path);
-  const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(lent, writes));
-  const version = () => lent.query("PRAGMA data_version").get();
+  const shared = openSqlite(path);
+  const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(shared, writes));
+  const version = () => shared.query("PRAGMA data_version").get();
   await store.save([row]);
   const before = version();
   await store.save([{ ...row, heardMs: 2 }]);
   expect(version()).toEqual(before);
   expect(await store.load([row])).toEqual([{ ...row, heardMs: 2 }]);
   await store.close();
-  lent.close();
+  shared.close();
 });
 
 test("SQLite: processes on one file have one salt and see each other's rows", async () => {

@@ -6,15 +6,15 @@ import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } fro
 
 /**
  * Routing memory in the gateway's SQLite file, over a connection of its own that never blocks the event loop. It is saved over
- * the ledger's connection where it lends it (`writeBehind`): each commit of another would make the ledger read its rows anew.
+ * the ledger's connection where it shares it (`sharedWrite`): a commit over any other makes the ledger read its rows again.
  */
-export function openSqliteRoutingMemory(path: string, writeBehind?: WriteTransaction): RoutingMemoryStore {
-  return sqliteRoutingMemory(openBackgroundSqlite(path), writeBehind);
+export function openSqliteRoutingMemory(path: string, sharedWrite?: WriteTransaction): RoutingMemoryStore {
+  return sqliteRoutingMemory(openBackgroundSqlite(path), sharedWrite);
 }
 
 /** The same over an open connection, which it closes with itself. */
-export function sqliteRoutingMemory(db: Database, writeBehind?: WriteTransaction): RoutingMemoryStore {
-  const write = writeBehind ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
+export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction): RoutingMemoryStore {
+  const write = sharedWrite ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
   const select = db.query<{ kind: MemoryKind; key_hash: string; value: string; heard_ms: number }, [string, string]>(
     "SELECT kind, key_hash, value, heard_ms FROM routing_memory WHERE kind = ? AND key_hash = ?",
   );

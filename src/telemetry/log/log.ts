@@ -69,11 +69,11 @@ export interface LogEvents {
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
-  /** Health goes on from what it last knew while its store is away. */
+  /** `away`: the store of health is unavailable; each node goes on from the last state it read. */
   health_store_changed: { away: boolean; detail: OperatorText };
-  /** Conversations and tasks are remembered in this process alone while their store is away. */
+  /** `away`: the store of conversations and tasks is unavailable; they are remembered in this process alone. */
   routing_memory_changed: { away: boolean; detail: OperatorText };
-  /** Decision records wait, and are dropped when too many wait, while their store is away. */
+  /** `away`: the store of decision records is unavailable; records wait, and are dropped when too many wait. */
   records_store_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   /**
@@ -326,7 +326,7 @@ function rounded(value: number): number {
 function output({ destination, format, sharedOutput }: LogOptions): { write(line: string): void; flush(): void } {
   if (destination !== undefined) return { write: (line) => void destination.write(line), flush: () => undefined };
   if (format === "pretty") {
-    // A terminal shows each line at once. A reader that went away must not take the gateway down.
+    // A terminal shows each line at once. A reader that has closed the pipe must not take the gateway down.
     process.stdout.on("error", () => undefined);
     return { write: (line) => void process.stdout.write(line), flush: () => undefined };
   }

@@ -59,7 +59,7 @@ export function openTelemetry(options: TracingOptions): Tracing {
     startRequest: (start, parent) => startRequest(tracer, start, parent),
     startCall: (start, parent) => new OpenCall(tracer, observed, start, parent),
     async close() {
-      // A collector that is away must not fail the end of the process.
+      // A collector that is unavailable must not fail the end of the process.
       await Promise.allSettled([tracers.shutdown(), meters.shutdown()]);
     },
   };

@@ -113,7 +113,7 @@ describe("stop for a human", () => {
   });
 });
 
-describe("the budget store is away", () => {
+describe("the budget store is unavailable", () => {
   /** A ledger whose store never answers. */
   const away: Ledger = {
     reserve: async () => ({ kind: "unavailable", reason: "no answer within 1 s" }),

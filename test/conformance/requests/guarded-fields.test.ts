@@ -357,7 +357,7 @@ describe("an upstream that answers with another model", () => {
     expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toHaveLength(1);
   });
 
-  test("is paid at that model's price where it states no cost and the registry has the model, and it is the dearer", async () => {
+  test("is paid at that model's price where it states no cost and the registry has the model, and that price is higher", async () => {
     await using gateway = await start();
     const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
     const spent: number[] = [];

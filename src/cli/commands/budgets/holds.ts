@@ -16,7 +16,7 @@ import { correctionOf } from "#records/store/record-store.ts";
 /** Reservations that one command closes in one transaction. */
 const chunk = 128;
 /** Reservations that one command closes at most. */
-const mostAtOnce = 100_000;
+const maxHolds = 100_000;
 
 /** `budgets holds`, `budgets settle` and `budgets release`: money that is held now, and ending a hold by hand. */
 export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void {
@@ -154,7 +154,7 @@ async function chunksOf(
 }
 
 async function unresolvedOf(admin: LedgerAdmin): Promise<readonly string[]> {
-  const { holds } = await admin.holds({ limit: mostAtOnce });
+  const { holds } = await admin.holds({ limit: maxHolds });
   return holds.filter(({ state }) => state === "unresolved" || state === "orphaned").map(({ id }) => id);
 }
 

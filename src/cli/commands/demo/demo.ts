@@ -12,10 +12,10 @@ interface TrafficOptions {
 }
 
 const demoHeader = "x-smart-gateway-demo";
-const mostRequests = 10_000;
+const maxRequests = 10_000;
 const timeoutMs = 30_000;
 /** Requests that are under way at once. */
-const mostAtOnce = 16;
+const maxConcurrent = 16;
 
 /** `smart-gateway demo`: what shows a gateway in demo mode at work. */
 export function demoCommand(): Command {
@@ -25,7 +25,7 @@ export function demoCommand(): Command {
     .description("send sample requests of every kind to a running gateway in demo mode, and to no other")
     .option("--url <url>", "the gateway; SMART_GATEWAY_URL, else http://127.0.0.1:PORT, when absent")
     .option("--token <token>", "bearer token; any of 8 characters without AUTH_KEYS_FILE", "demo-traffic")
-    .option("--requests <count>", `how many, at most ${mostRequests}`, wholeUpTo(mostRequests), 90)
+    .option("--requests <count>", `how many, at most ${maxRequests}`, wholeUpTo(maxRequests), 90)
     .option("--per-second <count>", "how many begin in a second", wholeUpTo(1_000), 5)
     .option("--json", "print {ok, sent, statuses, shown}")
     .action(traffic);
@@ -100,7 +100,7 @@ async function sendAll(base: string, { requests, perSecond, token }: TrafficOpti
   for (let n = 0; n < requests && sent.stopped === undefined; n += 1) {
     const waitMs = startedMs + (n * 1_000) / perSecond - performance.now();
     if (waitMs > 0) await Bun.sleep(waitMs);
-    while (underWay.size >= mostAtOnce) await Promise.race(underWay);
+    while (underWay.size >= maxConcurrent) await Promise.race(underWay);
     const request = sampleRequest(n);
     const work = send(base, request, token).then((status) => {
       underWay.delete(work);

@@ -86,11 +86,11 @@ function ask(shows: string, asks: readonly string[], n: number, body: object = {
 }
 
 /** Test runs that fail in the same way, with a change between them, until the gateway calls a stronger model. */
-const mostRepairs = 3;
+const maxRepairs = 3;
 
 function agentTurn(n: number): SampleRequest {
-  const repairs = n % (mostRepairs + 1);
-  const run = Math.floor(n / (mostRepairs + 1));
+  const repairs = n % (maxRepairs + 1);
+  const run = Math.floor(n / (maxRepairs + 1));
   const messages: object[] = [user(`Make the tests of the parser pass (run ${run}).`)];
   for (let at = 0; at <= repairs; at += 1) {
     const id = `call_${run}_${at}`;

@@ -1,7 +1,7 @@
 import { textTable } from "#cli/table.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import { dearestRates } from "#domain/money/prices.ts";
-import { growthOf, type HostRow, isDearer, type ModelDiff, type RateChange } from "#models/sync/registry-diff.ts";
+import { highestRates } from "#domain/money/prices.ts";
+import { growthOf, type HostRow, isIncrease, type ModelDiff, type RateChange } from "#models/sync/registry-diff.ts";
 import { priceRecord } from "./price-record.ts";
 
 /** What `models sync` prints. */
@@ -39,26 +39,26 @@ function changeText(change: RateChange): string {
   if (change.listed === undefined) return "not listed apart";
   if (!Number.isFinite(growth)) return "new";
   const percent = Math.round((growth - 1) * 1_000) / 10;
-  return `${isDearer(change) ? "dearer" : "cheaper"}, ${percent > 0 ? "+" : ""}${percent} %`;
+  return `${isIncrease(change) ? "higher" : "lower"}, ${percent > 0 ? "+" : ""}${percent} %`;
 }
 
 function hostsText(diffs: readonly ModelDiff[]): string[] {
   const rows = diffs.flatMap(({ model, hosts }) => {
     if (hosts.length === 0) return [];
     const within = hosts.filter((host) => host.within);
-    const dearer = hosts.filter((host) => !host.within);
+    const above = hosts.filter((host) => !host.within);
     return [
       [
         model.key,
         `${within.length} of ${hosts.length}`,
         within.map(hostText).join(", ") || "none",
-        dearer.map((host) => hostText(host) + priceText(host)).join(", ") || "-",
+        above.map((host) => hostText(host) + priceText(host)).join(", ") || "-",
       ],
     ];
   });
   if (rows.length === 0) return [];
   return [
-    `${textTable(["MODEL", "HOSTS LEFT", "WITHIN THE REGISTRY'S PRICE", "DEARER"], rows)}\n\nCalls with a price limit go only to the hosts that are left.`,
+    `${textTable(["MODEL", "HOSTS LEFT", "WITHIN THE REGISTRY'S PRICE", "ABOVE IT"], rows)}\n\nCalls with a price limit go only to the hosts that are left.`,
   ];
 }
 
@@ -69,7 +69,7 @@ function hostText({ name, uptime, down }: HostRow): string {
 
 function priceText({ price }: HostRow): string {
   if (price === undefined) return " (no readable price)";
-  const { input, output } = dearestRates(price, Number.MAX_SAFE_INTEGER);
+  const { input, output } = highestRates(price, Number.MAX_SAFE_INTEGER);
   return ` (${formatUsd(input)} / ${formatUsd(output)})`;
 }
 
@@ -125,7 +125,7 @@ export function recordOf({ model, listing, changes, notices, hosts, problem }: M
       rate: change.rate === "cachedInput" ? "cached_input" : change.rate === "cacheWrite" ? "cache_write" : change.rate,
       registry: change.registry === undefined ? null : formatUsd(change.registry),
       listed: change.listed === undefined ? null : formatUsd(change.listed),
-      dearer: isDearer(change),
+      increase: isIncrease(change),
     })),
     notices: notices.map(({ reason, detail }) => ({ reason, detail })),
     hosts: hosts.map(({ name, within, down, uptime, contextTokens, maxOutputTokens, price }) => ({

@@ -10,7 +10,7 @@ import { loadRegistry } from "#models/load-registry.ts";
 import { emptyPriceBook } from "#models/price-book/price-book.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
 import { hostsIn } from "#models/sync/host-list.ts";
-import { changesBetween, dearerFirst, diffOf, type HostsRead, type ModelDiff } from "#models/sync/registry-diff.ts";
+import { changesBetween, diffOf, type HostsRead, increasesFirst, type ModelDiff } from "#models/sync/registry-diff.ts";
 import { withPrices } from "#models/sync/written-registry.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
@@ -123,7 +123,7 @@ async function readDiffs(
     bar.at(diffs.length);
   }
   bar.end();
-  return { kind: "ok", diffs: dearerFirst(diffs) };
+  return { kind: "ok", diffs: increasesFirst(diffs) };
 }
 
 const noHosts: HostsRead = { kind: "ok", hosts: [] };

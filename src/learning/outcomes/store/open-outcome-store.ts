@@ -6,12 +6,12 @@ import { openSqliteOutcomes } from "./sqlite-store.ts";
 
 /**
  * The store of outcome records that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the
- * schema up to date. `writeBehind` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
+ * schema up to date. `sharedWrite` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
  * these or the database cannot be reached.
  */
-export async function openOutcomeStore(databaseUrl: string, writeBehind?: WriteTransaction): Promise<OutcomeStore> {
+export async function openOutcomeStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<OutcomeStore> {
   const location = databaseLocationOf(databaseUrl);
   return location.kind === "sqlite"
-    ? openSqliteOutcomes(location.path, writeBehind)
+    ? openSqliteOutcomes(location.path, sharedWrite)
     : openPostgresOutcomes(location.url);
 }

@@ -14,25 +14,25 @@ let files = 0;
 
 outcomeStoreContract("SQLite", async () => openSqliteOutcomes(join(folder, `${++files}.db`)));
 outcomeStoreContract("SQLite in memory", async () => openSqliteOutcomes(":memory:"));
-outcomeStoreContract("SQLite over a lent connection", async () => {
+outcomeStoreContract("SQLite over a shared connection", async () => {
   const path = join(folder, `${++files}.db`);
-  const lent = openSqlite(path);
-  const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(lent, writes));
-  return { ...store, close: () => store.close().finally(() => lent.close()) };
+  const shared = openSqlite(path);
+  const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(shared, writes));
+  return { ...store, close: () => store.close().finally(() => shared.close()) };
 });
 
-test("SQLite: saving over a lent connection does not make it read its rows anew", async () => {
+test("SQLite: saving over a shared connection does not make it read its rows anew", async () => {
   const path = join(folder, `${++files}.db`);
-  const lent = openSqlite(path);
-  const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(lent, writes));
-  const version = () => lent.query("PRAGMA data_version").get();
+  const shared = openSqlite(path);
+  const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(shared, writes));
+  const version = () => shared.query("PRAGMA data_version").get();
   await store.save([outcomeRecord("a", 1)]);
   const before = version();
   await store.save([outcomeRecord("a", 1), outcomeRecord("b", 2)]);
   expect(version()).toEqual(before);
   expect(await store.load(0)).toHaveLength(2);
   await store.close();
-  lent.close();
+  shared.close();
 });
 
 test("SQLite: rows that this release would not have written are left out", async () => {

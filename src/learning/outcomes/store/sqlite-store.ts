@@ -6,19 +6,19 @@ import { readRecord } from "#learning/outcomes/outcomes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 
 /**
- * Outcome records in the gateway's SQLite file. They are saved over the ledger's connection where it lends it (`writeBehind`):
+ * Outcome records in the gateway's SQLite file. They are saved over the ledger's connection where it shares it (`sharedWrite`):
  * a second connection that writes all the time would make the ledger read its rows anew, and the event loop would wait for it.
  * What is rare has a connection of its own.
  */
-export function openSqliteOutcomes(path: string, writeBehind?: WriteTransaction): OutcomeStore {
-  return sqliteOutcomes(openBackgroundSqlite(path), writeBehind);
+export function openSqliteOutcomes(path: string, sharedWrite?: WriteTransaction): OutcomeStore {
+  return sqliteOutcomes(openBackgroundSqlite(path), sharedWrite);
 }
 
 type Row = Parameters<typeof readRecord>[0];
 
 /** The same over an open connection, which it closes with itself. */
-export function sqliteOutcomes(db: Database, writeBehind?: WriteTransaction): OutcomeStore {
-  const write = writeBehind ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
+export function sqliteOutcomes(db: Database, sharedWrite?: WriteTransaction): OutcomeStore {
+  const write = sharedWrite ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
   return {
     async save(records) {
       if (records.length === 0) return;

@@ -69,7 +69,7 @@ const bareResult =
   /\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment)|\bno (?:explanations?|quotes|preamble|markdown|additional)|\bNEVER (?:explain|respond|answer)|\b(?:max(?:imum)?|at most|≤|<=|fewer than|less than|up to)\s*\d{1,3}\b[^\n]{0,20}\b(?:words?|characters?|chars)|\bJSON\b/i;
 
 /** Longest system prompt of a call that does one small thing. */
-const longestInstruction = 8_000;
+const maxInstructionLength = 8_000;
 
 /** A bound on the answer that leaves room for one small thing only. */
 const smallAnswerTokens = 512;
@@ -82,7 +82,7 @@ export function housekeepingOf(
   { tools, system, systemLength, newest, turns }: Conversation,
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
-  if (tools.length > 0 || systemLength > longestInstruction) return undefined;
+  if (tools.length > 0 || systemLength > maxInstructionLength) return undefined;
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
   const bySystem = kindSaidIn(system);
   if (bySystem !== undefined) {

@@ -1,9 +1,9 @@
 import type { Model, Price } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
-import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
-import { dearestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
-import { beyondAnyCap, withSurcharge } from "#domain/money/surcharge.ts";
-import { dearestInputOf, holdFor } from "#domain/money/tokens.ts";
+import { formatUsd, maxUsd, type NanoUsd } from "#domain/money/money.ts";
+import { highestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
+import { withSurcharge } from "#domain/money/surcharge.ts";
+import { highestInputRateOf, holdFor } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
@@ -121,9 +121,9 @@ export function priceOf(model: Model, size: RequestSize): Price {
 function upperBoundOf(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
   const outputTokens = outputBoundOf(model, size) + (size.predictedTokens ?? 0);
   const price = priceOf(model, size);
-  const rates = dearestRates(price, inputTokens);
-  const millionths = inputTokens * dearestInputOf(rates) + size.choices * outputTokens * rates.output;
-  if (millionths / 1_000_000 > 1e15) return beyondAnyCap;
+  const rates = highestRates(price, inputTokens);
+  const millionths = inputTokens * highestInputRateOf(rates) + size.choices * outputTokens * rates.output;
+  if (millionths / 1_000_000 > 1e15) return maxUsd;
   const hold = holdFor({ inputTokens: Math.ceil(inputTokens), outputTokens, choices: size.choices }, price);
   return withSurcharge(hold, size.surcharge);
 }

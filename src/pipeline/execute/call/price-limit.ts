@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { dearestRates } from "#domain/money/prices.ts";
+import { highestRates } from "#domain/money/prices.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 
@@ -28,7 +28,7 @@ export function isPriceLimited({ priceSource }: Model, { priceLimit }: Configura
  */
 export function priceLimitOf(model: Model, size: RequestSize, configuration: Configuration): PriceLimit | undefined {
   if (!isPriceLimited(model, configuration)) return undefined;
-  const { input, output, request } = dearestRates(model.price, size.inputTokensBound);
+  const { input, output, request } = highestRates(model.price, size.inputTokensBound);
   const factor = size.surcharge?.factor ?? 1;
   return { prompt: inUsd(input * factor), completion: inUsd(output * factor), request: inUsd((request ?? 0) * factor) };
 }

@@ -13,7 +13,7 @@ const chunk = (content: string, finish_reason: string | null = null): UpstreamEv
   };
   return { kind: "chunk", raw: JSON.stringify(json), chunk: json };
 };
-const aborted: UpstreamFailure = { kind: "aborted", message: "the caller went away", dispatched: true };
+const aborted: UpstreamFailure = { kind: "aborted", message: "the caller disconnected", dispatched: true };
 const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
 
 /** Events that a test hands over; `onAbort` is what the upstream call does when it is aborted. */

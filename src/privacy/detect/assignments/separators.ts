@@ -213,7 +213,7 @@ const copulas = new Set([
   "entered",
   "tried",
 ]);
-const longestCopula = 7;
+const maxCopulaLength = 7;
 
 /** Length, first and last letter of the words above: few other words share all three. */
 const copulaKeys = new Set(
@@ -225,7 +225,7 @@ function copulaKey(length: number, first: number, last: number): number {
 }
 
 function mayBeCopula(bytes: Uint8Array, from: number, to: number): boolean {
-  return to - from <= longestCopula && copulaKeys.has(copulaKey(to - from, bytes[from] ?? 0, bytes[to - 1] ?? 0));
+  return to - from <= maxCopulaLength && copulaKeys.has(copulaKey(to - from, bytes[from] ?? 0, bytes[to - 1] ?? 0));
 }
 
 const fillerWords = new Set([

@@ -11,9 +11,9 @@ export interface CallEffect extends CommandEffect {
 const nothing: CallEffect = { changes: false, reverts: false, runs: false, command: "" };
 const commandNames = ["command", "cmd", "script", "shell_command", "commands", "code", "input"];
 const commandTag = /<(command|cmd|script|code)>([\s\S]{0,6000}?)<\/\1>/;
-const longestCommand = 6_000;
+const maxCommandLength = 6_000;
 /** Longer arguments are the text of a file. */
-const longestArguments = 64_000;
+const maxArgumentsLength = 64_000;
 
 export function effectOf(call: ToolCall | undefined): CallEffect {
   if (call === undefined) return nothing;
@@ -29,11 +29,11 @@ export function effectOf(call: ToolCall | undefined): CallEffect {
 function commandOf(args: string): string {
   if (args.startsWith("{") || args.startsWith("[")) return commandInJson(args);
   const tagged = args.includes("<") ? commandTag.exec(args) : null;
-  return tagged === null ? args.slice(0, longestCommand) : (tagged[2] ?? "");
+  return tagged === null ? args.slice(0, maxCommandLength) : (tagged[2] ?? "");
 }
 
 function commandInJson(args: string): string {
-  if (args.length > longestArguments) return "";
+  if (args.length > maxArgumentsLength) return "";
   let parsed: unknown;
   try {
     parsed = JSON.parse(args);
@@ -43,13 +43,13 @@ function commandInJson(args: string): string {
   if (typeof parsed !== "object" || parsed === null) return "";
   for (const name of commandNames) {
     const value = (parsed as Record<string, unknown>)[name]; // an object, checked above
-    if (typeof value === "string") return value.slice(0, longestCommand);
+    if (typeof value === "string") return value.slice(0, maxCommandLength);
     // `["bash", "-lc", "…"]`: the words follow one another.
     if (Array.isArray(value))
       return value
         .join(" ")
         .replace(/^\S*sh -l?c /, "")
-        .slice(0, longestCommand);
+        .slice(0, maxCommandLength);
   }
   return "";
 }
