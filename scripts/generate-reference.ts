@@ -190,10 +190,10 @@ function metricsPage(): string {
   const rows = createMetrics()
     .catalog()
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, across, labelNames, help }) => [
+    .map(({ name, type, aggregation, labelNames, help }) => [
       `\`${name}\``,
       type,
-      across,
+      aggregation,
       labelNames.map((label) => `\`${label}\``).join(", "),
       help,
     ]);

@@ -9,25 +9,25 @@ import type { Policy } from "#policy/schema.ts";
 import type { Settings } from "#settings/settings.ts";
 import { isEnabled, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
 
-export type KeptPrices =
-  /** The policy does not want the aggregator's list to be read. */
+export type StoredPrices =
+  /** The policy has switched the price book off. */
   | { readonly kind: "off" }
-  /** There is no database yet, or it has no price book, or it does not answer. */
+  /** There is no database yet, it has no price book, or it does not answer. */
   | { readonly kind: "unavailable" }
-  | { readonly kind: "kept"; readonly book: PriceBook };
+  | { readonly kind: "stored"; readonly book: PriceBook };
 
 /** The prices that gateways on this database have read from the aggregator's list. Only reads: changes and creates nothing. */
-export async function keptPrices(
+export async function storedPrices(
   { upstream, databaseUrl }: Pick<Settings, "upstream" | "databaseUrl">,
   { upstream: rules }: Pick<Policy, "upstream">,
-): Promise<KeptPrices> {
+): Promise<StoredPrices> {
   if (!isEnabled(rules.price_book, upstream.kind === "demo" ? undefined : upstream.baseUrl)) return { kind: "off" };
   let store: PriceBookStore | undefined;
   try {
-    store = opened(databaseUrl);
+    store = openPriceBook(databaseUrl);
     return store === undefined
       ? { kind: "unavailable" }
-      : { kind: "kept", book: await store.load(priceSourceOf(upstream)) };
+      : { kind: "stored", book: await store.load(priceSourceOf(upstream)) };
   } catch {
     // Whatever is wrong with the database has a check of its own (`doctor`).
     return { kind: "unavailable" };
@@ -36,7 +36,7 @@ export async function keptPrices(
   }
 }
 
-function opened(databaseUrl: string): PriceBookStore | undefined {
+function openPriceBook(databaseUrl: string): PriceBookStore | undefined {
   if (!databaseUrl.startsWith("sqlite:")) return postgresPriceBook(new PostgresConnection(databaseUrl, 3_000));
   const path = databaseUrl.slice("sqlite:".length);
   return existsSync(path) ? sqlitePriceBook(new Database(path, { readonly: true, strict: true })) : undefined;

@@ -39,12 +39,12 @@ export async function withRecords(env: NodeJS.ProcessEnv, work: (store: RecordSt
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** An option's moment: so long ago (`90m`, `24h`, `30d`), a UTC day, or a time as ISO 8601. Milliseconds since the epoch. */
-export function moment(text: string, nowMs = Date.now()): number {
+/** The time that an option names: a duration before now (`90m`, `24h`, `30d`), a UTC day, or ISO 8601. Milliseconds since the epoch. */
+export function parseTime(text: string, nowMs = Date.now()): number {
   const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined && unit !== undefined) return nowMs - Number(count) * unitMs[unit as keyof typeof unitMs]; // by the pattern
   const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(parsed))
-    throw new InvalidArgumentError("so long ago (90m, 24h, 30d), a UTC day or an ISO 8601 time");
+    throw new InvalidArgumentError("expected a duration (90m, 24h, 30d), a UTC day or an ISO 8601 time");
   return parsed;
 }

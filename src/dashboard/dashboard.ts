@@ -10,7 +10,7 @@ import { securityHeaders } from "./access/security-headers.ts";
 import { expiredCookie } from "./access/session-cookie.ts";
 import { ApiRouter } from "./api/api-router.ts";
 import type { ApiHandlers } from "./api/handlers.ts";
-import { earlyReads } from "./early-reads.ts";
+import { preloadLinks } from "./preload-links.ts";
 import { StaticFiles } from "./static-files.ts";
 
 export interface DashboardOptions extends Pick<AccessOptions, "token" | "allowedHosts"> {
@@ -72,7 +72,7 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
       return new Response(null, { status: 303, headers });
     }
     // The page finds out from the path what to show.
-    const page = files.answer("index.html", request, { ...common, link: earlyReads(url.searchParams) });
+    const page = files.answer("index.html", request, { ...common, link: preloadLinks(url.searchParams) });
     return page ?? refuse({ status: 404, detail: "The page is not part of this installation.", code: "not_found" });
   };
 }

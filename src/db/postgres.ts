@@ -57,7 +57,7 @@ export class PostgresConnection {
       return isManyAnswers(answer) ? answer : [answer as PostgresRow[]];
     } catch (error) {
       running.catch(() => {}); // It fails with its connection; the caller gets the time-out instead.
-      if (this.#client === client && endsConnection(error)) this.drop();
+      if (this.#client === client && isConnectionUnusable(error)) this.drop();
       throw error;
     } finally {
       clearTimeout(timer);
@@ -107,19 +107,19 @@ function isManyAnswers(answer: PostgresRow[] | PostgresRow[][]): answer is Postg
  * resources (too many connections), 57P shut down or not up yet, 58 system errors. 25P03: idle in a transaction too long.
  * 25006: the server takes no writes (any more): after a fail-over behind a stable address a new connection finds the new primary.
  */
-const endingStates = /^(?:08|28|3D|53|57P|58)|^25P03$|^25006$/;
+const unusableStates = /^(?:08|28|3D|53|57P|58)|^25P03$|^25006$/;
 
 /** Whether the connection cannot be used after this error; it may work over a new one. */
-export function endsConnection(error: unknown): boolean {
+export function isConnectionUnusable(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return state === undefined || endingStates.test(state);
+  return state === undefined || unusableStates.test(state);
 }
 
 /**
- * Whether a database may yet come up: it cannot be reached, is starting, in recovery, or has no connection to spare. Not so
+ * Whether a database may become available: it cannot be reached, is starting, in recovery, or has no connection to spare. Not so
  * where it answers that user, password or database are wrong, or that the schema is newer.
  */
-export function mayComeUp(error: unknown): boolean {
+export function mayBecomeAvailable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return /^(?:08|53|57P)|^25006$/.test(state);
   return error instanceof PostgresTimeout || (error instanceof Error && "code" in error && isNetworkCode(error.code));
@@ -201,7 +201,7 @@ export async function migratePostgres(
         await migrateOnce(connection, migrations);
         return;
       } catch (error) {
-        if (attempt >= 10 || !mayPass(error)) throw error;
+        if (attempt >= 10 || !isTransient(error)) throw error;
         await connection.run("ROLLBACK").catch(() => connection.drop());
       }
     }
@@ -210,8 +210,8 @@ export async function migratePostgres(
   }
 }
 
-/** A connection that was cut, and what sessions that change the schema at once do to each other: worth another try. */
-function mayPass(error: unknown): boolean {
+/** Whether a migration may succeed when it is repeated: the connection was cut, or another session changed the schema at once. */
+function isTransient(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state === undefined)
     return error instanceof Error && "code" in error && error.code === "ERR_POSTGRES_CONNECTION_CLOSED";

@@ -9,7 +9,7 @@ export const oldestSqliteVersion = oldestSqlite.join(".");
 /** How long one statement waits for another process that writes. */
 const busyTimeoutMs = 1_000;
 /** The same while opening, where another process may be changing the schema. */
-const openPatienceMs = 10_000;
+const openTimeoutMs = 10_000;
 /** What is left of the write-ahead log's file after a checkpoint; four times what it grows to between two. */
 const maxLogBytes = 16 * 1_024 * 1_024;
 
@@ -25,9 +25,9 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
   }
   const db = new Database(path, { create: true, strict: true });
   try {
-    db.run(`PRAGMA busy_timeout = ${openPatienceMs}`);
+    db.run(`PRAGMA busy_timeout = ${openTimeoutMs}`);
     refuseOldSqlite(db);
-    if (!inMemory) patiently(() => requirePragma(db, "journal_mode", "WAL", "wal"));
+    if (!inMemory) retryWhileBusy(() => requirePragma(db, "journal_mode", "WAL", "wal"));
     requirePragma(db, "synchronous", "FULL", 2);
     db.run("PRAGMA temp_store = MEMORY");
     // A log that one slow reader has let grow is cut back after the next checkpoint.
@@ -43,7 +43,7 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
 
 /**
  * A further connection to the gateway's database, for data that may be lost. It is used on the event loop, so nothing of it
- * blocks: statements that have to wait are tried again (`onceWritable`), and commits do not wait for the disk. The ledger's
+ * blocks: statements that have to wait are tried again (`writeWithRetries`), and commits do not wait for the disk. The ledger's
  * commits sync the same log.
  */
 export function openBackgroundSqlite(path: string): Database {
@@ -92,9 +92,9 @@ function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
   }
 }
 
-/** Changing the journal mode does not wait for a lock as statements do: processes that start at once meet here. */
-function patiently(work: () => void): void {
-  const until = performance.now() + openPatienceMs;
+/** Retries while another process holds the lock. SQLite's own `busy_timeout` does not cover a change of the journal mode. */
+function retryWhileBusy(work: () => void): void {
+  const until = performance.now() + openTimeoutMs;
   for (;;) {
     try {
       work();
@@ -137,7 +137,7 @@ const writeTryEveryMs = 7;
  * Runs a write over a connection whose `busy_timeout` is 0, again while another connection writes. SQLite would wait for that
  * itself, but the event loop with it. Rejects with the last error after about half a second.
  */
-export async function onceWritable<T>(write: () => T): Promise<T> {
+export async function writeWithRetries<T>(write: () => T): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return write();

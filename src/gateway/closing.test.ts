@@ -23,8 +23,8 @@ test("stores that may lose their last writes hold up the rest for three seconds,
   const closing = new Closing(time.timers);
   const closed: string[] = [];
   closing.add(() => void closed.push("ledger"));
-  closing.addHarmless(() => void closed.push("quick"));
-  for (let hanging = 0; hanging < 5; hanging++) closing.addHarmless(never);
+  closing.addWithTimeout(() => void closed.push("quick"));
+  for (let hanging = 0; hanging < 5; hanging++) closing.addWithTimeout(never);
   const done = closing.closeAll();
   await time.advanceAsync(2_900);
   expect(closed).toEqual([]);

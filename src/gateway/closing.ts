@@ -2,38 +2,38 @@ import type { Timers } from "#platform/time.ts";
 
 type Close = () => void | Promise<void>;
 
-/** All stores whose last writes may be lost hold up the end of the process for no longer than this, together. */
-const harmlessCloseMs = 3_000;
+/** How long the parts with a timeout may delay the end of the process, together. Their last writes may be lost. */
+const closeTimeoutMs = 3_000;
 
-/** What is closed when the gateway ends, the last opened first. */
+/** Closes the parts of the gateway in the reverse order of their opening. */
 export class Closing {
-  readonly #parts: { readonly close: Close; readonly harmless: boolean }[] = [];
+  readonly #parts: { readonly close: Close; readonly hasTimeout: boolean }[] = [];
   readonly #timers: Timers;
 
   constructor(timers: Timers) {
     this.#timers = timers;
   }
 
-  /** Adds a part whose closing is always waited for, such as the ledger. */
+  /** Adds a part whose closing is always awaited, such as the ledger. */
   add(close: Close): void {
-    this.#parts.push({ close, harmless: false });
+    this.#parts.push({ close, hasTimeout: false });
   }
 
-  /** Adds a part whose closing is waited for only for a while: a database that does not answer must not hold up the end. */
-  addHarmless(close: Close): void {
-    this.#parts.push({ close, harmless: true });
+  /** Adds a part whose closing is awaited for `closeTimeoutMs` only: a database that does not answer must not block the end. */
+  addWithTimeout(close: Close): void {
+    this.#parts.push({ close, hasTimeout: true });
   }
 
   async closeAll(): Promise<void> {
     let cancelLimit: (() => void) | undefined;
     let limit: Promise<void> | undefined;
-    for (const { close, harmless } of this.#parts.splice(0).reverse()) {
-      if (!harmless) {
+    for (const { close, hasTimeout } of this.#parts.splice(0).reverse()) {
+      if (!hasTimeout) {
         await close();
         continue;
       }
       limit ??= new Promise((resolve) => {
-        cancelLimit = this.#timers.after(harmlessCloseMs, resolve);
+        cancelLimit = this.#timers.after(closeTimeoutMs, resolve);
       });
       await Promise.race([close(), limit]);
     }

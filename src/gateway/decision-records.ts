@@ -76,7 +76,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     if (enabled()) stored.correctOpenCosts();
     cancelFlush = timers.after(flushRejectionsMs, flushRejections);
   }
-  closing.addHarmless(async () => {
+  closing.addWithTimeout(async () => {
     cancelFlush();
     rejections.flush(Number.POSITIVE_INFINITY);
     await stored.close();
@@ -88,7 +88,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
       stored.add({
-        make() {
+        build() {
           const compact = compactRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId) });
           return {
             entry: (salt) => compactEntry(compact, salt),

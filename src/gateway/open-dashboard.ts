@@ -43,7 +43,7 @@ export function openDashboard(
   const startedMs = clock.now();
   const admin = openedOnce<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
   const actions = openedOnce<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
-  closing.addHarmless(async () => {
+  closing.addWithTimeout(async () => {
     await Promise.all([admin.close(), actions.close()]);
   });
   const sources: DashboardSources = {

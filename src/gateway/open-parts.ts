@@ -48,7 +48,7 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
         for (const listener of context.onLedgerEvent) listener(event);
       },
       retentionDays: () => configuration.current().policy.records.retention_days,
-      expectUsed: () => configuration.current().policy.budget.expect_ledger,
+      expectExisting: () => configuration.current().policy.budget.expect_ledger,
     }));
   closing.add(() => ledger.close(5_000));
   // Nearly all requests have no goal: the first of them need not read the store.
@@ -107,7 +107,7 @@ export function openRoutingMemory(ledger: SharedConnection, context: GatewayCont
         detail: operatorText(problem instanceof Error ? problem.message : ""),
       }),
   });
-  closing.addHarmless(() => memory.close());
+  closing.addWithTimeout(() => memory.close());
   return memory;
 }
 
@@ -122,7 +122,7 @@ export function openOutcomes(ledger: SharedConnection, context: GatewayContext):
     timers,
     random,
   });
-  closing.addHarmless(() => outcomes.close());
+  closing.addWithTimeout(() => outcomes.close());
   return outcomes;
 }
 
@@ -168,7 +168,7 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
     onChange: (book) => configuration.applyPrices(book),
     onEvent: (event) => reportPriceBookEvent(event, configuration.current().registry.priceVersion ?? "", log, metrics),
   });
-  closing.addHarmless(() => reader.close());
+  closing.addWithTimeout(() => reader.close());
   metrics.observe({ priceBookReadMs: () => reader.readMs, priceDrifts: () => reader.drifts });
   return reader;
 }
@@ -201,7 +201,7 @@ export function openKeyUsage(
     random,
     onEvent: (event) => reportKeyUsageEvent(event, log),
   });
-  closing.addHarmless(() => watch.close());
+  closing.addWithTimeout(() => watch.close());
   metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
   watch.start();
   return watch;
@@ -266,7 +266,7 @@ export function watchCharges(ledger: Ledger, context: GatewayContext): void {
     if (event.kind === "resolved" && (event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED"))
       watch.changed();
   });
-  closing.addHarmless(() => watch.close());
+  closing.addWithTimeout(() => watch.close());
   metrics.observe({ chargedToday: () => watch.latest });
   watch.start();
 }

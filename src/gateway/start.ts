@@ -154,7 +154,7 @@ async function assemble(
   const keyUsage = openKeyUsage(address, ledger, context);
   watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
-  const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(goalsRemembered);
+  const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(maxGoals);
   const ports: Ports = {
     clock,
     random,
@@ -216,7 +216,7 @@ async function assemble(
     },
     ...(simulator === undefined ? {} : { simulator }),
     reload: () => live.reload(),
-    async drain(acceptMs, streamsMs, forceSignal = neverForced) {
+    async drain(acceptMs, streamsMs, forceSignal = neverAborted) {
       await drainRequests({ http, timers, acceptMs, streamsMs, forceSignal });
       await closing.closeAll();
     },
@@ -224,12 +224,12 @@ async function assemble(
 }
 
 /** Goals of which the last model is known. */
-const goalsRemembered = 1_000;
+const maxGoals = 1_000;
 
 /** Finished requests are logged and counted in batches of at most `size`, at the latest after `withinMs`. */
 const recordBatching = { size: 32, withinMs: 20 };
 
-const neverForced = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /** Passes the records of finished requests on to the metrics and the log. */
 function finishedRequests(prices: PriceBookReader, kept: GatewayRecords, { log, metrics, closing }: GatewayContext) {

@@ -9,11 +9,11 @@ import type {
   OperatedHealthRegistry,
 } from "./operated-registry.ts";
 import {
-  adoptable,
   breakerRetryAt,
   isLeased,
   isRoutable,
   isServing,
+  mayAdopt,
   nextChange,
   ownRetryAt,
   reasonOf,
@@ -181,10 +181,10 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   }
 
   /**
-   * A bare 429 makes us leave the model alone for a while. That is our guess, and no reason to refuse everybody when there is
-   * no other model: then those that only a guess keeps out are asked after all.
+   * After a 429 without `Retry-After` the length of the pause is a guess. A guess is no reason to refuse requests when no other
+   * model of the senior fallback chain is routable: then the model serves in spite of its pause.
    */
-  #servesInNeed(entry: Entry, ms: number): boolean {
+  #servesWithoutAlternative(entry: Entry, ms: number): boolean {
     const { health, pauseIsStated } = entry;
     if (pauseIsStated || !isServing(health) || health.limitedUntilMs <= ms) return false;
     return !this.#options.rules().senior_fallback_chain.some((key) => {
@@ -203,7 +203,8 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     for (const [key, entry] of this.#entries) {
       const { health } = entry;
       const turn = key === urgent;
-      const routable = open && (isRoutable(health, ms) || this.#servesInNeed(entry, ms) || (turn && urgentAtMs <= ms));
+      const routable =
+        open && (isRoutable(health, ms) || this.#servesWithoutAlternative(entry, ms) || (turn && urgentAtMs <= ms));
       const own = ownRetryAt(health, ms);
       let retryAtMs = turn && own !== undefined ? Math.min(own, urgentAtMs) : own;
       if (!open && health.state !== "DISABLED")
@@ -238,7 +239,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     if (entry === undefined || !allowsAttempt(this.#breaker, ms)) return undefined;
     this.#apply(model, entry, { kind: "time_passed" }, ms);
     const before = entry.health;
-    if (before.limitedUntilMs > ms && !this.#servesInNeed(entry, ms)) return undefined;
+    if (before.limitedUntilMs > ms && !this.#servesWithoutAlternative(entry, ms)) return undefined;
     const serving = isServing(before);
     if (!serving) {
       const urgent =
@@ -386,7 +387,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     if (entry === undefined) return;
     const before = entry.health;
     const limited = { ...before, limitedUntilMs: Math.max(before.limitedUntilMs, stored.detail.limitedUntilMs) };
-    const takeOver = when === "restart" || (adoptable(before, stored.state) && before.state !== "DISABLED");
+    const takeOver = when === "restart" || (mayAdopt(before, stored.state) && before.state !== "DISABLED");
     this.#replace(model, entry, takeOver ? restoredHealth(stored, limited, ms, when) : limited);
     this.#cached = undefined;
     // Whether a model is disabled is for this node's own files and the operator to say.

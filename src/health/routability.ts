@@ -9,7 +9,7 @@ export function isServing({ state }: { readonly state: HealthState }): boolean {
   return state === "HEALTHY" || state === "DEGRADED" || state === "STALE";
 }
 
-export function adoptable(own: Health, state: HealthState): boolean {
+export function mayAdopt(own: Health, state: HealthState): boolean {
   return state !== "DISABLED" && !(isServing(own) && isServing({ state }));
 }
 

@@ -17,7 +17,7 @@ import { routeStatusEndpoint } from "./endpoints/route-status.ts";
 import { codeOf, errorResponse } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
-import { unlessOverloaded } from "./limits/overload-check.ts";
+import { withOverloadCheck } from "./limits/overload-check.ts";
 import { notFound } from "./not-found.ts";
 import { requestIdOf } from "./request/request-id.ts";
 import type { RequestTraces, ServerConnection, ServerOptions } from "./server-options.ts";
@@ -131,9 +131,9 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
   const dryRunHandler = routeDecisionEndpoint({ ...options, bodies });
   const outcomeHandler = routeOutcomeEndpoint({ ports, bodies });
   return {
-    "/v1/chat/completions": { POST: authorized(unlessOverloaded(chatHandler, true, options, streams)) },
-    "/v1/route/decision": { POST: authorized(unlessOverloaded(dryRunHandler, false, options, streams)) },
-    "/v1/route/outcome": { POST: authorized(unlessOverloaded(outcomeHandler, false, options, streams)) },
+    "/v1/chat/completions": { POST: authorized(withOverloadCheck(chatHandler, true, options, streams)) },
+    "/v1/route/decision": { POST: authorized(withOverloadCheck(dryRunHandler, false, options, streams)) },
+    "/v1/route/outcome": { POST: authorized(withOverloadCheck(outcomeHandler, false, options, streams)) },
     "/v1/route/status": { GET: authorized(routeStatusEndpoint(options)) },
     [decisionRecordPath]: { GET: authorized(decisionRecordEndpoint(options)) },
     "/v1/models": { GET: authorized(modelsEndpoint(ports)) },

@@ -1,5 +1,5 @@
 import { databaseLocationOf } from "#db/database-url.ts";
-import { mayComeUp } from "#db/postgres.ts";
+import { mayBecomeAvailable } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batching/batched-ledger.ts";
 import type { LedgerEvent } from "./batching/ledger-event.ts";
@@ -20,7 +20,7 @@ export interface OpenLedgerOptions {
   /** `records.retention_days` of the policy, asked before each run; 30 when absent. */
   readonly retentionDays?: () => number;
   /** `budget.expect_ledger` of the policy: whether the store should have been used before; false when absent. */
-  readonly expectUsed?: () => boolean;
+  readonly expectExisting?: () => boolean;
   /** How long a database that cannot be reached yet is waited for, in milliseconds; 0 (default): not at all. */
   readonly waitMs?: number;
 }
@@ -44,7 +44,7 @@ export async function openLedger(
       random: options.random ?? Math.random,
       log: options.log ?? (() => {}),
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
-      expectUsed: options.expectUsed ?? (() => false),
+      expectExisting: options.expectExisting ?? (() => false),
       // A sync to disk or a round trip costs more than a turn of the event loop, and in a busy turn many requests arrive.
       coalesce: setImmediate,
     });
@@ -66,7 +66,7 @@ async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions):
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;
       const leftMs = beganMs + waitMs - clock.monotonic();
-      if (leftMs <= 0 || !mayComeUp(cause)) throw error;
+      if (leftMs <= 0 || !mayBecomeAvailable(cause)) throw error;
       if (attempt === 1) log({ kind: "store_awaited", message: messageOf(cause), withinMs: waitMs });
       // The process's own timer: it keeps the process alive, and nothing else does yet.
       await new Promise((resolve) => setTimeout(resolve, Math.min(retryPauseMs, leftMs)));

@@ -43,7 +43,7 @@ function ratesIn(named: Named, followsInput: boolean): Partial<Rates> {
     ...(cached === undefined ? {} : { cachedInput: perMTok(cached) }),
     ...(named.cache_write === undefined ? {} : { cacheWrite: perMTok(named.cache_write) }),
     ...(named.output === undefined ? {} : { output: perMTok(named.output) }),
-    ...(named.request === undefined ? {} : { request: nanoUp(named.request) }),
+    ...(named.request === undefined ? {} : { request: roundedUpNano(named.request) }),
   };
 }
 
@@ -57,11 +57,11 @@ function minuteOf(time: string): number {
 }
 
 function perMTok(usd: number): NanoUsdPerMTok {
-  return Number(nanoUp(usd)) as NanoUsdPerMTok; // the same unit, per million tokens
+  return Number(roundedUpNano(usd)) as NanoUsdPerMTok; // the same unit, per million tokens
 }
 
 /** Rounded up: a cost must not come out below the invoice. */
-function nanoUp(usd: number): NanoUsd {
+function roundedUpNano(usd: number): NanoUsd {
   const amount = usd === 0 ? zeroUsd : usdToNano(usd, "up");
   if (amount === undefined) throw new RangeError(`not a price in USD: ${usd}`); // the schema's bounds exclude it
   return amount;

@@ -51,7 +51,7 @@ export interface LiveConfigOptions extends ConfigPaths {
   /** Watches the files' directories; off where only `reload` is wanted. */
   readonly watchFiles?: boolean;
   /** How long a file must have been quiet before it is read, in milliseconds. */
-  readonly quietMs?: number;
+  readonly debounceMs?: number;
   /** How often the files are polled (network file systems send no change events), in milliseconds. */
   readonly pollMs?: number;
   /** How long after a failed reload the files are read again, in milliseconds. */
@@ -78,7 +78,7 @@ export async function liveConfig(
     options.watchFiles === false || paths.length === 0
       ? undefined
       : watchFiles(() => files.paths(), {
-          quietMs: options.quietMs ?? 150,
+          debounceMs: options.debounceMs ?? 150,
           pollMs: options.pollMs ?? 5_000,
           isNew: (fingerprint) => files.isNew(fingerprint),
           onChange: () => void files.reload(),

@@ -2,7 +2,7 @@ import { type FSWatcher, realpathSync, statSync, watch } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 export interface WatchOptions {
-  readonly quietMs: number;
+  readonly debounceMs: number;
   readonly pollMs: number;
   isNew(fingerprint: string): boolean;
   onChange(): void;
@@ -12,7 +12,7 @@ export interface WatchOptions {
  * Directories are watched, not files: editors write a new file and rename it over the old one, and Kubernetes swaps a
  * symbolic link beside it; either way a watch on the file itself would stay with the replaced file. Where a link
  * leads to another directory, that one is watched too. A file is read once its fingerprint is new and has stayed the same for
- * `quietMs`; while it is absent nothing happens until the poll, so that a moment between remove and rename is no error. `paths` is
+ * `debounceMs`; while it is absent nothing happens until the poll, so that a moment between remove and rename is no error. `paths` is
  * asked anew each time.
  */
 export function watchFiles(paths: () => readonly string[], options: WatchOptions): { close(): void } {
@@ -46,7 +46,7 @@ export function watchFiles(paths: () => readonly string[], options: WatchOptions
   function look(): void {
     last = fingerprints(paths());
     clearTimeout(timer);
-    if (options.isNew(last)) timer = setTimeout(settle, options.quietMs);
+    if (options.isNew(last)) timer = setTimeout(settle, options.debounceMs);
     timer?.unref();
   }
 

@@ -2,7 +2,7 @@ import type { Clock, Random, Timers } from "#platform/time.ts";
 import { WriteBehind } from "#platform/write-behind.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
-import { passes } from "./store/filter-sql.ts";
+import { matchesFilter } from "./store/filter-sql.ts";
 import { headOf, type RecordEntry } from "./store/record-head.ts";
 import { seqPerMs } from "./store/record-rows.ts";
 import type { CostCorrection, RecordStore, StoredConfig } from "./store/record-store.ts";
@@ -22,14 +22,14 @@ export interface StoredRecordsOptions {
   readonly onStore?: (state: "unavailable" | "available", problem?: unknown) => void;
 }
 
-/** A record that is made later, so that no caller waits for it. */
+/** A record that is built later, so that no caller waits for it. */
 export interface PendingRecord {
   /** Called once. Must not throw. */
-  make(): MadeRecord;
+  build(): BuiltRecord;
 }
 
 /** A record that waits to be written. */
-export interface MadeRecord {
+export interface BuiltRecord {
   /** What is written. The head's `seq` is set afterwards. */
   entry(salt: number): RecordEntry;
   /** What subscribers get. */
@@ -39,8 +39,8 @@ export interface MadeRecord {
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
 const maxBatch = 128;
-/** So many are made together, soon after their requests: what they are made of is still in the processor's caches. */
-const maxUnmade = 32;
+/** Records that are built together, soon after their requests: their parts are still in the processor's caches. */
+const maxUnbuilt = 32;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;
@@ -62,8 +62,8 @@ const maxSideWrites = 1_000;
 /** Decision records in the database, written behind the requests in batches. */
 export class StoredRecords implements DecisionRecords {
   readonly #options: StoredRecordsOptions;
-  #unmade: PendingRecord[] = [];
-  #waiting: MadeRecord[] = [];
+  #unbuilt: PendingRecord[] = [];
+  #waiting: BuiltRecord[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly RecordEntry[] = [];
   #mayBeWritten = false;
@@ -97,7 +97,7 @@ export class StoredRecords implements DecisionRecords {
   append(records: readonly DecisionRecord[]): void {
     for (const record of records) {
       const made = { entry: () => ({ head: headOf(record), content: record }), record: () => record };
-      this.add({ make: () => made });
+      this.add({ build: () => made });
     }
   }
 
@@ -107,8 +107,8 @@ export class StoredRecords implements DecisionRecords {
       this.#drop(1);
       return;
     }
-    this.#unmade.push(record);
-    if (this.#unmade.length >= maxUnmade) this.#make();
+    this.#unbuilt.push(record);
+    if (this.#unbuilt.length >= maxUnbuilt) this.#build();
     if (this.#waiting.length === maxBatch && this.#ok) void this.save();
     else this.#writeBehind.schedule(writeEveryMs);
   }
@@ -196,11 +196,11 @@ export class StoredRecords implements DecisionRecords {
   }
 
   get #queued(): number {
-    return this.#unmade.length + this.#waiting.length;
+    return this.#unbuilt.length + this.#waiting.length;
   }
 
-  #make(): void {
-    for (const record of this.#unmade.splice(0)) this.#waiting.push(record.make());
+  #build(): void {
+    for (const record of this.#unbuilt.splice(0)) this.#waiting.push(record.build());
   }
 
   #drop(count: number): void {
@@ -232,7 +232,7 @@ export class StoredRecords implements DecisionRecords {
 
   /** Takes the next batch from the queue and numbers its records. */
   #takeBatch(salt: number): void {
-    if (this.#waiting.length < maxBatch) this.#make();
+    if (this.#waiting.length < maxBatch) this.#build();
     const taken = this.#waiting.splice(0, maxBatch);
     const batch = taken.map((each) => each.entry(salt));
     for (const { head } of batch) head.seq = this.#nextSeq(head.recorded_ms);
@@ -310,7 +310,7 @@ export class StoredRecords implements DecisionRecords {
       this.#delivered.delete(oldest);
     }
     for (const [onRecords, filter] of this.#listeners) {
-      const wanted = fresh.filter((record) => passes(record, filter));
+      const wanted = fresh.filter((record) => matchesFilter(record, filter));
       if (wanted.length > 0) onRecords(wanted);
     }
   }

@@ -6,12 +6,12 @@ import type { MemoryKind, MemoryRow, RoutingMemoryStore } from "./store/routing-
 export interface SharedPart {
   readonly kind: MemoryKind;
   /** What is to be kept of a key now; undefined when the process has forgotten it. */
-  read(key: string): { readonly value: string; readonly heardMs: number } | undefined;
+  read(key: string): { readonly value: string; readonly lastSeenMs: number } | undefined;
   /**
    * Takes over what the store has of a key. `missed`: the process knew nothing of it when it was asked, so that what it has
    * learned since lacks what was before. Text that this release has not written is ignored.
    */
-  take(key: string, row: { readonly value: string; readonly heardMs: number }, missed: boolean): void;
+  take(key: string, row: { readonly value: string; readonly lastSeenMs: number }, missed: boolean): void;
   limits(): { readonly remembered: number; readonly remembered_ms: number };
 }
 
@@ -183,7 +183,7 @@ export class SharedMemory {
     const oldestMs = nowMs - part.limits().remembered_ms;
     for (const row of rows) {
       const asked = byHash.get(row.keyHash);
-      if (asked !== undefined && row.heardMs >= oldestMs) part.take(asked.key, row, asked.missed);
+      if (asked !== undefined && row.lastSeenMs >= oldestMs) part.take(asked.key, row, asked.missed);
     }
   }
 

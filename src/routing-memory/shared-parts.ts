@@ -47,14 +47,14 @@ export function sharedConversationMemory(
     limits,
     read(key) {
       const known = own.recall(key, clock.now());
-      return known && { value: JSON.stringify({ model: known.model }), heardMs: known.atMs };
+      return known && { value: JSON.stringify({ model: known.model }), lastSeenMs: known.atMs };
     },
-    take(key, { value, heardMs }, missed) {
+    take(key, { value, lastSeenMs }, missed) {
       const kept = parsed(KeptConversation, value);
       const known = own.recall(key, clock.now());
       // Routed while nothing was known of it: the model that has the context cached is the one that others chose.
-      if (kept !== undefined && (known === undefined || missed || known.atMs < heardMs)) {
-        own.remember(key, { model: kept.model, atMs: Math.max(heardMs, known?.atMs ?? 0) }, heardMs);
+      if (kept !== undefined && (known === undefined || missed || known.atMs < lastSeenMs)) {
+        own.remember(key, { model: kept.model, atMs: Math.max(lastSeenMs, known?.atMs ?? 0) }, lastSeenMs);
         if (!missed) return;
         if (takenMs.size >= maxTaken) takenMs.clear();
         takenMs.set(key, clock.now());
@@ -91,13 +91,17 @@ export function sharedTaskMemory(memory: SharedMemory, clock: { now(): number },
     read(key) {
       const nowMs = clock.now();
       const known = own.recall(key, nowMs);
-      return known && { value: JSON.stringify(known), heardMs: nowMs };
+      return known && { value: JSON.stringify(known), lastSeenMs: nowMs };
     },
-    take(key, { value, heardMs }) {
+    take(key, { value, lastSeenMs }) {
       const kept = parsed(KeptTask, value);
       if (kept === undefined) return;
       const known = own.recall(key, clock.now());
-      own.remember(key, known === undefined ? kept : joined(known, kept), known === undefined ? heardMs : clock.now());
+      own.remember(
+        key,
+        known === undefined ? kept : joined(known, kept),
+        known === undefined ? lastSeenMs : clock.now(),
+      );
     },
   });
   return {

@@ -3,7 +3,7 @@ import type { Model } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { type Completion, completionOf } from "./completion.ts";
 import { type AnswerContent, answerOf } from "./persona.ts";
-import type { Wire, WireRequest } from "./wire.ts";
+import type { RawRequest, RawResponse } from "./raw-http-server.ts";
 
 /** How an exchange ended, as the upstream saw it: it answered in full, it cut the answer off, or the caller hung up first. */
 export type Outcome = "answered" | "cut" | "caller_gone";
@@ -47,21 +47,21 @@ export class SimulatedExchange {
   readonly model: Model | undefined;
   /** Aborts when the caller hangs up. */
   readonly aborted: AbortSignal;
-  readonly #wire: Wire;
+  readonly #response: RawResponse;
   readonly #record: MutableRecord;
   readonly #tools: ExchangeTools;
   #framing: Framing = "length";
   /** Its id has been sent. */
   #idAnnounced = false;
 
-  constructor(wire: Wire, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
+  constructor(response: RawResponse, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
     this.request = record;
     this.model = model;
-    this.aborted = wire.aborted;
-    this.#wire = wire;
+    this.aborted = response.aborted;
+    this.#response = response;
     this.#record = record;
     this.#tools = tools;
-    wire.aborted.addEventListener("abort", () => this.#end("caller_gone"));
+    response.aborted.addEventListener("abort", () => this.#end("caller_gone"));
   }
 
   get over(): boolean {
@@ -114,8 +114,8 @@ export class SimulatedExchange {
 
   /** Exact bytes, whatever they are. */
   async raw(bytes: string | Uint8Array): Promise<void> {
-    await this.#wire.send(bytes);
-    this.#record.bytesSent = this.#wire.bytesSent();
+    await this.#response.send(bytes);
+    this.#record.bytesSent = this.#response.bytesSent();
   }
 
   /** Status line and headers; `length` is the length of the whole body where that is the framing. */
@@ -151,22 +151,22 @@ export class SimulatedExchange {
   async finish(): Promise<void> {
     if (this.#framing === "chunked") await this.raw("0\r\n\r\n");
     this.#end("answered");
-    if (this.#framing === "close") this.#wire.fin();
-    else this.#wire.keep();
+    if (this.#framing === "close") this.#response.fin();
+    else this.#response.keep();
   }
 
   /** Cuts the answer off, by FIN or by RST. */
   cut(how: "fin" | "rst"): void {
     this.#end("cut");
-    if (how === "fin") this.#wire.fin();
-    else this.#wire.reset();
+    if (how === "fin") this.#response.fin();
+    else this.#response.reset();
   }
 
   #end(outcome: Outcome): void {
     if (this.#record.outcome !== undefined) return;
     this.#record.outcome = outcome;
     this.#record.endedAtMs = this.#tools.now();
-    this.#record.bytesSent = this.#wire.bytesSent();
+    this.#record.bytesSent = this.#response.bytesSent();
     this.#record.settle(outcome);
   }
 }
@@ -189,7 +189,7 @@ export interface Generation {
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export type MutableRecord = Writable<RecordedRequest> & { readonly settle: (outcome: Outcome) => void };
 
-export function recordOf(request: WireRequest, index: number, nowMs: number): MutableRecord {
+export function recordOf(request: RawRequest, index: number, nowMs: number): MutableRecord {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const rawBody = request.body.toString("utf8");
   return {

@@ -6,6 +6,7 @@ import { generationOf, hostsOf, keyOf, listOf, type SimulatedHost, simulatedHost
 import { completes, fails, replies } from "./behaviours.ts";
 import { promptTokensOf } from "./completion.ts";
 import { objectOr } from "./persona.ts";
+import { type RawRequest, type RawResponse, startRawHttpServer } from "./raw-http-server.ts";
 import {
   type Behaviour,
   type Generation,
@@ -14,7 +15,6 @@ import {
   recordOf,
   SimulatedExchange,
 } from "./simulated-exchange.ts";
-import { listenOnWire, type Wire, type WireRequest } from "./wire.ts";
 
 /**
  * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a real
@@ -97,7 +97,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     },
   };
 
-  const answer = async (request: WireRequest, wire: Wire): Promise<void> => {
+  const answer = async (request: RawRequest, response: RawResponse): Promise<void> => {
     const record = recordOf(request, received++, options.clock.now());
     remember(record);
     unfinished += 1;
@@ -105,7 +105,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       unfinished -= 1;
     });
     const model = modelNamed(record.body?.["model"], options.models());
-    const exchange = new SimulatedExchange(wire, record, model, tools);
+    const exchange = new SimulatedExchange(response, record, model, tools);
     awaited.get(record.index)?.(record);
     awaited.delete(record.index);
     const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;
@@ -118,9 +118,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     if (remembered.length > (options.remember ?? 0)) remembered.shift();
   }
 
-  const server = await listenOnWire(
+  const server = await startRawHttpServer(
     { port: options.port ?? 0, hostname: options.hostname ?? "127.0.0.1" },
-    (request, wire) => void answer(request, wire),
+    (request, response) => void answer(request, response),
   );
 
   return {

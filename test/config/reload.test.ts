@@ -39,7 +39,7 @@ async function start(options: Omit<LiveConfigOptions, "log">) {
     events.push(event);
     if (awaited?.event === event) awaited.resolve();
   };
-  const live = await liveConfig({ quietMs: 5, pollMs: 600_000, ...options, log });
+  const live = await liveConfig({ debounceMs: 5, pollMs: 600_000, ...options, log });
   if (live.kind === "invalid") throw new Error(formatProblems(live.problems));
   open.push(live);
   return {
@@ -516,7 +516,7 @@ describe("noticing a change", () => {
     const path = join(folder, "policy.yaml");
     writeFileSync(path, cap(1));
     // Nothing is ever quiet for this long: only the poll can find the change.
-    const { hard, next, events } = await start({ policyPath: path, quietMs: 600_000, pollMs: 5 });
+    const { hard, next, events } = await start({ policyPath: path, debounceMs: 600_000, pollMs: 5 });
     let event = next("config_refused");
     unlinkSync(path);
     await event;

@@ -243,7 +243,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       nodeId: "b",
       clock,
       log: (event) => events.push(event),
-      expectUsed: () => true,
+      expectExisting: () => true,
     });
     ledgers.push(again);
     expect(events).toContainEqual({ kind: "store_empty", expected: true });

@@ -1,4 +1,4 @@
-import { onceWritable, openSqlite } from "#db/sqlite.ts";
+import { openSqlite, writeWithRetries } from "#db/sqlite.ts";
 import type { OperatorAction, OperatorActions } from "./operator-actions.ts";
 
 /** The audit log in the gateway's SQLite file, over a connection of its own. */
@@ -10,7 +10,7 @@ export function openSqliteActions(path: string): OperatorActions {
       const insert = db.query(
         "INSERT INTO operator_action (at_ms, operator, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
       );
-      await onceWritable(() => insert.run(Math.round(atMs), operator, action, target, detail));
+      await writeWithRetries(() => insert.run(Math.round(atMs), operator, action, target, detail));
     },
     async list(limit) {
       return db

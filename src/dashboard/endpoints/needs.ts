@@ -6,9 +6,9 @@ import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
 
 /** The share of a cap from which its use is shown. */
-const nearShare = 0.8;
+const nearCapShare = 0.8;
 /** Drifts and dropped records are news for a day. */
-const newsMs = 24 * 3_600_000;
+const recentMs = 24 * 3_600_000;
 
 export interface NeedInputs {
   readonly day: CapUse;
@@ -131,7 +131,7 @@ function capNeeds({ day, goals, pace }: NeedInputs): Need[] {
   const needs: Need[] = [];
   for (const cap of [day, ...goals]) {
     const share = cap.used_share ?? 0;
-    if (cap.hard_nano_usd === null || share < nearShare) continue;
+    if (cap.hard_nano_usd === null || share < nearCapShare) continue;
     const reached = share >= 1;
     const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
     const figures = `${formatUsd(cap.spent_nano_usd)} USD spent and ${formatUsd(cap.held_nano_usd)} held of ${formatUsd(cap.hard_nano_usd)}`;
@@ -149,7 +149,7 @@ function capNeeds({ day, goals, pace }: NeedInputs): Need[] {
       }),
     );
   }
-  if (pace.runs_out_at_ms !== null && (day.used_share ?? 0) < nearShare) {
+  if (pace.runs_out_at_ms !== null && (day.used_share ?? 0) < nearCapShare) {
     needs.push(
       need({
         kind: "cap_pace",
@@ -203,7 +203,7 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
       }),
     );
   }
-  const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < newsMs);
+  const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < recentMs);
   for (const { model, reason, detail, atMs } of [...drifts(), ...filtered]) {
     needs.push(
       need({
@@ -243,7 +243,7 @@ function configNeeds({ configStatus }: DashboardSources): Need[] {
 
 function recordNeeds({ records, clock }: DashboardSources): Need[] {
   const { dropped, droppedAtMs, kind, ok } = records.status();
-  const isNews = droppedAtMs !== undefined && clock.now() - droppedAtMs < newsMs;
+  const isNews = droppedAtMs !== undefined && clock.now() - droppedAtMs < recentMs;
   if (kind !== "off" && (!ok || (dropped > 0 && isNews))) {
     return [
       need({

@@ -7,27 +7,27 @@ export interface KnownRun {
   readonly roles: readonly MessageRole[];
 }
 
-/** Where the messages of a known run stand in a conversation. */
-export interface PlacedRun extends MessageRun {
+/** A known run with its position in a conversation. */
+export interface KnownRunAt extends MessageRun {
   readonly known: KnownRun;
 }
 
-/** What is known of an array of messages beside the messages themselves. */
-interface Knowledge {
-  readonly runs: readonly PlacedRun[];
+/** What is known about an array of messages, apart from the messages. */
+interface MessagesInfo {
+  readonly runs: readonly KnownRunAt[];
   /** Present on a copy: what it was made of, and which messages are others. */
   readonly copied?: { readonly original: readonly ChatMessage[]; readonly replaced: ReadonlyMap<number, ChatMessage> };
 }
 
-const knowledge = new WeakMap<readonly ChatMessage[], Knowledge>();
+const infoByMessages = new WeakMap<readonly ChatMessage[], MessagesInfo>();
 
-/** The known runs of a conversation, in order; none for messages of which nothing was said. */
-export function knownRunsOf(messages: readonly ChatMessage[]): readonly PlacedRun[] {
-  return knowledge.get(messages)?.runs ?? [];
+/** The known runs of a conversation, in order; none where `setKnownRuns` was not called. */
+export function knownRunsOf(messages: readonly ChatMessage[]): readonly KnownRunAt[] {
+  return infoByMessages.get(messages)?.runs ?? [];
 }
 
-export function setKnownRuns(messages: readonly ChatMessage[], runs: readonly PlacedRun[]): void {
-  knowledge.set(messages, { runs });
+export function setKnownRuns(messages: readonly ChatMessage[], runs: readonly KnownRunAt[]): void {
+  infoByMessages.set(messages, { runs });
 }
 
 /** The role of each message, without reading those of known runs. */
@@ -50,7 +50,7 @@ export function rolesOf(messages: readonly ChatMessage[]): MessageRole[] {
  * @param parse reads message `index` of the known ones
  */
 export function lazyMessages(
-  runs: readonly PlacedRun[],
+  runs: readonly KnownRunAt[],
   parse: (index: number) => ChatMessage,
   rest: readonly ChatMessage[],
 ): ChatMessage[] {
@@ -78,14 +78,14 @@ export function isSharedMessage(
   original: readonly ChatMessage[],
   index: number,
 ): boolean {
-  const copied = knowledge.get(messages)?.copied;
+  const copied = infoByMessages.get(messages)?.copied;
   return copied?.original === original ? !copied.replaced.has(index) : messages[index] === original[index];
 }
 
 /** In the place of a message that nobody has looked at. */
 const notParsed: ChatMessage = Object.freeze({ role: "user" });
 
-function lazyArray(target: ChatMessage[], parse: (index: number) => ChatMessage, known: Knowledge): ChatMessage[] {
+function lazyArray(target: ChatMessage[], parse: (index: number) => ChatMessage, known: MessagesInfo): ChatMessage[] {
   const parseOnce = (key: string | symbol) => {
     const index = Number(key); // of an item that is there: `key` is a whole number
     target[index] = parse(index);
@@ -100,6 +100,6 @@ function lazyArray(target: ChatMessage[], parse: (index: number) => ChatMessage,
       return Reflect.getOwnPropertyDescriptor(target, key);
     },
   });
-  knowledge.set(messages, known);
+  infoByMessages.set(messages, known);
   return messages;
 }

@@ -20,6 +20,6 @@ export async function openTracing(
     log("telemetry_export_failed", { detail: operatorText("the collector did not take traces or metrics") });
   };
   const tracing = openTelemetry({ version, nodeId, ...wanted, onProblem });
-  closing.addHarmless(() => tracing.close());
+  closing.addWithTimeout(() => tracing.close());
   return tracing;
 }

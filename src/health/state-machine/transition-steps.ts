@@ -18,9 +18,9 @@ import type {
  */
 export const probeLeaseMs = 30_000;
 
-/** Trips and quarantines are forgiven one by one for time spent HEALTHY. */
-const tripForgivenMs = 600_000;
-const quarantineForgivenMs = 86_400_000;
+/** For each such time spent HEALTHY, in milliseconds, one trip or one quarantine is no longer counted. */
+const healthyMsPerTrip = 600_000;
+const healthyMsPerQuarantine = 86_400_000;
 
 type Serving = "HEALTHY" | "DEGRADED" | "STALE";
 
@@ -76,9 +76,9 @@ export function enter<S extends HealthState>(
     failedInARow: fresh ? 0 : from.failedInARow,
     garbageInARow: from.garbageInARow,
     notFound: from.notFound,
-    trips: Math.max(0, from.trips - Math.floor(healthyMs / tripForgivenMs)),
+    trips: Math.max(0, from.trips - Math.floor(healthyMs / healthyMsPerTrip)),
     tripsAtMs: from.tripsAtMs,
-    quarantines: Math.max(0, from.quarantines - Math.floor(healthyMs / quarantineForgivenMs)),
+    quarantines: Math.max(0, from.quarantines - Math.floor(healthyMs / healthyMsPerQuarantine)),
     limitedUntilMs: from.limitedUntilMs,
   };
   return { ...common, ...own, state } as Health<S>; // the parts of Health<S>, which TypeScript keeps apart while S is open

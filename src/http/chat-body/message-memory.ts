@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type MessageRole, type ReceivedBody } from "#domain/chat.ts";
-import { type KnownRun, type PlacedRun, setKnownRuns } from "#domain/received/known-messages.ts";
+import { type KnownRun, type KnownRunAt, setKnownRuns } from "#domain/received/known-messages.ts";
 import { messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
 import { isCacheKeyName } from "#http/request/json-shape.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
@@ -40,7 +40,7 @@ export interface RememberedRun extends KnownRun {
   readonly cacheControl: boolean;
 }
 
-interface PlacedRememberedRun extends PlacedRun {
+interface PlacedRememberedRun extends KnownRunAt {
   readonly known: RememberedRun;
 }
 

@@ -8,7 +8,7 @@ import type { OpenRequests } from "./open-requests.ts";
  * Refuses requests of `handler` before anything of the body is read while the gateway is overloaded.
  * @param spends whether the handler needs the ledger
  */
-export function unlessOverloaded(
+export function withOverloadCheck(
   handler: Handler,
   spends: boolean,
   { ports, shedReason }: Pick<ServerOptions, "ports" | "shedReason">,

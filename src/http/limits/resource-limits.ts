@@ -6,7 +6,7 @@ import { openFileLimit } from "#platform/open-file-limit.ts";
 export type ReadText = (path: string) => string | undefined;
 
 /** The database, the listener, logs, modules, and a reserve. */
-const descriptorsForTheRest = 128;
+const reservedDescriptors = 128;
 /** A stream holds two sockets, the caller's and the upstream's. */
 const descriptorsPerStream = 2;
 /** Connections to one address come from one range of ports, 28,000 of them by default on Linux. */
@@ -17,7 +17,7 @@ const unknownDescriptors = 10_240;
 /** How many streams may be open at once, from the soft limit of open files (`ulimit -n`). At least 1. */
 export function maxStreams(read: ReadText): number {
   const descriptors = openFileLimit(read) ?? unknownDescriptors;
-  const streams = Math.floor((descriptors - descriptorsForTheRest) / descriptorsPerStream);
+  const streams = Math.floor((descriptors - reservedDescriptors) / descriptorsPerStream);
   return Math.max(1, Math.min(maxStreamsToOneAddress, streams));
 }
 

@@ -103,7 +103,7 @@ const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const header = (description: string, schema: object = { type: "string" }) => ({ description, schema });
 const bearer = [{ bearer: [] }];
 
-const requestIdHeader = { "X-Request-Id": header("The caller's own, if it is sane, else a new one.") };
+const requestIdHeader = { "X-Request-Id": header("The caller's own, if it is short and plain, else a new one.") };
 const commonHeaders = {
   ...requestIdHeader,
   "X-Smart-Gateway-Demo": header("`true` while answers come from the simulated upstream of demo mode."),

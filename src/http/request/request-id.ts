@@ -1,10 +1,10 @@
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 
-const sane = /^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,127}$/;
+const acceptedId = /^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,127}$/;
 
 /** The caller's `X-Request-Id` if it is short, plain and no credential (it is logged and echoed), else a new one. */
 export function requestIdOf(headers: Headers, privacy: Pick<PrivacyEngine, "redactText">): string {
   const given = headers.get("x-request-id");
-  if (given === null || !sane.test(given)) return Bun.randomUUIDv7();
+  if (given === null || !acceptedId.test(given)) return Bun.randomUUIDv7();
   return privacy.redactText(given).findings.length === 0 ? given : Bun.randomUUIDv7();
 }

@@ -10,10 +10,10 @@ const ridge = 1;
 /** The learned rank counts for half at this many rescue trials, and never for more than `maxBlend`. */
 const halfTrials = 45;
 const maxBlend = 0.7;
-/** The share of the recorded asks that are so unlike the landmarks that the learned rank counts less for them. */
-const unusual = 0.1;
-/** Asks that flash must have answered from a score on before such scores may be lowered. */
-const enoughTried = 20;
+/** The share of the recorded asks that are farthest from the landmarks; for such asks the learned rank counts less. */
+const unfamiliarShare = 0.1;
+/** How many asks from a score upwards flash must have answered before such scores may be lowered. */
+const minTried = 20;
 /** Pairs in a table of ranks. */
 const knots = 100;
 
@@ -49,7 +49,7 @@ export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptio
   const model = { ...landmarks, intercept: fitted.intercept, weights: [...smooth.weightsOf(fitted.weights)] };
   const blend = Math.min(maxBlend, tried.length / (tried.length + halfTrials));
   const known = trials.map(({ decision }) => benefitOf(model, decision.features).nearest).toSorted((a, b) => a - b);
-  const reach = known[Math.floor(unusual * known.length)] ?? 1;
+  const reach = known[Math.floor(unfamiliarShare * known.length)] ?? 1;
   const benefits = ranked.map(({ features }) => benefitOf(model, features));
   const ranking = { blend, reach, rank_knots: ranksOf(benefits.map(({ logOdds }) => logOdds)) };
   const blended = ranked.map(({ score }, at) => blendOf(ranking, benefits[at] ?? { logOdds: 0, nearest: 0 }, score));
@@ -66,10 +66,10 @@ export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptio
   };
 }
 
-/** The score from which on flash has answered `enoughTried` asks. */
+/** The score from which on flash has answered `minTried` asks. */
 function triedUpTo(trials: readonly Trial[]): number {
   const scores = trials.map(({ decision }) => decision.score).toSorted((a, b) => b - a);
-  return scores[enoughTried - 1] ?? 0;
+  return scores[minTried - 1] ?? 0;
 }
 
 /** From a value to the share of all values that are below it, in percent; `ends` are values at 0 and 100 %. */

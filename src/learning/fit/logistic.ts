@@ -14,7 +14,7 @@ export interface LogisticModel {
 }
 
 const maxSteps = 12;
-const settledChange = 1e-4;
+const convergenceTolerance = 1e-4;
 
 /**
  * Fits a logistic model with a penalty of `ridge`/2 × the square of each weight (not of the intercept), by Newton's method.
@@ -32,7 +32,7 @@ export function fitLogistic(observations: readonly Observation[], ridge: number)
     for (let step = 0; step < maxSteps; step++) {
       const change = newtonStep(model, observations, ridge);
       for (const [at, by] of change.entries()) model[at] = (model[at] ?? 0) + by;
-      if (change.every((by) => Math.abs(by) < settledChange)) break;
+      if (change.every((by) => Math.abs(by) < convergenceTolerance)) break;
     }
   }
   return { intercept: model[0] ?? 0, weights: model.slice(1) };

@@ -36,7 +36,7 @@ export interface BatchedLedgerOptions {
   /** How long closed reservations and their entries are kept, in milliseconds. */
   readonly retentionMs: () => number;
   /** Whether the store should have been used before (`budget.expect_ledger`); false when absent. */
-  readonly expectUsed?: () => boolean;
+  readonly expectExisting?: () => boolean;
   /**
    * Calls `begin` after a turn of the event loop, so that a batch holds more operations; used again until a turn was idle,
    * for some milliseconds at most. Without it a batch begins after what runs now (as a microtask).
@@ -73,7 +73,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     const node = await store.join(nodeId);
     const ledger = new BatchedLedger(store, node, options);
     if (store.empty !== undefined) {
-      options.log({ kind: "store_empty", expected: store.empty.expected || options.expectUsed?.() === true });
+      options.log({ kind: "store_empty", expected: store.empty.expected || options.expectExisting?.() === true });
     }
     await ledger.#upkeep.refreshDay();
     ledger.#upkeep.start();

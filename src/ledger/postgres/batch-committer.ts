@@ -1,4 +1,4 @@
-import { endsConnection, PostgresConnection, sqlStateOf, textLiteral } from "#db/postgres.ts";
+import { isConnectionUnusable, PostgresConnection, sqlStateOf, textLiteral } from "#db/postgres.ts";
 import type { ReservationId } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
@@ -10,7 +10,7 @@ import { isMissingSchema, isUnexpectedRow, readOnlyState } from "./failures.ts";
 import { NodeMemory } from "./node-memory.ts";
 import { accountColumns, accountOf, numberOf, reservationColumns, reservationOf, textOf } from "./rows.ts";
 import type { PostgresSession } from "./session.ts";
-import { hasChanges, timeMark, writeMessage } from "./write-message.ts";
+import { hasChanges, timePlaceholder, writeMessage } from "./write-message.ts";
 
 /** How often a batch may start over because it needs a lock that it did not foresee (a new day, a row of another node). */
 const maxWidenings = 4;
@@ -133,7 +133,7 @@ export class BatchCommitter {
     }
     const { decided, writes } = plan;
     const writing = this.#connection.run(
-      hasChanges(decided.changes) ? writes.replaceAll(timeMark, String(nowMs)) : "ROLLBACK",
+      hasChanges(decided.changes) ? writes.replaceAll(timePlaceholder, String(nowMs)) : "ROLLBACK",
     );
     // The client sends at the end of a turn of the event loop: only then may other work use this thread.
     setImmediate(() => commit.sent.resolve(true));
@@ -243,7 +243,7 @@ export class BatchCommitter {
   /** Ends the transaction that is open, and says what the error means for the batch. */
   async #afterFailure(error: unknown): Promise<StoreFailure> {
     const state = sqlStateOf(error);
-    if (endsConnection(error)) {
+    if (isConnectionUnusable(error)) {
       this.#connection.drop();
       if (state === readOnlyState) this.#onReadOnly();
     } else {

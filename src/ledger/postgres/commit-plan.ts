@@ -6,7 +6,7 @@ import type { AccountId, AccountRow, ReservationRow } from "#ledger/rules/rows.t
 import { StoreFailure } from "#ledger/store.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { NodeMemory } from "./node-memory.ts";
-import { timeMark, writeMessage } from "./write-message.ts";
+import { timePlaceholder, writeMessage } from "./write-message.ts";
 
 /** A batch that is being committed, as far as the batch behind it has to know. */
 export class PendingCommit {
@@ -104,7 +104,7 @@ export function planFor(
   const refused = batch.operations
     .filter((_, index) => decided.reply.replies[index]?.kind === "refused")
     .map(reservationIdOfOperation);
-  const writes = writeMessage(decided.changes, timeMark);
+  const writes = writeMessage(decided.changes, timePlaceholder);
   return { batch, day, accountIds, accounts, rows, decided, writes, refused };
 }
 

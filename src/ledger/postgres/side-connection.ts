@@ -1,4 +1,4 @@
-import { endsConnection, PostgresConnection, type PostgresRow, sqlStateOf } from "#db/postgres.ts";
+import { isConnectionUnusable, PostgresConnection, type PostgresRow, sqlStateOf } from "#db/postgres.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { isMissingSchema } from "./failures.ts";
 
@@ -27,7 +27,7 @@ export class SideConnection {
         const answers = await this.#connection.run(statements, limitMs);
         return Array.from({ length: count }, (_, i) => [...(answers[answers.length - count + i] ?? [])]);
       } catch (error) {
-        if (endsConnection(error)) this.#connection.drop();
+        if (isConnectionUnusable(error)) this.#connection.drop();
         else await this.#connection.run("ROLLBACK").catch(() => this.#connection.drop());
         const kind = isMissingSchema(sqlStateOf(error)) ? "lost" : "transient";
         throw new StoreFailure(kind, error instanceof Error ? error.message : String(error), { cause: error });

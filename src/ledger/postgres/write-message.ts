@@ -6,7 +6,7 @@ import type { LedgerChanges } from "#ledger/rules/operations.ts";
  * Stands for the time in statements that are written before it is known. Nothing else can look like it: literals have no
  * control characters.
  */
-export const timeMark = "\u0001";
+export const timePlaceholder = "\u0001";
 
 /**
  * The second message. The rows are locked and their new values are decided, so each update also names the values it

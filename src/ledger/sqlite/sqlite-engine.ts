@@ -85,8 +85,8 @@ export class SqliteEngine {
 
   /** A process that was killed here need not be waited for: its holds are taken over now. */
   #markEndedProcesses(self: string, deadSinceMs: number): void {
-    const { heardNodes, endNode } = this.#statements;
-    for (const { id } of heardNodes.all(deadSinceMs)) {
+    const { liveNodes, endNode } = this.#statements;
+    for (const { id } of liveNodes.all(deadSinceMs)) {
       if (id !== self && isEndedProcess(id)) endNode.run(deadSinceMs, id);
     }
   }

@@ -102,7 +102,7 @@ function nodeStatements(db: Database) {
       `INSERT INTO node (id, epoch, heartbeat_ms) VALUES (?, 1, ?)
        ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch`,
     ),
-    heardNodes: db.query<{ id: string }, [number]>("SELECT id FROM node WHERE heartbeat_ms > ?"),
+    liveNodes: db.query<{ id: string }, [number]>("SELECT id FROM node WHERE heartbeat_ms > ?"),
     endNode: db.query<unknown, [number, string]>("UPDATE node SET heartbeat_ms = ? WHERE id = ?"),
     used: db.query<{ used: number }, []>("SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1"),
     nodeEpoch: db.query<{ epoch: number }, [string]>("SELECT epoch FROM node WHERE id = ?"),

@@ -168,10 +168,15 @@ describe("the SQLite ledger, when the file cannot be written", () => {
   });
 
   test("a start on an empty store is said, and loudly where one was expected", async () => {
-    const started = async (expectUsed?: () => boolean) => {
+    const started = async (expectExisting?: () => boolean) => {
       const events: LedgerEvent[] = [];
       const log = (event: LedgerEvent) => events.push(event);
-      const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock, log, ...(expectUsed && { expectUsed }) });
+      const ledger = await openLedger(`sqlite:${path}`, {
+        nodeId: "a",
+        clock,
+        log,
+        ...(expectExisting && { expectExisting }),
+      });
       await ledger.close(1_000);
       return events.filter(({ kind }) => kind === "store_empty");
     };

@@ -26,7 +26,7 @@ export class Auditor {
       phase: "sure" | "unsure" | "charged" | "closed";
       /** It was closed by an estimate, which the upstream's own figure corrects. */
       estimate?: "settled" | "released" | undefined;
-      life: string;
+      nodeLifetime: string;
       expiresMs: number;
     }
   >();
@@ -56,7 +56,7 @@ export class Auditor {
         return "done";
       }
       case "cancel":
-        if (this.#rows.get(operation.id)?.life === lifeOf(at.node)) this.#close(operation.id, 0);
+        if (this.#rows.get(operation.id)?.nodeLifetime === nodeLifetimeOf(at.node)) this.#close(operation.id, 0);
         return "done";
       case "resolve": {
         const { resolution } = operation;
@@ -93,7 +93,7 @@ export class Auditor {
   #predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
     const old = this.#rows.get(id);
     if (old !== undefined) {
-      if (old.phase !== "sure" || old.life !== lifeOf(node)) return "unavailable";
+      if (old.phase !== "sure" || old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
       return `held ${this.#sums(old.goal, old.day)}`;
     }
     const own = goal === "adhoc" ? `adhoc ${day}` : goal;
@@ -110,7 +110,7 @@ export class Auditor {
       hold: amount,
       charged: 0,
       phase: "sure",
-      life: lifeOf(node),
+      nodeLifetime: nodeLifetimeOf(node),
       expiresMs: nowMs + deadlineMs + expiryGraceMs,
     });
     return `held ${this.#sums(own, day)}`;
@@ -132,7 +132,7 @@ export class Auditor {
   }
 }
 
-function lifeOf({ id, epoch }: NodeIdentity): string {
+function nodeLifetimeOf({ id, epoch }: NodeIdentity): string {
   return `${id} ${epoch}`;
 }
 

@@ -8,7 +8,7 @@ import { type Clock, utcDayOf } from "#platform/time.ts";
 
 /** What every form of the ledger must do; run by each form's own test file. */
 
-export interface LedgerBench {
+export interface LedgerFixture {
   /** Opens a node over the same store; many may be open at once. */
   open(nodeId: string, log?: (event: LedgerEvent) => void): Promise<BatchedLedger>;
   /** The store's clock; moving it moves deadlines and days. */
@@ -62,33 +62,33 @@ const usd = nanoUsd;
 const cost = (id: string, actual: number) =>
   ({ id, kind: "settled", actual: usd(actual), source: "upstream_cost" }) as const;
 
-export function ledgerContract(form: string, makeBench: () => Promise<LedgerBench>): void {
+export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFixture>): void {
   describe(`the ${form} ledger`, () => {
-    let bench: LedgerBench;
+    let fixture: LedgerFixture;
     let ledger: BatchedLedger;
     let events: LedgerEvent[];
     const opened: BatchedLedger[] = [];
 
     async function open(nodeId: string): Promise<BatchedLedger> {
-      const node = await bench.open(nodeId, (event) => events.push(event));
+      const node = await fixture.open(nodeId, (event) => events.push(event));
       opened.push(node);
       return node;
     }
 
     beforeEach(async () => {
-      bench = await makeBench();
+      fixture = await makeFixture();
       // Noon, so that no test meets midnight by chance.
-      bench.clock.moveTo(12, 0);
+      fixture.clock.moveTo(12, 0);
       events = [];
       ledger = await open("node-a");
     });
 
     afterEach(async () => {
       try {
-        expect(await bench.audit()).toEqual([]);
+        expect(await fixture.audit()).toEqual([]);
       } finally {
         for (const node of opened.splice(0)) await node.close(1_000);
-        await bench.close();
+        await fixture.close();
       }
     });
 
@@ -376,10 +376,10 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
     describe("time", () => {
       test("a hold whose deadline and grace have passed is charged in full", async () => {
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 10_000 }));
-        bench.clock.offsetMs += 69_000;
+        fixture.clock.offsetMs += 69_000;
         await ledger.sweep();
         expect(await counters()).toEqual(both(0, 300));
-        bench.clock.offsetMs += 2_000;
+        fixture.clock.offsetMs += 2_000;
         await ledger.sweep();
         expect(await counters()).toEqual(both(300, 0));
       });
@@ -388,7 +388,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 10_000 });
         await ledger.reserve(reservation);
         await ledger.resolve([{ id: reservation.id, kind: "unknown", reason: "reset" }]);
-        bench.clock.offsetMs += 71_000;
+        fixture.clock.offsetMs += 71_000;
         await ledger.sweep();
         expect(await counters()).toEqual(both(300, 0));
       });
@@ -396,7 +396,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       test("a cost that comes after the charge corrects it, once", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);
-        bench.clock.offsetMs += 61_000;
+        fixture.clock.offsetMs += 61_000;
         await ledger.sweep();
         await ledger.resolve([cost(reservation.id, 40)]);
         expect(await counters()).toEqual(both(40, 0));
@@ -459,7 +459,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         // What is known to have ended otherwise is not asked about, also where it is said again.
         await ledger.resolve([{ id: settled.id, kind: "unknown", reason: "late", generationId: "gen-3" }]);
         expect(await ledger.takeLookups(10)).toEqual([]);
-        bench.clock.offsetMs += 3_500;
+        fixture.clock.offsetMs += 3_500;
         const other = await open("node-b");
         expect((await ledger.heldMoney("session/goal"))?.unresolved.filter(({ asked }) => asked)).toHaveLength(1);
         const [mine, theirs] = await Promise.all([ledger.takeLookups(1), other.takeLookups(10)]);
@@ -475,7 +475,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         // Asked again after 5, 10, 20 … seconds, seven times in all.
         const asked: boolean[] = [];
         for (let seconds = 0; seconds < 1_200; seconds += 5) {
-          bench.clock.offsetMs += 5_000;
+          fixture.clock.offsetMs += 5_000;
           for (const { id, last } of await other.takeLookups(10)) {
             expect(id).toBe(unknown.id);
             asked.push(last);
@@ -494,36 +494,36 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       });
 
       test("a new day starts from nothing; the goal goes on", async () => {
-        bench.clock.moveTo(23, 59, 50);
+        fixture.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });
         const reply = await ledger.reserve(reservation);
-        bench.clock.offsetMs += 20_000;
-        expect(reply).toMatchObject({ kind: "held", day: utcDayOf(bench.clock.now() - 86_400_000) });
+        fixture.clock.offsetMs += 20_000;
+        expect(reply).toMatchObject({ kind: "held", day: utcDayOf(fixture.clock.now() - 86_400_000) });
         await ledger.reserve(reservationOf({ amount: usd(100) }));
         expect(await counters()).toEqual({ goal: [0, 400], day: [0, 100] });
       });
 
       test("what began before midnight is settled to the day it began on", async () => {
-        bench.clock.moveTo(23, 59, 50);
+        fixture.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });
         await ledger.reserve(reservation);
-        bench.clock.offsetMs += 20_000;
+        fixture.clock.offsetMs += 20_000;
         await ledger.resolve([cost(reservation.id, 200)]);
         expect(await counters()).toEqual({ goal: [200, 0], day: [0, 0] });
       });
 
       test("requests without a goal share one that starts anew each day", async () => {
-        bench.clock.moveTo(23, 59, 50);
+        fixture.clock.moveTo(23, 59, 50);
         await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }));
         expect((await ledger.reserve(reservationOf({ amount: usd(1), goal: adhocGoal }))).kind).toBe("refused");
-        bench.clock.offsetMs += 20_000;
+        fixture.clock.offsetMs += 20_000;
         expect((await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }))).kind).toBe("held");
       });
 
       test("a clock set back does not open an old day again", async () => {
-        bench.clock.moveTo(0, 10);
+        fixture.clock.moveTo(0, 10);
         const first = await ledger.reserve(reservationOf({ amount: usd(300) }));
-        bench.clock.offsetMs -= 3_600_000;
+        fixture.clock.offsetMs -= 3_600_000;
         const second = await ledger.reserve(reservationOf({ amount: usd(300) }));
         if (first.kind !== "held" || second.kind !== "held") throw new Error(`${first.kind}, ${second.kind}`);
         expect(second.day).toBe(first.day);
@@ -531,10 +531,10 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       });
 
       test("the same reservation repeated after midnight is still the one of the day before", async () => {
-        bench.clock.moveTo(23, 59, 50);
+        fixture.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });
         const first = await ledger.reserve(reservation);
-        bench.clock.offsetMs += 20_000;
+        fixture.clock.offsetMs += 20_000;
         const again = await ledger.reserve(reservation);
         if (first.kind !== "held" || again.kind !== "held") throw new Error(`${first.kind}, ${again.kind}`);
         expect(again.day).toBe(first.day);
@@ -549,7 +549,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         await ledger.sweep();
         expect(await counters()).toEqual(both(0, 300));
         expect(events).toContainEqual(expect.objectContaining({ kind: "resolved", state: "UNRESOLVED" }));
-        bench.clock.offsetMs += 62_000;
+        fixture.clock.offsetMs += 62_000;
         await ledger.sweep();
         expect(await counters()).toEqual(both(300, 0));
       });
@@ -559,7 +559,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         await other.reserve(reservationOf({ amount: usd(300) }));
         await ledger.sweep();
         expect(events.filter(({ kind }) => kind === "resolved")).toEqual([]);
-        bench.clock.offsetMs += 61_000;
+        fixture.clock.offsetMs += 61_000;
         await ledger.sweep();
         expect(events).toContainEqual(
           expect.objectContaining({ kind: "resolved", state: "UNRESOLVED", orphanOf: "node-b" }),
@@ -570,7 +570,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       test("the holds of a node that has missed two heartbeats are not waited for, though they are not taken over yet", async () => {
         const other = await open("node-b");
         await other.reserve(reservationOf({ amount: usd(300) }));
-        bench.clock.offsetMs += 13_000;
+        fixture.clock.offsetMs += 13_000;
         expect((await ledger.heldMoney("session/goal"))?.unresolved.map(({ amount }) => amount)).toEqual([usd(300)]);
         await ledger.sweep();
         expect(events.filter(({ kind }) => kind === "resolved")).toEqual([]);
@@ -580,7 +580,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       test("two nodes that sweep at once charge once", async () => {
         const other = await open("node-b");
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 0 }));
-        bench.clock.offsetMs += 61_000;
+        fixture.clock.offsetMs += 61_000;
         await Promise.all([ledger.sweep(), other.sweep(), ledger.sweep(), other.sweep()]);
         expect(await counters()).toEqual(both(300, 0));
       });
@@ -588,27 +588,27 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
 
     describe("caps of the operator", () => {
       test("a cap set for a goal beats the policy's, down and up", async () => {
-        await bench.setCap("goal/session/goal", usd(100));
+        await fixture.setCap("goal/session/goal", usd(100));
         expect(await ledger.reserve(reservationOf({ amount: usd(101) }))).toMatchObject({
           kind: "refused",
           hard: usd(100),
         });
-        await bench.setCap("goal/session/goal", usd(5_000));
+        await fixture.setCap("goal/session/goal", usd(5_000));
         expect((await ledger.reserve(reservationOf({ amount: usd(4_000) }))).kind).toBe("held");
         expect((await spendOf()).goalHardOverride).toBe(usd(5_000));
       });
 
       test("a cap set for a day beats the policy's, and goes when it is taken away", async () => {
-        const day = `day/${utcDayOf(bench.clock.now())}`;
-        await bench.setCap(day, usd(100));
+        const day = `day/${utcDayOf(fixture.clock.now())}`;
+        await fixture.setCap(day, usd(100));
         expect(await ledger.reserve(reservationOf({ amount: usd(101) }))).toMatchObject({ binding: "day" });
-        await bench.setCap(day, null);
+        await fixture.setCap(day, null);
         expect((await ledger.reserve(reservationOf({ amount: usd(101) }))).kind).toBe("held");
       });
 
       test("a cap below what is spent refuses and takes nothing back", async () => {
         await ledger.reserve(reservationOf({ amount: usd(500) }));
-        await bench.setCap("goal/session/goal", usd(100));
+        await fixture.setCap("goal/session/goal", usd(100));
         expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
         expect(await counters()).toEqual(both(0, 500));
       });
@@ -693,7 +693,7 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
       const open = reservationOf({ amount: usd(50), deadlineMs: 86_400_000 });
       await ledger.reserve(old);
       await ledger.resolve([cost(old.id, 200)]);
-      bench.clock.offsetMs += 31 * 86_400_000;
+      fixture.clock.offsetMs += 31 * 86_400_000;
       await ledger.reserve(open);
       await ledger.prune();
       expect(await counters()).toEqual({ goal: [200, 50], day: [0, 50] });
@@ -709,18 +709,18 @@ export function ledgerContract(form: string, makeBench: () => Promise<LedgerBenc
         return reservation.id;
       };
       await reserved({ deadlineMs: 90 * 86_400_000 });
-      bench.clock.offsetMs += 90 * 86_400_000;
+      fixture.clock.offsetMs += 90 * 86_400_000;
       await ledger.resolve([cost(await reserved(), 1)]);
-      bench.clock.offsetMs -= 90 * 86_400_000;
+      fixture.clock.offsetMs -= 90 * 86_400_000;
       await ledger.resolve([cost(await reserved(), 2)]);
       const late = await reserved();
       await ledger.resolve([{ id: late, kind: "charged", reason: "caller left" }]);
-      bench.clock.offsetMs += 31 * 86_400_000;
+      fixture.clock.offsetMs += 31 * 86_400_000;
       await ledger.resolve([cost(await reserved({ amount: usd(20) }), 3)]);
       await ledger.resolve([cost(late, 4)]);
       await ledger.prune();
       expect(events.filter(({ kind }) => kind === "pruned")).toEqual([{ kind: "pruned", reservations: 1 }]);
-      bench.clock.offsetMs += 32 * 86_400_000;
+      fixture.clock.offsetMs += 32 * 86_400_000;
       await ledger.prune();
       expect((await spendOf()).goalAccount).toEqual({ spent: usd(10), held: usd(10) });
     });

@@ -125,7 +125,7 @@ export function updatedBook(
 }
 
 /** The end of a model is news for so long before. */
-const expiryNewsMs = 30 * 86_400_000;
+const expiryNoticeMs = 30 * 86_400_000;
 
 /** Drifts of a model's id. `canonical`: the permanent id of the model that the id was last known to refer to. */
 export function idDriftsOf(
@@ -137,7 +137,7 @@ export function idDriftsOf(
   if (listing === undefined)
     return [{ model: key, reason: "not_listed", detail: `the list does not name ${upstreamId}` }];
   const drifts: Drift[] = [];
-  if (listing.expiresMs !== undefined && listing.expiresMs - nowMs < expiryNewsMs) {
+  if (listing.expiresMs !== undefined && listing.expiresMs - nowMs < expiryNoticeMs) {
     const day = new Date(listing.expiresMs).toISOString().slice(0, 10);
     drifts.push({ model: key, reason: "expires", detail: `${upstreamId} may be removed from ${day} on` });
   }

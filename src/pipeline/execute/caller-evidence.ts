@@ -19,7 +19,7 @@ export function callerEvidence(clock: Pick<Clock, "monotonic">): CallerEvidence 
   const models = new Map<ModelKey, { readonly successes: NewestOfTwo; readonly failures: NewestOfTwo }>();
   const compare = (model: ModelKey, caller: number, verdict: Verdict): Verdict => {
     const isSuccess = verdict.kind === "success";
-    if (!isSuccess && !maySpeakOfCaller(verdict)) return verdict;
+    if (!isSuccess && !mayDependOnRequest(verdict)) return verdict;
     let seen = models.get(model);
     if (seen === undefined) {
       seen = { successes: new NewestOfTwo(), failures: new NewestOfTwo() };
@@ -27,8 +27,8 @@ export function callerEvidence(clock: Pick<Clock, "monotonic">): CallerEvidence 
     }
     const now = clock.monotonic();
     (isSuccess ? seen.successes : seen.failures).add(caller, now);
-    const worksForOthers = now - seen.successes.newestBut(caller) <= successTrustMs;
-    const failsForOthers = now - seen.failures.newestBut(caller) <= failureTrustMs;
+    const worksForOthers = now - seen.successes.newestOfOthers(caller) <= successTrustMs;
+    const failsForOthers = now - seen.failures.newestOfOthers(caller) <= failureTrustMs;
     return isSuccess || !worksForOthers || failsForOthers ? verdict : ignored;
   };
   return {
@@ -48,7 +48,7 @@ class NewestOfTwo {
     this.#atMs = atMs;
   }
 
-  newestBut(caller: number): number {
+  newestOfOthers(caller: number): number {
     return caller === this.#caller ? this.#otherAtMs : this.#atMs;
   }
 }
@@ -56,6 +56,6 @@ class NewestOfTwo {
 const ignored: Verdict = { kind: "ignored" };
 
 /** Whether the request itself may have caused the verdict, such as by a tool's schema that no host can compile. */
-function maySpeakOfCaller({ kind }: Verdict): boolean {
+function mayDependOnRequest({ kind }: Verdict): boolean {
   return kind === "failure" || kind === "garbage" || kind === "price_breach";
 }

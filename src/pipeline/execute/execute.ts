@@ -90,7 +90,7 @@ export async function execute(
     const reply = await reserve(attempt, progress, plan, ports);
     if (reply.kind === "unavailable") {
       attempt.permit.report({ kind: "ignored" });
-      recordRest(progress, ports);
+      recordRemaining(progress, ports);
       return { kind: "unavailable", reason: reply.reason, attempts };
     }
     // The ledger has recorded what was to be closed, also where it refuses the reservation.
@@ -130,7 +130,7 @@ export async function execute(
     if (then === "caller_gone") return callerGone(progress, ports);
     if (then === "give_up") break;
   }
-  recordRest(progress, ports);
+  recordRemaining(progress, ports);
   const { lastFailure } = progress;
   return lastFailure === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...lastFailure, attempts };
 }
@@ -283,14 +283,14 @@ function close(closed: ClosedAttempt, progress: Progress): void {
   progress.unrecorded.push(closed.resolution);
 }
 
-/** Sends the ledger the resolutions it has not received; the caller does not wait for it. */
-function recordRest(progress: Progress, ports: Ports): void {
+/** Sends the remaining resolutions to the ledger; the caller does not wait for it. */
+function recordRemaining(progress: Progress, ports: Ports): void {
   if (progress.unrecorded.length > 0) void ports.ledger.resolve(progress.unrecorded);
   progress.unrecorded = [];
 }
 
 function callerGone(progress: Progress, ports: Ports): Execution {
-  recordRest(progress, ports);
+  recordRemaining(progress, ports);
   return { kind: "caller_gone", attempts: progress.attempts };
 }
 

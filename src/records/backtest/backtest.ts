@@ -92,7 +92,7 @@ class Simulation {
 
     const before = this.#conversations.of(record);
     const cost = costUnder(record, decision, configuration.registry, before, this.#typical);
-    this.#conversations.went(record, decision.model);
+    this.#conversations.recordModel(record, decision.model);
     const delta = cost.nanoUsd - record.cost_nano_usd;
     if (delta !== 0) for (const account of Object.values(accounts)) this.#add(account, delta);
     this.report.add({ record, decision, registry: configuration.registry, cost });

@@ -28,8 +28,8 @@ export class Conversations {
     return state.model === null ? null : { ...recorded, model: state.model };
   }
 
-  /** The request would have been routed to `model`. Refusals and housekeeping change nothing. */
-  went(record: DecisionRecord, model: string | null): void {
+  /** Records that the request would have been routed to `model`. Refusals and housekeeping change nothing. */
+  recordModel(record: DecisionRecord, model: string | null): void {
     const { conversation } = record;
     if (conversation === null || record.housekeeping !== null) return;
     // A request without an answer leaves nothing in the cache of any model.

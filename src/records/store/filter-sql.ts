@@ -105,7 +105,7 @@ function joined(parts: readonly Condition[]): Condition {
 }
 
 /** Whether a record passes, without a database: for the live feed. */
-export function passes(record: DecisionRecord, filter: RecordFilter): boolean {
+export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boolean {
   for (const [name, wanted] of Object.entries(filter)) {
     if (wanted === undefined) continue;
     const key = name as keyof RecordFilter; // its own keys

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import type { RecordFilter, RecordPage } from "#records/records.ts";
-import { passes } from "./filter-sql.ts";
+import { matchesFilter } from "./filter-sql.ts";
 import type { RecordStore } from "./record-store.ts";
 import { hourMs, minuteMs } from "./record-sums.ts";
 
@@ -51,8 +51,8 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         { cause: ["", "affinity"], status: ["4xx"] },
       ]) {
         expect(await ids(filter), JSON.stringify(filter)).toEqual(["d2"]);
-        expect(passes(record(2, refused), filter), JSON.stringify(filter)).toBe(true);
-        expect(passes(record(1), filter), JSON.stringify(filter)).toBe(false);
+        expect(matchesFilter(record(2, refused), filter), JSON.stringify(filter)).toBe(true);
+        expect(matchesFilter(record(1), filter), JSON.stringify(filter)).toBe(false);
       }
       expect(await ids({ refusedBy: [""] })).toEqual(["d2", "d1"]);
     });
@@ -134,7 +134,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const newest = all.toReversed().toSorted((a, b) => b.seq - a.seq);
       const expectPages = async () => {
         for (const filter of filters) {
-          const expected = newest.filter((each) => passes(each, filter)).map(({ decision_id }) => decision_id);
+          const expected = newest.filter((each) => matchesFilter(each, filter)).map(({ decision_id }) => decision_id);
           const found: string[] = [];
           for (let before: number | undefined; ; ) {
             const page: RecordPage = await store.query(filter, {

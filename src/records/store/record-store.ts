@@ -13,10 +13,10 @@ import type {
   TimeRange,
 } from "#records/records.ts";
 import { type Condition, recordCondition } from "./filter-sql.ts";
-import { type Narrowed, narrowed, ruleSetsWith } from "./narrowed.ts";
 import { headOf, type RecordEntry } from "./record-head.ts";
 import { blockOf, recordColumns, recordOf, rowOf, selectedRecord, seqFrom, seqPerMs } from "./record-rows.ts";
 import { correctionWrites, hourMs, minuteMs, sumWrites } from "./record-sums.ts";
+import { ruleSetsWith, type SearchRange, searchRange } from "./search-range.ts";
 import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
 
@@ -131,8 +131,8 @@ export class RecordStore {
   async query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
     const ruleSets = filter.rule === undefined ? undefined : await ruleSetsWith(this.#sql, filter.rule);
     const condition = recordCondition(filter, ruleSets);
-    const { fromSeq, more }: Narrowed =
-      page.after === undefined ? await narrowed(this.#sql, filter, page) : { more: true };
+    const { fromSeq, more }: SearchRange =
+      page.after === undefined ? await searchRange(this.#sql, filter, page) : { more: true };
     let rows: readonly SqlRow[] = [];
     if (fromSeq !== undefined) rows = await this.#page(condition, page, fromSeq);
     // Fewer than the sums count: floods of refusals have one record for many requests.

@@ -35,14 +35,14 @@ function postgresRoutingMemory(connection: PostgresConnection): RoutingMemorySto
         kind: String(row["kind"]) as MemoryKind, // one of those asked for
         keyHash: String(row["key_hash"]),
         value: String(row["value"]),
-        heardMs: Number(row["heard_ms"]),
+        lastSeenMs: Number(row["heard_ms"]),
       }));
     },
     async save(rows) {
       if (rows.length === 0) return;
       // In one order everywhere, so that two nodes never wait for each other.
-      const values = rows.toSorted(byKey).map(({ kind, keyHash, value, heardMs }) => {
-        return `(${textLiteral(kind)}, ${textLiteral(keyHash)}, ${textLiteral(value)}, ${roundedLiteral(heardMs)})`;
+      const values = rows.toSorted(byKey).map(({ kind, keyHash, value, lastSeenMs }) => {
+        return `(${textLiteral(kind)}, ${textLiteral(keyHash)}, ${textLiteral(value)}, ${roundedLiteral(lastSeenMs)})`;
       });
       await connection.transact(limits, [
         `INSERT INTO routing_memory (kind, key_hash, value, heard_ms) VALUES ${values.join(", ")}

@@ -3,14 +3,14 @@ import type { MemoryKind, MemoryRow, RoutingMemoryStore } from "./routing-memory
 
 const row = (
   keyHash: string,
-  heardMs: number,
+  lastSeenMs: number,
   kind: MemoryKind = "conversation",
-  value = `"${heardMs}"`,
+  value = `"${lastSeenMs}"`,
 ): MemoryRow => ({
   kind,
   keyHash,
   value,
-  heardMs,
+  lastSeenMs,
 });
 
 /** What every form of the routing memory's store must do. `open` gives an empty store. */
@@ -39,12 +39,12 @@ export function routingMemoryStoreContract(name: string, open: () => Promise<Rou
       expect(await store.load([])).toEqual([]);
     });
 
-    test("does not let what was heard earlier replace what was heard later", async () => {
+    test("does not replace a row by one that was used earlier", async () => {
       await store.save([row("a", 1_800_000_000_002)]);
       await store.save([row("a", 1_800_000_000_001)]);
-      expect((await store.load([row("a", 0)]))[0]?.heardMs).toBe(1_800_000_000_002);
+      expect((await store.load([row("a", 0)]))[0]?.lastSeenMs).toBe(1_800_000_000_002);
       await store.save([row("a", 1_800_000_000_003)]);
-      expect((await store.load([row("a", 0)]))[0]?.heardMs).toBe(1_800_000_000_003);
+      expect((await store.load([row("a", 0)]))[0]?.lastSeenMs).toBe(1_800_000_000_003);
     });
 
     test("deletes what is too old, and of the rest the oldest above the limit, of that kind alone", async () => {

@@ -8,27 +8,27 @@ export interface MemoryRow {
   readonly keyHash: string;
   /** JSON: model keys, counts and hashes. */
   readonly value: string;
-  /** Milliseconds since the epoch. */
-  readonly heardMs: number;
+  /** When the key was last used, in milliseconds since the epoch; the column `heard_ms`. */
+  readonly lastSeenMs: number;
 }
 
 /** How much a store keeps of a kind. */
 export interface MemoryBounds {
   readonly rows: number;
-  /** Rows last heard of before this are deleted; milliseconds since the epoch. */
+  /** Rows that were last used before this are deleted; milliseconds since the epoch. */
   readonly fromMs: number;
 }
 
 /**
- * Where routing memory is kept for other nodes and later processes. A failed call may be tried again or left: whatever is
- * lost is only routed anew. All forms pass `routing-memory-store.contract.ts`.
+ * Where routing memory is kept for other nodes and later processes. A failed call may be retried or dropped: a lost
+ * row costs one new routing decision. All forms pass `routing-memory-store.contract.ts`.
  */
 export interface RoutingMemoryStore {
   /** The salt of this store's hashes, made by the first who asks. */
   salt(): Promise<string>;
   /** The rows of these keys that there are. */
   load(keys: readonly Pick<MemoryRow, "kind" | "keyHash">[]): Promise<readonly MemoryRow[]>;
-  /** Writes each row unless the store has heard of its key later. */
+  /** Writes each row unless the stored one was used later. */
   save(rows: readonly MemoryRow[]): Promise<void>;
   /** Deletes what is too old, and of the rest the oldest rows above the limit. */
   prune(kind: MemoryKind, bounds: MemoryBounds): Promise<void>;

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "routing-memory-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const fresh = () => join(folder, `${++files}.db`);
-const row: MemoryRow = { kind: "task", keyHash: "a", value: "{}", heardMs: 1 };
+const row: MemoryRow = { kind: "task", keyHash: "a", value: "{}", lastSeenMs: 1 };
 
 routingMemoryStoreContract("SQLite", async () => openSqliteRoutingMemory(fresh()));
 routingMemoryStoreContract("SQLite in memory", async () => openSqliteRoutingMemory(":memory:"));
@@ -30,9 +30,9 @@ test("SQLite: saving over a shared connection does not make it read its rows ane
   const version = () => shared.query("PRAGMA data_version").get();
   await store.save([row]);
   const before = version();
-  await store.save([{ ...row, heardMs: 2 }]);
+  await store.save([{ ...row, lastSeenMs: 2 }]);
   expect(version()).toEqual(before);
-  expect(await store.load([row])).toEqual([{ ...row, heardMs: 2 }]);
+  expect(await store.load([row])).toEqual([{ ...row, lastSeenMs: 2 }]);
   await store.close();
   shared.close();
 });

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { deleteBeyondRetention } from "#db/retention.ts";
 import { runSqliteWrites, type WriteTransaction } from "#db/sql-writes.ts";
-import { onceWritable, openBackgroundSqlite } from "#db/sqlite.ts";
+import { openBackgroundSqlite, writeWithRetries } from "#db/sqlite.ts";
 import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
 
 /**
@@ -14,7 +14,7 @@ export function openSqliteRoutingMemory(path: string, sharedWrite?: WriteTransac
 
 /** The same over an open connection, which it closes with itself. */
 export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction): RoutingMemoryStore {
-  const write = sharedWrite ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
+  const write = sharedWrite ?? ((writes) => writeWithRetries(() => runSqliteWrites(db, writes)));
   const select = db.query<{ kind: MemoryKind; key_hash: string; value: string; heard_ms: number }, [string, string]>(
     "SELECT kind, key_hash, value, heard_ms FROM routing_memory WHERE kind = ? AND key_hash = ?",
   );
@@ -23,7 +23,7 @@ export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction
       const read = () => db.query<{ salt: string }, []>("SELECT salt FROM routing_salt").get()?.salt;
       const known = read();
       if (known !== undefined) return known;
-      await onceWritable(() =>
+      await writeWithRetries(() =>
         db.run("INSERT INTO routing_salt (id, salt) VALUES (1, ?) ON CONFLICT DO NOTHING", [newSalt()]),
       );
       return read() ?? "";
@@ -31,7 +31,7 @@ export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction
     async load(keys) {
       return keys.flatMap(({ kind, keyHash }): MemoryRow[] => {
         const row = select.get(kind, keyHash);
-        return row === null ? [] : [{ kind, keyHash, value: row.value, heardMs: row.heard_ms }];
+        return row === null ? [] : [{ kind, keyHash, value: row.value, lastSeenMs: row.heard_ms }];
       });
     },
     async save(rows) {
@@ -41,12 +41,12 @@ export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction
           sql: `INSERT INTO routing_memory (kind, key_hash, value, heard_ms) VALUES (?)
                 ON CONFLICT (kind, key_hash) DO UPDATE SET value = excluded.value, heard_ms = excluded.heard_ms
                 WHERE routing_memory.heard_ms <= excluded.heard_ms`,
-          rows: rows.map(({ kind, keyHash, value, heardMs }) => [kind, keyHash, value, Math.round(heardMs)]),
+          rows: rows.map(({ kind, keyHash, value, lastSeenMs }) => [kind, keyHash, value, Math.round(lastSeenMs)]),
         },
       ]);
     },
     async prune(kind, { rows, fromMs }) {
-      await onceWritable(() =>
+      await writeWithRetries(() =>
         db.run(deleteBeyondRetention("routing_memory", "heard_ms", { from: "?2", rows: "?3" }, "kind = ?1"), [
           kind,
           Math.round(fromMs),

@@ -24,7 +24,7 @@ export interface BufferedOutputOptions {
 
 /** How long to wait before asking again a pipe that is full. */
 const fullPipeMs = 20;
-const flushPatienceMs = 500;
+const flushTimeoutMs = 500;
 /** UTF-8 takes no more for a UTF-16 code unit. */
 const maxBytesPerCharacter = 3;
 /** At most so many written lines stay in memory. */
@@ -155,14 +155,14 @@ class DescriptorOutput implements BufferedOutput {
     this.#timer = undefined;
     if (this.#underWay !== undefined) {
       // Nobody reads: a write that waits for the reader would keep the process from ending.
-      if (performance.now() - this.#underWaySinceMs > flushPatienceMs) return;
+      if (performance.now() - this.#underWaySinceMs > flushTimeoutMs) return;
       // A moment is enough for what the kernel has already; what follows must not overtake it.
       if (this.#inKernel) Bun.sleepSync(fullPipeMs);
     }
     let waitedMs = 0;
     let rest = this.#underWay === undefined || this.#inKernel ? this.#queue.take() : this.#underWay;
     this.#underWay = undefined;
-    while (rest.length > 0 && !this.#closed && waitedMs < flushPatienceMs) {
+    while (rest.length > 0 && !this.#closed && waitedMs < flushTimeoutMs) {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest));
         if (rest.length === 0) rest = this.#queue.take();

@@ -1,7 +1,7 @@
 import { type Metric, Registry } from "prom-client";
 
-/** How the samples of several processes become one. A counter is always added up. */
-export type Across = "sum" | "max" | "min";
+/** How the samples of several processes are combined. Counters are always summed. */
+export type Aggregation = "sum" | "max" | "min";
 
 /** One metric with its samples, as prom-client's registry gives it and as it travels between processes. */
 export interface MetricSnapshot {
@@ -19,7 +19,7 @@ interface SampleSnapshot {
   readonly value: number;
 }
 
-const combined: { readonly [A in Across]: (a: number, b: number) => number } = {
+const combined: { readonly [A in Aggregation]: (a: number, b: number) => number } = {
   sum: (a, b) => a + b,
   max: Math.max,
   min: Math.min,
@@ -34,7 +34,7 @@ export function mergeMetrics(processes: readonly (readonly MetricSnapshot[])[]):
       entry = { metric, samples: new Map() };
       merged.set(metric.name, entry);
     }
-    const combine = combined[metric.aggregator as Across] ?? combined.sum; // ours are all declared with one of the three
+    const combine = combined[metric.aggregator as Aggregation] ?? combined.sum; // ours are all declared with one of the three
     for (const sample of metric.values) {
       const key = `${sample.metricName ?? ""} ${JSON.stringify(Object.entries(sample.labels).toSorted())}`;
       const before = entry.samples.get(key);

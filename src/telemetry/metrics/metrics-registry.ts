@@ -1,12 +1,12 @@
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { Histogram } from "./histogram.ts";
 import { LabelSums } from "./label-sums.ts";
-import type { Across, MetricSnapshot } from "./merged-metrics.ts";
+import type { Aggregation, MetricSnapshot } from "./merged-metrics.ts";
 
 export interface Declaration {
   readonly name: string;
   /** How the samples of several workers become the gateway's. */
-  readonly across: Across;
+  readonly aggregation: Aggregation;
   readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labelNames: readonly string[];
@@ -16,7 +16,7 @@ export interface Declaration {
  * How the gauges of several workers become one. Amounts that each worker has for itself are summed. Of gauges that are 1 while
  * something works the smallest counts. Of all others the largest counts: it is the same in all workers, or the one that matters.
  */
-const gaugesAcross: { readonly [name: string]: Across } = {
+const gaugeAggregations: { readonly [name: string]: Aggregation } = {
   smart_gateway_active_streams: "sum",
   smart_gateway_requests_in_flight: "sum",
   smart_gateway_ledger_queue_length: "sum",
@@ -37,7 +37,7 @@ export class MetricsRegistry {
   readonly #declared: Declaration[] = [];
 
   histogram(name: string, help: string, labelNames: string[], buckets: number[]): Histogram {
-    this.#declared.push({ name, type: "histogram", across: "sum", help, labelNames });
+    this.#declared.push({ name, type: "histogram", aggregation: "sum", help, labelNames });
     const made = new Histogram({ name, help, labelNames, buckets });
     this.#registry.registerMetric(made as unknown as Metric); // a registry only calls `get` and reads the name
     return made;
@@ -52,7 +52,7 @@ export class MetricsRegistry {
     help: string,
     labelNames: readonly L[],
   ): (amount: number, ...labels: string[]) => void {
-    this.#declared.push({ name, type: "counter", across: "sum", help, labelNames });
+    this.#declared.push({ name, type: "counter", aggregation: "sum", help, labelNames });
     const pending = new LabelSums();
     const counter = new Counter({
       name,
@@ -76,12 +76,12 @@ export class MetricsRegistry {
     labelNames: readonly L[],
     read: (set: (value: number, ...labels: string[]) => void) => void,
   ): void {
-    const across = gaugesAcross[name] ?? "max";
-    this.#declared.push({ name, type: "gauge", across, help, labelNames });
+    const aggregation = gaugeAggregations[name] ?? "max";
+    this.#declared.push({ name, type: "gauge", aggregation, help, labelNames });
     new Gauge({
       name,
       help,
-      aggregator: across,
+      aggregator: aggregation,
       labelNames: [...labelNames],
       registers: [this.#registry],
       collect() {
@@ -95,7 +95,7 @@ export class MetricsRegistry {
 
   /** A counter whose value is read at each scrape. */
   readCounter(name: string, help: string, read: () => number): void {
-    this.#declared.push({ name, type: "counter", across: "sum", help, labelNames: [] });
+    this.#declared.push({ name, type: "counter", aggregation: "sum", help, labelNames: [] });
     new Counter({
       name,
       help,

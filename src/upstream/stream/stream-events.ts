@@ -135,19 +135,19 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   }
 
   onText(text: string): void {
-    this.#handOut(this.#onText, text);
+    this.#deliver(this.#onText, text);
   }
 
   onEnd(): void {
-    this.#handOut(this.#onClose, undefined);
+    this.#deliver(this.#onClose, undefined);
   }
 
   onError(error: unknown): void {
-    this.#handOut(this.#onReadError, error);
+    this.#deliver(this.#onReadError, error);
   }
 
   /** Hands out what a read brought, or reads on if that was nothing. */
-  #handOut<T>(take: (read: T) => EventBatch, read: T): void {
+  #deliver<T>(take: (read: T) => EventBatch, read: T): void {
     const receiver = this.#receiver;
     let batch: EventBatch;
     try {

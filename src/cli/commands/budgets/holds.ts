@@ -228,9 +228,9 @@ function holdRecord(hold: LedgerHold) {
     day: hold.dayAccount.replace(/^day\//, ""),
     model: hold.model,
     node: hold.node,
-    node_seen: hold.nodeSeenMs === null ? null : moment(hold.nodeSeenMs),
-    since: moment(hold.sinceMs),
-    until: moment(hold.untilMs),
+    node_seen: hold.nodeSeenMs === null ? null : isoText(hold.nodeSeenMs),
+    since: isoText(hold.sinceMs),
+    until: isoText(hold.untilMs),
     why: hold.why,
   };
 }
@@ -239,7 +239,7 @@ function totalRecord({ state, count: number, amount }: HoldTotal) {
   return { state, count: number, held_usd: formatUsd(amount) };
 }
 
-function moment(ms: number): string {
+function isoText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { moment } from "#cli/with-records.ts";
+import { parseTime } from "#cli/with-records.ts";
 import type { RecordFilter } from "#records/records.ts";
 
 export interface FilterOptions {
@@ -41,9 +41,9 @@ export function withFilters(command: Command): Command {
 export function withSpan(command: Command): Command {
   return command
     .option("--since <moment>", "from then on: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time", (text) =>
-      moment(text),
+      parseTime(text),
     )
-    .option("--until <moment>", "up to then (default: now)", (text) => moment(text));
+    .option("--until <moment>", "up to then (default: now)", (text) => parseTime(text));
 }
 
 export function filterOf(options: FilterOptions): RecordFilter {

@@ -121,7 +121,7 @@ async function sendAll(base: string, { requests, perSecond, token }: TrafficOpti
 
 /** Sends one and reads its answer to the end. */
 async function send(base: string, request: SampleRequest, token: string): Promise<string> {
-  const { body, headers, leavesAfterMs, unauthorized } = request;
+  const { body, headers, disconnectAfterMs, unauthorized } = request;
   try {
     const reply = await fetch(`${base}/v1/chat/completions`, {
       method: "POST",
@@ -132,14 +132,14 @@ async function send(base: string, request: SampleRequest, token: string): Promis
         ...headers,
       },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(leavesAfterMs ?? timeoutMs),
+      signal: AbortSignal.timeout(disconnectAfterMs ?? timeoutMs),
     });
     // It may have been started anew, with an upstream: each answer has to say that it is a demo.
     if (!isDemo(reply)) return "no demo";
     await reply.bytes();
     return String(reply.status);
   } catch {
-    return leavesAfterMs === undefined ? "failed" : "left";
+    return disconnectAfterMs === undefined ? "failed" : "left";
   }
 }
 

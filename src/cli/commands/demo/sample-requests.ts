@@ -6,7 +6,7 @@ export interface SampleRequest {
   readonly body: object;
   readonly headers: Readonly<Record<string, string>>;
   /** The caller leaves so many milliseconds after it asked. */
-  readonly leavesAfterMs?: number;
+  readonly disconnectAfterMs?: number;
   /** Sent without a bearer token. */
   readonly unauthorized?: true;
 }
@@ -25,7 +25,7 @@ const hardAsks = [
 ];
 
 /** Put together here so that scanners of repositories do not take it for a key; it opens nothing. */
-const noKey = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
+const fakeToken = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
 
 const tools = [
   {
@@ -51,13 +51,13 @@ const kinds: readonly ((n: number) => SampleRequest)[] = [
   (n) => agentTurn(n + 1),
   (n) => ask("a hard ask on pro, streamed", hardAsks, n + 1, { model: "smart-router-pro", stream: true }, "rework"),
   () => ({
-    ...ask("an ask with a credential, which is replaced", [`Why does this token not work? ${noKey}`], 0),
+    ...ask("an ask with a credential, which is replaced", [`Why does this token not work? ${fakeToken}`], 0),
   }),
   (n) =>
     ask("a public ask on the free model", easyAsks, n, { model: "smart-router-free", metadata: { sensitive: false } }),
   (n) => ask("a private ask on the free model, which is refused", easyAsks, n, { model: "smart-router-free" }),
   (n) => agentTurn(n + 2),
-  (n) => ({ ...ask("a caller that leaves", hardAsks, n, { stream: true }), leavesAfterMs: 5 }),
+  (n) => ({ ...ask("a caller that leaves", hardAsks, n, { stream: true }), disconnectAfterMs: 5 }),
   (n) =>
     ask(
       "a security fix, which a hard rule sends to pro",

@@ -1,4 +1,4 @@
-import { keptPrices } from "#cli/stored-prices.ts";
+import { storedPrices } from "#cli/stored-prices.ts";
 import type { Json } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import {
@@ -17,7 +17,7 @@ import type { ModelListReply } from "#upstream/aggregator/model-list.ts";
 import type { Check } from "./check.ts";
 
 /** A change of price is news for this long. */
-const newsMs = 7 * 86_400_000;
+const recentMs = 7 * 86_400_000;
 /** The list is read daily: a price older than this means that it cannot be. */
 const staleMs = 3 * 86_400_000;
 
@@ -31,13 +31,13 @@ export async function pricesCheck(
   readList: (() => Promise<ModelListReply>) | undefined,
   nowMs: number,
 ): Promise<Check> {
-  const kept = await keptPrices(settings, config.policy);
-  if (kept.kind !== "off" && readList !== undefined) {
+  const stored = await storedPrices(settings, config.policy);
+  if (stored.kind !== "off" && readList !== undefined) {
     const reply = await readList();
-    const known = kept.kind === "kept" ? kept.book : emptyPriceBook;
+    const known = stored.kind === "stored" ? stored.book : emptyPriceBook;
     if (reply.kind === "ok") return checkedNow(config, known, reply.list, nowMs);
   }
-  switch (kept.kind) {
+  switch (stored.kind) {
     case "off":
       return {
         name: "prices",
@@ -46,8 +46,8 @@ export async function pricesCheck(
       };
     case "unavailable":
       return { name: "prices", status: "ok", detail: "the aggregator's list is read when a gateway starts" };
-    case "kept":
-      return checked(config, kept.book, nowMs);
+    case "stored":
+      return checked(config, stored.book, nowMs);
   }
 }
 
@@ -103,7 +103,8 @@ function problemsOf(model: Model, book: PriceBook, nowMs: number): string[] {
     return book.size === 0 ? [] : [`${model.key}: the list has never named a price; no price limit is sent for it`];
   }
   const { changed, atMs, price } = entry;
-  const drift = changed !== undefined && nowMs - changed.atMs < newsMs ? driftBetween(changed.from, price) : undefined;
+  const drift =
+    changed !== undefined && nowMs - changed.atMs < recentMs ? driftBetween(changed.from, price) : undefined;
   return [
     ...(nowMs - atMs > staleMs ? [`${model.key}: last named by the list ${new Date(atMs).toISOString()}`] : []),
     ...(drift === undefined || changed === undefined

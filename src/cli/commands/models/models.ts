@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
-import { keptPrices } from "#cli/stored-prices.ts";
+import { storedPrices } from "#cli/stored-prices.ts";
 import { textTable } from "#cli/table.ts";
 import type { Model } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
@@ -68,8 +68,8 @@ async function bookInForce(): Promise<PriceBook> {
   if (settings.kind === "invalid") return emptyPriceBook;
   const policy = loadPolicy(settings.settings.policyPath);
   if (policy.kind === "invalid") return emptyPriceBook;
-  const kept = await keptPrices(settings.settings, policy.policy);
-  return kept.kind === "kept" ? kept.book : emptyPriceBook;
+  const stored = await storedPrices(settings.settings, policy.policy);
+  return stored.kind === "stored" ? stored.book : emptyPriceBook;
 }
 
 /** Where a price comes from: `shipped`, `registry file`, or `price book 2026-01-02T03:04Z`. */

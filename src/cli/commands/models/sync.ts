@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { replaceFile } from "#cli/replace-file.ts";
-import { keptPrices } from "#cli/stored-prices.ts";
+import { storedPrices } from "#cli/stored-prices.ts";
 import type { Model, ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { emptyPriceBook } from "#models/price-book/price-book.ts";
@@ -107,8 +107,8 @@ async function readDiffs(
   const models = [...registry.models.values()];
   const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
   const policy = loadPolicy(settings.policyPath);
-  const kept = policy.kind === "ok" ? await keptPrices(settings, policy.policy) : undefined;
-  const book = kept?.kind === "kept" ? kept.book : emptyPriceBook;
+  const stored = policy.kind === "ok" ? await storedPrices(settings, policy.policy) : undefined;
+  const book = stored?.kind === "stored" ? stored.book : emptyPriceBook;
   const bar = progressBar("Reading hosts", models.length);
   const diffs: ModelDiff[] = [];
   for (const model of models) {

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
-import { moment, withRecords } from "#cli/with-records.ts";
+import { parseTime, withRecords } from "#cli/with-records.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 import { dollarText } from "#records/explain/sentences.ts";
@@ -24,11 +24,11 @@ export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = pro
     .argument("<file>", "the policy to try")
     .addOption(
       new Option("--since <moment>", "from then on: 24h, 30d ago, a UTC day, or an ISO 8601 time")
-        .argParser((text) => moment(text))
+        .argParser((text) => parseTime(text))
         // Help says how long ago that is, and not a number that is another each time.
-        .default(moment("30d"), "30d"),
+        .default(parseTime("30d"), "30d"),
     )
-    .option("--until <moment>", "up to then (default: now)", (text) => moment(text))
+    .option("--until <moment>", "up to then (default: now)", (text) => parseTime(text))
     .option("--goal <goal>", "only of this goal")
     .option("--models <file>", "model registry file, for records whose own is not kept any more")
     .option("--json", "print the result as JSON")

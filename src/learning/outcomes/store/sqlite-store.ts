@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { deleteBeyondRetention } from "#db/retention.ts";
 import { runSqliteWrites, type WriteTransaction } from "#db/sql-writes.ts";
-import { onceWritable, openBackgroundSqlite } from "#db/sqlite.ts";
+import { openBackgroundSqlite, writeWithRetries } from "#db/sqlite.ts";
 import { readRecord } from "#learning/outcomes/outcomes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 
@@ -18,7 +18,7 @@ type Row = Parameters<typeof readRecord>[0];
 
 /** The same over an open connection, which it closes with itself. */
 export function sqliteOutcomes(db: Database, sharedWrite?: WriteTransaction): OutcomeStore {
-  const write = sharedWrite ?? ((writes) => onceWritable(() => runSqliteWrites(db, writes)));
+  const write = sharedWrite ?? ((writes) => writeWithRetries(() => runSqliteWrites(db, writes)));
   return {
     async save(records) {
       if (records.length === 0) return;
@@ -38,7 +38,7 @@ export function sqliteOutcomes(db: Database, sharedWrite?: WriteTransaction): Ou
     },
     async recordOutcome(decisionId, outcome, score) {
       const update = db.query("UPDATE routing_outcome SET outcome = ?2, outcome_score = ?3 WHERE decision_id = ?1");
-      const { changes } = await onceWritable(() => update.run(decisionId, outcome, score ?? null));
+      const { changes } = await writeWithRetries(() => update.run(decisionId, outcome, score ?? null));
       return changes > 0;
     },
     async load(fromMs) {
@@ -52,7 +52,7 @@ export function sqliteOutcomes(db: Database, sharedWrite?: WriteTransaction): Ou
     },
     async prune(fromMs, rows) {
       const remove = db.query(deleteBeyondRetention("routing_outcome", "at_ms", { from: "?1", rows: "?2" }));
-      await onceWritable(() => remove.run(Math.round(fromMs), rows));
+      await writeWithRetries(() => remove.run(Math.round(fromMs), rows));
     },
     async close() {
       db.close();

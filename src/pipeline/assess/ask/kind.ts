@@ -44,7 +44,7 @@ export function kindOf(features: AskFeatures): TaskKind {
   const report = topics.words > 50 && !orders(features) && (failing(features) || features.identifiers >= 8);
   const seeksCause = guarded !== "SECURITY" && has("seekingCause");
   if ((report || seeksCause) && guarded !== undefined) return "DEBUG";
-  if (guarded === "SECURITY" || (guarded !== undefined && !reviews && !tellsOfTrouble(features, guarded)))
+  if (guarded === "SECURITY" || (guarded !== undefined && !reviews && !describesFailure(features, guarded)))
     return guarded;
   if (reviews) return "OTHER";
   if (failing(features)) return "DEBUG";
@@ -84,8 +84,8 @@ function failing({ topics, traceLines }: AskFeatures): boolean {
   return topics.count("intermittent") > 0 && topics.count("intricate") > 0;
 }
 
-/** Trouble is mentioned before the guarded topic: the work is to find its cause. */
-function tellsOfTrouble(features: AskFeatures, guarded: "AUTH" | "PAYMENT"): boolean {
+/** A failure is mentioned before the guarded topic: the work is to find its cause. */
+function describesFailure(features: AskFeatures, guarded: "AUTH" | "PAYMENT"): boolean {
   if (!failing(features) || orders(features)) return false;
   const topic = guarded === "AUTH" ? "auth" : "payment";
   return features.topics.first("debugging") < Math.min(features.topics.first(topic), 4);

@@ -17,11 +17,11 @@ function isPatch(text: string): boolean {
   return text.trimStart().startsWith("diff --git ");
 }
 
-/** What the user says only to keep the agent going. */
-const goOn =
+/** What a user writes only to make the agent continue. */
+const continuePrompt =
   /^(?:(?:yes|yep|yeah|ok|okay|sure|fine|please|continue|proceed|go|on|ahead|do|it|that|this|next|keep|going|retry|try|again|weiter|ja|mach|oui|continuez?|vas-y|sí|si|sigue|continúa|sim|continua|да|продолжай|дальше|继续|好的?|是的?)[\s,.!。，！]*){1,5}$/i;
 
-/** Whether an ask says nothing but to go on with what was asked before. */
-export function onlyGoesOn(ask: string): boolean {
-  return ask.length <= 40 && goOn.test(ask);
+/** Whether an ask only says to continue what was asked before. */
+export function isContinuePrompt(ask: string): boolean {
+  return ask.length <= 40 && continuePrompt.test(ask);
 }

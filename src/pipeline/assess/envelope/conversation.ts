@@ -1,7 +1,7 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type MessageRole } from "#domain/chat.ts";
-import { type KnownRun, knownRunsOf, type PlacedRun, rolesOf } from "#domain/received/known-messages.ts";
+import { type KnownRun, type KnownRunAt, knownRunsOf, rolesOf } from "#domain/received/known-messages.ts";
 import { runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
-import { askIn, onlyGoesOn } from "./ask.ts";
+import { askIn, isContinuePrompt } from "./ask.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
 import { asksForCompaction } from "./housekeeping.ts";
@@ -11,8 +11,8 @@ import { textOf, windowOf } from "./text-window.ts";
 /** Characters of the newest user message that are read: the head and the tail. */
 const askHead = 12_000;
 const askTail = 4_000;
-/** Messages looked back for the newest ask. Runs are longer only when something is wrong with them. */
-const messagesBack = 1_000;
+/** How many messages are searched backwards for the newest ask. Only runs that went wrong are longer. */
+const maxMessagesSearched = 1_000;
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
@@ -46,7 +46,7 @@ interface NewestAsk {
 
 /** The newest user message that says something of the user's own; the newest at all when none does. */
 function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole[]): NewestAsk {
-  const oldest = Math.max(0, messages.length - messagesBack);
+  const oldest = Math.max(0, messages.length - maxMessagesSearched);
   let newest: { text: string; at: number } | undefined;
   let found: { ask: string; at: number } | undefined;
   const withoutAsk = new KnownWithoutAsk(messages);
@@ -59,7 +59,7 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
     if (ask === "") withoutAsk.add(at);
     if (ask === "" || asksForCompaction(shown, messages.length)) continue;
     found ??= { ask, at };
-    if (!onlyGoesOn(ask)) return { ...found, subject: ask, newest: newest.text };
+    if (!isContinuePrompt(ask)) return { ...found, subject: ask, newest: newest.text };
   }
   if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "" };
   found ??= { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at };
@@ -71,7 +71,7 @@ const knownWithoutAsk = new WeakMap<KnownRun, Set<number>>();
 
 /** Agents that write tool results in the user's role send hundreds of such messages with every turn: each is read once. */
 class KnownWithoutAsk {
-  readonly #runs: readonly PlacedRun[];
+  readonly #runs: readonly KnownRunAt[];
   /** Index behind the run that was asked about last; the questions come from the newest message to the oldest. */
   #place: number;
 
@@ -93,7 +93,7 @@ class KnownWithoutAsk {
     knownWithoutAsk.set(run.known, known);
   }
 
-  #runAt(at: number): PlacedRun | undefined {
+  #runAt(at: number): KnownRunAt | undefined {
     while (this.#place > 0 && at < (this.#runs[this.#place - 1]?.from ?? 0)) this.#place--;
     const run = this.#runs[this.#place - 1];
     return run !== undefined && at < run.to ? run : undefined;

@@ -2,8 +2,8 @@ import type { ChatMessage } from "#domain/chat.ts";
 import { textOf } from "./text-window.ts";
 
 /**
- * Turns that the harness writes in the user's role: it hands back the result of a call that the model wrote out in its
- * text, or tells the model to go on. They continue the task; they are no new ask.
+ * Turns that the harness writes in the user's role: the result of a tool call that the model wrote in its
+ * text, or a note that the model shall continue. They continue the task; they are no new ask.
  */
 export type HarnessTurn =
   | {
@@ -46,8 +46,8 @@ const fence =
 const reactAction = /(?:^|\n)Action:\s*([\w.-]{1,60})\s*\n+Action Input:\s*([\s\S]{0,4000})/;
 const callTag = /<(?:bash|shell|execute_bash|execute_command|run_command|command)>([\s\S]{0,6000}?)<\//;
 
-/** The call that an assistant wrote out in its text: XML as Cline's prompts ask for, a fenced command, or ReAct's action. */
-export function callWrittenOut(
+/** The tool call in an assistant's text: XML as Cline's prompts ask for, a fenced command, or ReAct's action. */
+export function callInText(
   message: ChatMessage | undefined,
   tool: string | undefined,
 ): { readonly name: string; readonly args: string } {

@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
-import { callWrittenOut, harnessTurnIn } from "#pipeline/assess/envelope/harness-turn.ts";
+import { callInText, harnessTurnIn } from "#pipeline/assess/envelope/harness-turn.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 
@@ -43,7 +43,7 @@ export function runMessageAt(messages: readonly ChatMessage[], index: number): R
       const turn = harnessTurnIn(text);
       if (turn === undefined) return undefined;
       if (turn.kind === "note") return { calls: noCalls, result: { answers: "no_call", text: shown(text) } };
-      const call = callWrittenOut(messages[index - 1], turn.tool);
+      const call = callInText(messages[index - 1], turn.tool);
       return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(turn.text) } };
     }
     default:

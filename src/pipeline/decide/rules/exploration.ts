@@ -2,7 +2,7 @@ import type { Role } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
 import { capBeforeSenior } from "#pipeline/decide/select/budget.ts";
-import { servesItself } from "#pipeline/decide/select/select-model.ts";
+import { servesWithoutFallback } from "#pipeline/decide/select/select-model.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { byScore } from "./affinity.ts";
 
@@ -20,7 +20,8 @@ export function withExploration(choice: Choice, freeAllowed: boolean, snapshot: 
   if (choice.kind !== "execute" || !byScore.has(choice.cause)) return choice;
   const other = otherRole[choice.role];
   if (other === undefined || capBeforeSenior(snapshot) !== undefined) return choice;
-  if (![choice.role, other].every((role) => servesItself(registry.byRole[role], freeAllowed, snapshot))) return choice;
+  if (![choice.role, other].every((role) => servesWithoutFallback(registry.byRole[role], freeAllowed, snapshot)))
+    return choice;
   evidence.push(`exploration=${share}`);
   if (draw >= share) return choice;
   evidence.push(`explored_from=${choice.role === "worker" ? "flash" : "pro"}`);

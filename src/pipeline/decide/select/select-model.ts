@@ -13,8 +13,8 @@ function fitsContext(model: Model, { size }: Snapshot): boolean {
   return size.inputTokensEstimate <= model.contextTokens;
 }
 
-/** Whether a role's model would answer itself, and no fallback in its place. */
-export function servesItself(model: Model | undefined, freeAllowed: boolean, snapshot: Snapshot): boolean {
+/** Whether a role's model would serve the request, without a fallback. */
+export function servesWithoutFallback(model: Model | undefined, freeAllowed: boolean, snapshot: Snapshot): boolean {
   if (model === undefined || (model.free && !freeAllowed)) return false;
   return routable(model, snapshot) && fitsContext(model, snapshot) && withinHardCaps(model, snapshot);
 }

@@ -1,6 +1,6 @@
 import { type CommandEffect, effectOfCommand } from "./shell-command.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { changesFiles, runsThings } from "./tools.ts";
+import { changesFiles, executesCode } from "./tools.ts";
 
 /** What a tool call does, and the command it runs, if it runs one. */
 export interface CallEffect extends CommandEffect {
@@ -18,7 +18,7 @@ const maxArgumentsLength = 64_000;
 export function effectOf(call: ToolCall | undefined): CallEffect {
   if (call === undefined) return nothing;
   if (changesFiles(call.name)) return { changes: true, reverts: false, runs: false, command: "" };
-  if (!runsThings(call.name)) return nothing;
+  if (!executesCode(call.name)) return nothing;
   const command = commandOf(call.args);
   // A tool that runs something of its own, such as `run_tests`, has no command to look at.
   if (command === "") return { changes: false, reverts: false, runs: true, command: `${call.name} ${call.args}` };

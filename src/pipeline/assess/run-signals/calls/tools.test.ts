@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { changesFiles, runsThings, worksInRepository } from "./tools.ts";
+import { changesFiles, executesCode, worksInRepository } from "./tools.ts";
 
 describe("tools by their names", () => {
   test.each([
@@ -53,7 +53,7 @@ describe("tools by their names", () => {
   });
 
   test("output is of what was run; reading and editing run nothing; a name that tells nothing may run", () => {
-    for (const name of ["bash", "execute_command", "run_tests", "frobnicate"]) expect(runsThings(name)).toBe(true);
-    for (const name of ["read_file", "grep", "WebFetch", "edit_file", ""]) expect(runsThings(name)).toBe(false);
+    for (const name of ["bash", "execute_command", "run_tests", "frobnicate"]) expect(executesCode(name)).toBe(true);
+    for (const name of ["read_file", "grep", "WebFetch", "edit_file", ""]) expect(executesCode(name)).toBe(false);
   });
 });

@@ -31,8 +31,8 @@ export function worksInRepository(name: string): boolean {
   return changing.test(tool) || ofRepositories.test(tool);
 }
 
-/** Whether what a tool gives back is the output of something that was run, and not of something that was read. */
-export function runsThings(name: string): boolean {
+/** Whether a tool's result is the output of a program, and not text that was read. */
+export function executesCode(name: string): boolean {
   const tool = inSnakeCase(name);
   return running.test(tool) || !(tool === "" || reading.test(tool) || changing.test(tool));
 }

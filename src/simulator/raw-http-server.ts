@@ -6,8 +6,8 @@ import { createServer, type Server, type Socket } from "node:net";
  * Loopback only, one request at a time on each connection, kept alive until someone closes.
  */
 
-/** One request as it came over the wire. Header names in lower case; repeated ones joined by a comma. */
-export interface WireRequest {
+/** One request as it was received. Header names in lower case; repeated ones joined by a comma. */
+export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: { readonly [name: string]: string };
@@ -18,7 +18,7 @@ export interface WireRequest {
 }
 
 /** The answering side of one request. */
-export interface Wire {
+export interface RawResponse {
   /**
    * Sends exact bytes. Resolves when the kernel has accepted them (a caller that does not read delays this), or when the
    * caller has disconnected; never rejects.
@@ -36,7 +36,7 @@ export interface Wire {
   readonly aborted: AbortSignal;
 }
 
-export interface WireServer {
+export interface RawHttpServer {
   readonly port: number;
   /** Open connections. */
   connections(): number;
@@ -48,14 +48,14 @@ export interface WireServer {
 const headLimit = 65_536;
 const bodyLimit = 64 * 1024 * 1024;
 
-export async function listenOnWire(
+export async function startRawHttpServer(
   options: { port: number; hostname: string },
-  answer: (request: WireRequest, wire: Wire) => void,
-): Promise<WireServer> {
-  const open = new Set<WireConnection>();
+  answer: (request: RawRequest, response: RawResponse) => void,
+): Promise<RawHttpServer> {
+  const open = new Set<RawConnection>();
   let counted = 0;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const connection = new WireConnection(socket, counted++, answer);
+    const connection = new RawConnection(socket, counted++, answer);
     open.add(connection);
     socket.on("close", () => open.delete(connection));
   });
@@ -93,16 +93,16 @@ interface Head {
   readonly headers: Record<string, string>;
 }
 
-class WireConnection {
+class RawConnection {
   readonly #socket: Socket;
   readonly #number: number;
-  readonly #answer: (request: WireRequest, wire: Wire) => void;
+  readonly #answer: (request: RawRequest, response: RawResponse) => void;
   #waiting: Buffer[] = [];
   #head: Head | undefined;
   #served = 0;
   #current: { abort: AbortController; sent: number } | undefined;
 
-  constructor(socket: Socket, number: number, answer: (request: WireRequest, wire: Wire) => void) {
+  constructor(socket: Socket, number: number, answer: (request: RawRequest, response: RawResponse) => void) {
     this.#socket = socket;
     this.#number = number;
     this.#answer = answer;
@@ -196,7 +196,7 @@ class WireConnection {
     this.#socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
   }
 
-  #serve(request: WireRequest): void {
+  #serve(request: RawRequest): void {
     const socket = this.#socket;
     const current = { abort: new AbortController(), sent: 0 };
     this.#current = current;

@@ -5,25 +5,25 @@ import { hourMs } from "./record-sums.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 /** Where the newest records that pass a filter are. */
-export interface Narrowed {
+export interface SearchRange {
   /** No record before it needs to be read for the page; undefined: the filter tells nothing. */
   readonly fromSeq?: number;
   /** Whether there may be records before it that pass. */
   readonly more: boolean;
 }
 
-const unknown: Narrowed = { more: true };
+const unknown: SearchRange = { more: true };
 
 /**
  * The sums say in which hours there are records with a cause, model, tier, outcome or status: so the newest page is looked for
  * in the hours that fill it, and where no record passes none is read. Indexes alone do not bound that: of two conditions each
  * may be met often, and both together never.
  */
-export async function narrowed(
+export async function searchRange(
   sql: SqlConnection,
   filter: RecordFilter,
   { before, limit }: Pick<PageRequest, "before" | "limit">,
-): Promise<Narrowed> {
+): Promise<SearchRange> {
   if (!isSummed(filter)) return unknown;
   const condition = sumCondition(filter);
   const fromMs = Math.floor((filter.fromMs ?? 0) / hourMs) * hourMs;
