@@ -12,6 +12,7 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import type { Configuration } from "#pipeline/ports.ts";
+import { LazyStore } from "#platform/store/lazy-store.ts";
 import { checkPolicyText } from "#policy/check-text.ts";
 import type { LiveConfig } from "#policy/live-config.ts";
 import { loadConfig } from "#policy/load-config.ts";
@@ -41,8 +42,8 @@ export function openDashboard(
 ): (connection: ServerConnection) => Handler {
   const { settings, configuration, clock, timers, notices, closing } = context;
   const startedMs = clock.now();
-  const admin = openedOnce<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
-  const actions = openedOnce<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
+  const admin = new LazyStore<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
+  const actions = new LazyStore<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
   closing.addWithTimeout(async () => {
     await Promise.all([admin.close(), actions.close()]);
   });
@@ -61,15 +62,15 @@ export function openDashboard(
     configStatus: parts.configStatus,
     policyFile: policyFileOf(context),
     ledger: parts.ledger,
-    admin: () => admin.get(),
+    admin: () => admin.opened(),
     holdClosed: (notice) => parts.records.holdClosed(notice),
     records: parts.records.records,
     health: parts.health.registry,
     overrides: parts.health.overrides,
     notices,
     actions: {
-      add: async (action) => (await actions.get()).add(action),
-      list: async (limit) => (await actions.get()).list(limit),
+      add: async (action) => (await actions.opened()).add(action),
+      list: async (limit) => (await actions.opened()).list(limit),
       close: () => actions.close(),
     },
     drifts: () => parts.prices.drifts.map((drift) => ({ ...drift, atMs: parts.prices.readMs ?? startedMs })),
@@ -155,28 +156,6 @@ const otherWeights: Problem = {
   message: "names another file than the policy in force, and this page reads no other",
   suggestion: "try it with: smart-gateway policy backtest FILE",
 };
-
-/** Something that is opened when it is first needed; an attempt that failed is made anew. */
-function openedOnce<T extends { close(): Promise<void> }>(open: () => Promise<T>) {
-  let opened: Promise<T> | undefined;
-  return {
-    get(): Promise<T> {
-      opened ??= open().catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      });
-      return opened;
-    },
-    async close(): Promise<void> {
-      const open = opened;
-      opened = undefined;
-      await open?.then(
-        (thing) => thing.close(),
-        () => {}, // it was never open
-      );
-    },
-  };
-}
 
 function loadedOnFirstRequest(load: () => Promise<Handler>): Handler {
   let loading: Promise<Handler> | undefined;

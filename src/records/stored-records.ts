@@ -1,5 +1,5 @@
+import { WriteBehind } from "#platform/store/write-behind.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { WriteBehind } from "#platform/write-behind.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
 import { matchesFilter } from "./store/filter-sql.ts";

@@ -1,4 +1,5 @@
 import { LruMap } from "#platform/lru-map.ts";
+import { LazyStore } from "#platform/store/lazy-store.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { MemoryKind, MemoryRow, RoutingMemoryStore } from "./store/routing-memory-store.ts";
 
@@ -58,7 +59,7 @@ interface Waiting {
 export class SharedMemory {
   readonly #options: SharedMemoryOptions;
   readonly #parts = new Map<MemoryKind, { readonly part: SharedPart; readonly waiting: Waiting }>();
-  #opened: Promise<{ readonly store: RoutingMemoryStore; readonly salt: string }> | undefined;
+  readonly #salted: LazyStore<SaltedStore>;
   #working: Promise<void> | undefined;
   #loadScheduled = false;
   #cancelSave: (() => void) | undefined;
@@ -69,6 +70,7 @@ export class SharedMemory {
 
   constructor(options: SharedMemoryOptions) {
     this.#options = options;
+    this.#salted = new LazyStore(() => openSalted(options.openStore));
   }
 
   attach(part: SharedPart): SharedKeys {
@@ -103,8 +105,7 @@ export class SharedMemory {
     await this.#working;
     await this.sync();
     this.#closed = true;
-    const opened = await this.#opened?.catch(() => undefined);
-    await opened?.store.close().catch(() => undefined); // the end of the process closes it
+    await this.#salted.close().catch(() => undefined); // the end of the process closes it
   }
 
   #isDue(key: string, nowMs: number, { checked }: Waiting): boolean {
@@ -136,8 +137,7 @@ export class SharedMemory {
     if (this.#closed) return;
     const { clock, onStore } = this.#options;
     try {
-      this.#opened ??= this.#open();
-      const { store, salt } = await this.#opened;
+      const { store, salt } = await this.#salted.opened();
       for (const { part, waiting } of this.#parts.values()) {
         while (waiting.loads.size > 0) await this.#load(part, waiting, store, salt);
         while (waiting.saves.size > 0) await this.#save(part, waiting, store, salt);
@@ -153,21 +153,6 @@ export class SharedMemory {
       for (const { waiting } of this.#parts.values()) waiting.loads.clear();
       this.#scheduleSave(this.#failures === 1 ? saveEveryMs : retryMs);
     }
-  }
-
-  #open(): Promise<{ readonly store: RoutingMemoryStore; readonly salt: string }> {
-    const opening = this.#options.openStore().then(async (store) => {
-      try {
-        return { store, salt: await store.salt() };
-      } catch (error) {
-        await store.close();
-        throw error;
-      }
-    });
-    opening.catch(() => {
-      this.#opened = undefined;
-    });
-    return opening;
   }
 
   async #load(part: SharedPart, waiting: Waiting, store: RoutingMemoryStore, salt: string): Promise<void> {
@@ -211,6 +196,23 @@ export class SharedMemory {
       await store.prune(part.kind, { rows: remembered, fromMs: nowMs - remembered_ms });
     }
     this.#prunedMs = nowMs;
+  }
+}
+
+/** The store with the salt of its keys. */
+interface SaltedStore {
+  readonly store: RoutingMemoryStore;
+  readonly salt: string;
+  close(): Promise<void>;
+}
+
+async function openSalted(openStore: () => Promise<RoutingMemoryStore>): Promise<SaltedStore> {
+  const store = await openStore();
+  try {
+    return { store, salt: await store.salt(), close: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
   }
 }
 

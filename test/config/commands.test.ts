@@ -55,6 +55,16 @@ describe("every command", () => {
     expect(helpOf(command)).not.toMatch(/default: "?\d{10,}/);
   });
 
+  test.each([
+    ["models", "list"],
+    ["budgets", "show"],
+  ])("the help of %s has the options of %s, which runs without a command", (name, defaultName) => {
+    const group = program.commands.find((command) => command.name() === name);
+    const options = group?.commands.find((command) => command.name() === defaultName)?.options ?? [];
+    expect(options.length).toBeGreaterThan(0);
+    for (const { flags } of options) expect(group && helpOf(group)).toContain(`\n  ${flags}`);
+  });
+
   test("no example is of a command that is not there, and each parses", () => {
     const names = new Set(leaves.map(([name]) => name));
     expect(Object.keys(examples).filter((name) => !names.has(name))).toEqual([]);

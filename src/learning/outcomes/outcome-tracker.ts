@@ -1,6 +1,6 @@
 import { LruMap } from "#platform/lru-map.ts";
+import { WriteBehind } from "#platform/store/write-behind.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { WriteBehind } from "#platform/write-behind.ts";
 import {
   noSignals,
   type Outcome,

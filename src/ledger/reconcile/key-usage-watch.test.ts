@@ -13,16 +13,23 @@ afterEach(async () => {
 });
 
 function scene(
-  given: { startMs?: number; answers?: UsageAnswer[]; enabled?: boolean; away?: boolean; failSaves?: number } = {},
+  given: {
+    startMs?: number;
+    answers?: UsageAnswer[];
+    enabled?: boolean;
+    unavailable?: boolean;
+    failOpens?: number;
+    failSaves?: number;
+  } = {},
 ) {
   const time = manualTime(given.startMs ?? morning);
   const answers = [...(given.answers ?? [])];
   const saved: KeyUsageReading[] = [];
   const events: KeyUsageEvent[] = [];
-  const state = { asked: 0, opened: 0, failSaves: given.failSaves ?? 0 };
+  const state = { asked: 0, opened: 0, failOpens: given.failOpens ?? 0, failSaves: given.failSaves ?? 0 };
   const store: KeyUsageStore = {
     async save(reading) {
-      if (state.failSaves-- > 0) throw new Error("away");
+      if (state.failSaves-- > 0) throw new Error("unavailable");
       saved.push(reading);
     },
     load: async () => undefined,
@@ -36,9 +43,10 @@ function scene(
       state.asked += 1;
       return answers.shift() ?? { kind: "ok", spent: 5, limitRemaining: 70 };
     },
-    ledgerDay: async () => (given.away ? undefined : { day: utcDayOf(time.clock.now()), spent: 4, held: 1 }),
+    ledgerDay: async () => (given.unavailable ? undefined : { day: utcDayOf(time.clock.now()), spent: 4, held: 1 }),
     openStore: async () => {
       state.opened += 1;
+      if (state.failOpens-- > 0) throw new Error("unavailable");
       return store;
     },
     clock: time.clock,
@@ -105,17 +113,20 @@ describe("the watch on the aggregator's count", () => {
   });
 
   test("compares nothing while the ledger is unavailable", async () => {
-    const { time, watch, saved } = scene({ away: true });
+    const { time, watch, saved } = scene({ unavailable: true });
     watch.start();
     await time.advanceAsync(0);
     expect([watch.latest, saved.length]).toEqual([undefined, 0]);
   });
 
-  test("survives a store that is unavailable, and opens it again", async () => {
-    const { time, watch, saved, events, state } = scene({ failSaves: 1 });
+  test.each([
+    ["cannot be opened, which is opened again", { failOpens: 1 }, 2],
+    ["fails to save, which stays open", { failSaves: 1 }, 1],
+  ])("survives a store that %s", async (_, given, opened) => {
+    const { time, watch, saved, events, state } = scene(given);
     watch.start();
     await time.advanceAsync(hour);
     expect(events.filter(({ kind }) => kind === "store_failed")).toHaveLength(1);
-    expect([saved.length, state.opened]).toEqual([1, 2]);
+    expect([saved.length, state.opened]).toEqual([1, opened]);
   });
 });

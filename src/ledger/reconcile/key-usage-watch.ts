@@ -1,3 +1,4 @@
+import { LazyStore } from "#platform/store/lazy-store.ts";
 import { type Clock, endOfUtcDay, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
 import type { Reconciliation } from "./reconciliation.ts";
@@ -19,7 +20,7 @@ export interface KeyUsageWatchOptions {
   readonly ledgerDay: () => Promise<
     { readonly day: UtcDay; readonly spent: number; readonly held: number } | undefined
   >;
-  /** Called once, when there is something to keep. */
+  /** Called when there is something to keep, and again after a failure. */
   readonly openStore: () => Promise<KeyUsageStore>;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
@@ -46,7 +47,7 @@ export class KeyUsageWatch {
   readonly #options: KeyUsageWatchOptions;
   readonly #closing = new AbortController();
   #cancelTimer: () => void = () => undefined;
-  #store: Promise<KeyUsageStore | undefined> | undefined;
+  readonly #store: LazyStore<KeyUsageStore>;
   #reading: Promise<void> | undefined;
   /** The two counts of the last reading. */
   latest: Reconciliation | undefined;
@@ -55,6 +56,7 @@ export class KeyUsageWatch {
 
   constructor(options: KeyUsageWatchOptions) {
     this.#options = options;
+    this.#store = new LazyStore(options.openStore);
   }
 
   /** Reads for the first time; the caller does not wait. */
@@ -66,7 +68,7 @@ export class KeyUsageWatch {
     this.#closing.abort();
     this.#cancelTimer();
     await this.#reading;
-    await (await this.#store)?.close();
+    await this.#store.close();
   }
 
   /** Never rejects. */
@@ -112,14 +114,10 @@ export class KeyUsageWatch {
   }
 
   async #save(reading: KeyUsageReading): Promise<void> {
-    const { onEvent, openStore } = this.#options;
     try {
-      this.#store ??= openStore();
-      await (await this.#store)?.save(reading);
+      await (await this.#store.opened()).save(reading);
     } catch (error) {
-      // The next reading opens it again.
-      this.#store = undefined;
-      onEvent({ kind: "store_failed", error });
+      this.#options.onEvent({ kind: "store_failed", error });
     }
   }
 }

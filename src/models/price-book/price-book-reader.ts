@@ -1,5 +1,6 @@
 import type { Json } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
+import { LazyStore } from "#platform/store/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { type Drift, emptyPriceBook, type PriceBook, updatedBook } from "./price-book.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
@@ -16,7 +17,7 @@ export interface PriceBookReaderOptions {
   readonly readList: (
     signal: AbortSignal,
   ) => Promise<{ readonly kind: "ok"; readonly list: Json } | { readonly kind: "failed"; readonly detail: string }>;
-  /** Called once, when the book is first wanted. */
+  /** Called when the book is first needed, and again after a failure. */
   readonly openStore: () => Promise<PriceBookStore>;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
@@ -47,7 +48,7 @@ const retryMs = 900_000;
 export class PriceBookReader {
   readonly #options: PriceBookReaderOptions;
   #book: PriceBook = emptyPriceBook;
-  #store: Promise<PriceBookStore | undefined> | undefined;
+  readonly #store: LazyStore<PriceBookStore>;
   #reading: Promise<void> | undefined;
   #cancelTimer: () => void = () => undefined;
   #loaded = false;
@@ -62,6 +63,7 @@ export class PriceBookReader {
 
   constructor(options: PriceBookReaderOptions) {
     this.#options = options;
+    this.#store = new LazyStore(options.openStore);
   }
 
   /** Begins, and waits for the first reading, but no longer than `waitMs`; what comes later is put to use then. */
@@ -107,8 +109,7 @@ export class PriceBookReader {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#cancelTimer();
-    const store = await this.#store;
-    await store?.close();
+    await this.#store.close();
   }
 
   async #read(): Promise<void> {
@@ -148,8 +149,8 @@ export class PriceBookReader {
 
   async #load(): Promise<void> {
     try {
-      const book = await (await this.#opened())?.load(this.#options.source);
-      if (book === undefined || this.#closing.signal.aborted) return;
+      const book = await (await this.#store.opened()).load(this.#options.source);
+      if (this.#closing.signal.aborted) return;
       this.#loaded = true;
       for (const { atMs } of book.values()) this.readMs = Math.max(this.readMs ?? 0, atMs);
       // What this process has read itself is newer.
@@ -161,20 +162,10 @@ export class PriceBookReader {
 
   async #save(): Promise<void> {
     try {
-      await (await this.#opened())?.save(this.#options.source, this.#book);
+      await (await this.#store.opened()).save(this.#options.source, this.#book);
     } catch (error) {
       this.#options.onEvent({ kind: "store_failed", error });
     }
-  }
-
-  /** The store, opened when it is first wanted; undefined while it cannot be, and then it is tried again next time. */
-  #opened(): Promise<PriceBookStore | undefined> {
-    this.#store ??= this.#options.openStore().catch((error) => {
-      this.#store = undefined;
-      this.#options.onEvent({ kind: "store_failed", error });
-      return undefined;
-    });
-    return this.#store;
   }
 
   #apply(book: PriceBook): void {

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { withHelpOfDefault } from "#cli/help.ts";
 import { textTable } from "#cli/table.ts";
 import { usd, utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { goalIdOf } from "#domain/goal.ts";
@@ -13,7 +14,7 @@ import { addReconcileCommand } from "./reconcile.ts";
 /** `smart-gateway budgets`: what is spent and held, whether the ledger balances, an operator's own caps, and single holds. */
 export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
   const command = new Command("budgets").description("what is spent and held, and whether the ledger balances");
-  command
+  const show = command
     .command("show", { isDefault: true })
     .description("print caps, spent, held and left, by day and by goal")
     .option("--limit <count>", "accounts to print", wholeNumber, 50)
@@ -91,7 +92,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     );
   addHoldCommands(command, env);
   addReconcileCommand(command, env);
-  return command;
+  return withHelpOfDefault(command, show);
 }
 
 interface SetOptions {

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { withHelpOfDefault } from "#cli/help.ts";
 import { storedPrices } from "#cli/stored-prices.ts";
 import { textTable } from "#cli/table.ts";
 import type { Model } from "#domain/model.ts";
@@ -17,7 +18,7 @@ import { addSyncCommand } from "./sync.ts";
 /** `smart-gateway models`: the registry in force, and what the operator says about a model. */
 export function modelsCommand(): Command {
   const command = new Command("models").description("the model registry");
-  command
+  const list = command
     .command("list", { isDefault: true })
     .description("print the models, their roles and prices")
     .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
@@ -59,7 +60,7 @@ export function modelsCommand(): Command {
     });
   addSyncCommand(command);
   addOverrideCommands(command);
-  return command;
+  return withHelpOfDefault(command, list);
 }
 
 /** What gateways on this database have read of prices; nothing where settings or policy cannot be read, which others say. */

@@ -1,4 +1,5 @@
-import type { Timers } from "./time.ts";
+import type { Timers } from "#platform/time.ts";
+import { LazyStore } from "./lazy-store.ts";
 
 export interface WriteBehindOptions<Store, Saved> {
   readonly openStore: () => Promise<Store>;
@@ -7,16 +8,17 @@ export interface WriteBehindOptions<Store, Saved> {
   readonly saveAll: () => Promise<Saved>;
 }
 
-/** A store that is opened when it is first needed. Saves run behind the requests, one at a time, some time after they are scheduled. */
+/** A store that is opened when it is first needed. Saves run one at a time, some time after they are scheduled; no request waits for them. */
 export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
   readonly #options: WriteBehindOptions<Store, Saved>;
-  #store: Promise<Store> | undefined;
+  readonly #store: LazyStore<Store>;
   #saving: Promise<Saved> | undefined;
   #cancelTimer: (() => void) | undefined;
   #closed = false;
 
   constructor(options: WriteBehindOptions<Store, Saved>) {
     this.#options = options;
+    this.#store = new LazyStore(options.openStore);
   }
 
   get closed(): boolean {
@@ -25,13 +27,7 @@ export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
 
   /** Rejects when the store cannot be opened; the next call tries again. */
   opened(): Promise<Store> {
-    if (this.#store === undefined) {
-      this.#store = this.#options.openStore();
-      this.#store.catch(() => {
-        this.#store = undefined;
-      });
-    }
-    return this.#store;
+    return this.#store.opened();
   }
 
   /** Saves in `delayMs`; a save that is due already stays as it is. */
@@ -60,7 +56,6 @@ export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
     this.#closed = true;
     // The last save may have failed, and scheduled another.
     this.#cancelTimer?.();
-    const store = await this.#store?.catch(() => undefined);
-    await store?.close().catch(() => undefined); // the end of the process closes it
+    await this.#store.close().catch(() => undefined); // the end of the process closes it
   }
 }

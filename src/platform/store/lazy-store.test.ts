@@ -1,0 +1,49 @@
+import { describe, expect, test } from "bun:test";
+import { LazyStore } from "./lazy-store.ts";
+
+function scene(openings: ("ok" | "fails")[]) {
+  const counts = { opened: 0, closed: 0 };
+  const store = new LazyStore(async () => {
+    counts.opened++;
+    if (openings.shift() === "fails") throw new Error("no database");
+    return { name: "store", close: async () => void counts.closed++ };
+  });
+  return { store, counts };
+}
+
+describe("a lazy store", () => {
+  test("is opened by the first call, once for all callers", async () => {
+    const { store, counts } = scene(["ok"]);
+    expect(counts.opened).toBe(0);
+    const [a, b] = await Promise.all([store.opened(), store.opened()]);
+    expect([a.name, a === b, counts.opened]).toEqual(["store", true, 1]);
+  });
+
+  test("is opened again by the call after a failed opening", async () => {
+    const { store, counts } = scene(["fails", "ok"]);
+    await expect(store.opened()).rejects.toThrow("no database");
+    expect((await store.opened()).name).toBe("store");
+    expect(counts.opened).toBe(2);
+  });
+
+  test("is closed after an opening that is under way, and is not opened afterwards", async () => {
+    const { store, counts } = scene(["ok"]);
+    void store.opened();
+    await store.close();
+    expect(counts).toEqual({ opened: 1, closed: 1 });
+    await expect(store.opened()).rejects.toThrow("the store is closed");
+    expect(counts.opened).toBe(1);
+  });
+
+  test("that was never opened, or could not be, has nothing to close", async () => {
+    const untouched = scene([]);
+    await untouched.store.close();
+    expect(untouched.counts).toEqual({ opened: 0, closed: 0 });
+    const failed = scene(["fails"]);
+    const opening = failed.store.opened();
+    const closing = failed.store.close();
+    await expect(opening).rejects.toThrow("no database");
+    await closing;
+    expect(failed.counts).toEqual({ opened: 1, closed: 0 });
+  });
+});
