@@ -16,6 +16,7 @@ import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
 import { routeStatusEndpoint } from "./endpoints/route-status.ts";
 import { codeOf, errorResponse } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
+import { leavesBody, withLingeringClose } from "./limits/lingering-close.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
 import { withOverloadCheck } from "./limits/overload-check.ts";
 import { notFound } from "./not-found.ts";
@@ -164,10 +165,12 @@ function ownHealth({ ports, configStatus, recordsHealth, version }: ServerOption
 
 type Guard = (handler: Handler, route: RouteLabel) => (request: Request) => Promise<Response>;
 
-/** What applies to every request: its id, the origin check, and the answer to an unexpected error. */
+/** What applies to every request: its id, the origin check, the answer to an unexpected error, and the end of a body that nobody reads. */
 function requestGuard(options: ServerOptions): Guard {
   const { ports } = options;
   const originProblem = originCheck(options);
+  // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
+  const lingering = { timers: ports.timers, maxBytes: 4 * options.maxRequestBytes };
   return (handler, route) => async (request) => {
     const requestId = requestIdOf(request.headers, ports.config().privacy);
     const common: Record<string, string> = { "x-request-id": requestId };
@@ -198,7 +201,7 @@ function requestGuard(options: ServerOptions): Guard {
         ...(code === undefined ? {} : { code }),
       });
     }
-    return response;
+    return leavesBody(request, response) ? withLingeringClose(request, response, lingering) : response;
   };
 }
 

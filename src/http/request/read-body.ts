@@ -69,7 +69,8 @@ async function readCounting(request: Request, maxBytes: number, held: HeldBytes)
     bytes += step.value.byteLength;
     const refusal = bytes > maxBytes ? tooLarge(maxBytes) : held.growTo(bytes) ? undefined : noRoom;
     if (refusal !== undefined) {
-      await reader.cancel();
+      // What is left of it is discarded behind the answer.
+      reader.releaseLock();
       return refusal;
     }
     parts.push(step.value);
@@ -99,8 +100,6 @@ function tooLarge(maxBytes: number): RefusedBody {
       status: 413,
       code: "request_too_large",
       detail: `The request body is larger than ${maxBytes} bytes (MAX_REQUEST_BYTES).`,
-      // The rest of the body is not read, so the connection cannot serve another request.
-      headers: { connection: "close" },
     },
   };
 }
@@ -111,6 +110,6 @@ const noRoom: RefusedBody = {
     status: 503,
     code: "overloaded",
     detail: "The gateway holds as many bytes of request bodies as it may (MAX_BYTES_IN_FLIGHT). Try again shortly.",
-    headers: { "retry-after": "1", connection: "close" },
+    headers: { "retry-after": "1" },
   },
 };

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { startServer } from "#http/server.ts";
+import { manualTime } from "#platform/manual-time.ts";
+import type { Timers } from "#platform/time.ts";
+import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
+import { serve } from "../../harness/process.ts";
+
+/** A caller that has sent the head of a request and goes on with its body. */
+class Uploader {
+  readonly socket: Socket;
+  readonly #chunked: boolean;
+  text = "";
+  closed = false;
+  sent = 0;
+
+  constructor(url: string, { head, chunked }: { head: string; chunked: boolean }) {
+    this.#chunked = chunked;
+    this.socket = connect(Number(new URL(url).port), "127.0.0.1");
+    this.socket.on("data", (bytes) => {
+      this.text += bytes.toString("latin1");
+    });
+    this.socket.on("error", () => undefined);
+    this.socket.on("close", () => {
+      this.closed = true;
+    });
+    const length = chunked ? "Transfer-Encoding: chunked" : "Content-Length: 1000000000000";
+    this.socket.write(`${head}\r\n${length}\r\n\r\n`);
+  }
+
+  /** Sends some more of the body; false when the connection takes nothing more for now. */
+  more(bytes: Buffer): boolean {
+    if (!this.socket.writable) return false;
+    this.sent += bytes.length;
+    if (!this.#chunked) return this.socket.write(bytes);
+    return this.socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]));
+  }
+
+  /** Sends as fast as it is taken until the connection closes or so many bytes are sent. */
+  async flood(most: number): Promise<void> {
+    const bytes = Buffer.alloc(65_536, "x");
+    while (!this.closed && this.sent < most) {
+      while (this.socket.writable && this.sent < most && this.more(bytes));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  get status(): number {
+    return Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.text)?.[1]);
+  }
+}
+
+const crlf = Buffer.from("\r\n");
+const megabyte = 1_048_576;
+const host = "Host: localhost";
+const auth = `Authorization: Bearer ${token}`;
+const json = "Content-Type: application/json";
+const chat = "POST /v1/chat/completions HTTP/1.1";
+const dashboardPage = "a page of the dashboard";
+const refusals: readonly [name: string, status: number, head: readonly string[], text: string][] = [
+  ["a missing token", 401, [chat, host, json], "Authorization"],
+  ["a dry run without a token", 401, ["POST /v1/route/decision HTTP/1.1", host, json], "Authorization"],
+  ["an outcome without a token", 401, ["POST /v1/route/outcome HTTP/1.1", host, json], "Authorization"],
+  ["a foreign Host", 403, [chat, "Host: example.com", auth, json], "Host"],
+  ["a foreign Origin", 403, [chat, host, "Origin: https://example.com", auth, json], "Origin"],
+  ["an unknown path", 404, ["POST /v1/responses HTTP/1.1", host, auth, json], "Responses"],
+  [dashboardPage, 405, ["POST /dashboard HTTP/1.1", host, json], "dashboard"],
+  ["another method", 405, ["PUT /v1/chat/completions HTTP/1.1", host, auth, json], "PUT"],
+  ["DELETE", 405, ["DELETE /v1/models HTTP/1.1", host, auth], "DELETE"],
+  ["OPTIONS", 405, ["OPTIONS /healthz HTTP/1.1", host], "OPTIONS"],
+];
+/** Refused for their declared length, or once so much of them has come. */
+const tooLarge: typeof refusals = [
+  ["a body that is too large", 413, [chat, host, auth, json], "MAX_REQUEST_BYTES"],
+  ["a dry run that is too large", 413, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "MAX_REQUEST_BYTES"],
+  ["an outcome that is too large", 413, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "larger than"],
+];
+/** The runtime discards their bodies, and answers are no refusals. */
+const bodiless: typeof refusals = [
+  ["a GET", 200, ["GET /livez HTTP/1.1", host], "}"],
+  ["a GET of nothing", 404, ["GET /nothing HTTP/1.1", host], "detail"],
+  ["a GET without a token", 401, ["GET /v1/models HTTP/1.1", host], "Authorization"],
+];
+
+describe.each([
+  ["a declared length", false],
+  ["chunks", true],
+] as const)("an upload in %s that the gateway does not read", (_, chunked) => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await start({ env: { MAX_REQUEST_BYTES: String(megabyte) } });
+    // The dashboard's code is loaded at the first request for it.
+    await gateway.get("/dashboard");
+  });
+  afterAll(() => gateway.stop());
+
+  for (const [name, status, lines, text] of [...refusals, ...tooLarge]) {
+    test(`ends with a bounded number of bytes: ${name}`, async () => {
+      const caller = new Uploader(gateway.url, { head: lines.join("\r\n"), chunked });
+      await caller.flood(64 * megabyte);
+      await eventually(() => caller.closed);
+      expect([caller.status, caller.text.includes(text)]).toEqual([status, true]);
+      expect(caller.text.toLowerCase()).toContain("\r\nconnection: close\r\n");
+      // What the socket buffers hold comes on top of what was read.
+      expect(caller.sent).toBeLessThan(24 * megabyte);
+    });
+  }
+
+  /** A server whose timers are its own, so that they can be counted. */
+  const serverWith = (timers: Timers) =>
+    startServer({
+      host: "127.0.0.1",
+      port: 0,
+      reusePort: false,
+      version: "1",
+      demo: false,
+      maxRequestBytes: megabyte,
+      maxRequestValues: 1_000,
+      maxBytesInFlight: megabyte,
+      allowedHosts: [],
+      auth: () => ({ minTokenLength: 8 }),
+      ports: { ...gateway.gateway.ports, timers },
+      lastModel: () => undefined,
+      configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
+      metricsText: async () => undefined,
+      shedReason: () => undefined,
+      onRejected: () => undefined,
+      onDryRun: () => undefined,
+      decisionRecord: async () => undefined,
+      explain: () => ({}),
+      onCrash: () => undefined,
+    });
+
+  const trickled = [...refusals, ...(chunked ? [] : tooLarge), ...bodiless].filter(([name]) => name !== dashboardPage);
+  for (const [name, status, lines, text] of trickled) {
+    test(`ends after five seconds at most however little comes, with no timer left: ${name}`, async () => {
+      const time = manualTime(Date.now());
+      const server = serverWith(time.timers);
+      const caller = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
+      await eventually(() => caller.text.includes(text));
+      expect(caller.status).toBe(status);
+      for (let count = 0; count < 3; count++) caller.more(Buffer.from("x"));
+      expect([caller.closed, time.pending]).toEqual([false, 1]);
+      time.advance(5_000);
+      await eventually(() => caller.closed);
+      expect(time.pending).toBe(0);
+      await server.stop();
+    });
+
+    test(`leaves no timer when the caller disconnects: ${name}`, async () => {
+      const time = manualTime(Date.now());
+      const server = serverWith(time.timers);
+      const caller = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
+      await eventually(() => caller.text.includes(text));
+      expect(time.pending).toBe(1);
+      caller.socket.destroy();
+      await eventually(() => time.pending === 0);
+      await server.stop();
+    });
+  }
+});
+
+describe("the answer to a body that is not read", () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await start();
+  });
+  afterAll(() => gateway.stop());
+  const upload = async (url: string, lines: readonly string[], bytes: number) => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    let text = "";
+    let closed = false;
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      closed = true;
+    });
+    socket.write(`${lines.join("\r\n")}\r\nContent-Length: ${bytes}\r\n\r\n`);
+    // A caller that reads nothing before it has sent everything.
+    await new Promise((resolve) => socket.write(Buffer.alloc(bytes, "x"), resolve));
+    socket.on("data", (data) => {
+      text += data.toString("latin1");
+    });
+    return { text: () => text, closed: () => closed, socket };
+  };
+
+  for (const [name, status, lines] of [...refusals, ...tooLarge]) {
+    test(`reaches a caller that sends 20 MB first and reads then: ${name}`, async () => {
+      const { text, closed } = await upload(gateway.url, lines, 20 * megabyte);
+      await eventually(closed);
+      expect(text()).toStartWith(`HTTP/1.1 ${status} `);
+      expect(text()).toEndWith("}\r\n0\r\n\r\n");
+    });
+  }
+
+  for (const [name, status, lines] of refusals) {
+    test(`keeps the connection when the body is of usual size: ${name}`, async () => {
+      const { text, socket } = await upload(gateway.url, lines, 300_000);
+      await eventually(() => text().endsWith("}"));
+      expect(text()).toStartWith(`HTTP/1.1 ${status} `);
+      socket.write(`GET /livez HTTP/1.1\r\n${host}\r\n\r\n`);
+      await eventually(() => text().includes("HTTP/1.1 200 "));
+      socket.destroy();
+    });
+  }
+});
+
+test.skipIf(process.platform !== "linux")(
+  "endless uploads take neither memory nor descriptors from the gateway",
+  async () => {
+    await using gateway = await serve();
+    const { pid } = gateway.child;
+    const descriptors = () => readdirSync(`/proc/${pid}/fd`).length;
+    const peak = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
+    const floods = async () => {
+      const callers = refusals.flatMap(([, , lines]) =>
+        [false, true].map((chunked) => new Uploader(gateway.url, { head: lines.join("\r\n"), chunked })),
+      );
+      await Promise.all(callers.map((caller) => caller.flood(200 * megabyte)));
+      await eventually(() => callers.every(({ closed }) => closed));
+      expect(callers.map(({ status }) => status)).toEqual(refusals.flatMap(([, status]) => [status, status]));
+      return callers.reduce((sum, { sent }) => sum + sent, 0);
+    };
+    await floods();
+    const [open, memory] = [descriptors(), peak()];
+    expect(await floods()).toBeGreaterThan(500 * megabyte);
+    await eventually(() => descriptors() <= open);
+    expect(peak() - memory).toBeLessThan(100);
+  },
+);
