@@ -30,12 +30,14 @@ export interface AgentReport {
   readonly identity: string;
   /** Fields of its chat requests. */
   readonly fields: string;
+  /** What the ledger has settled; where it is not what the upstream has billed, a remark says so. */
+  readonly settled: string;
   readonly remarks: string;
 }
 
 export function reportOf(agent: Agent, outcome: Outcome): AgentReport {
   const version = agent.packages[0]?.replace(/\[.*\]/, "") ?? agent.name;
-  const row = { agent: version, requests: "", identity: "", fields: "" };
+  const row = { agent: version, requests: "", identity: "", fields: "", settled: "" };
   if (outcome.kind !== "ran") return { ...row, result: outcome.kind.replace("_", " "), remarks: outcome.reason };
   const { exchanges, output } = outcome;
   const chats = exchanges.filter(({ request }) => / \S+\/chat\/completions /.test(request.start));
@@ -65,6 +67,7 @@ export function reportOf(agent: Agent, outcome: Outcome): AgentReport {
     fields: counted(
       bodies.flatMap((body) => Object.keys(body).filter((name) => name !== "messages" && name !== "model")),
     ),
+    settled: `${outcome.spentNanoUsd} nano-USD`,
     remarks: remarks.join("; "),
   };
 }
@@ -97,7 +100,7 @@ function parsed(text: string): JsonObject | undefined {
 
 /** A Markdown table. */
 export function tableOf(reports: readonly AgentReport[]): string {
-  const columns = ["agent", "result", "requests", "identity", "fields", "remarks"] as const;
+  const columns = ["agent", "result", "requests", "identity", "fields", "settled", "remarks"] as const;
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replace(/[|\n]/g, " ")).join(" | ")} |`;
   return [
     line(columns),
