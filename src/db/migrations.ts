@@ -11,6 +11,7 @@ import postgres0042 from "./migrations/postgres/0042-decision-goal-days.sql" wit
 import postgres0050 from "./migrations/postgres/0050-operator-action.sql" with { type: "text" };
 import postgres0060 from "./migrations/postgres/0060-key-usage.sql" with { type: "text" };
 import postgres0075 from "./migrations/postgres/0075-decision-record-filters.sql" with { type: "text" };
+import postgres0085 from "./migrations/postgres/0085-decision-block-heads.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
 import sqlite0002 from "./migrations/sqlite/0002-ledger-rows.sql" with { type: "text" };
 import sqlite0003 from "./migrations/sqlite/0003-generation-lookup.sql" with { type: "text" };
@@ -24,6 +25,7 @@ import sqlite0042 from "./migrations/sqlite/0042-decision-goal-days.sql" with { 
 import sqlite0050 from "./migrations/sqlite/0050-operator-action.sql" with { type: "text" };
 import sqlite0060 from "./migrations/sqlite/0060-key-usage.sql" with { type: "text" };
 import sqlite0075 from "./migrations/sqlite/0075-decision-record-filters.sql" with { type: "text" };
+import sqlite0085 from "./migrations/sqlite/0085-decision-block-heads.sql" with { type: "text" };
 
 /** One step of the schema. Once released, it does not change. */
 export interface Migration {
@@ -47,6 +49,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 50, name: "operator-action", sql: sqlite0050 },
   { version: 60, name: "key-usage", sql: sqlite0060 },
   { version: 75, name: "decision-record-filters", sql: sqlite0075 },
+  { version: 85, name: "decision-block-heads", sql: sqlite0085 },
 ];
 export const postgresMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: postgres0001 },
@@ -62,6 +65,7 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 50, name: "operator-action", sql: postgres0050 },
   { version: 60, name: "key-usage", sql: postgres0060 },
   { version: 75, name: "decision-record-filters", sql: postgres0075 },
+  { version: 85, name: "decision-block-heads", sql: postgres0085 },
 ];
 
 /**

@@ -4,8 +4,8 @@ import type { DecisionRecord } from "./decision-record.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
 import { matchesFilter } from "./store/filter-sql.ts";
 import { headOf, type RecordEntry } from "./store/record-head.ts";
-import { seqPerMs } from "./store/record-rows.ts";
 import type { CostCorrection, RecordStore, StoredConfig } from "./store/record-store.ts";
+import { seqPerMs } from "./store/seq.ts";
 
 export interface StoredRecordsOptions {
   readonly openStore: () => Promise<RecordStore>;
@@ -263,7 +263,7 @@ export class StoredRecords implements DecisionRecords {
 
   /** After a failed write: the batch may be in the store nevertheless, or another node may have used its numbers. */
   async #leaveOutWritten(store: RecordStore): Promise<void> {
-    const written = await store.known(this.#batch.map(({ head }) => head.decision_id));
+    const written = await store.known(this.#batch.map(({ head }) => head));
     this.#batch = this.#batch.filter(({ head }) => !written.has(head.decision_id));
     for (const { head: record } of this.#batch) {
       record.seq = Math.floor(record.recorded_ms) * seqPerMs + Math.floor(this.#options.random() * seqPerMs);

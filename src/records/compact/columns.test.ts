@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { columnOf, valueAt } from "./columns.ts";
+import { columnOf, lineOf, valueAt } from "./columns.ts";
 
 const readBack = (values: readonly unknown[]) => {
   const column = JSON.parse(JSON.stringify(columnOf(values)));
@@ -22,6 +22,19 @@ test("every value of any mixture is read back as it was written", () => {
       expect(readBack(values)).toEqual(values);
     }),
   );
+});
+
+test("a line alone has the same value, and no other line's", () => {
+  const values = [{ a: 1, list: [1, { b: "x" }] }, { a: 2, list: [undefined] }, "text", undefined, { a: 3, list: [] }];
+  for (const lines of [values, values.slice(0, 2)]) {
+    const column = columnOf(lines);
+    for (const [line, value] of lines.entries()) {
+      const alone = JSON.parse(JSON.stringify(lineOf(column, line)));
+      expect(valueAt(alone, 0)).toStrictEqual(valueAt(column, line));
+      expect(valueAt(alone, 0)).toEqual(value);
+    }
+  }
+  expect(JSON.stringify(lineOf(columnOf(values), 1))).not.toContain("x");
 });
 
 test("what all lines have in common is written once", () => {

@@ -57,6 +57,26 @@ export function valueAt(column: Column, line: number): unknown {
   return column.same;
 }
 
+/** A column of that line alone. */
+export function lineOf(column: Column, line: number): Column {
+  if ("each" in column) return { same: column.each[line] };
+  if ("keys" in column) {
+    const keys: { [name: string]: Column } = {};
+    for (const name in column.keys) keys[name] = lineOf(column.keys[name] ?? {}, line);
+    return { keys };
+  }
+  if ("items" in column) {
+    const length = column.lengths?.[line] ?? column.items.length;
+    return { items: column.items.slice(0, length).map((item) => lineOf(item, line)) };
+  }
+  if ("lines" in column) {
+    const at = column.lines.findIndex((each) => each >= line);
+    if (column.lines[at] === line) return lineOf(column.of, at);
+    return lineOf(column.rest, line - (at === -1 ? column.lines.length : at));
+  }
+  return column;
+}
+
 type Fields = { readonly [name: string]: unknown };
 
 function kindOf(value: unknown): Kind {

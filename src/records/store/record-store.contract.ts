@@ -339,11 +339,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
     test("writes a batch whole or not at all", async () => {
       await store.append([record(1)]);
-      const refused = await store.append([record(2), record(1, { seq: 5 })]).catch((error: unknown) => error);
+      // A block of the hour before, then one with a number that is there already.
+      const batch = [record(2, { seq: record(2).seq - 1024 * hourMs }), record(1)];
+      const refused = await store.append(batch).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(Error);
       expect(await ids({})).toEqual(["d1"]);
       expect((await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs)).requests).toBe(1);
-      expect(await store.known(["d1", "d2"])).toEqual(new Set(["d1"]));
+      expect((await store.size()).rows).toBe(1);
+      expect(await store.known([record(1), record(2)])).toEqual(new Set(["d1"]));
     });
 
     test("corrects a cost when the ledger learns it, with every sum, and repeating changes nothing", async () => {
@@ -384,22 +387,29 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
     test("deletes the oldest in chunks, by age or by size, and counts what is left", async () => {
       for (let batch = 0; batch < 10; batch++) {
-        await store.append(Array.from({ length: 20 }, (_, n) => record(batch * 20 + n)));
+        const recorded_ms = startMs + batch * 20 * minuteMs;
+        await store.append(
+          Array.from({ length: 20 }, (_, n) =>
+            record(n, { decision_id: `${batch}.${n}`, recorded_ms, seq: recorded_ms * 1024 + n }),
+          ),
+        );
       }
       const before = await store.size();
       expect(before.rows).toBe(200);
-      expect(before.bytes).toBeGreaterThan(200 * 300);
-      expect(await store.prune(startMs + 30_000, Number.MAX_SAFE_INTEGER, 50)).toBe(30);
-      expect(await store.prune(startMs + 30_000, Number.MAX_SAFE_INTEGER, 50)).toBe(0);
-      expect(await ids({ toMs: startMs + 30_000 })).toEqual([]);
-      expect((await store.size()).rows).toBe(170);
-      expect(await store.prune(0, (await store.size()).bytes - 1, 50)).toBe(50);
+      expect(before.bytes).toBeGreaterThan(200 * 30);
+      // Blocks of an hour go together, once the last of their records is old enough.
+      expect(await store.prune(startMs + 20 * minuteMs, Number.MAX_SAFE_INTEGER, 50)).toBe(0);
+      expect(await store.prune(startMs + 61 * minuteMs, Number.MAX_SAFE_INTEGER, 50)).toBe(60);
+      expect(await store.prune(startMs + 61 * minuteMs, Number.MAX_SAFE_INTEGER, 50)).toBe(0);
+      expect(await ids({ toMs: startMs + 60 * minuteMs })).toEqual([]);
+      expect((await store.size()).rows).toBe(140);
+      expect(await store.prune(0, (await store.size()).bytes - 1, 50)).toBe(60);
       while ((await store.prune(0, 0, 50)) > 0);
       expect(await store.size()).toEqual({ rows: 0, bytes: 0 });
       // The sums of what is gone stay.
-      expect((await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs)).requests).toBe(200);
+      expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(200);
       await store.pruneSums(startMs, startMs + 500 * 24 * hourMs);
-      expect((await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs)).requests).toBe(0);
+      expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(0);
     });
 
     test("keeps each configuration once, until no record can name it", async () => {

@@ -12,16 +12,17 @@ import type {
   SeriesRequest,
   TimeRange,
 } from "#records/records.ts";
-import { type Condition, recordCondition } from "./filter-sql.ts";
-import { headOf, type RecordEntry } from "./record-head.ts";
-import { blockOf, recordColumns, recordOf, rowOf, selectedRecord, seqFrom, seqPerMs } from "./record-rows.ts";
+import { BlockRecords } from "./blocks/block-records.ts";
+import { recordOf } from "./found-record.ts";
+import { headOf, type RecordEntry, type RecordHead } from "./record-head.ts";
 import { correctionWrites, hourMs, minuteMs, sumWrites } from "./record-sums.ts";
-import { ruleSetsWith, type SearchRange, searchRange } from "./search-range.ts";
-import type { SqlConnection, SqlRow } from "./sql-connection.ts";
+import { RowRecords } from "./rows/row-records.ts";
+import { type SearchRange, searchRange } from "./search-range.ts";
+import { oldestSeq, seqFrom, seqPerMs } from "./seq.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+import type { SqlRow } from "./sql-row.ts";
 import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
 
-/** Bytes of a record's row and index entries, without its part of the block. Measured over a million records. */
-const rowBytes = 360;
 /** How long hourly sums are kept, whatever the retention of the records. */
 const hoursKeptMs = 400 * 86_400_000;
 const exportPage = 500;
@@ -74,6 +75,8 @@ const attemptNumbers = Array.from({ length: 11 }, (_, index) => index + 1);
 /** The records of all nodes in a database. Every method rejects when the database does not answer. */
 export class RecordStore {
   readonly #sql: SqlConnection;
+  readonly #blocks: BlockRecords;
+  readonly #rows: RowRecords;
 
   /** Salt of the hashes that stand for conversations; different in each database. */
   readonly salt: number;
@@ -85,6 +88,8 @@ export class RecordStore {
 
   private constructor(sql: SqlConnection, salt: number) {
     this.#sql = sql;
+    this.#blocks = new BlockRecords(sql);
+    this.#rows = new RowRecords(sql);
     this.salt = salt;
   }
 
@@ -99,71 +104,39 @@ export class RecordStore {
 
   /** As `append`, for records in the form in which they are written. */
   async write(entries: readonly RecordEntry[]): Promise<void> {
-    const heads = entries.map(({ head }) => head);
-    const [first] = heads;
-    if (first === undefined) return;
-    const data = await blockOf(entries);
-    const last = heads.reduce((newest, { seq }) => Math.max(newest, seq), 0);
-    const bytes = Buffer.byteLength(data, "base64") + heads.length * rowBytes;
-    await this.#sql.write([
-      {
-        sql: `INSERT INTO decision_record (${recordColumns}) VALUES (?)`,
-        rows: heads.map((head, line) => rowOf(head, first.seq, line)),
-      },
-      { sql: "INSERT INTO decision_block (id, last_seq, data) VALUES (?)", rows: [[first.seq, last, { blob: data }]] },
-      ...sumWrites(heads),
-      {
-        sql: "UPDATE decision_store SET records = records + ?, bytes = bytes + ? WHERE id = 1",
-        rows: [[heads.length, bytes]],
-      },
-    ]);
+    if (entries.length > 0) await this.#blocks.write(entries, sumWrites(entries.map(({ head }) => head)));
   }
 
-  /** Those of the decision ids that have a record; for a batch that was sent and got no answer. */
-  async known(decisionIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#sql.read(
-      `SELECT decision_id FROM decision_record WHERE decision_id IN (${decisionIds.map(() => "?").join(",")})`,
-      decisionIds,
-    );
-    return new Set(rows.map((row) => String(row["decision_id"])));
+  /** The decision ids of those that have been written; for a batch that was sent and got no answer. */
+  async known(heads: readonly Pick<RecordHead, "decision_id" | "recorded_ms">[]): Promise<ReadonlySet<string>> {
+    const asked = new Set(heads.map(({ decision_id }) => decision_id));
+    const known = recordsOf(await this.#blocks.known(heads)).map(({ decision_id }) => decision_id);
+    return new Set(known.filter((id) => asked.has(id)));
   }
 
   async query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
-    const ruleSets = filter.rule === undefined ? undefined : await ruleSetsWith(this.#sql, filter.rule);
-    const condition = recordCondition(filter, ruleSets);
     const { fromSeq, more }: SearchRange =
       page.after === undefined ? await searchRange(this.#sql, filter, page) : { more: true };
     let rows: readonly SqlRow[] = [];
-    if (fromSeq !== undefined) rows = await this.#page(condition, page, fromSeq);
+    if (fromSeq !== undefined) rows = await this.#page(filter, page, fromSeq);
     // Fewer than the sums count: floods of refusals have one record for many requests.
-    if (more && rows.length <= page.limit) rows = await this.#page(condition, page);
-    return { records: recordsOf(rows.slice(0, page.limit)), more: rows.length > page.limit };
+    if (more && rows.length <= page.limit) rows = await this.#page(filter, page);
+    const records = recordsOf(rows.slice(0, page.limit));
+    const { requestId } = filter;
+    return {
+      // In blocks they are found by a hash of it.
+      records: requestId === undefined ? records : records.filter(({ request_id }) => request_id === requestId),
+      more: rows.length > page.limit,
+    };
   }
 
   /** The rows of a page, and of one record more if there is one. */
-  async #page(
-    condition: Condition,
-    { before, after, limit }: PageRequest,
-    fromSeq?: number,
-  ): Promise<readonly SqlRow[]> {
-    const values = [...condition.values];
-    let where = condition.sql;
-    for (const [comparison, seq] of [
-      ["<", before],
-      [">", after],
-      [">=", fromSeq],
-    ] as const) {
-      if (seq === undefined) continue;
-      where += ` AND r.seq ${comparison} ?`;
-      values.push(seq);
-    }
-    const order = after === undefined ? "DESC" : "ASC";
-    // The page first, then its rows: all that pass would be read and carried along while they are sorted.
-    return this.#sql.readWithContent(
-      `SELECT ${selectedRecord} FROM (SELECT r.seq FROM decision_record r WHERE ${where} ORDER BY r.seq ${order} LIMIT ?) page
-       JOIN decision_record r ON r.seq = page.seq ORDER BY r.seq ${order}`,
-      [...values, limit + 1],
-    );
+  async #page(filter: RecordFilter, page: PageRequest, fromSeq?: number): Promise<readonly SqlRow[]> {
+    const rows = await Promise.all([this.#blocks.page(filter, page, fromSeq), this.#rows.page(filter, page, fromSeq)]);
+    return rows
+      .flat()
+      .toSorted(page.after === undefined ? newestFirst : (a, b) => newestFirst(b, a))
+      .slice(0, page.limit + 1);
   }
 
   /** All records that pass, the oldest first, in batches; reads one batch ahead of what is consumed. */
@@ -183,26 +156,34 @@ export class RecordStore {
 
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
-    for (const column of ["decision_id", "request_id"]) {
-      const rows = await this.#sql.readWithContent(
-        `SELECT ${selectedRecord} FROM decision_record r WHERE r.${column} = ? ORDER BY r.seq DESC LIMIT 1`,
-        [id],
-      );
-      const [record] = recordsOf(rows);
-      if (record === undefined) continue;
+    return (await this.#find(id))?.record;
+  }
+
+  async #find(id: string): Promise<FoundRecord | undefined> {
+    for (const kind of ["decision", "request"] as const) {
+      const column = `${kind}_id` as const;
+      const rows = await Promise.all([this.#blocks.find(kind, id), this.#rows.find(column, id)]);
+      const row = rows
+        .flat()
+        .toSorted(newestFirst)
+        .find((each) => recordOf(each)?.[column] === id);
+      const record = row === undefined ? undefined : recordOf(row);
+      if (row === undefined || record === undefined) continue;
       const corrections = await this.#corrections(record.decision_id);
       const attempts = record.attempts.map((attempt) => {
         const cost = corrections.get(attempt.number);
         return cost === undefined ? attempt : { ...attempt, cost_nano_usd: cost, cost_source: "ledger" };
       });
-      return { ...record, attempts, reported: await this.#reported(record.decision_id) };
+      // Only rows have the cost itself.
+      const block = "cost_nano_usd" in row ? undefined : Number(row["block"]);
+      return { record: { ...record, attempts, reported: await this.#reported(record.decision_id) }, block };
     }
     return undefined;
   }
 
   async summary(range: TimeRange, filter: RollupFilter, nowMs: number): Promise<RecordSummary> {
     const summary = await summaryOf(this.#sql, range, filter, nowMs);
-    const [oldest] = await this.#sql.read("SELECT MIN(seq) AS seq FROM decision_record");
+    const [oldest] = await this.#sql.read(`SELECT ${oldestSeq} AS seq`);
     const seq = oldest?.["seq"];
     return { ...summary, oldest_record_ms: seq == null ? null : Math.floor(Number(seq) / seqPerMs) };
   }
@@ -222,28 +203,12 @@ export class RecordStore {
 
   /**
    * Deletes about `limit` of the oldest records, where they are from before `fromMs` or all of them take more than `maxBytes`.
-   * Returns how many; 0 when there is nothing to delete. In whole blocks.
+   * Returns how many; 0 when there is nothing to delete. In whole blocks, so some are kept for up to an hour longer.
    */
   async prune(fromMs: number, maxBytes: number, limit: number): Promise<number> {
-    const { bytes } = await this.size();
-    const oldest = await this.#sql.read("SELECT seq, block FROM decision_record ORDER BY seq LIMIT ?", [limit]);
-    const tooMany = bytes > maxBytes;
-    const old = tooMany ? oldest : oldest.filter((row) => Number(row["seq"]) < seqFrom(fromMs));
-    const newest = old.at(-1);
-    if (newest === undefined) return 0;
-    const upTo = Number(newest["seq"]);
-    const data = this.kind === "sqlite" ? "LENGTH(data)" : "OCTET_LENGTH(data)";
-    const deleted = "(SELECT COUNT(*) FROM decision_record WHERE seq <= ?)";
-    await this.#sql.write([
-      {
-        sql: `UPDATE decision_store SET records = records - ${deleted}, bytes = bytes - ${deleted} * ?
-                - (SELECT COALESCE(SUM(${data}), 0) FROM decision_block WHERE last_seq <= ?) WHERE id = 1`,
-        rows: [[upTo, upTo, rowBytes, upTo]],
-      },
-      { sql: "DELETE FROM decision_record WHERE seq <= ?", rows: [[upTo]] },
-      { sql: "DELETE FROM decision_block WHERE last_seq <= ?", rows: [[upTo]] },
-    ]);
-    return old.length;
+    const excess = (await this.size()).bytes - maxBytes;
+    const ofRows = await this.#rows.prune(fromMs, excess > 0, limit);
+    return ofRows > 0 ? ofRows : this.#blocks.prune(fromMs, excess, limit);
   }
 
   /** Deletes sums, corrections and configurations that nothing needs any more. Rows that are few, so in one go. */
@@ -260,6 +225,8 @@ export class RecordStore {
       // A day that the bound cuts stays until all of it is past.
       { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * hourMs]] },
       { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
+      // Of blocks that another node has deleted while this one corrected a cost.
+      { sql: "DELETE FROM decision_cost WHERE seq < ?", rows: [[seqFrom(fromMs - hourMs)]] },
       {
         // The last configuration before that moment was still in force after it.
         sql: `DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)`,
@@ -285,13 +252,16 @@ export class RecordStore {
 
   /** Writes the final cost of an attempt. Repeating it changes nothing, also on two nodes at once. False when there was nothing to correct. */
   async correct({ decisionId, attempt, costNanoUsd, state }: CostCorrection, nowMs: number): Promise<boolean> {
-    const record = await this.get(decisionId);
+    const found = await this.#find(decisionId);
+    const record = found?.record;
     const before = record?.attempts.find(({ number }) => number === attempt);
-    if (record === undefined || before === undefined || before.cost_nano_usd === costNanoUsd) return false;
+    if (found === undefined || record === undefined || before === undefined || before.cost_nano_usd === costNanoUsd)
+      return false;
     const delta = costNanoUsd - (before.cost_nano_usd ?? 0);
     const open = record.attempts.some(({ number, cost_nano_usd }) => number !== attempt && cost_nano_usd === null);
     const resolved = record.cost_state === "unknown" && !open;
     const isFirst = before.cost_source !== "ledger";
+    const costState = open ? record.cost_state : state;
     const writes = [
       {
         sql: isFirst
@@ -300,10 +270,16 @@ export class RecordStore {
              ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_nano_usd = excluded.cost_nano_usd`,
         rows: [[decisionId, attempt, costNanoUsd, Math.round(nowMs)]],
       },
-      {
-        sql: "UPDATE decision_record SET cost_nano_usd = cost_nano_usd + ?, cost_state = ? WHERE seq = ?",
-        rows: [[delta, open ? record.cost_state : state, record.seq]],
-      },
+      found.block === undefined
+        ? {
+            sql: "UPDATE decision_record SET cost_nano_usd = cost_nano_usd + ?, cost_state = ? WHERE seq = ?",
+            rows: [[delta, costState, record.seq]],
+          }
+        : {
+            sql: `INSERT INTO decision_cost (seq, block, decision_id, delta_nano_usd, cost_state) VALUES (?) ON CONFLICT (seq) DO UPDATE
+                  SET delta_nano_usd = decision_cost.delta_nano_usd + excluded.delta_nano_usd, cost_state = excluded.cost_state`,
+            rows: [[record.seq, found.block, decisionId, delta, costState]],
+          },
       ...correctionWrites(headOf(record), delta, resolved),
     ] satisfies readonly SqlWrite[];
     try {
@@ -322,10 +298,13 @@ export class RecordStore {
    */
   async openCosts(after: number, limit: number): Promise<OpenCosts> {
     const open = await this.#sql.read(
-      // The first condition is that of the index.
-      `SELECT seq, decision_id FROM decision_record WHERE cost_state <> 'known' AND cost_state = 'unknown' AND seq > ?
-       ORDER BY seq LIMIT ?`,
-      [after, limit],
+      // The first condition of the rows is that of their index.
+      `SELECT seq, decision_id FROM (
+         SELECT seq, decision_id FROM decision_cost WHERE cost_state = 'unknown' AND seq > ?
+         UNION ALL
+         SELECT seq, decision_id FROM decision_record WHERE cost_state <> 'known' AND cost_state = 'unknown' AND seq > ?
+       ) open_cost ORDER BY seq LIMIT ?`,
+      [after, after, limit],
     );
     if (open.length === 0) return { corrections: [], next: 0 };
     const ids = open.flatMap((row) => attemptNumbers.map((number) => `${row["decision_id"]}.${number}`));
@@ -365,6 +344,16 @@ export class RecordStore {
     const score = row?.["outcome_score"];
     return { outcome, score: score == null ? null : Number(score) };
   }
+}
+
+interface FoundRecord {
+  readonly record: DecisionRecord;
+  /** Undefined for a record with a row. */
+  readonly block: number | undefined;
+}
+
+function newestFirst(a: SqlRow, b: SqlRow): number {
+  return Number(b["seq"]) - Number(a["seq"]);
 }
 
 function recordsOf(rows: readonly SqlRow[]): readonly DecisionRecord[] {

@@ -1,7 +1,7 @@
 import type { PageRequest, RecordFilter } from "#records/records.ts";
 import { isSummed, sumCondition } from "./filter-sql.ts";
-import { seqFrom, seqPerMs } from "./record-rows.ts";
 import { hourMs } from "./record-sums.ts";
+import { oldestSeq, seqFrom, seqPerMs } from "./seq.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 /** Where the newest records that pass a filter are. */
@@ -38,10 +38,9 @@ export async function searchRange(
        GROUP BY at_ms ORDER BY at_ms DESC`,
       [hourMs, fromMs, toMs, ...condition.values],
     ),
-    sql.read(
-      "SELECT (SELECT MIN(at_ms) FROM decision_sum WHERE span_ms = ?) AS sums, (SELECT MIN(seq) FROM decision_record) AS records",
-      [hourMs],
-    ),
+    sql.read(`SELECT (SELECT MIN(at_ms) FROM decision_sum WHERE span_ms = ?) AS sums, ${oldestSeq} AS records`, [
+      hourMs,
+    ]),
   ]);
   // Sums may be kept for a shorter time than records.
   const oldestMs = Math.max(fromMs, Number(kept?.["records"] ?? 0) / seqPerMs);
@@ -55,17 +54,4 @@ export async function searchRange(
   }
   const oldest = hours.at(-1);
   return { fromSeq: oldest === undefined ? Number.MAX_SAFE_INTEGER : seqFrom(Number(oldest["at_ms"])), more: false };
-}
-
-/** The sets of rules among which a hard rule fired; there are few sets. The index is read once for each of them. */
-export async function ruleSetsWith(sql: SqlConnection, rule: string): Promise<readonly string[]> {
-  const rows = await sql.read(
-    `WITH RECURSIVE each_rule(name) AS (
-       SELECT MIN(rule) FROM decision_record WHERE rule IS NOT NULL
-       UNION ALL
-       SELECT (SELECT MIN(d.rule) FROM decision_record d WHERE d.rule > each_rule.name) FROM each_rule
-       WHERE each_rule.name IS NOT NULL
-     ) SELECT name FROM each_rule WHERE name IS NOT NULL`,
-  );
-  return rows.map((row) => String(row["name"])).filter((set) => set.split(", ").includes(rule));
 }

@@ -1,9 +1,9 @@
 import type { WriteTransaction } from "#db/sql-writes.ts";
-import { type Column, columnOf, valueAt } from "#records/compact/columns.ts";
+import { lineOf } from "#records/compact/columns.ts";
+import type { BlockSearch, FoundInBlocks } from "./blocks/block-search.ts";
+import { type OpenBlock, openBlock } from "./blocks/record-block.ts";
 
-/** A row as the database gives it: a bigint may be text. */
-export type SqlRow = Record<string, unknown>;
-
+import type { SqlRow } from "./sql-row.ts";
 /** The database that holds the records. SQL with `?` for values, and no more than both dialects understand. */
 export interface SqlConnection {
   readonly kind: "sqlite" | "postgres";
@@ -14,6 +14,8 @@ export interface SqlConnection {
    * (`at`), because rows travel between threads as JSON, which has no `undefined`. Absent where the block is gone.
    */
   readWithContent(sql: string, values?: readonly (string | number)[]): Promise<readonly SqlRow[]>;
+  /** What `searchBlocks` finds: its rows, with their contents. */
+  search(search: BlockSearch): Promise<readonly SqlRow[]>;
   readonly write: WriteTransaction;
   close(): Promise<void>;
 }
@@ -26,51 +28,56 @@ export function blocksIn(rows: readonly SqlRow[]): readonly number[] {
 /** From so many rows on a block travels between threads whole: taking it apart and writing it anew costs several times as much. */
 const denseRows = 8;
 
+/** What `withContents` makes of rows that travel no further. */
+export function contentsOf({ rows, opened }: Pick<FoundInBlocks, "rows" | "opened">): readonly SqlRow[] {
+  return rows.map((row) => {
+    const block = opened.get(Number(row["block"]));
+    return block === undefined ? row : { ...row, content: block.contents, at: row["line"] };
+  });
+}
+
 /**
- * Adds to each row the content of its line in its block: a column, and its line in that (`at`). `blocks`: their `id` and `data`.
- * Each is decompressed once, those of many rows by `unpacked` on the other side.
+ * Adds to each row the content of its line in its block: a column, and its line in that (`at`). Blocks of many rows travel as they
+ * are, in one of their rows, for `unpacked` on the other side.
  */
-export function withContents(rows: readonly SqlRow[], blocks: readonly SqlRow[]): readonly SqlRow[] {
+export function withContents({ rows, packed, opened }: FoundInBlocks): readonly SqlRow[] {
   const rowsOf = Map.groupBy(rows, (row) => Number(row["block"]));
-  const packed = new Map<number, unknown>();
-  const opened = new Map<number, Column>();
-  for (const { id, data } of blocks) {
-    const isDense = (rowsOf.get(Number(id))?.length ?? 0) >= denseRows;
-    if (isDense) packed.set(Number(id), typeof data === "string" ? data : base64Of(data));
-    else opened.set(Number(id), openBlock(data));
-  }
+  const sent = new Set<number>();
   return rows.map((row) => {
     const id = Number(row["block"]);
-    const whole = packed.get(id);
-    // Once in all rows of the block.
-    packed.delete(id);
-    if (whole !== undefined) return { ...row, packed: whole };
+    if ((rowsOf.get(id)?.length ?? 0) >= denseRows) {
+      if (sent.has(id)) return row;
+      sent.add(id);
+      return { ...row, packed: base64Of(packed.get(id)) };
+    }
     const block = opened.get(id);
-    return block === undefined ? row : { ...row, content: columnOf([valueAt(block, Number(row["line"]))]), at: 0 };
+    return block === undefined ? row : { ...row, content: lineOf(block.contents, Number(row["line"])), at: 0 };
   });
 }
 
 /** The same rows with the contents of the blocks that came whole. */
 export function unpacked(rows: readonly SqlRow[]): readonly SqlRow[] {
-  const opened = new Map<number, Column>();
+  const opened = new Map<number, OpenBlock>();
   return rows.map(({ packed, ...row }) => {
     const id = Number(row["block"]);
-    if (packed !== undefined) opened.set(id, openBlock(packed));
-    const content = opened.get(id);
-    return content === undefined ? row : { ...row, content, at: row["line"] };
+    const whole = packed === undefined ? undefined : openBlock(packed);
+    if (whole !== undefined) opened.set(id, whole);
+    const block = opened.get(id);
+    return block === undefined ? row : { ...row, content: block.contents, at: row["line"] };
   });
 }
 
-function base64Of(data: unknown): string {
-  return Buffer.from(data as Uint8Array).toString("base64"); // as SQLite gives it
+/** Rows with their blocks (`id`, `data`), each opened once. */
+export function openedFor(rows: readonly SqlRow[], blocks: readonly SqlRow[]): FoundInBlocks {
+  const packed = new Map(blocks.map(({ id, data }) => [Number(id), data]));
+  const opened = new Map<number, OpenBlock>();
+  for (const [id, data] of packed) {
+    const block = openBlock(data);
+    if (block !== undefined) opened.set(id, block);
+  }
+  return { rows, packed, opened };
 }
 
-function openBlock(data: unknown): Column {
-  const packed = typeof data === "string" ? Buffer.from(data, "base64") : (data as Uint8Array); // as the dialect gives it
-  try {
-    return JSON.parse(Bun.zstdDecompressSync(packed).toString("utf8")) as Column; // only `blockOf` writes blocks
-  } catch {
-    // Another release wrote it in a form of its own: its records are left out.
-    return {};
-  }
+function base64Of(data: unknown): string {
+  return typeof data === "string" ? data : Buffer.from(data as Uint8Array).toString("base64"); // as the dialect gives it
 }

@@ -1,6 +1,7 @@
 import type { WriteTransaction } from "#db/sql-writes.ts";
 import { ThreadCalls } from "#platform/threads/thread-calls.ts";
-import { type SqlConnection, type SqlRow, unpacked } from "./sql-connection.ts";
+import { type SqlConnection, unpacked } from "./sql-connection.ts";
+import type { SqlRow } from "./sql-row.ts";
 import type { RecordsRequest } from "./sqlite-worker.ts";
 
 /**
@@ -22,6 +23,7 @@ export async function sqliteRecords(path: string, sharedWrite?: WriteTransaction
     read: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "read", sql, values }),
     readWithContent: async (sql, values = []) =>
       unpacked(await thread.call<readonly SqlRow[]>({ call: "readWithContent", sql, values })),
+    search: async (search) => unpacked(await thread.call<readonly SqlRow[]>({ call: "search", search })),
     write: sharedWrite ?? ((writes) => thread.call({ call: "write", writes })),
     async close() {
       await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.

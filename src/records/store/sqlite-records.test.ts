@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRecordStore } from "#records/open-record-store.ts";
-import { recordCondition } from "./filter-sql.ts";
 import { recordStoreContract } from "./record-store.contract.ts";
+import { recordCondition } from "./rows/row-condition.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "records-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,7 +14,7 @@ let files = 0;
 recordStoreContract("SQLite", () => openRecordStore(`sqlite:${join(folder, `${++files}.db`)}`));
 recordStoreContract("SQLite in memory", () => openRecordStore("sqlite::memory:"));
 
-test("no filter that few records pass reads all records of the time", async () => {
+test("of the rows of earlier releases no filter that few pass reads all of the time", async () => {
   const path = join(folder, "plans.db");
   await (await openRecordStore(`sqlite:${path}`)).close();
   const db = new Database(path, { readonly: true });

@@ -2,11 +2,14 @@ import type { Database } from "bun:sqlite";
 import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { answerCalls } from "#platform/threads/answer-calls.ts";
-import { blocksIn, type SqlRow, withContents } from "./sql-connection.ts";
+import { type BlockSearch, searchBlocks } from "./blocks/block-search.ts";
+import { blocksIn, openedFor, withContents } from "./sql-connection.ts";
+import type { SqlRow } from "./sql-row.ts";
 
 export type RecordsRequest =
   | { readonly call: "open"; readonly path: string; readonly readOnly: boolean }
   | { readonly call: "read" | "readWithContent"; readonly sql: string; readonly values: readonly (string | number)[] }
+  | { readonly call: "search"; readonly search: BlockSearch }
   | { readonly call: "write"; readonly writes: readonly SqlWrite[] }
   | { readonly call: "close" };
 
@@ -23,19 +26,29 @@ function run(request: RecordsRequest): unknown {
   if (db === undefined) throw new Error("the database is not open");
   switch (request.call) {
     case "read":
-      return db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values);
+      return read(db, request.sql, request.values);
     case "readWithContent": {
-      const rows = db.query<SqlRow, (string | number)[]>(request.sql).all(...request.values);
+      const rows = read(db, request.sql, request.values);
       const blocks = db.query<SqlRow, [string]>(
         "SELECT id, data FROM decision_block WHERE id IN (SELECT value FROM json_each(?))",
       );
-      return withContents(rows, blocks.all(JSON.stringify(blocksIn(rows))));
+      return withContents(openedFor(rows, blocks.all(JSON.stringify(blocksIn(rows)))));
+    }
+    case "search": {
+      const searching = searchBlocks(request.search, "sqlite");
+      let step = searching.next();
+      while (step.done !== true) step = searching.next(read(db, ...step.value));
+      return withContents(step.value);
     }
     case "write":
       return runSqliteWrites(db, request.writes);
     case "close":
       return db.close();
   }
+}
+
+function read(from: Database, sql: string, values: readonly (string | number)[]): readonly SqlRow[] {
+  return from.query<SqlRow, (string | number)[]>(sql).all(...values);
 }
 
 answerCalls(run);

@@ -11,7 +11,8 @@ import type {
 } from "#records/records.ts";
 import { sumCondition } from "./filter-sql.ts";
 import { firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneySums, sumKeys } from "./record-sums.ts";
-import type { SqlConnection, SqlRow } from "./sql-connection.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+import type { SqlRow } from "./sql-row.ts";
 
 /** How long sums by minute are kept; older times have only sums by hour. */
 export const minutesKeptMs = 3 * 86_400_000;
