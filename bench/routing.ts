@@ -42,14 +42,18 @@ if (prompts !== undefined) {
       `| **${name}** | | | **${three(score[key])}** | ${three(random[key])} | ${three(length[key])} | ${three(keywords[key])} |`,
     );
   }
-  const { kinds, guarded, fresh, languages, zones } = prompts;
+  const { kinds, guarded, falseAlarms, judged, languages, zones } = prompts;
   say(
     "",
     "| words | |",
     "|---|---|",
     `| kind right | ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts |`,
     `| guarded asks | recall ${percent(guarded.recall)}, precision ${percent(guarded.precision)}; ${guarded.of} asks |`,
-    `| guarded asks, written to judge the rules | recall ${percent(fresh.recall)}, precision ${percent(fresh.precision)}; ${fresh.of} asks, 32 lookalikes |`,
+    `| false alarms | ${falseAlarms.found} of ${falseAlarms.of} prompts that are not guarded (${percent(falseAlarms.found / falseAlarms.of, 2)}) |`,
+    ...judged.map(
+      ({ name, recall, precision, guarded, ordinary }) =>
+        `| guarded asks, written to judge the rules: ${name} | recall ${percent(recall)}, precision ${percent(precision)}; ${guarded} asks, ${ordinary} others |`,
+    ),
     `| guarded kinds in twelve languages | ${languages.right} of ${languages.of} |`,
     `| zones, every source counting the same | flash ${percent(zones.flash)}, gray ${percent(zones.gray)}, pro ${percent(zones.pro)} |`,
     "",

@@ -1,7 +1,9 @@
 import { zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
 import { freshAsks } from "./fresh-asks.ts";
+import { furtherAsks } from "./further-asks.ts";
 import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "./guarded-asks.ts";
+import { type HeldOutAsks, heldOutAsks } from "./held-out-asks.ts";
 import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
 
 /** How well a score chooses, with the bounds of its 95 % interval (bootstrap over the rows). */
@@ -24,6 +26,15 @@ export interface SourceQuality {
   readonly counts: boolean;
 }
 
+/** How well guarded asks are told from ordinary ones. */
+export interface GuardedQuality {
+  readonly name: string;
+  readonly recall: number;
+  readonly precision: number;
+  readonly guarded: number;
+  readonly ordinary: number;
+}
+
 export interface PromptQuality {
   readonly sources: readonly SourceQuality[];
   /** Over the sources that count: plain, and weighted by the inverse of each source's variance. */
@@ -31,8 +42,10 @@ export interface PromptQuality {
   /** Share of the rows of each kind of source above the shipped midpoint. */
   readonly kinds: { readonly right: number; readonly of: number };
   readonly guarded: { readonly recall: number; readonly precision: number; readonly of: number };
-  /** Asks written to judge the rules. */
-  readonly fresh: { readonly recall: number; readonly precision: number; readonly of: number };
+  /** Prompts that are labelled as nothing guarded, and those of them that are taken for it. */
+  readonly falseAlarms: { readonly of: number; readonly found: number };
+  /** Asks written to judge the rules, by the set they belong to. */
+  readonly judged: readonly GuardedQuality[];
   readonly languages: { readonly right: number; readonly of: number };
   /** Share of all prompts, every source counting the same, in each zone. */
   readonly zones: Readonly<Record<"flash" | "gray" | "pro", number>>;
@@ -50,6 +63,7 @@ export function measurePrompts(resamples = 200): PromptQuality | undefined {
   const random = seeded(7);
   const sources: SourceQuality[] = [];
   const zones = { flash: 0, gray: 0, pro: 0 };
+  const falseAlarms = { of: 0, found: 0 };
   const guesses: { row: Row; kind: string; high: boolean }[] = [];
   for (const [source, rows] of data) {
     const judged = rows.map((row) => {
@@ -59,6 +73,10 @@ export function measurePrompts(resamples = 200): PromptQuality | undefined {
     for (const { score } of judged) zones[zoneOf(score, benchPolicy)] += 1 / rows.length / data.size;
     for (const { row, assessment } of judged) {
       const { kind, risk_level } = assessment.task;
+      if (!isGuardedKind(row.kind)) {
+        falseAlarms.of++;
+        if (isGuardedKind(kind) && ["HIGH", "CRITICAL"].includes(risk_level)) falseAlarms.found++;
+      }
       if (row.kind !== undefined) guesses.push({ row, kind, high: ["HIGH", "CRITICAL"].includes(risk_level) });
     }
     const paired = judged.flatMap(({ row, score }) =>
@@ -91,7 +109,8 @@ export function measurePrompts(resamples = 200): PromptQuality | undefined {
     },
     kinds: { right: guesses.filter(({ row, kind }) => row.kind === kind).length, of: guesses.length },
     guarded: guardedOf(guesses),
-    fresh: freshRight(),
+    falseAlarms,
+    judged: judgedSets(),
     languages: languagesRight(),
     zones,
   };
@@ -118,25 +137,44 @@ function meansOf(sources: readonly SourceQuality[], value: (source: SourceQualit
   };
 }
 
+function isGuardedKind(kind: string | undefined): boolean {
+  return guardedKinds.some((each) => each === kind);
+}
+
 function guardedOf(guesses: readonly { row: Row; kind: string; high: boolean }[]) {
-  const isGuarded = (kind: string | undefined) => guardedKinds.some((each) => each === kind);
   const wanted = guesses.filter(
-    ({ row }) => isGuarded(row.kind) && (row.risk === undefined || ["high", "critical"].includes(row.risk)),
+    ({ row }) => isGuardedKind(row.kind) && (row.risk === undefined || ["high", "critical"].includes(row.risk)),
   );
-  const found = guesses.filter(({ kind, high }) => high && isGuarded(kind));
+  const found = guesses.filter(({ kind, high }) => high && isGuardedKind(kind));
   const both = wanted.filter((each) => found.includes(each)).length;
   return { recall: both / wanted.length, precision: both / found.length, of: wanted.length };
 }
 
-function freshRight() {
-  const takenFor = (asks: readonly string[]) =>
-    asks.filter((prompt) => {
-      const { kind, risk_level } = assessedPrompt({ prompt }).task;
-      return guardedKinds.some((each) => each === kind) && ["HIGH", "CRITICAL"].includes(risk_level);
-    }).length;
-  const { guarded, lookalikes } = freshAsks;
-  const [right, wrong] = [takenFor(guarded), takenFor(lookalikes)];
-  return { recall: right / guarded.length, precision: right / (right + wrong), of: guarded.length };
+/** Guarded, and risky enough for the hard rule. */
+function isGuardedWork(prompt: string): boolean {
+  const { kind, risk_level } = assessedPrompt({ prompt }).task;
+  return isGuardedKind(kind) && ["HIGH", "CRITICAL"].includes(risk_level);
+}
+
+/** How each set of asks written to judge the rules is told apart. */
+export function judgedSets(): GuardedQuality[] {
+  const sets: readonly (readonly [string, HeldOutAsks])[] = [
+    ["first", { guarded: freshAsks.guarded, ordinary: freshAsks.lookalikes }],
+    ["second, development", heldOutAsks.development],
+    ["third, development", furtherAsks.second],
+    ["fourth, development", furtherAsks.third],
+    ["second, held out", heldOutAsks.judged],
+  ];
+  return sets.map(([name, { guarded, ordinary }]) => {
+    const [right, wrong] = [guarded.filter(isGuardedWork).length, ordinary.filter(isGuardedWork).length];
+    return {
+      name,
+      recall: right / guarded.length,
+      precision: right / (right + wrong),
+      guarded: guarded.length,
+      ordinary: ordinary.length,
+    };
+  });
 }
 
 function languagesRight() {

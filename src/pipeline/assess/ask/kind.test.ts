@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { levels, type TaskKind } from "#domain/routing.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { freshAsks } from "../../../../bench/routing/fresh-asks.ts";
+import { furtherAsks } from "../../../../bench/routing/further-asks.ts";
 import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
+import { heldOutAsks } from "../../../../bench/routing/held-out-asks.ts";
 import { type Row, routingDev } from "../../../../bench/routing/prompt-data.ts";
 
 const task = (ask: string) => assessed({ ask }).task;
@@ -107,12 +109,49 @@ describe("risk", () => {
   });
 });
 
-test("asks written to judge the rules: nine of ten taken for guarded work are, and most of such work is seen", () => {
+describe("asks written to judge the rules", () => {
   const isGuarded = (ask: string) => guarded.includes(task(ask).kind) && levels.indexOf(task(ask).risk_level) >= 2;
   const takenFor = (asks: readonly string[]) => asks.filter((ask) => isGuarded(ask)).length;
-  const [right, wrong] = [takenFor(freshAsks.guarded), takenFor(freshAsks.lookalikes)];
-  expect(right / (right + wrong)).toBeGreaterThan(0.9);
-  expect(right / freshAsks.guarded.length).toBeGreaterThan(0.85);
+
+  test.each([
+    ["first", freshAsks.guarded, freshAsks.lookalikes, 0.95, 0.98],
+    ["second, development", heldOutAsks.development.guarded, heldOutAsks.development.ordinary, 0.95, 0.95],
+    ["third, development", furtherAsks.second.guarded, furtherAsks.second.ordinary, 0.9, 0.95],
+    ["fourth, development", furtherAsks.third.guarded, furtherAsks.third.ordinary, 0.9, 0.95],
+    ["second, held out", heldOutAsks.judged.guarded, heldOutAsks.judged.ordinary, 0.9, 0.9],
+  ] as const)("%s: guarded work is seen, and what is taken for it is it", (_, asked, ordinary, recall, precision) => {
+    const [right, wrong] = [takenFor(asked), takenFor(ordinary)];
+    expect(right / asked.length).toBeGreaterThanOrEqual(recall);
+    expect(right / (right + wrong)).toBeGreaterThanOrEqual(precision);
+  });
+});
+
+describe("concepts that make a guarded ask only together", () => {
+  test.each([
+    ["SECURITY", "Our logs contain passwords in plain text", "Our logs contain timestamps in plain text"],
+    ["SECURITY", "Les mots de passe apparaissent dans les logs", "Les dates apparaissent dans les logs"],
+    ["SECURITY", "Rotate the keys that were committed", "Sort the keys that were added"],
+    ["AUTH", "The reset link never expires", "The reset button never moves"],
+    ["AUTH", "Viewers can delete projects of other users", "Viewers can sort projects by name"],
+    ["AUTH", "Каждый пользователь видит чужие файлы", "Каждый пользователь видит новые файлы"],
+    ["PAYMENT", "Subscribers pay twice after a timeout", "Workers start twice after a timeout"],
+    ["PAYMENT", "고객에게 두 번 청구됐어요", "고객에게 두 번 표시됐어요"],
+    ["DESTRUCTIVE_MIGRATION", "Wipe the customers of the old shop from prod", "Wipe the dust of the old screen"],
+    ["DESTRUCTIVE_MIGRATION", "Limpia la base de datos de producción", "Limpia el código de la función"],
+  ] as const)("%s: %s; not: %s", (kind, together, apart) => {
+    expect(task(together).kind).toBe(kind);
+    expect(guarded).not.toContain(task(apart).kind);
+  });
+
+  test.each([
+    ["a list of words", "vault, lock, key, password, rotate, bank, hat"],
+    ["a riddle with numbers", "Ann pays 5 coins twice a day for 3 days and gets 2 back. How much has she paid?"],
+    ["a function's name", "charge() returns NaN when the mass is zero"],
+    ["a page about it", "Align the total of the invoice to the right"],
+    ["a document about it", "Write a runbook for rotating the API keys"],
+  ])("but not in %s", (_, ask) => {
+    expect(guarded).not.toContain(task(ask).kind);
+  });
 });
 
 const data = routingDev();
@@ -126,6 +165,15 @@ else {
       for (const source of ["kinds-authored", "uncommonroute-tiers"]) {
         expect(share(labelled(source), (row) => task(row.prompt).kind === row.kind)).toBeGreaterThan(0.9);
       }
+    });
+
+    test("one prompt in a thousand that is labelled as nothing guarded is taken for it, at most", () => {
+      const others = [...data.values()].flat().filter((row) => !guarded.some((kind) => kind === row.kind));
+      const isHigh = ({ prompt }: Row) => {
+        const { kind, risk_level } = task(prompt);
+        return guarded.includes(kind) && levels.indexOf(risk_level) >= 2;
+      };
+      expect(share(others, isHigh)).toBeLessThanOrEqual(0.001);
     });
 
     test("questions without risk are almost never taken for guarded work", () => {

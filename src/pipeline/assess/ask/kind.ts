@@ -1,5 +1,6 @@
 import type { TaskKind } from "#domain/routing.ts";
 import type { AskFeatures } from "./features.ts";
+import { guardedByConcepts } from "./guarded-concepts.ts";
 import type { Topic } from "./topic-terms.ts";
 
 /** Words into an ask within which its main verb is expected. */
@@ -38,14 +39,19 @@ export function kindOf(features: AskFeatures): TaskKind {
   if (designs(features)) return secures(features) ? "SECURITY" : "ARCHITECTURE";
   if (topics.first("researching") < opening) return "RESEARCH";
 
-  const guarded = guardedTopic(features);
+  // To write about something guarded changes nothing of it, and a list of words asks for nothing.
+  const apart = opens("wording") || features.commas * 2 > topics.words;
+  const named = apart ? undefined : guardedTopic(features);
+  const meant = apart ? undefined : guardedByConcepts(features);
+  const guarded = named ?? meant;
   const reviews = topics.first("reviewing") < 3;
   // A long report of what goes wrong, without an order, is to be understood first, whatever part of the program it is about.
   const report = topics.words > 50 && !orders(features) && (failing(features) || features.identifiers >= 8);
   const seeksCause = guarded !== "SECURITY" && has("seekingCause");
   if ((report || seeksCause) && guarded !== undefined) return "DEBUG";
-  if (guarded === "SECURITY" || (guarded !== undefined && !reviews && !describesFailure(features, guarded)))
-    return guarded;
+  if (named === "SECURITY" || guarded === "SECURITY") return "SECURITY";
+  if (named !== undefined && !reviews && !describesFailure(features, named)) return named;
+  if (meant !== undefined && !reviews) return meant;
   if (reviews) return "OTHER";
   if (failing(features)) return "DEBUG";
   if (opens("designing")) return "ARCHITECTURE";
@@ -156,9 +162,13 @@ function isPart(position: number, { topics, commas }: AskFeatures): boolean {
  */
 function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | undefined {
   const { topics } = features;
-  const looks = topics.count("interface") > 0;
-  const ordered = orders(features) && !looks && features.numbers < 4;
-  const technical = aboutSoftware(features) && features.numbers < 4;
+  const looks = topics.count("interface") + topics.count("appearance") > 0;
+  // Renamed, sorted, shown or counted, what is guarded stays as it is.
+  if (topics.first("light") < (features.verbLast ? earlyWords : opening)) return undefined;
+  const curbs = Math.min(topics.first("curbing"), topics.first("securing")) < 2;
+  const ordered = (orders(features) || curbs) && !looks && features.numbers < 4;
+  // How something is done with a word that everyday talk shares is a question on that.
+  const technical = aboutSoftware(features) && features.numbers < 4 && topics.first("asking") > 0;
   const weight = (strong: Topic, weak: Topic) => {
     const first = Math.min(topics.first(strong), topics.first(weak));
     if (first >= earlyWords) return 0;
@@ -169,7 +179,8 @@ function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | 
     return known === 0 && !ordered && !(technical && weakOnes >= 2) ? 0 : known + weakOnes * (ordered ? 1 : 0.5);
   };
   // What begins with "calculate" is a sum, even of payments.
-  const payment = topics.first("quantity") < 2 ? 0 : weight("payment", "paymentWeak");
+  const sum = topics.first("quantity") < 2 || (topics.count("quantity") > 0 && features.numbers >= 4);
+  const payment = sum ? 0 : weight("payment", "paymentWeak");
   const auth = weight("auth", "authWeak");
   const security = weight("security", "securityWeak");
   const most = Math.max(payment, auth, security);

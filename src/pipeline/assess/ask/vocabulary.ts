@@ -1,16 +1,21 @@
+import { guardedTerms } from "./guarded-terms.ts";
 import { furtherTermsOf } from "./more-languages.ts";
 import { type Topic, topicTerms } from "./topic-terms.ts";
 
+const openParenthesis = 40;
 const underscore = 95;
 
 const topics = Object.keys(topicTerms) as readonly Topic[]; // keys of the literal above, nothing else
 
 const placeOf = Object.fromEntries(topics.map((topic, number) => [topic, number])) as { readonly [T in Topic]: number }; // each of them
 
+/** The concepts of guarded asks. */
+const concepts = new Set(Object.keys(guardedTerms).map((topic) => topics.indexOf(topic as Topic))); // a part of the topics
+
 const entries = topics.flatMap((topic, number) =>
   `${topicTerms[topic]} ${furtherTermsOf(topic)}`
     .trim()
-    .split(" ")
+    .split(/\s+/)
     .map((entry) => {
       const open = entry.endsWith("*");
       const term = (open ? entry.slice(0, -1) : entry).replaceAll("_", " ");
@@ -54,17 +59,27 @@ function trieOf(): Node {
     node.whole = [...(node.whole ?? []), number];
     if (open) node.prefix = [...(node.prefix ?? []), number];
   }
-  for (const { term, open } of entries) {
+  for (const { term, open } of entries.toSorted((a, b) => a.term.length - b.term.length)) {
     // A longer term of one word means what its beginning means, too: `sanitize` is also a `sanitiz*`.
     let node: Node | undefined = root;
     let begun: readonly number[] = [];
+    let firstWords: readonly number[] = [];
     for (let at = 0; at < term.length && node !== undefined; at++) {
+      if (node.whole !== undefined && !isWordCode(term.charCodeAt(at))) firstWords = node.whole;
       begun = term[at] === " " ? [] : [...begun, ...(node.prefix ?? [])];
       node = node.children.get(symbolOf[term.charCodeAt(at)] ?? 0);
     }
     if (node === undefined) continue;
-    node.whole = [...new Set([...(node.whole ?? []), ...begun])];
-    if (open) node.prefix = [...new Set([...(node.prefix ?? []), ...begun])];
+    // Several words do not take from the first of them the concepts that it names, and if they name nothing else, no meaning at all.
+    const named = node.whole ?? [];
+    const kept = named.every((number) => concepts.has(number))
+      ? firstWords
+      : named.includes(placeOf.elsewhere)
+        ? []
+        : firstWords.filter((number) => concepts.has(number));
+    const also = [...begun, ...kept];
+    node.whole = [...new Set([...(node.whole ?? []), ...also])];
+    if (open) node.prefix = [...new Set([...(node.prefix ?? []), ...also])];
   }
   return root;
 }
@@ -166,7 +181,7 @@ class Counted implements TopicCounts {
     return first === 0 ? Number.POSITIVE_INFINITY : first - 1;
   }
 
-  /** The word that has just begun names these topics. A verb inside a name (`update` in `0011_update_rights`) is no order. */
+  /** The word that has just begun names these topics. A verb inside a name (`update` in `0011_update_rights`, `charge()`) is no order. */
   name(named: readonly number[], inName: boolean): void {
     for (let at = 0; at < named.length; at++) {
       const place = named[at] ?? 0;
@@ -205,7 +220,8 @@ export function topicCountsOf(text: string): TopicCounts {
       const named = longestTerm(text, at);
       if (named !== undefined) {
         if (named[0] === placeOf.elsewhere) skipTo = termEnd;
-        counted.name(named, at > 0 && text.charCodeAt(at - 1) === underscore);
+        const called = text.charCodeAt(termEnd) === openParenthesis;
+        counted.name(named, called || (at > 0 && text.charCodeAt(at - 1) === underscore));
       }
     }
     counted.words++;

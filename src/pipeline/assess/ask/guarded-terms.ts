@@ -1,0 +1,203 @@
+/**
+ * Concepts whose combinations show that an ask changes what is guarded, in the notation of `topic-terms.ts`: no single one means
+ * anything by itself. A password is named in many asks, and many things are logged; a password that is logged is a leak.
+ * A line for each group of languages: English; Germanic; Romance; Slavic; Turkish and Hindi; Chinese, Japanese and Korean.
+ */
+export const guardedTerms = {
+  /** What only its owner may know or hold. */
+  secret: `
+    password* passwd passphrase* credential* creds secret secrets apikey* api-key* api_key* .env env_file dotenv vault hmac cipher* tls ssl openssl certificate* card_number* cvv ssn authorization_header* authorization_headers personal_data pii private_data private_key* ssh_key* signing_key* access_key* encryption_key* aws_key* pan the_pan
+    passwort* passwört* kennwort* kennwört* zugangsdaten geheimnis* api-schlüssel* wachtwoord* api-sleutel* geheimen lösenord*
+    mot_de_passe mots_de_passe clé_api clés_api clés_d'api identifiants contraseña* claves_de credencial* secretos senha senhas chaves_de segredos chiavi_api segreti credenziali
+    парол* api-ключ* ключи_доступа секрет* учётные_данные учетные_данные hasł* haseł sekret* klucze_api пароль
+    parola* şifre* api_anahtar* पासवर्ड कुंजी
+    密码 密钥 口令 凭证 秘钥 密碼 身份证号 银行卡号 パスワード 秘密鍵 apiキー シークレット 認証情報 個人情報 비밀번호* 패스워드* 시크릿* api_키* 자격_증명* 개인정보*
+    claves_de_la_api claves_api chaves_de_api chaves_da_api clés_de_l'api ключи_api api_ключ* chiavi_delle_api ключи_апи signing_key`,
+  /** The same in words with other meanings. */
+  secretWeak: `
+    key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
+    ключ ключи ключей ключа токен* klucz* токени anahtar* टोकन 令牌 签名 トークン 鍵 署名 토큰* 키 키를 서명*`,
+  /** Where others see it. */
+  exposed: `
+    leak leaks leaked leaking exposed exposes exposing committed_to was_committed were_committed got_committed is_committed pushed_to plaintext plain_text plain-text clear_text cleartext in_the_clear unencrypted unhashed
+      we_log logs_the log_full gets_logged is_logged are_logged get_logged in_the_logs in_our_logs in_logs to_the_logs world-readable publicly hardcoded hard-coded hard_coded in_the_repo in_the_repository in_git from_history git_history compromised stolen gitleaks trufflehog pastebin
+    klartext im_log geleakt offengelegt gestohlen hartkodiert hartcodiert verrät preisgeben preisgibt gelekt i_klartext
+    en_clair fuité fuite fuites divulgu* exposé exposée exposés texto_plano en_claro filtró filtraron filtrad* filtradas expuest* texto_puro em_claro vazou vazaram vazad* expost* in_chiaro trapelat* espost*
+    открытом_виде в_открытую утек* утёк* слиты слил засвет* otwartym_tekstem jawnym_tekstem wyciek* w_repozytorium w_logach у_відкритому
+    düz_metin açık_metin sızdı sızan sızdır* ifşa सादे_टेक्स्ट लीक
+    明文 泄露 泄漏 暴露 硬编码 平文 漏洩 流出 漏れ ログに出 ハードコード 평문* 유출* 노출* 하드코딩*
+    nos_logs nei_log en_los_logs en_el_log dans_les_logs dans_le_log in_den_logs im_logfile in_logfiles in_de_logs в_логах в_лог w_logu loglarda loglara 日志里 日志中 ログに 로그에 открытым_текстом in_slack in_the_bundle browser_bundle in_config sin_cifrar sem_criptografia non_chiffré* unverschlüsselt* nezašifr* niezaszyfrowan* незашифров* in_the_url in_the_browser in_screenshots
+    im_quellcode im_quelltext im_code in_code in_de_code en_el_código no_código nel_codice dans_le_code в_коде в_исходник* w_kodzie kodun_içinde kodda koda_göm* 代码里 代码中 コードに 直書き ソースに 코드에 कोड_में in_the_code in_source in_the_source in_source_code source_code`,
+  /** Verbs that are mostly said of making something safe. */
+  securing: `
+    rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
+    absicher* abdicht* abzudichten verschlüssel* maskier* rotier* rotiere widerruf* beveilig* versleutel*
+    sécuris* chiffr* hacher hache révoqu* rotar rota rotación cifra* ofusc* revoc* proteg* criptograf* revog* maschera* sanitizza*
+    зашифр* захешир* замаск* отзыв* отозв* отзывать экранир* закрой_дыр* zaszyfr* zahasz* zamask* unieważn* zabezpiecz* załat*
+    şifrele* maskele* एन्क्रिप्ट सुरक्षित_करो सुरक्षित_करें
+    加密 脱敏 吊销 轮换 验签 堵上 封堵 マスク 暗号化 ハッシュ化 失効 塞 마스킹* 암호화* 해시* 폐기*`,
+  /** The same in words with other meanings. */
+  curbing: `
+    escape escaping mask masks masked masking hash hashing hashed sign signed verify verifies verifying restrict* block blocks blocking lock locks lockout patch refuse* forbid* deny denies reject* rate_limit* rate-limit* rate_limiting throttl* expire expires plug ban protect* prevent* validate validates validating upgrade rotation move_them store_only mandatory
+    sperre sperren sperrt blockier* einschränk* verhinder* hashen   schließ* schliess* prüf* blokkeer* intrekken
+    masqu* bloqu* restreindre restreins validez valider vérifi* empêch*  hacher limite* restring* valida* bloquea* bloquear impide* impedir bloquei* bloqueia restrinj* validar valide blocca* bloccare limita*
+    скрой скрыть заблокир* блокир* огранич* запрет* провер* закрой закрыть zablok* blokuj blokow* ogranicz* cofnij sprawdz* wymień 
+    engelle* iptal_et* kısıtla* doğrula* kapat* sınırla* मास्क ब्लॉक रोको रोकें जांच
+    屏蔽 撤销 失效 限制 校验 哈希 防止 禁止 拦截 無効化 制限 検証 防ぎ 防ぐ 防止 禁止 ブロック 무효화* 차단* 제한* 검증* 막아* 방지* 금지*
+    cancel* suspend* freeze freezes deactivat* disable disables limit limits limiter begrenz* beschränk* annul* suspend* congel* odwoł* anuluj* отмен* приостанов* iptal 取消 冻结 停用 キャンセル 停止 凍結 취소* 정지*`,
+  /** Ways in for an attacker: code that is run, input that is not checked, attacks by name. */
+  danger: `
+    attacker* malicious untrusted hacker* hacked adversary arbitrary_code arbitrary_command* arbitrary_file* arbitrary_url* remote_code rce code_exec eval(* unpickl* pickle.load* untrusted_pickle* yaml.load* unserialize deserializing_untrusted deserialise* shell=true innerhtml dangerouslysetinnerhtml raw_html renders_raw unescaped inline_script* onerror script_tag* etc/passwd 169.254.169.254 metadata_endpoint path_traversal directory_traversal ../ zip_slip prototype_pollution log4j log4shell concatenates_the
+      sql_injection command_injection code_injection html_injection header_injection template_injection script_injection prompt_injection tamper* forged forgery spoof* bypass* backdoor* security_hole cve cves cve-* ghsa semgrep trivy snyk codeql gitleaks pentest* pen_test* pen-test* content_security_policy csrf xsrf xss ssrf sqli xxe without_signature unsigned_request* unsigned_webhook* unauthenticated without_authentication without_auth without_being_logged brute-forc* brute_forc* bruteforc* credential_stuffing weak_cipher* vulnerab* trust_the_client privilege_escalation security_flaw*
+    angreifer* sicherheitslücke* sql-injektion* schadcode ohne_signatur ohne_anmeldung aanvaller beveiligingslek* kwetsba* sårbar* angripare
+    attaquant* faille* n'importe_quel_fichier sans_signature sans_authentification atacante* agujero_de_seguridad inyección* inyectar cualquier_archivo sin_firma sin_autenticar sin_autenticación brecha_de_seguridad invasor* brecha_de_segurança injeção* qualquer_arquivo sem_assinatura sem_autenticação attaccante* iniezion* qualsiasi_file senza_firma senza_autenticazione
+    злоумышленник* дыра дыру дырка дырку уязвим* любой_файл инъекц* без_подписи без_авторизации atakując* dziura_w dziurę_w lukę_w podatnoś* wstrzyk* dowolny_plik bez_podpisu bez_autoryzacji вразлив*
+    saldırgan* güvenlik_açığ* açığı açığını zafiyet* enjeksiyon* imzasız हमलावर इंजेक्शन सुरक्षा_खामी
+    攻击者 漏洞 注入 任意文件 任意代码 越权 未授权 未验证 未签名 绕过 反序列化 攻撃者 脆弱性 インジェクション 任意のファイル 任意のコード 署名なし 認証なし 공격자* 취약점* 인젝션* 임의의* 서명_없이* 우회* 인증_없이*
+    mass_assignment mass-assignment httponly http-only samesite same-site secure_flag* secure-flag alg_none internal_host* internal_network* internal_address* open_to_the_internet open_to_the_world
+    bucket_is_public bucket_public publicly_readable publicly_accessible publicly_writable parameterized_quer* parametrized_quer* prepared_statement* escape_the_user* escape_user* escape_html html_escape* denial_of_service dos_attack* redos  executable_type* malware directory_listing server_version account_takeover takeover unverified_email mtls mutual_tls man-in-the-middle man_in_the_middle replay_attack* insecure unsafe_deserial* open_redirect* clickjack* directory_index cors_wildcard
+    flood_of_requests flooded_with`,
+  /** Who comes in without a special right. */
+  actor: `
+    anyone anybody everyone everybody user users viewer viewers guest guests visitor* member members customer customers tenant tenants client clients student* employee* editor non-admin* non_admin* stranger* outsider* unauthorized unauthorised unprivileged somebody someone
+    jeder nutzer benutzer kunde kunden gast gäste mitglied* mitarbeiter* iedereen gebruiker* klant* alla användare kunder
+    n'importe_qui utilisateur* client clients visiteur* invité* employé* cualquiera usuario* cliente* invitado* empleado* qualquer_pessoa qualquer_um usuário* convidado* chiunque utente utenti ospite clienti
+    любой пользовател* клиент* гость гости кто_угодно każdy użytkownik* klient* gość користувач*
+    herkes kullanıcı* müşteri* misafir* कोई_भी उपयोगकर्ता यूज़र यूजर ग्राहक*
+    任何人 用户 客户 访客 普通用户 一般ユーザー 誰でも ユーザー 顧客 会員 누구나 사용자* 유저* 고객* 회원* 비회원*
+    nobody no_one agents admin admins administrator* former_employee* ehemalige
+    anonymous anonymous_visitors support_agents another_company`,
+  /** What an actor then does. */
+  accessing: `
+    can_see can_read can_open can_access can_view can_edit can_delete can_call can_patch can_download can_post can_change can_reach can_modify could_see could_read could_access able_to_view able_to_see able_to_access able_to_read able_to_edit able_to_delete able_to_change allowed_to access accesses directly_access impersonat* escalat* promote_them* belong_to belonging_to visible_to permitted
+    sehen einsehen zugreif* zugriff abrufen aufrufen lesen bearbeiten zien toegang inzien kan_se
+    voir accéd* accès consulter modifier lire  acced* acceso leer modificar descargar acess* acesso ler alterar vedere acced* accesso leggere modificare
+    видеть видит видят получить_доступ открыть открывает читать прочитать доступ редактировать zobaczyć widzi widzą dostęp odczytać wejść edytować бачити
+    görebil* görüyor erişebil* erişiyor okuyabil* açabil* देख_सकता देख_सकते देख_पा एक्सेस खोल_सकता पढ़_सकता
+    看到 访问 查看 读取 叩け 見え 見れ 見られ アクセス 閲覧 読め 編集でき 볼_수 보여요 보입니다 접근* 조회* 열람* 호출*
+    can_set can_list can_export can_log_in can_still_log can_enumerate can_send guessing lets_them lets_anyone lets_users lets_everyone sees vê vês veem ve ven voit voient vede vedono sieht sehen_kann
+    kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看`,
+  /** Where only some may go. */
+  restricted: `
+    admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
+    anderer anderen_kunden anderer_kunden fremde fremder fremden administrator* adminbereich andermans beheerder* andras
+    d'autrui d'autres des_autres administrateur* de_otros de_otro de_otra ajeno ajenos ajenas administrador* de_outros de_outro de_outra alheio* di_altri degli_altri altrui amministrator*
+    чужой чужие чужих чужую чужое других_пользовател* другого_пользовател* админк* администратор* cudze cudzych innych_użytkownik* innego_użytkownik* administrator*
+    başkasının başkalarının diğer_kullanıcı* yönetici* दूसरे_यूज़र दूसरों_का दूसरे_ग्राहक किसी_और एडमिन
+    别人 他人 其他用户 用户b 管理员 后台 管理后台 越权 他人の 他のユーザー 他社 管理画面 管理者 다른_사용자* 다른_사람* 다른_회원* 타인* 남의 관리자*
+    of_others other_teams other_orgs other_companies other_organi* not_belong internal_host* full_admin* dos_outros das_outras de_los_demás de_los_otros des_autres_clients autres_clients autres_utilisateurs otros_usuarios otros_clientes outros_usuários outros_clientes altri_utenti altri_clienti
+    another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना`,
+  /** By what somebody is known from one request to the next. */
+  credential: `
+    session sessions cookie cookies bearer jwt* token tokens login logins /login sign-in signin sign_in magic_link* reset_link* reset_url* invite_link* share_link* password passwords api_key* logged_in account accounts logout log_out idp identity_provider user_id* link links
+    sitzung* anmeldung token tokens konto konten zurücksetzen sessie* wachtwoord* inlog* inloggning*
+    session sessions jeton* lien connexion mot_de_passe compte comptes sesión sesiones enlace contraseña* cuenta cuentas sessão sessões senha* link conta contas sessione sessioni password link account
+    сесси* сеанс* токен* ссылк* парол* аккаунт* учётн* логин* sesj* token* link hasł* haseł konto kont konta logowani* сесі*
+    oturum* belirteç* bağlantı* parola* şifre* hesap hesab* token* सत्र सेशन टोकन लॉगिन पासवर्ड खाता
+    会话 令牌 链接 登录 token 密码 账号 账户 帐号 セッション トークン リンク パスワード ログイン アカウント 세션* 토큰* 링크* 비밀번호* 로그인* 계정*
+    signed_url* signed_download download_link* download_url* signed_link* invitation* invite invites einladung* invitación invitation* convite* invito приглаш* zaproszen* davet* 邀请 招待 초대* sign_out sign-out remember_me
+    log_everyone log_users_out`,
+  /** How long, how often and whether it opens the door. */
+  lifetime: `
+    expir* single_use single-use one-time one_time only_once works_once work_once used_twice used_again still_valid still_works still_work still_working never_expire* lifetime idle inactivity valid_for stays_valid remains_valid remain_valid invalidat* invalid_after revoke* revocation after_logout after_log_out after_logging_out log_out_everywhere all_devices other_devices server_side server-side password_change* change_password password_is_changed password_was_changed changes_their_password changes_his_password renewed force_logout sign_out_everywhere lockout lock_out lock_the_account locked_after wrong_passwords failed_attempt* too_many_attempts rate_limit* rate-limit* brute_forc* kicked_out fixation
+    abläuft ablaufen ablaufzeit bleibt_gültig noch_gültig gültig_bleib* einmalig nur_einmal fehlversuch* verfällt ungültig auf_allen_geräten verlopen blijft_geldig ongeldig
+    expir* reste_valide toujours_valide encore_valide périm* une_seule_fois révoqu* tous_les_appareils caduc* sigue_válid* sigue_siendo sigue_funcionando una_sola_vez todos_los_dispositivos revoc* cierra_la_sesión cerrar_la_sesión continua_válid* uma_única_vez todos_os_dispositivos revog* scad* resta_valid* ancora_valid* una_sola_volta tutti_i_dispositivi
+    истека* истёк* действует_после остаётся_действ* остается_действ* остаётся_рабоч* остается_рабоч* после_выхода одноразов* отзыв* отозв* всех_устройств просроч* wygas* nadal_ważn* jednoraz* unieważn* po_wylogowaniu wszystkich_urządz* błędnych nieudanych
+    geçersiz süresi_dol* sona_er* tek_kullanım* bir_kez_kullan* çıkış_yap* tüm_cihaz* समाप्त एक्सपायर एक_बार
+    过期 失效 有效期 仍然有效 还能用 一次性 注销后 退出后 所有设备 単回 有効期限 有効なまま 無効 失効 使い捨て 一度だけ 全端末 만료* 유효* 무효* 일회용* 한_번만 로그아웃해도 모든_기기*
+    attempts remember_me tentatives intentos tentativas tentativi попыт* prób deneme* 尝试 試行 시도* caduq* never_expir* sign_out_other log_out_other
+    stay_logged stays_logged remain_logged remains_logged log_everyone_out log_users_out log_all_users predictable guessable can_be_guessed vorhersagbar erratbar 期限切れ never_ends never_time_out nie_ablauf* laufen_nie_ab`,
+  /** The same again, though it must happen once; or the wrong amount of it. */
+  amiss: `
+    twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
+    doppelt* zweimal zwei_mal mehrfach dubbel* twee_keer dubbelt två_gånger
+    deux_fois double doublon* plusieurs_fois dos_veces doble duplicad* varias_veces negativ* duas_vezes dobro duplicidade due_volte doppi* duplicat*
+    дважды второй_раз два_раза повторно повторн* двойн* задвои* dwa_razy dwukrotn* podwójn* двічі
+    iki_kere iki_kez iki_defa mükerrer दो_बार दोबारा
+    重复 两次 二次 多次 幂等 二重 2回 2度 重複 두_번 두번 중복* 이중* 2번
+    more_than_once rounds_down rounds_up rounding_error wrong_amount lose_a loses_a lose_money loses_money a_cent too_much too_little miscalculat* falsch_berechnet zu_viel zu_wenig de_más de_menos в_минус`,
+  /** Money moves. */
+  paying: `
+    charge charged charges charging bill bills billed billing double-bill* pay pays paid payment* payout* pay_out refund* reimburse* debit* debited deduct* withdraw* settlement disburse* send_money transfer_money prorat* checkout stripe paypal adyen klarna undercharge* overcharge*
+    abbuch* abgebucht abgerechnet zahlung* zahlen bezahl* erstatt* rückerstatt* kassier* afschrij* afgeschreven betaal* betaling* terugbetal* betalning*
+    débit* factur* payer paie paye paiement* rembours* encaiss* prélev* cobra cobran cobrar cobro* pagar pago pagos paga pagamento* reembols* factur* cobranç* estorn* addebit* pagament* pagare rimbors* fattur*
+    списыва* списан* списать плат* оплат* оплач* возврат* płac* płat* zapłac* pobier* pobran* obciąż* zwrot* zwróc* сплат*
+    ödeme* ödüyor tahsil* çekiliyor iade* ücretlendir* भुगतान पेमेंट कट_जाता कटता रिफंड रिफ़ंड चार्ज
+    扣款 扣费 收费 支付 付款 退款 到账 提现 结算 计费 決済 課金 請求 返金 引き落と 支払 결제* 환불* 청구* 과금* 출금* 이체*
+    списа* çekildi çekil* redeem* monetary billed_monthly belaste* belastet débité*
+    declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse`,
+  /** What is paid, with what, for what. */
+  money: `
+    money card cards price prices amount amounts balance balances wallet* order orders total totals cart basket coupon* voucher* discount* invoice* credit_note* currency currencies vat sales_tax taxes plan plans trial trials subscription* membership* customer customers people webhook webhooks merchant* seller sellers gift_card* ledger fee fees commission* stripe paypal apple_pay google_pay
+    geld karte* preis* betrag* beträge guthaben gutschein* rabatt* rechnung* bestellung* warenkorb kunde kunden abo paypal kaart prijs* bedrag* saldo bestelling* pengar pris* belopp
+    argent carte* prix montant* solde* panier commande* facture* abonnement* client clients dinero tarjeta* precio* importe* saldo* pedido* carrito factura* suscripc* usuario cliente* dinheiro cartão cartões preço* saldo pedido* carrinho fatura* assinatura* denaro soldi carta carte prezz* importo saldo ordin* carrello fattur* abbonament* rate
+    деньг* денег карт* цен* сумм* баланс* заказ* корзин* счет* счёт* подписк* тариф* вебхук* купон* pieniądz* pieniędzy kart* kwot* saldo zamówieni* koszyk* faktur* subskrypcj* klient* гроші
+    para kart* fiyat* tutar* bakiye* sipariş* sepet* fatura* abonelik* kupon* ücret* müşteri* पैसा पैसे कार्ड कीमत राशि ऑर्डर ग्राहक*
+    钱 银行卡 价格 金额 余额 订单 购物车 优惠券 发票 订阅 微信支付 支付宝 回调 お金 カード 価格 金額 残高 注文 カート クーポン 請求書 定期 サブスク 돈 카드* 가격* 금액* 잔액* 주문* 장바구니* 쿠폰* 구독* 정기*
+    credits tax declined_card unpaid billing_address`,
+  /** Doing away with something, large or small. */
+  discarding: `
+    delete deletes deleting deletion remove removes removing drop drops dropping truncate purge purges purging wipe wipes wiping erase erases erasing nuke nukes destroy destroys flush flushes clear clears clearing clear_out clean_up cleanup cleaning get_rid_of throw_away throw_out shred prune prunes empty reformat reformats overwrite overwrites hard-delete* hard_delete* rm expunge
+    lösch* entfern* rauswerf* wegwerf* leere leeren leert vernicht* bereinig* aufräum* tilg* tilge verwijder* wis wissen opruim* weggooi* radera rensa töm ta_bort
+    supprim* effac* vide vider purg* détruis* détruire nettoi* élimin* enlev* borra* elimin* vacía* vaciar limpia* destruye* suprim* quita* apag* exclu* remov* limp* esvazi* expurg* cancell* svuot* ripul* rimuov* distrugg* butta*
+    удал* снес* стер* сотр* очист* вычист* вычищ* почист* выкин* уничтож* зачист* убер* usuń usun* skasuj kasuj* wyczyść czyść wyrzuć opróżnij zlikwiduj wymaż wywal видал*
+    sil silin silme silen silip silinsin kaldır* temizle* boşalt* मिटा मिटाओ मिटाएं मिटाना हटा हटाओ हटाएं हटाना डिलीट
+    删除 删掉 删 清空 清掉 清理 清除 移除 销毁 抹掉 干掉 刪除 削除 消去 消し 消す 破棄 空に クリア 삭제* 지워* 지우* 제거* 비워* 비우* 날려* 파기*
+    tear_down tears_down teardown abreiß* abbauen
+    reset resets dropped`,
+  /** Stored data, where losing it hurts. */
+  stored: `
+    table tables database databases db dbs schema schemas rows records columns postgres postgresql mysql mariadb mongo mongodb redis dynamodb cassandra elasticsearch rds s3 bucket buckets snapshot snapshots backup backups volume volumes pvc dump dev/sd* customer_data user_data personal_data data accounts customers tenant tenants soft-deleted soft_deleted chat_logs history events sequences column alembic flyway liquibase migration migrations
+    tabelle* datenbank* daten datensätz* sicherung* spalte* kunden bestellung* testkunden konten nutzerdaten kundendaten tabel* database* gegevens klanten databas* tabell*
+    table tables base_de_données bases_de_données données sauvegarde* utilisateurs clients commandes colonne* tabla tablas base_de_datos bases_de_datos datos respaldo* usuarios clientes pedidos registros columna* tabela tabelas banco banco_de_dados dados usuários coluna* tabell* dati ordini utenti clienti backup colonn*
+    таблиц* баз* данные данных клиент* пользовател* заказ* запис* бэкап* колонк* столб* tabel* baz* dane danych kolumn* klient* użytkownik* zamówie* rekord* kopi*
+    tablo* veritaban* kayıt* müşteri* kullanıcı* yedek* sütun* veri veriler* डेटाबेस डेटा टेबल ग्राहकों रिकॉर्ड
+    数据库 数据 表 库 备份 用户 客户 记录 订单 データベース db テーブル データ ユーザー 顧客 バックアップ レコード カラム マイグレーション 데이터* db에서 db 테이블* 백업* 회원* 사용자* 고객* 레코드* 컬럼*
+    ऑर्डर 注文データ clusters cluster`,
+  /** Where it is the real thing. */
+  live: `
+    prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db
+    live-datenbank* live-system* live-db produktiv* produktion* produktionsdaten* echtsystem* productie* skarpa
+    en_prod en_production de_production de_prod base_live producción produção em_prod database_live produzione live
+    прод прода проде продакш* боев* produkcj* produkcyjn* canlı* प्रोडक्शन
+    线上 生产 正式环境 现网 本番 운영_db 운영* 프로덕션* 실서버*`,
+  /** Law and duty by which data is erased. */
+  erasure: `
+    gdpr right_to_be_forgotten right_to_erasure lgpd ccpa data_subject data_retention retention_job retention_policy dsgvo rgpd löschfrist* aufbewahrungsfrist* droit_à_l'oubli derecho_al_olvido direito_ao_esquecimento diritto_all'oblio rodo 个人信息保护法
+    s_data their_account_and
+    lose_rows lose_data lose_any_data data_loss without_losing can't_lose restore_it_from restore_from_backup restore_the_backup restore_the_dump restores_the_dump`,
+  /** Work on words about something. */
+  wording: `
+    docs documentation docstring* readme document documenting tutorial walkthrough changelog diagram newsletter slogan names_for wording phrasing typo typos grammar jsdoc faq runbook slides
+    doku dokumentation* dokumentiere anleitung documentatie dokumentera documenter documentación documenta documentação documente documentazione
+    документац* документир* dokumentacj* udokumentuj dokümantasyon* belgele* दस्तावेज़ डॉक्यूमेंटेशन 文档 文章 文案 注释 ドキュメント 文言 문서* 문구*`,
+  /** Who may and who may not. */
+  permitting: `
+    only may may_not must_not should_not shouldn't mustn't not_be_able allowed_to is_allowed are_allowed permitted
+    nur dürfen darf alleen mogen mag endast får seuls seul seulement uniquement solo sólo únicamente apenas somente só soltanto
+    только лишь tylko sadece yalnızca केवल सिर्फ 只有 只能 仅 だけ のみ 만_ 만이`,
+  /** Deeds that leave what they are done to as it is: names, orders, lists, counts. */
+  light: `
+    rename renaming sort sorts sorted sortable reorder show display list_all count counts print paginat* highlight group_the format format_the translate translated prefix pluraliz* draw plot chart landscape portrait
+    benenne umbenennen benenn* sortier* zeige zeig anzeigen zähle formatiere hernoem* sorteer* toon tel byt_namn sortera visa
+    renomme* trie trier affiche* compte_le compte_les renombr* ordena* muestra mostrar cuenta_cuántos renomei* ordene mostra* conte rinomina* ordina* mostra conta_quanti formata* formatea*
+    переимен* отсортир* сортир* покажи показ* посчитай подсчит* поменяй_порядок zmień_nazw* posortuj* sortow* pokaż* policz*
+    adlandır* sırala* göster* say नाम_बदल* क्रमबद्ध दिखाओ दिखाएं गिनो
+    重命名 改名 排序 显示 统计 列出 名前順 名前を変更 並べ 並び替え ソート 表示 数える 数え 이름을 이름_변경* 정렬* 보여줘 표시* 세는 개수*
+    types_to add_types type_hints type_annotations aria comment commonjs esm log_the logs_the_duration fake dummy tipos tipi типы_в тип типов tip_ekle kommentar kommentiere commentaire comentario comentário commento комментар* komentarz* yorum_ekle 注释 类型 型を コメント 타입* 주석* where_is où_est où_sont wo_wird wo_ist dónde_está onde_está dov'è где_ gdzie_jest nerede 在哪里 どこ 어디* wyświetl* el_nombre_de le_nom_de o_nome_d* il_nome_d* den_namen`,
+  /** A question on how something is done, or how much of it there is. */
+  asking: `
+    how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마
+    is_this are_these is_it_possible is_it_safe
+    who whose`,
+  /** What is seen on a page. */
+  appearance: `
+    colour colors blue aligned align centre center centered border borders shadow spinner icons pixel* z-index dark_mode animation animated mobile_view mobile_layout greyed
+    farbe* ausricht* zentrier* rahmen knopf schaltfläche* abgeschnitten überschrift* kleur knop färg knapp
+    couleur* bordure* bouton* centre centrer color azul borde bordes botón cor borda botão alinha* colore bordo pulsante allinea* tendina
+    цвет* кнопк* рамк* вырав* съехал* отступ* заголов* kolor* przycisk* wyrówn* ramk* nagłów* колір
+    renk* düğme* buton* ortala* hizala* kenarlık* başlığ* नीला रंग बटन
+    颜色 背景色 按钮 居中 对齐 边框 色を ボタン 中央 揃え 색상* 버튼* 정렬* 테두리* 가운데*
+    ui placeholder autofocus tooltip plural modal subtitle heading headings title titles titel titelzeile beschriftung texto textos texte testo tekst* текст* tytuł* título* titolo titre metin metni ipucu tipo_de_letra spelling misspelled tippfehler digitação erratum error_de_tipeo опечат* literówk* 标题 文字 文本 样式 テキスト 見出し タイトル 제목 텍스트* mobile responsive avatar banner badge sidebar navbar dropdown landscape sortable searchable filterable collapsible
+    レイアウト 레이아웃* लेआउट 布局 layout_of mise_en_page diseño_de_la_página yerleşim wyrównanie aria-label* first_load`,
+} as const;
