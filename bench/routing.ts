@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Form, replayRuns } from "./routing/agent-runs.ts";
-import { judgeCaptured } from "./routing/captured.ts";
+import { assessCaptured } from "./routing/captured.ts";
 import { measureEnvelopes } from "./routing/envelopes.ts";
 import { measurePrompts } from "./routing/prompts.ts";
 import { measureTimes } from "./routing/times.ts";
@@ -74,7 +74,7 @@ if (envelopes !== undefined) {
   );
 }
 
-const captured = wanted.has("captured") ? judgeCaptured() : undefined;
+const captured = wanted.has("captured") ? assessCaptured() : undefined;
 if (captured !== undefined) {
   const { right, wrong } = captured;
   say("| captured requests of agents | |", "|---|---|", `| right tier | ${right} of ${right + wrong.length} |`, "");

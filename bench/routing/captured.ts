@@ -17,7 +17,7 @@ export interface Captured {
 }
 
 /** Where requests of real agents go, against the tier that each deserves. Undefined where they are not at hand. */
-export function judgeCaptured(): Captured | undefined {
+export function assessCaptured(): Captured | undefined {
   if (!existsSync(folder)) return undefined;
   const labels = JSON.parse(readFileSync(join(folder, "labels.json"), "utf8")) as Record<string, { tier: string }>;
   const loaded = loadRegistry(undefined);

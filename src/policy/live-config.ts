@@ -29,12 +29,12 @@ export type ReloadReport =
   | { readonly kind: "reloaded"; readonly changed: readonly string[] }
   | { readonly kind: "unchanged" }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] }
-  /** The files could not be judged (a check hung or crashed); they are read again after `retryMs`. */
+  /** The files could not be checked (a check hung or crashed); they are read again after `retryMs`. */
   | { readonly kind: "failed"; readonly problems: readonly Problem[] };
 
 /** Whether the configuration in force is what the files say. */
 export interface ConfigStatus {
-  /** `checking`: a changed file is being judged. `refused`, `failed`: the files say something else that is not in force. */
+  /** `checking`: a changed file is being checked. `refused`, `failed`: the files say something else that is not in force. */
   readonly state: "current" | "checking" | "refused" | "failed";
   /** When the configuration in force was last found to be what the files say, milliseconds since the epoch. */
   readonly loadedAtMs: number;
@@ -179,7 +179,7 @@ class ReloadedFiles implements LiveConfig {
   async #reloadNow(signal: AbortSignal): Promise<ReloadReport | undefined> {
     if (this.#closed) return { kind: "unchanged" };
     if (signal.aborted) return undefined;
-    // Before the files are read and judged: a later change is seen as one, and this one is not read once more meanwhile.
+    // Before the files are read and checked: a later change is seen as one, and this one is not read once more meanwhile.
     this.#seen = fingerprints(this.paths());
     const seen = fingerprints(configured(this.#options));
     const nowEmpty = this.paths().filter(isEmpty);

@@ -27,7 +27,7 @@ export interface ConfigPaths {
 export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
   /** The file of learned weights that the policy names, whether it could be read or not. */
   readonly weightsFile?: WeightsFile;
-  /** The budgets of a policy that is valid but for its privacy rules, which could not be judged. */
+  /** The budgets of a policy that is valid but for its privacy rules, which could not be checked. */
   readonly budget?: Policy["budget"];
 };
 

@@ -100,7 +100,7 @@ describe("a 404 that says constraint_filtered", () => {
   });
 });
 
-test("an error object is judged, whatever it holds", () => {
+test("any error object is classified", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (error) => {
       // fast-check's JSON value is ours, with a wider name.

@@ -414,7 +414,7 @@ test("the status names what is in force, and tells a file that is not", async ()
   expect(live.status().hash).toBe(first.hash);
 });
 
-/** Children of this process that judge rules. */
+/** Children of this process that check rules. */
 function checkerProcesses(): number[] {
   return readdirSync("/proc/self/task")
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, "utf8").trim().split(" "))

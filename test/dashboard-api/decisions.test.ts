@@ -264,7 +264,7 @@ describe("the policy", () => {
     for (const { path, about } of policy.keys) expect(about, path).not.toBe("");
   });
 
-  test("an edited policy is judged without being put into force", async () => {
+  test("an edited policy is checked without being put into force", async () => {
     await using dashboard = await startDashboard("sqlite");
     const { hash } = await dashboard.get("GET policy");
     const good = await dashboard.post("POST policy/check", { policy: "budget: { per_day_hard_usd: 7 }" });

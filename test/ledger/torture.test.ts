@@ -17,7 +17,7 @@ import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
 
 /**
  * Whole gateways, as processes, killed at random under load near the cap, in front of an upstream that bills and then
- * fails. The judge of the cap is the upstream's own bill. `TORTURE_SECONDS` makes each run longer.
+ * fails. Spend is measured by the upstream's own bill. `TORTURE_SECONDS` makes each run longer.
  */
 const seconds = Number(process.env["TORTURE_SECONDS"] || 6);
 const goalCapNano = 35_000_000;
@@ -140,7 +140,7 @@ async function torture(
 }
 
 /** The ledger against the upstream's bill: now, and when everything that was open has run out. */
-async function judge(
+async function checkInvariants(
   what: string,
   url: string,
   upstream: BillingUpstream,
@@ -213,7 +213,7 @@ describe("gateways killed at random near the cap", () => {
       const upstream = await billingUpstream(shippedModels, Math.random);
       try {
         const figures = await torture({ DATABASE_URL: `sqlite:${path}` }, 2, upstream, async () => {});
-        await judge("SQLite, 2 processes:", `sqlite:${path}`, upstream, figures, (offsetMs) =>
+        await checkInvariants("SQLite, 2 processes:", `sqlite:${path}`, upstream, figures, (offsetMs) =>
           SqliteStore.open(path, { now: () => Date.now() + offsetMs, monotonic: () => performance.now() }),
         );
       } finally {
@@ -258,7 +258,7 @@ describe("gateways killed at random near the cap", () => {
             }
             proxy.mode = "pass";
           });
-          await judge(
+          await checkInvariants(
             `PostgreSQL, 3 processes, ${terminated} backends terminated, ${proxy.cut} COMMIT replies cut:`,
             url,
             upstream,

@@ -138,7 +138,7 @@ export const HealthAnswer = z.strictObject({
     .strictObject({
       state: z
         .enum(["current", "checking", "refused", "failed"])
-        .describe("Whether the policy and registry files are in force; `failed`: they could not be judged."),
+        .describe("Whether the policy and registry files are in force; `failed`: they could not be checked."),
       hash: z.string().describe("Names the policy and registry in force."),
       loaded_at: z.iso.datetime().describe("When they were last found to be what the files say."),
     })

@@ -7,7 +7,7 @@ export const OutcomeReport = z.object({
     .string()
     .min(1)
     .max(128)
-    .describe("The decision that is judged: `X-Smart-Gateway-Decision-Id` of the answer."),
+    .describe("The decision that the outcome belongs to: `X-Smart-Gateway-Decision-Id` of the answer."),
   outcome: z.enum(outcomes).describe("Whether the answer has done what was asked."),
   score: z.number().min(0).max(1).nullish().describe("How well, where it is known: 0 to 1."),
 });

@@ -35,7 +35,7 @@ export type KeyUsageEvent =
   | { readonly kind: "store_failed"; readonly error: unknown };
 
 const everyMs = 3_600_000;
-const spread = 0.2;
+const jitterShare = 0.2;
 /** The day's last reading is at least this long before midnight, in milliseconds. The nodes spread theirs over the same time. */
 const lastReadingMs = 120_000;
 
@@ -106,7 +106,7 @@ export class KeyUsageWatch {
     const { clock, random, timers } = this.#options;
     const nowMs = clock.now();
     const lastMs = endOfUtcDay(nowMs) - lastReadingMs * (1 + random());
-    const inAnHour = nowMs + everyMs * (1 - spread * random());
+    const inAnHour = nowMs + everyMs * (1 - jitterShare * random());
     const nextMs = nowMs < lastMs ? Math.min(inAnHour, lastMs) : inAnHour;
     this.#cancelTimer = timers.after(nextMs - nowMs, () => {
       this.#reading = this.#read();

@@ -13,7 +13,7 @@ export interface AuditMoment {
 
 /**
  * A second implementation of the ledger, as plain as possible: a list of reservations, and sums made anew for each question. Shares no code
- * with the rules it judges.
+ * with the rules that it checks.
  */
 export class Auditor {
   readonly #rows = new Map<

@@ -15,7 +15,7 @@ import { VirtualTime } from "./virtual-time.ts";
  * commit replies, commits that land late, outages, crashes, clocks that jump, callers that leave, an upstream that bills and
  * then resets. One seed is one history, always the same.
  *
- * Two judges: an auditor, which is a second, plainer implementation of the ledger and predicts every reply; and the upstream's
+ * Two checks: an auditor, which is a second, plainer implementation of the ledger and predicts every reply; and the upstream's
  * own bill, which no charge may be below and no cap below that.
  */
 export interface SimulationReport {
@@ -123,7 +123,7 @@ class World {
     // Further than any jump backwards has put it off.
     this.#time.jumpedMs += 6 * 3_600_000;
     await this.#time.runUntil(endMs + 110_000);
-    this.#judgeEnd();
+    this.#checkEnd();
     for (const { ledger } of this.#nodes) void ledger?.close(100);
     await this.#time.runUntil(endMs + 111_000);
 
@@ -220,7 +220,7 @@ class World {
       const handed = [...node.handed];
       const reply = await ledger.reserve(reservation, closing);
       if (!alive()) return false;
-      if (reply.kind === "refused") this.#judgeRefusal(reservation, handed, this.#atRefusal.get(reservation.id));
+      if (reply.kind === "refused") this.#checkRefusal(reservation, handed, this.#atRefusal.get(reservation.id));
       if (this.#time.monotonic() - asked > 1_100) this.#fail(`${reservation.id} waited too long`);
       this.#note(`${node.id} ${reservation.id} ${goal} ${reservation.amount}: ${reply.kind}`);
       this.#counts[reply.kind] += 1;
@@ -257,7 +257,7 @@ class World {
     if (node.life !== life || spend === undefined || !exceeds(spend)) return false;
     this.#note(`${node.id} ${reservation.id} ${reservation.goal} ${reservation.amount}: refused by a read`);
     this.#counts.refusedByRead += 1;
-    this.#judgeRefusal(reservation, handed, node.atRead);
+    this.#checkRefusal(reservation, handed, node.atRead);
     return true;
   }
 
@@ -265,7 +265,7 @@ class World {
    * A refusal is right only if the money is lacking even with every resolution that the node had received before: `handed`. The
    * upstream's answers are out by then, so their callers may rely on it.
    */
-  #judgeRefusal(
+  #checkRefusal(
     reservation: Reservation,
     handed: readonly Resolution[],
     then: { readonly auditor: Auditor; readonly at: AuditMoment } | undefined,
@@ -335,7 +335,7 @@ class World {
 
   #billed(id: ReservationId, amount: number): void {
     this.#bill.set(id, amount);
-    this.#judgeBill(id);
+    this.#checkBill(id);
   }
 
   #storeOf(node: SimulatedNode, life: number): LedgerStore {
@@ -434,11 +434,11 @@ class World {
         this.#atRefusal.set(operation.reservation.id, { auditor: this.#auditor.copy(), at: context });
       }
     }
-    this.#judgeLedger();
+    this.#checkLedger();
     return reply;
   }
 
-  #judgeLedger(): void {
+  #checkLedger(): void {
     for (const problem of imbalances(this.#disk)) this.#fail(problem);
     for (const { id, spent, held, overrun } of this.#disk.accounts.values()) {
       const cap = id.startsWith("day/") ? dayCap : goalCap;
@@ -451,12 +451,12 @@ class World {
       if (before !== undefined && before !== row.state) this.#fail(`${row.id} went from ${before} to ${row.state}`);
       const estimated = row.state !== "CORRECTED" && (row.source === "operator" || row.source === "at_least");
       if (["SETTLED", "RELEASED", "CORRECTED"].includes(row.state) && !estimated) this.#terminal.set(row.id, row.state);
-      this.#judgeBill(row.id);
+      this.#checkBill(row.id);
     }
   }
 
   /** What the upstream bills is held while it may come and charged once it is closed. */
-  #judgeBill(id: ReservationId): void {
+  #checkBill(id: ReservationId): void {
     const billed = this.#bill.get(id) ?? 0;
     const row = this.#disk.reservations.get(id);
     if (row === undefined) {
@@ -469,12 +469,12 @@ class World {
     if (covered < wanted) this.#fail(`${id} is ${row.state} with ${covered}, the upstream billed ${billed}`);
   }
 
-  #judgeEnd(): void {
+  #checkEnd(): void {
     for (const row of this.#disk.reservations.values()) {
       if (isOpen(row.state)) this.#fail(`${row.id} is ${row.state} long after its end`);
     }
     for (const { id, held } of this.#disk.accounts.values()) if (held !== 0) this.#fail(`${id} still holds ${held}`);
-    this.#judgeLedger();
+    this.#checkLedger();
     for (const { id, node, life } of this.#unused) {
       const row = this.#disk.reservations.get(id);
       // The process that knows it was not used must have lived to say so.

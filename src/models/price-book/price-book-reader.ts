@@ -38,7 +38,7 @@ export type PriceBookEvent =
 
 /** The list is read once a day (nodes spread over two hours and a half), and sooner again after it could not be. */
 const everyMs = 86_400_000;
-const spread = 0.1;
+const jitterShare = 0.1;
 const retryMs = 900_000;
 
 /**
@@ -123,7 +123,7 @@ export class PriceBookReader {
     if (!this.#loaded) await this.#load();
     const answer = await reply;
     if (this.#closing.signal.aborted) return;
-    this.#readAgainAt(clock.now() + (answer.kind === "ok" ? everyMs * (1 - spread * random()) : retryMs));
+    this.#readAgainAt(clock.now() + (answer.kind === "ok" ? everyMs * (1 - jitterShare * random()) : retryMs));
     if (answer.kind === "failed") {
       onEvent({ kind: "unavailable", detail: answer.detail });
       return;

@@ -407,9 +407,9 @@ function isVendorName(name: string): boolean {
 
 const prefixed =
   /^([a-z][a-z0-9]{1,15})([_-])((?:[a-z0-9]{1,12}\2){0,3})([A-Za-z0-9]{16,}(?:[_-][A-Za-z0-9]{4,}){0,2})$/;
-/** Words that say "key" wherever they stand, and those that do so behind a vendor's name. */
-const tellingVendor = /^(?:sk|rk|secret|pat|key|apikey|tok|token|whsec|[a-z0-9]+(?:key|pat|token|secret))$/;
-const tellingMiddle =
+/** Vendor words that show a secret key; below, words that do so after a vendor's name. */
+const secretVendorWord = /^(?:sk|rk|secret|pat|key|apikey|tok|token|whsec|[a-z0-9]+(?:key|pat|token|secret))$/;
+const secretMiddleWord =
   /^(?:sk|rk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|signing)$/;
 
 /** Beginnings of ids, sums and names that nobody keeps secret, whatever follows. */
@@ -437,9 +437,9 @@ function isPrefixedKey(run: string, namedId: boolean): boolean {
   const words = middle.split(separator);
   if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
   const shape = shapeOf(body);
-  if (tellingVendor.test(vendor) || words.some((word) => tellingMiddle.test(word)))
+  if (secretVendorWord.test(vendor) || words.some((word) => secretMiddleWord.test(word)))
     return shape.digits > 0 && isRandom(shape) && !isIdentifierShaped(body, shape);
-  // Without a word that tells, only what no id is: long, and drawn from capitals, small letters and digits alike.
+  // Without such a word, only what no id is: long, and drawn from capitals, small letters and digits alike.
   if (namedId || middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
   const { length, digits, upper, lower, classChanges } = shape;
   return (

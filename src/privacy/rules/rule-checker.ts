@@ -9,7 +9,7 @@ const Verdict = z.object({
 export type Verdict = z.infer<typeof Verdict>;
 
 export interface RuleCheckerOptions {
-  /** Ends the check: the process is killed and `CheckStopped` thrown. */
+  /** Ends the check: the process is killed and `CheckAborted` is thrown. */
   readonly signal?: AbortSignal | undefined;
   /** How long one pattern may take, the start of the process included, in milliseconds. */
   readonly limitMs?: number | undefined;
@@ -22,14 +22,14 @@ const maxRestarts = 1;
 /** A policy has at most 100 rules; verdicts of earlier policies are kept, so that changing back costs nothing. */
 const maxCachedVerdicts = 1_000;
 
-/** The pattern was not judged; the message says why. */
+/** The pattern was not checked; the message says why. */
 export class CheckAborted extends Error {}
 
 const verdicts = new Map<string, Verdict>();
 
 /**
- * Judges patterns one after the other in a process that lives only as long as there is something to judge. What was judged
- * once is not judged again. Every check ends: in a verdict, or in `CheckStopped` after the time limit, a second crash of
+ * Checks patterns one after the other in a process that lives only as long as there is something to check. What was checked
+ * once is not checked again. Every check ends: in a verdict, or in `CheckAborted` after the time limit, a second crash of
  * the process, or the signal.
  */
 export class RuleChecker {
@@ -45,7 +45,7 @@ export class RuleChecker {
   async verdictOf(pattern: string): Promise<Verdict> {
     const known = verdicts.get(pattern);
     if (known !== undefined) return known;
-    const verdict = await this.#judged(pattern);
+    const verdict = await this.#checked(pattern);
     // A busy machine may be why recheck ran out of time: asking again may help.
     if (verdict.status === "unknown") return verdict;
     verdicts.set(pattern, verdict);
@@ -62,7 +62,7 @@ export class RuleChecker {
     this.#process = undefined;
   }
 
-  async #judged(pattern: string): Promise<Verdict> {
+  async #checked(pattern: string): Promise<Verdict> {
     for (let starts = 0; ; starts++) {
       if (this.#signal?.aborted) throw new CheckAborted("the check was given up");
       try {
@@ -130,7 +130,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   return undefined;
 }
 
-/** The answer, or `CheckStopped` after the limit or the signal. */
+/** The answer, or `CheckAborted` after the limit or the signal. */
 function stoppable<T>(asked: Promise<T>, limitMs: number, signal: AbortSignal | undefined) {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(

@@ -43,7 +43,7 @@ export interface LogEvents {
   config_reloaded: { changes: number; changed: OperatorText; hash: LogId };
   config_refused: { problems: number; detail: OperatorText };
   /**
-   * The files could not be judged: the last good configuration stays, and they are read again after a pause. `lowered`: the
+   * The files could not be checked: the last good configuration stays, and they are read again after a pause. `lowered`: the
    * caps that came into force all the same.
    */
   config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number; lowered?: OperatorText };

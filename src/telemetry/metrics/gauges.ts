@@ -92,7 +92,7 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
   );
   registry.gauge(
     "smart_gateway_config_last_reload_successful",
-    "0 while the files say something that is not in force: refused, or not judged yet.",
+    "0 while the files say something that is not in force: refused, or not checked yet.",
     [],
     (set) => {
       const config = sources.config?.();

@@ -100,7 +100,7 @@ test("one role, one finish reason, one [DONE], and an error exactly when there w
   expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
 });
 
-test("the reader that judges is strict itself", () => {
+test("the reader that checks the streams is strict itself", () => {
   expect(() => parseStream("data: {}\ndata: {}\n\n")).toThrow();
   expect(parseStream("data: [DONE]\n\ndata: [DONE]\n\n").done).toBe(false);
   expect(parseStream('data: [DONE]\n\ndata: {"a":1}\n\n').done).toBe(false);

@@ -64,11 +64,11 @@ function learnFrom(
     proCost: proCostOf(registry, policy),
   });
   if (heldBack === undefined) return { ...counted, refused: "none of the recorded asks was routed by its score" };
-  const judged = { ...counted, held_back: heldBack };
-  if (write === undefined) return judged;
+  const measured = { ...counted, held_back: heldBack };
+  if (write === undefined) return measured;
   if (heldBack.rescuedRank.change.value <= 0)
     return {
-      ...judged,
+      ...measured,
       refused: "the learned score orders the records that were held back no better than the shipped one",
     };
   const weights = fitBenefit(trials, { ranked: rankedIn(records), nowMs });
@@ -77,7 +77,7 @@ function learnFrom(
     const read = loadWeights(temporary);
     return read.kind === "ok" ? undefined : formatProblems(read.problems);
   });
-  return problem === undefined ? { ...judged, written: path } : { ...judged, refused: problem };
+  return problem === undefined ? { ...measured, written: path } : { ...measured, refused: problem };
 }
 
 function countsOf(trials: readonly Trial[], sinceMs: number, needed: number) {

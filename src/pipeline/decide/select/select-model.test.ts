@@ -161,7 +161,7 @@ describe("a context window", () => {
     expect(at(131_073).evidence).toContain("replaced_because=context_window");
   });
 
-  test("too small everywhere leaves the choice as it was: the upstream may judge", () => {
+  test("too small everywhere leaves the choice as it was: the upstream decides", () => {
     expect(decided({}, aSnapshot({ size: size(500_000) })).model).toBe(flash);
     expect(decided({}, aSnapshot({ size: size(500_000), health: down(flash) })).model).toBe(pro);
   });
