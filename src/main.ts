@@ -5,7 +5,7 @@ import { commandNames, programWith } from "#cli/program.ts";
 /** The process: picks a command and runs it. */
 async function main(args: readonly string[]): Promise<void> {
   const [first = "", second = ""] = args;
-  // What a shell asks when somebody presses the tab key; not for people, and so not among the commands.
+  // Called by the shell's completion script; hidden, because it is not for people.
   if (first === "__complete")
     return (await import("#cli/commands/completion.ts")).printCompletions(args.slice(1), programWith);
   // `help NAME` prints what NAME itself would.
@@ -20,7 +20,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-// A reader that has seen enough (`| head`) is no failure.
+// A reader that closes the pipe early (`| head`) is no failure.
 process.stdout.on("error", (error: Error & { code?: string }) => {
   if (error.code !== "EPIPE") throw error;
 });

@@ -17,7 +17,7 @@ export interface KeyChange {
   readonly to: unknown;
 }
 
-/** Every key whose value differs, as a dotted path, in order. A list counts as one value. */
+/** All keys whose values differ, as dotted paths, in order. A list counts as one value. */
 export function changesBetween(from: unknown, to: unknown, path = ""): readonly KeyChange[] {
   if (!isSection(from) || !isSection(to)) {
     return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ key: path, from, to }];

@@ -99,7 +99,7 @@ export async function programWith(wanted: (name: string) => boolean): Promise<Co
   return program;
 }
 
-/** Gives a command that was made elsewhere the program's settings and its examples. */
+/** Adds the program's settings and the examples to a command. */
 function completed(command: Command, parent: Command, path: string): Command {
   command.copyInheritedSettings(parent);
   const own = examples[path];

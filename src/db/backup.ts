@@ -6,19 +6,19 @@ export interface Backup {
   readonly bytes: number;
 }
 
-/** A whole copy waits this long for a lock that another process holds only for moments. */
+/** How long the copy waits for a lock, which other processes hold only for moments. */
 const busyTimeoutMs = 10_000;
 
 /**
- * Writes a consistent copy of a database that may be in use: one read transaction, so what is committed when it begins is in
- * it, what comes later is not, and nobody who writes has to wait. The copy appears under its name only when it is whole, checked
- * and on the disk. Throws when there is no such database, or something under that name already.
+ * Writes a consistent copy of a database that may be in use. One read transaction: it contains what was committed when it began,
+ * and no writer has to wait. The copy gets its name only when it is complete, checked and on disk. Throws when the database does
+ * not exist, or the target does.
  */
 export function backupSqlite(path: string, target: string): Backup {
   if (!existsSync(path)) throw new Error(`there is no database ${path}`);
   if (existsSync(target)) throw new Error(`${target} exists already`);
   const unfinished = `${target}.part`;
-  // Made before SQLite would, for the same reason as the database itself: it is nobody else's to read.
+  // Created before SQLite does, as the database is: other users must not read it.
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
     const db = new Database(path, { readwrite: true, create: false });

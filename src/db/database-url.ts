@@ -6,7 +6,7 @@ export type DatabaseLocation =
 export const defaultDatabaseUrl = "sqlite:./data/gateway.db";
 /** Path of a database that ends with its process. */
 export const inMemoryPath = ":memory:";
-/** Follows the name of the setting in a message. */
+/** The end of a message that begins with the name of the setting. */
 export const databaseUrlForms = "must be sqlite:<path>, sqlite::memory: or postgres://user:password@host/database";
 
 /** The database that a URL names; undefined when it has none of the forms. */

@@ -27,9 +27,9 @@ import sqlite0060 from "./migrations/sqlite/0060-key-usage.sql" with { type: "te
 import sqlite0075 from "./migrations/sqlite/0075-decision-record-filters.sql" with { type: "text" };
 import sqlite0085 from "./migrations/sqlite/0085-decision-block-heads.sql" with { type: "text" };
 
-/** One step of the schema. Once released, it does not change. */
+/** One migration. Once released, it does not change. */
 export interface Migration {
-  /** Rising; the same step has the same number in both dialects. Gaps are room between the parts of the gateway. */
+  /** Ascending; a migration has the same number in both dialects. Gaps are left between the parts of the gateway. */
   readonly version: number;
   readonly name: string;
   readonly sql: string;
@@ -69,8 +69,8 @@ export const postgresMigrations: readonly Migration[] = [
 ];
 
 /**
- * The steps still to take on a store that has taken `applied`. Throws when the store has taken one that this program does
- * not know: an older gateway must not write into a newer schema.
+ * The migrations that are missing in `applied`. Throws when the database has one that this program does not know: an older gateway
+ * must not write into a newer schema.
  */
 export function pendingMigrations(applied: readonly number[], known: readonly Migration[]): readonly Migration[] {
   const unknown = applied.filter((version) => !known.some((step) => step.version === version));

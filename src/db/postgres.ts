@@ -1,7 +1,7 @@
 import { SQL } from "bun";
 import { type Migration, pendingMigrations, postgresMigrations } from "./migrations.ts";
 
-/** One row as it comes: a bigint is text. */
+/** One row as the driver returns it: a bigint is text. */
 export type PostgresRow = Record<string, unknown>;
 
 /** How long one transaction may take. */
@@ -19,9 +19,9 @@ class PostgresTimeout extends Error {
 }
 
 /**
- * One connection, made when first used and made anew after it broke. Statements go out in the simple protocol, several in
- * one message, with no prepared statement and no session state, so that PgBouncer in transaction mode may stand between.
- * A message is sent once: whether it has happened when its answer is lost is for the caller to find out.
+ * One connection, opened by the first use and reopened after a failure. Statements are sent in the simple protocol, several in one
+ * message, with no prepared statement and no session state, so that PgBouncer can be used in transaction mode. A message is sent
+ * once: whether it was executed when its answer is lost is for the caller to find out.
  */
 export class PostgresConnection {
   readonly #url: string;
@@ -40,7 +40,7 @@ export class PostgresConnection {
     this.#client ??= new SQL(this.#url, {
       max: 1,
       prepare: false,
-      // In seconds. An unreachable server must be noticed before the caller's patience ends.
+      // In seconds. An unreachable server must be detected within the caller's limit.
       connectionTimeout: Math.max(1, Math.ceil(limitMs / 1_000)),
       idleTimeout: 0,
     });
@@ -49,7 +49,7 @@ export class PostgresConnection {
     const overdue = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`)), limitMs);
     });
-    // Handed over now, not when it is first awaited: messages run in the order of these calls.
+    // Sent now, not when it is first awaited: messages run in the order of these calls.
     const running = client.unsafe(statements).execute();
     try {
       // A message of one statement answers its rows, one of several an array of such answers.
@@ -65,8 +65,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Runs statements as one transaction, in one message; their answers, in their order. For what can be lost or done again: an
-   * error drops the connection, because one in the middle of a message leaves the session in a failed transaction.
+   * Runs statements as one transaction, in one message, and returns their answers in order. For writes that can be lost or
+   * repeated: an error drops the connection, because the session may be in a failed transaction.
    */
   async transact(limits: TransactionLimits, statements: readonly string[]): Promise<readonly PostgresRow[][]> {
     const { lockMs, statementMs, durable = true } = limits;
@@ -85,11 +85,11 @@ export class PostgresConnection {
     }
   }
 
-  /** Gives the connection up; the server rolls back what was open. */
+  /** Drops the connection; the server rolls back an open transaction. */
   drop(): void {
     const client = this.#client;
     this.#client = undefined;
-    client?.close({ timeout: 0 }).catch(() => {}); // It is broken already: that is why it goes.
+    client?.close({ timeout: 0 }).catch(() => {}); // The connection is broken; an error of its close says nothing new.
   }
 
   async close(): Promise<void> {
@@ -187,8 +187,8 @@ export function bindLiterals(sql: string, parameters: readonly (string | number 
 }
 
 /**
- * Applies what is missing. Of several nodes that start at once one does it, and the others wait for its row lock and find
- * it done. Rejects when the database is newer than this program.
+ * Applies the missing migrations. Of several nodes that start together one does it, and the others wait for its row lock. Rejects
+ * when the database is newer than this program.
  */
 export async function migratePostgres(
   url: string,
@@ -227,7 +227,7 @@ async function migrateOnce(connection: PostgresConnection, migrations: readonly 
          (version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
     );
   }
-  // Version 0 is no step: its row is what the nodes lock.
+  // Version 0 is no migration: its row is the lock of the nodes.
   await connection.run("INSERT INTO schema_migration (version, name) VALUES (0, 'lock') ON CONFLICT DO NOTHING");
   await connection.run("BEGIN; SELECT version FROM schema_migration WHERE version = 0 FOR UPDATE");
   try {

@@ -1,8 +1,8 @@
-/** Values as a statement has them: literals or placeholders. */
+/** Values in SQL: literals or placeholders. */
 export interface RetentionValues {
   /** Rows from before this moment are deleted. */
   readonly from: string;
-  /** So many of the rest are kept, the newest. */
+  /** The number of rows to keep, the newest. */
   readonly rows: string;
 }
 

@@ -17,8 +17,8 @@ const rowsPerInsert = 16;
 const rowMarker = "VALUES (?)";
 
 /**
- * Writes that may be lost with the power, but never half: without a sync to disk. On the connection of a part that syncs,
- * they become durable with its next commit. Throws when the database is busy or full; then nothing was written.
+ * Writes without a sync to disk: a power failure may lose them, but never half of them. On a connection that syncs, the next commit
+ * makes them durable. Throws when the database is busy or full; then nothing was written.
  */
 export function runSqliteWrites(db: Database, writes: readonly SqlWrite[]): void {
   db.run("PRAGMA synchronous = NORMAL");

@@ -10,7 +10,7 @@ export const oldestSqliteVersion = oldestSqlite.join(".");
 const busyTimeoutMs = 1_000;
 /** The same while opening, where another process may be changing the schema. */
 const openTimeoutMs = 10_000;
-/** What is left of the write-ahead log's file after a checkpoint; four times what it grows to between two. */
+/** The size of the write-ahead log's file after a checkpoint; four times its usual size. */
 const maxLogBytes = 16 * 1_024 * 1_024;
 
 /**
@@ -30,7 +30,7 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
     if (!inMemory) retryWhileBusy(() => requirePragma(db, "journal_mode", "WAL", "wal"));
     requirePragma(db, "synchronous", "FULL", 2);
     db.run("PRAGMA temp_store = MEMORY");
-    // A log that one slow reader has let grow is cut back after the next checkpoint.
+    // A log that a slow reader has made grow is truncated after the next checkpoint.
     db.run(`PRAGMA journal_size_limit = ${maxLogBytes}`);
     migrateSqlite(db, migrations);
     db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -50,14 +50,14 @@ export function openBackgroundSqlite(path: string): Database {
   const db = openSqlite(path);
   db.run("PRAGMA busy_timeout = 0");
   db.run("PRAGMA synchronous = NORMAL");
-  // Checkpoints sync; they are the ledger's, in its own thread.
+  // Checkpoints sync; the ledger runs them in its own thread.
   db.run("PRAGMA wal_autocheckpoint = 0");
   return db;
 }
 
 /**
- * Makes the file before SQLite does, which would let the whole machine read it. The files of the log get the database's mode.
- * One that is there is not touched: closing it here would end the locks that other connections of this process have on it.
+ * Creates the file before SQLite does, which would let all users read it. The log's files get the database's mode. An existing file
+ * is not touched: closing it here would release the locks that other connections of this process hold on it.
  */
 function createPrivately(path: string): void {
   try {
@@ -67,7 +67,10 @@ function createPrivately(path: string): void {
   }
 }
 
-/** Applies what is missing, under the write lock: of several processes that start at once, one does it and the rest find it done. */
+/**
+ * Applies the missing migrations under the write lock: of several processes that start together one does it, and the others find it
+ * done.
+ */
 function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
   db.run("BEGIN IMMEDIATE");
   try {

@@ -34,7 +34,7 @@ export interface GatewayRecords {
   explainNow(record: RequestRecord): object;
 }
 
-/** How often the shared records of floods are written, and the ledger is asked for costs that are open. */
+/** How often the records that stand for floods of rejections are written, and how often the ledger is asked for open costs. */
 const flushRejectionsMs = 15_000;
 /** Decision ids whose cost is not known yet. */
 const maxOpenCosts = 10_000;

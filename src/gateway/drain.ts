@@ -6,9 +6,9 @@ export interface DrainOptions {
   readonly timers: Timers;
   /** How long further requests are still accepted, so that load balancers notice first. */
   readonly acceptMs: number;
-  /** How long what is under way then may go on. */
+  /** How long requests in progress may continue after that. */
   readonly streamsMs: number;
-  /** Aborted: skips the waiting; only the ledger is still flushed. */
+  /** Aborting it skips the waiting; the ledger is still flushed. */
   readonly forceSignal: AbortSignal;
 }
 
@@ -24,7 +24,7 @@ export async function drainRequests({ http, timers, acceptMs, streamsMs, forceSi
     message: "the gateway is shutting down",
     dispatched: true,
   });
-  // Requests broken off are settled in the following turns of the event loop.
+  // Aborted requests are settled in the following turns of the event loop.
   await Promise.race([http.streams.whenEmpty(), wait(1_000, timers, forceSignal)]);
   await http.stop();
 }

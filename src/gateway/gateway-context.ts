@@ -8,7 +8,7 @@ import type { Closing } from "./closing.ts";
 import type { LiveConfiguration } from "./live-configuration.ts";
 import type { RecentNotices } from "./notices.ts";
 
-/** What the parts of one gateway are made with. */
+/** What all parts of one gateway share. */
 export interface GatewayContext {
   readonly settings: Settings;
   readonly configuration: LiveConfiguration;

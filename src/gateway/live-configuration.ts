@@ -8,7 +8,7 @@ import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { isEnabled } from "#upstream/aggregator/aggregator.ts";
 
-/** The configuration in force: what the files say, with the prices of the price book. */
+/** The configuration in force: the files, with the prices of the price book. */
 export class LiveConfiguration {
   readonly #settings: Settings;
   readonly #log: Log;
@@ -24,7 +24,7 @@ export class LiveConfiguration {
     this.#log = log;
   }
 
-  /** Puts files that were read into force. */
+  /** Applies files that were read. */
   apply(config: Config): void {
     this.#inForce = priced(
       configurationOf(config, this.#settings, this.#log, this.#scans),
@@ -36,7 +36,7 @@ export class LiveConfiguration {
     this.#onChange();
   }
 
-  /** Puts another price book into force. */
+  /** Applies another price book. */
   applyPrices(book: PriceBook): void {
     this.#book = book;
     this.#inForce = priced(this.current(), this.loaded(), this.#settings, book);

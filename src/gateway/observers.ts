@@ -14,7 +14,8 @@ import type { Metrics } from "#telemetry/metrics/metrics.ts";
 export function reportLedgerEvent(event: LedgerEvent, log: Log, metrics: Metrics): void {
   switch (event.kind) {
     case "resolved":
-      // The request's record has it, except for what was charged without a known cost.
+      // The metrics of finished requests contain the cost; only charges without a known cost and their corrections are counted
+      // here.
       if (event.state === "EXPIRED_CHARGED") metrics.chargedWithoutProof(event.hold);
       else if (event.state === "CORRECTED") metrics.chargeCorrected(event.hold - event.charged);
       return;

@@ -35,7 +35,7 @@ export interface DashboardParts {
   readonly keyUsage: KeyUsageWatch | undefined;
 }
 
-/** The dashboard over the gateway's parts. It opens what it needs of the database when somebody first looks at it. */
+/** The dashboard over the gateway's parts. Its database connections are opened by the first request that needs them. */
 export function openDashboard(
   parts: DashboardParts,
   context: GatewayContext,

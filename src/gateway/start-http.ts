@@ -13,7 +13,7 @@ import pkg from "../../package.json" with { type: "json" };
 import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
-/** What several workers together answer; undefined when they cannot be asked now. */
+/** The combined answers of all workers; undefined while they cannot be asked. */
 export interface WorkersView {
   metricsText(): Promise<string | undefined>;
   health(): Promise<HealthReport | undefined>;

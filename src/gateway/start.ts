@@ -47,14 +47,14 @@ import { openTracing } from "./tracing/open-tracing.ts";
 import { tracedRequests } from "./tracing/traced-requests.ts";
 import { tracedUpstream } from "./tracing/traced-upstream.ts";
 
-/** What a test, or another program around the gateway, may put in the place of what this file chooses. */
+/** Parts that a test or an embedding program replaces. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly random?: Random;
   readonly log?: Log;
   readonly ledger?: Ledger;
-  /** Where this process is one of several workers: what all of them together have to say. */
+  /** Present in a worker: the combined metrics and health of all workers. */
   readonly workers?: WorkersView;
   /** Idle limit of callers' connections, in seconds. */
   readonly idleSeconds?: number;
@@ -76,8 +76,8 @@ export interface Gateway {
   /** Reads policy and model registry again, as on SIGHUP. */
   reload(): Promise<ReloadReport>;
   /**
-   * Ends it well: not ready any more, `acceptMs` of further requests, then `streamsMs` for what is under way, then an error
-   * in its place, then the ledger is flushed. Aborting `forceSignal` skips to the flush.
+   * Shuts down gracefully: `/readyz` answers 503 while requests are accepted for `acceptMs`, requests in progress get `streamsMs`
+   * to end, the rest get an error, and the ledger is flushed. Aborting `forceSignal` skips to the flush.
    */
   drain(acceptMs: number, streamsMs: number, forceSignal?: AbortSignal): Promise<void>;
 }
@@ -86,7 +86,7 @@ export type Started =
   | { readonly kind: "ok"; readonly gateway: Gateway }
   | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
-/** Puts the parts together and listens. Problems in files are returned; a store or a port that cannot be had is thrown. */
+/** Opens all parts and listens. Problems in files are returned; it throws when a store or the port cannot be opened. */
 export async function startGateway(settings: Settings, overrides: Overrides = {}): Promise<Started> {
   const clock = overrides.clock ?? systemClock;
   const timers = overrides.timers ?? timerWheel({ clock });
@@ -169,7 +169,7 @@ async function assemble(
     callerEvidence: callerEvidence(clock),
     newId: () => Bun.randomUUIDv7(),
     config: () => configuration.current(),
-    // Recorded before the answer is sent, unless the process is busy: then in a batch.
+    // The request is recorded before the answer is sent, unless the process is busy: then in a batch.
     record: (record) => {
       finished.add(record);
       if (http.streams.count <= 1) finished.flush();
@@ -223,7 +223,7 @@ async function assemble(
   };
 }
 
-/** Goals of which the last model is known. */
+/** How many goals have their last model remembered, for the status endpoint. */
 const maxGoals = 1_000;
 
 /** Finished requests are logged and counted in batches of at most `size`, at the latest after `withinMs`. */

@@ -119,7 +119,7 @@ function statedIn(prices: ModelRecord["prices"], named: readonly string[]): Pick
   };
 }
 
-/** Sizes that were not written but defaulted, or that a lower one overtook, give way to it. */
+/** The maximum output is at most the context, and the default output at most the maximum. */
 function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[]): Model {
   const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
   return {

@@ -93,7 +93,7 @@ export const ModelRegistryFile = z.strictObject({
 });
 export type ModelRegistryFile = z.infer<typeof ModelRegistryFile>;
 
-/** What a file of one's own may hold: it is merged over the shipped one, so a known key may name only what it changes. */
+/** An operator's file: it is merged over the shipped registry, so a known key needs only the fields that it changes. */
 export const ModelRegistryOverlay = z.strictObject({
   ...ModelRegistryFile.shape,
   models: z.record(modelKey, ModelRecord.extend({ prices: ModelRecord.shape.prices.unwrap().partial() }).partial()),

@@ -1,11 +1,11 @@
-/** What is used of `AbortSignal` here; the runtime's own signals fit, too. */
+/** The part of `AbortSignal` that this program uses; the runtime's own signals implement it. */
 export interface AbortSignalLike {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void, options?: { once: boolean }): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** What is used of `AbortController` here. */
+/** The part of `AbortController` that this program uses. */
 export interface AbortControllerLike {
   readonly signal: AbortSignalLike;
   abort(): void;

@@ -1,21 +1,21 @@
-/** Items on their way to be handed over together. */
+/** Collects items and passes them on in batches. */
 export interface Batcher<T> {
   add(item: T): void;
-  /** Hands over what has gathered, now. */
+  /** Passes on the collected items now. */
   flush(): void;
 }
 
 export interface BatcherOptions<T> {
-  /** This many are handed over at once. */
+  /** The size at which a batch is passed on. */
   readonly size: number;
-  /** Fewer are handed over when the first of them is this old, in milliseconds. */
+  /** A smaller batch is passed on when its first item is this old, in milliseconds. */
   readonly withinMs: number;
   readonly onFlush: (gathered: readonly T[]) => void;
 }
 
 /**
- * Gathers work that nobody waits for. Many of a kind done one after the other find their code and tables in the
- * processor's caches; done once per request, between everything else, the same work costs several times as much.
+ * Batches work that nobody waits for. Items of a kind that are processed together find their code and tables in the processor's
+ * caches; processed once per request, between other work, each costs several times as much.
  */
 export function createBatcher<T>({ size, withinMs, onFlush }: BatcherOptions<T>): Batcher<T> {
   let gathered: T[] = [];

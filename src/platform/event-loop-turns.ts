@@ -1,7 +1,7 @@
 /**
- * Gathers what comes up during one turn of the event loop and hands all of it over at the turn's end. What a busy process
- * does for many requests one after the other finds its code and tables in the processor's caches; done for each on its own,
- * between reads and writes of others, the same work costs several times as much.
+ * Collects the items of one turn of the event loop and passes all of them on at its end. Items that are processed together find
+ * their code and tables in the processor's caches; processed one by one, between reads and writes of other requests, each costs
+ * several times as much.
  */
 export function coalescePerTurn<T>(handOver: (gathered: readonly T[]) => void): (item: T) => void {
   let gathered: T[] = [];
@@ -16,8 +16,8 @@ export function coalescePerTurn<T>(handOver: (gathered: readonly T[]) => void): 
 }
 
 /**
- * Turns of the event loop for work that takes tens of milliseconds: one waiter a turn, in the order in which they came, so
- * that no two such pieces of work, of the same request or of different ones, follow each other without others being served.
+ * Gives turns of the event loop to work that takes tens of milliseconds: one waiter a turn, in order of arrival. So two such pieces
+ * of work, of one request or of two, never run without other requests being served in between.
  */
 export function oneTaskPerTurn(): () => Promise<void> {
   const waiting: (() => void)[] = [];

@@ -54,7 +54,7 @@ export class LruMap<Key, Value> {
     for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield entry.value;
   }
 
-  /** Cuts the removed entry's links too: while it is not collected, it would keep its neighbours alive. */
+  /** Clears the removed entry's links too: while it is not collected, they would keep its neighbours alive. */
   #unlink(entry: Entry<Key, Value>): void {
     const { older, newer } = entry;
     if (older === undefined) this.#oldest = newer;

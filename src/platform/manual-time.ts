@@ -10,7 +10,7 @@ export interface ManualTime {
   advance(ms: number): void;
   /** As `advance`, but lets promises settle before and after each timer: for code that awaits between timers. */
   advanceAsync(ms: number): Promise<void>;
-  /** Lets time pass in which the process stands still: timers that came due meanwhile fire after it, in order. */
+  /** Lets time pass while the process is blocked: timers that came due meanwhile fire after it, in order. */
   stall(ms: number): Promise<void>;
   /** Sets the wall clock, as an administrator would; monotonic time and timers do not notice. */
   setWallClock(epochMs: number): void;

@@ -117,8 +117,8 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
 function unlink(timer: Timer): void {
   timer.before.after = timer.after;
   timer.after.before = timer.before;
-  // A timer that is over must not hold on to those that were set after it: one that the collector takes for long-lived
-  // would keep the whole chain of them until the next full collection.
+  // A finished timer must not reference those that were set after it: one that the collector has promoted would keep the whole
+  // chain alive until the next full collection.
   timer.before = timer.after = timer;
 }
 

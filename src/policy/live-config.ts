@@ -148,7 +148,7 @@ class ReloadedFiles implements LiveConfig {
   }
 
   reload(): Promise<ReloadReport> {
-    // The newest files decide, and must not wait for a check of older ones that may be slow or hang.
+    // The newest files are applied. They must not wait for a check of older ones, which may be slow or hang.
     this.#newestAbort.abort();
     this.#newestAbort = new AbortController();
     clearTimeout(this.#retry);
@@ -223,7 +223,7 @@ class ReloadedFiles implements LiveConfig {
     return { kind: "reloaded", changed };
   }
 
-  /** An emergency brake must not wait for a check of something else: lower caps come into force, higher ones with the file. */
+  /** A lowered cap must not wait for the check of something else: lower caps apply at once, higher ones with the file. */
   #lowerCaps(budget: Policy["budget"]): readonly string[] {
     const { policy } = this.#config;
     const lower = lowerBudget(policy.budget, budget);
@@ -271,13 +271,13 @@ function withWeights(seen: string, weightsFile: WeightsFile | undefined): string
   return weightsFile === undefined ? seen : [seen, weightsFile.fingerprint].filter((each) => each !== "").join(" ");
 }
 
-/** An empty file is a whole policy at the start; while running it is far more often one that is just being written. */
+/** At the start an empty file is a valid policy. Later it is most likely a file that is being written. */
 function isEmpty(path: string): boolean {
   const read = readText(path, "");
   return read.kind === "ok" && read.text.trim() === ""; // loading says what is wrong with it
 }
 
-/** Read again, a pipe is empty, and the defaults would come into force without a word. */
+/** A pipe is empty when it is read a second time, and the defaults would apply silently. */
 function readOnceProblem(file: string): Problem {
   return {
     file,

@@ -8,7 +8,7 @@ import { Policy } from "./schema.ts";
 export type LoadedPolicy = {
   readonly kind: "ok";
   readonly policy: Policy;
-  /** Kept for checks that need more than the file: they name its lines. */
+  /** For checks that need more than the file: they name its lines. */
   readonly document: ConfigDocument;
 };
 
@@ -53,7 +53,7 @@ function withOneThreshold(policy: Policy, document: ConfigDocument): Policy {
   return { ...policy, routing: { ...policy.routing, flash_below: threshold, pro_from: threshold } };
 }
 
-/** Pairs of values that each may be, and together may not: the first must not be above the second. */
+/** Pairs of keys of which the first must not be above the second. */
 const ordered: readonly (readonly [lower: readonly string[], upper: readonly string[]])[] = [
   [
     ["routing", "flash_below"],
@@ -103,7 +103,7 @@ function inconsistencies(policy: Policy, document: ConfigDocument, reported: Rea
   for (const [lower, upper] of ordered) {
     const [low, high] = [numberAt(policy, lower), numberAt(policy, upper)];
     if (low <= high || reported.has(pathText(lower)) || reported.has(pathText(upper))) continue;
-    // Blame the key that the file sets; the other one may be a default.
+    // Names the key that the file sets; the other one may be a default.
     const blamed = isSet(document.value, lower) ? lower : upper;
     problems.push(
       problem(document, blamed, {
@@ -132,7 +132,7 @@ export async function customRuleProblems(
   return { problems, unfinished: found.some(({ unchecked }) => unchecked === true) };
 }
 
-/** What only the registry can tell: whether the chain names models that exist, once each, and none that is free. */
+/** Checks against the registry: the fallback chain names existing models, each once, and none that is free. */
 export function chainProblems(policy: Policy, registry: ModelRegistry, document: ConfigDocument): Problem[] {
   const chain = policy.health.senior_fallback_chain;
   return chain.flatMap((key, index) => {

@@ -4,7 +4,7 @@ import { readJsonFile, validate } from "#settings/config-file.ts";
 import type { Invalid } from "#settings/problem.ts";
 import type { Policy } from "./schema.ts";
 
-/** Where the policy has its learned weights; undefined when it names none. */
+/** The path of the learned weights that the policy names; undefined when it names none. */
 export function weightsPathOf({ routing }: Policy, policyPath: string | undefined): string | undefined {
   const { weights_file } = routing.learned;
   return weights_file === "" ? undefined : resolve(dirname(policyPath ?? "."), weights_file);
@@ -16,7 +16,7 @@ export function loadWeights(path: string): { readonly kind: "ok"; readonly weigh
   if (read.kind === "invalid") return read;
   const checked = validate(LearnedWeights, read.document);
   if (checked.kind === "ok") return { kind: "ok", weights: checked.value };
-  // One look at a broken table is enough; hundreds of numbers would hide what is wrong.
+  // One problem for each table: hundreds of them would hide the cause.
   const [first, ...others] = checked.problems;
   const suggestion = "fit again: smart-gateway policy learn --write";
   const problems = first === undefined ? [] : [{ ...first, suggestion }, ...others.slice(0, 4)];

@@ -9,11 +9,10 @@ export interface WatchOptions {
 }
 
 /**
- * Directories are watched, not files: editors write a new file and rename it over the old one, and Kubernetes swaps a
- * symbolic link beside it; either way a watch on the file itself would stay with the replaced file. Where a link
- * leads to another directory, that one is watched too. A file is read once its fingerprint is new and has stayed the same for
- * `debounceMs`; while it is absent nothing happens until the poll, so that a moment between remove and rename is no error. `paths` is
- * asked anew each time.
+ * Watches directories, not files: editors write a new file and rename it over the old one, and Kubernetes replaces a symbolic link
+ * beside it; a watch on the file itself would stay with the replaced file. Where a link leads to another directory, that one is
+ * watched too. A file is read once its fingerprint is new and has stayed the same for `debounceMs`. While it is absent nothing
+ * happens until the next poll, so the moment between remove and rename is no error. `paths` is called each time.
  */
 export function watchFiles(paths: () => readonly string[], options: WatchOptions): { close(): void } {
   const watchers = new Map<string, FSWatcher>();
@@ -80,7 +79,7 @@ export function watchFiles(paths: () => readonly string[], options: WatchOptions
 
 const absent = "absent";
 
-/** Differs whenever a file was written, replaced, removed, or a link to it was turned. */
+/** Changes whenever a file is written, replaced or removed, or a link to it changes. */
 export function fingerprints(paths: readonly string[]): string {
   return paths
     .map((path) => {

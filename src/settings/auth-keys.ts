@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
 
-/** Accepted bearer tokens: SHA-256 digest in lower-case hex → label, null when the line has none. */
+/** The accepted bearer tokens: SHA-256 digest in lower-case hex → label; null when the line has none. */
 export type AuthKeys = ReadonlyMap<string, string | null>;
 
 const maxFileBytes = 4_194_304;

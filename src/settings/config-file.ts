@@ -85,7 +85,7 @@ export function parseConfig(text: string, file: string): { kind: "ok"; document:
   try {
     if (problems.length === 0) value = document?.toJS({ maxAliasCount: 100 }) ?? null;
   } catch {
-    // What parsing accepts and conversion does not: aliases that lead nowhere, or that multiply without end.
+    // Errors that only the conversion finds: aliases without an anchor, or aliases that multiply without end.
     problems.push({
       file,
       path: "",
@@ -101,7 +101,7 @@ export function parseConfig(text: string, file: string): { kind: "ok"; document:
   };
 }
 
-/** What is wrong, and what the rest would mean without it, so that checks of the whole can still be made of the rest. */
+/** The problems, and the value without the parts that they are about, for further checks. */
 export type InvalidDocument<T> = Invalid & { readonly rest?: T };
 
 /**
@@ -146,7 +146,7 @@ export function validate<S extends z.ZodType>(
   return { kind: "invalid", problems, ...(rest.success ? { rest: rest.data } : {}) };
 }
 
-/** The input without what its problems are about; a list with a bad entry goes as a whole. */
+/** The input without the parts that have problems; a list with a bad entry is left out as a whole. */
 function without(issues: readonly z.core.$ZodIssue[], input: unknown): unknown {
   const rest = structuredClone(input);
   for (const issue of issues) {
@@ -229,7 +229,7 @@ function problemsOf(issue: z.core.$ZodIssue, input: unknown, known: KnownKeys): 
   }
 }
 
-/** Keys that a schema knows, by the path of the object they stand in (`*` for any key of a map, `[]` for an entry). */
+/** The keys of a schema, by the path of their object (`*` for any key of a map, `[]` for an entry). */
 type KnownKeys = ReadonlyMap<string, readonly string[]>;
 
 const knownKeysOf = new WeakMap<z.ZodType, KnownKeys>();

@@ -14,7 +14,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour to make one word of the other. */
+/** How many letters to insert, delete, replace or swap with their neighbour to make one word of the other. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,4 +1,4 @@
-/** What OTEL_* asks for. Absent: nothing, and nothing of OpenTelemetry is loaded. */
+/** The export that OTEL_* configures. Absent: no export, and nothing of OpenTelemetry is loaded. */
 export interface OpenTelemetrySettings {
   readonly traces: boolean;
   readonly metrics: boolean;

@@ -1,4 +1,4 @@
-/** One thing wrong with what the operator wrote: in the environment, a configuration file or the keys file. */
+/** One problem in the operator's input: in the environment, a configuration file or the keys file. */
 export interface Problem {
   /** The file as the operator named it; `environment` for settings. */
   readonly file: string;
@@ -19,7 +19,7 @@ export type Invalid = {
   readonly unfinished?: boolean;
 };
 
-/** In the order of their lines, as far as they have any; otherwise as they came. */
+/** Sorted by line where they have lines; otherwise in the order given. */
 export function inOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => (a.file === b.file ? (a.line ?? 0) - (b.line ?? 0) : 0));
 }
@@ -35,7 +35,7 @@ export function formatProblems(problems: readonly Problem[]): string {
     .join("\n");
 }
 
-/** A value from the operator's files as it is quoted in a message: short, on one line, without control characters. */
+/** Quotes a value of the operator's files in a message: short, on one line, without control characters. */
 export function quoted(value: string): string {
   const clean = value.replace(/[\u0000-\u001f\u007f-\u009f]/g, "�");
   return JSON.stringify(clean.length > 60 ? `${clean.slice(0, 57)}…` : clean);

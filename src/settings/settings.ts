@@ -40,7 +40,7 @@ export interface Settings {
   /** After SIGTERM: how long new requests are still accepted, then how long streams may go on. */
   readonly drainAcceptMs: number;
   readonly drainStreamsMs: number;
-  /** What people type before a command of ours, to copy from what the gateway shows them. */
+  /** The command prefix that the user types; commands that the gateway prints begin with it. */
   readonly command: string;
   /** Absent: OTEL_* asks for nothing. */
   readonly openTelemetry?: OpenTelemetrySettings;
@@ -62,7 +62,7 @@ interface Setting {
   readonly secret?: true;
 }
 
-/** Whole numbers as text; nothing is guessed from `8080x`, `1e3` or `0x50`. */
+/** Whole numbers as text; `8080x`, `1e3` and `0x50` are refused. */
 const whole = (min: number, max: number) =>
   z
     .string()
@@ -344,8 +344,8 @@ function warningsOf(settings: Settings, env: Readonly<Record<string, string | un
 }
 
 /**
- * A name in the environment that is one or two letters from one of ours. The environment belongs to everybody, so this only
- * ever warns, and only for names long enough not to be met by chance.
+ * A variable whose name differs by one or two letters from a setting's. This only warns, because the environment has other
+ * variables too, and only for names long enough to make a coincidence unlikely.
  */
 function likelyTypo(name: string): SettingName | undefined {
   const candidates = (Object.keys(settingsTable) as SettingName[]).filter((known) => known.length >= 8);
@@ -382,7 +382,7 @@ function isGiven(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }
 
-/** Each value is present unless its problem was reported, and then nobody comes here. */
+/** Each value is present: a missing one would have reported a problem, and the caller would have returned. */
 function allPresent<T extends Record<string, unknown>>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return values as { [K in keyof T]: Exclude<T[K], undefined> };
 }

@@ -3,7 +3,7 @@ import type { Model, PriceBand, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import type { Generation } from "./simulated-exchange.ts";
 
-/** What the aggregator answers beside chats: its lists, what it has billed for a call, and what a key has spent. */
+/** The aggregator's other endpoints: its lists, the bill of a call, and the spending of a key. */
 
 /** A host of the simulator's models: it charges the registry's prices, multiplied. */
 export interface SimulatedHost {

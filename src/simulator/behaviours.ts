@@ -47,7 +47,7 @@ export interface StreamScript {
   readonly headers?: Headers;
   /** After the last event: `done` sends `[DONE]` and ends well; `clean` ends well without it; the others break off. */
   readonly end?: "done" | "clean" | "fin" | "rst" | "silence";
-  /** What it costs, owed as soon as the headers are sent. Default: what its tokens cost at the model's prices. */
+  /** The cost, billed as soon as the headers are sent. Default: the cost of its tokens at the model's prices. */
   readonly bills?: number;
 }
 
@@ -155,7 +155,7 @@ async function answerWith(exchange: SimulatedExchange, completion: Completion): 
   if (exchange.request.body?.["stream"] === true) {
     await exchange.pause(pace.firstTokenMs * 0.4);
     if (exchange.over) return;
-    // The generation has begun: from here it is owed in full, also by a caller that disconnects.
+    // The generation has begun: from now on it is billed in full, also when the caller disconnects.
     exchange.bill(completion.cost);
     await exchange.head(200, { ...sse, ...headers }, "chunked");
     await exchange.part(": SIMULATED PROCESSING\n\n");

@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from "node:net";
 
 /**
- * A small HTTP/1.1 server on raw sockets. A web framework cannot send half a chunk, reset a connection after the seventh byte
- * or answer with something that is no HTTP at all; an upstream that is to be trusted with testing must.
- * Loopback only, one request at a time on each connection, kept alive until someone closes.
+ * A small HTTP/1.1 server on raw sockets, for test upstreams: it can send half a chunk, reset a connection after the seventh byte,
+ * or answer with something that is no HTTP at all, which a web framework cannot. Loopback only, one request at a time on each
+ * connection, kept alive until either side closes.
  */
 
 /** One request as it was received. Header names in lower case; repeated ones joined by a comma. */
@@ -24,7 +24,7 @@ export interface RawResponse {
    * caller has disconnected; never rejects.
    */
   send(bytes: string | Uint8Array): Promise<void>;
-  /** Bytes the kernel has been given for this answer. */
+  /** Bytes of this answer that were passed to the kernel. */
   bytesSent(): number;
   /** The answer is whole: the connection waits for its next request. */
   keep(): void;

@@ -5,7 +5,9 @@ import { type Completion, completionOf } from "./completion.ts";
 import { type AnswerContent, answerOf } from "./persona.ts";
 import type { RawRequest, RawResponse } from "./raw-http-server.ts";
 
-/** How an exchange ended, as the upstream saw it: it answered in full, it cut the answer off, or the caller hung up first. */
+/**
+ * How an exchange ended, as the upstream saw it: answered in full, cut off by the upstream, or ended by the caller's disconnect.
+ */
 export type Outcome = "answered" | "cut" | "caller_gone";
 
 /** What the upstream remembers of one request. */
@@ -106,7 +108,7 @@ export class SimulatedExchange {
     this.#tools.billed(amount);
   }
 
-  /** From now on the aggregator can be asked by this id what the call costs; `hostCost` is the host's part of it. */
+  /** From now on the aggregator reports the cost of the call under this id; `hostCost` is the host's part of it. */
   generated(id: string, hostCost?: NanoUsd): void {
     this.#idAnnounced = true;
     this.#tools.generated(id, { record: this.#record, hostCost });
@@ -180,7 +182,7 @@ export interface ExchangeTools {
   readonly generated: (id: string, generation: Generation) => void;
 }
 
-/** A call as the aggregator can be asked about it. */
+/** The aggregator's record of a call. */
 export interface Generation {
   readonly record: RecordedRequest;
   readonly hostCost: NanoUsd | undefined;

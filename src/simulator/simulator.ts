@@ -62,7 +62,7 @@ export interface Simulator {
   follow(script: Script | undefined): void;
   /** What the aggregator charges for everything so far, in nano-USD. */
   billedNanoUsd(): number;
-  /** Somebody else spends so much with the same key, in nano-USD. */
+  /** Another program spends this amount with the same key, in nano-USD. */
   spendElsewhere(nanoUsd: number): void;
   connections(): number;
   /** Requests that have neither been answered, nor cut, nor given up by the caller. */

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
-/** `smart-gateway privacy scan FILE|-`: what the privacy gate would take out of a text. Exit codes: 0 done, 1 failed. */
+/** `smart-gateway privacy scan FILE|-`: prints what the privacy gate would replace in a text. Exit codes: 0 done, 1 failed. */
 export function privacyCommand(): Command {
   const command = new Command("privacy").description("the privacy gate");
   command

@@ -85,7 +85,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   return code;
 }
 
-/** What is wrong in the policy, the model registry and the list of keys. */
+/** The problems of the policy, the model registry and the list of keys. */
 async function problemsInFiles(files: ConfiguredFiles): Promise<readonly Problem[]> {
   const keys = files.authKeysFile === undefined ? undefined : loadAuthKeys(files.authKeysFile);
   const { policyPath, registryPath } = files;
@@ -112,7 +112,7 @@ function untilStopped(
         return;
       }
       stopping = true;
-      // Timers and connections of the gateway keep no process alive, and this one has money to write down.
+      // The gateway's timers and connections do not keep the process alive, and the ledger still has to be flushed.
       setInterval(() => {}, 60_000);
       log("gateway_draining", { signal: logId(reason), in_flight: gateway.http.streams.count });
       gateway.drain(acceptMs, settings.drainStreamsMs, force.signal).then(
@@ -124,10 +124,10 @@ function untilStopped(
       );
     };
     process.on("SIGTERM", () => stop("SIGTERM", 0, settings.drainAcceptMs));
-    // Ctrl-C means a person at a terminal, not a load balancer that has to notice first.
+    // Ctrl-C comes from a terminal: no load balancer has to notice first.
     process.on("SIGINT", () => stop("SIGINT", 0, 0));
     process.on("SIGHUP", () => void gateway.reload());
-    // A worker without its supervisor would hold the port against the next gateway, and nobody would stop it any more.
+    // A worker without its supervisor would keep the port from the next gateway, and nothing would stop it.
     link?.onOrphaned(() => stop("supervisor_gone", 1, 0));
     const onUncaught = (error: unknown) => {
       log("task_failed", { task: logId("uncaught"), ...loggedError(error) });

@@ -25,7 +25,7 @@ interface Account {
 
 /** An agent waits for its status bar, so a slower answer is not shown. */
 const timeoutMs = 1_000;
-/** An agent writes its session at once or not at all, so longer waiting is useless. */
+/** An agent writes its session at once or not at all. */
 const inputWaitMs = 150;
 const maxInputLength = 262_144;
 

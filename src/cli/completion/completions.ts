@@ -6,8 +6,8 @@ export interface Completion {
 }
 
 /**
- * What can stand for the last of `words`: a subcommand, an option, one of the values that an option or argument takes, or
- * `files` where it takes a path. The program knows the command of `words[0]` whole, the others by name.
+ * The completions of the last of `words`: subcommands, options, values of an option or argument, or `files` where a path is
+ * expected. Only the command of `words[0]` is loaded.
  */
 export function completionsOf(
   program: Command,

@@ -1,4 +1,4 @@
-/** The scripts ask the program itself, so that they need not change with it. `:files` means: complete paths. */
+/** The scripts call the program for completions, so they need not change with it. `:files` means: complete paths. */
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];

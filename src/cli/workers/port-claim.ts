@@ -1,9 +1,8 @@
 import { canonicalHost } from "#settings/host-names.ts";
 
 /**
- * Workers share their port through `reusePort`, so the system would let a second gateway share it too and answer every other
- * request, from other settings and another database. This claims the port for one gateway: exclusively, and before any
- * worker listens.
+ * Claims the port for one gateway, exclusively and before any worker listens. Workers share their port through `reusePort`; without
+ * the claim the system would let a second gateway share it, with other settings and another database.
  */
 export interface PortClaim {
   /** The workers listen: from now on any other process finds the port taken. */
@@ -17,9 +16,11 @@ const tryEveryMs = 50;
 
 /** Throws an error with code `EADDRINUSE` when somebody listens there, or another gateway has claimed it. */
 export async function claimPort(host: string, port: number): Promise<PortClaim> {
-  // Names in Linux's abstract name space: taken atomically, within a network namespace like ports, released when the process ends.
+  // Names in Linux's abstract socket namespace: taken atomically, for each network namespace as ports are, released when the
+  // process ends.
   const name = `\0smart-gateway:${port}`;
-  // One gateway at a time gets from here to its first listening worker, whatever address it listens on (0.0.0.0 covers all).
+  // Between here and its first listening worker only one gateway starts at a time, whatever address it listens on (0.0.0.0 covers
+  // all).
   const starting = await locked(`${name}:starting`);
   try {
     // Until the gateway ends: while all its workers are down for a moment, the port stays claimed.

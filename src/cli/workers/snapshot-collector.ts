@@ -37,7 +37,7 @@ export class SnapshotCollector {
   }
 
   answered(from: WorkerProcess, snapshot: Snapshot): void {
-    // Late metrics are still the newest there are.
+    // Late metrics are still newer than the last ones.
     if (snapshot.subject === "metrics") this.#onMetrics(from, snapshot.value);
     const round = this.#rounds.get(snapshot.id);
     if (round === undefined) return;

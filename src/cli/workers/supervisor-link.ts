@@ -3,7 +3,7 @@ import type { WorkersView } from "#gateway/start-http.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import type { FromSupervisor, FromWorker, Subject } from "./messages.ts";
 
-/** The supervisor waits for the slowest worker a second; longer than that it has no answer for us. */
+/** The supervisor waits a second for the slowest worker; after this limit it has no answer. */
 const answerWithinMs = 2_000;
 
 /** A worker's side of the channel to its supervisor. */
@@ -37,7 +37,7 @@ export function workerLink(): WorkerLink {
   });
 
   const underWay = new Map<Subject, Promise<unknown>>();
-  /** However many callers look at once, the supervisor is asked once. */
+  /** Concurrent callers share one request to the supervisor. */
   const ask = (subject: Subject): Promise<unknown> => {
     const asked = underWay.get(subject) ?? askNow(subject).finally(() => underWay.delete(subject));
     underWay.set(subject, asked);
@@ -57,7 +57,7 @@ export function workerLink(): WorkerLink {
     });
 
   return {
-    // What comes back is what was asked for: both ends are ours.
+    // The supervisor answers with the type that was requested: both ends are compiled together.
     metricsText: () => ask("metrics") as Promise<string | undefined>,
     health: () => ask("health") as Promise<HealthReport | undefined>,
     serves(served) {

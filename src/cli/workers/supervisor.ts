@@ -108,10 +108,10 @@ class Supervisor {
     return this.#exitCode;
   }
 
-  /** The system hands connections to a worker that hangs, too, and nobody answers them: another process can. */
+  /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
   #endHanging(): void {
     for (const child of this.#responses.asking(this.#serving())) {
-      // One that drains may be busy with its last requests.
+      // A draining worker may be busy with its last requests.
       if (this.#stopped.signal.aborted) return;
       const worker = this.#workers.find((each) => each.child === child);
       if (worker !== undefined) this.#options.log("worker_unresponsive", { worker: worker.number, pid: child.pid });

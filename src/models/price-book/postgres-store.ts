@@ -2,7 +2,7 @@ import { migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from
 import type { BookEntry } from "./price-book.ts";
 import { entriesKeptMs, entryText, type PriceBookStore, readEntry } from "./price-book-store.ts";
 
-/** The price book can wait for the next day; a message that has no answer by then is taken for lost. */
+/** Milliseconds. The price book can wait for the next day, so a message without an answer by then counts as lost. */
 const answerLimitMs = 3_000;
 const limits = { lockMs: 500, statementMs: 2_000 };
 

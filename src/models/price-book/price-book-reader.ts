@@ -9,7 +9,7 @@ import { listingsIn } from "./price-list.ts";
 export interface PriceBookReaderOptions {
   /** Names the aggregator in the store: its base URL. */
   readonly source: string;
-  /** Whether the policy wants the list to be read, asked before each reading. */
+  /** Whether the policy has the price book on; asked before each reading. */
   readonly enabled: () => boolean;
   /** The registry's models as they were loaded, without the book. */
   readonly models: () => Iterable<Model>;
@@ -22,17 +22,17 @@ export interface PriceBookReaderOptions {
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
   readonly random: Random;
-  /** Puts a changed book to use. */
+  /** Applies a changed book. */
   readonly onChange: (book: PriceBook) => void;
   readonly onEvent: (event: PriceBookEvent) => void;
 }
 
 export type PriceBookEvent =
-  /** Of so many models the list has named so many at a price. */
+  /** The list was read. It named prices of `listed` of our `models`. */
   | { readonly kind: "read"; readonly listed: number; readonly models: number }
-  /** The list could not be read: the last known prices hold. */
+  /** The list could not be read; the last known prices stay in force. */
   | { readonly kind: "unavailable"; readonly detail: string }
-  /** Reading or writing the kept book failed; what is in memory holds. */
+  /** The store could not be read or written; the book in memory stays in force. */
   | { readonly kind: "store_failed"; readonly error: unknown }
   | ({ readonly kind: "drift" } & Drift);
 
@@ -42,8 +42,8 @@ const jitterShare = 0.1;
 const retryMs = 900_000;
 
 /**
- * Keeps the price book current: what the store knows at once, the aggregator's list as soon as it has come, and then daily.
- * Nothing that it does can fail a start or a request.
+ * Keeps the price book current: first from the store, then from the aggregator's list, which is read at the start and daily. A
+ * failure here never fails a start or a request.
  */
 export class PriceBookReader {
   readonly #options: PriceBookReaderOptions;
@@ -58,7 +58,7 @@ export class PriceBookReader {
   readonly #closing = new AbortController();
   /** When a list was last read, by this process or another, in milliseconds since the epoch; undefined before that. */
   readMs: number | undefined;
-  /** What the last list that this process read differed in. */
+  /** The differences that the last reading of this process found. */
   drifts: readonly Drift[] = [];
 
   constructor(options: PriceBookReaderOptions) {
@@ -66,7 +66,7 @@ export class PriceBookReader {
     this.#store = new LazyStore(options.openStore);
   }
 
-  /** Begins, and waits for the first reading, but no longer than `waitMs`; what comes later is put to use then. */
+  /** Starts, and waits for the first reading, at most `waitMs`; a later result is applied when it comes. */
   async start(waitMs: number): Promise<void> {
     if (!this.#options.enabled()) return;
     let cancel: () => void = () => undefined;
@@ -77,7 +77,7 @@ export class PriceBookReader {
     cancel();
   }
 
-  /** After policy or registry have changed: reads the list if it is wanted now and lacks one of the models. */
+  /** Call this after policy or registry have changed: reads the list if it is enabled now and the book lacks a model. */
   configured(): void {
     if (!this.#options.enabled()) return;
     const lacks = [...this.#options.models()].some(({ upstreamId }) => !this.#book.has(upstreamId));
@@ -119,7 +119,7 @@ export class PriceBookReader {
     if (this.#closing.signal.aborted || !enabled()) return;
     this.#askedMs = clock.now();
     const reply = readList(this.#closing.signal);
-    // What was known before comes first: a change is one against that.
+    // The stored book comes first: drift is measured against it.
     if (!this.#loaded) await this.#load();
     const answer = await reply;
     if (this.#closing.signal.aborted) return;
@@ -153,7 +153,7 @@ export class PriceBookReader {
       if (this.#closing.signal.aborted) return;
       this.#loaded = true;
       for (const { atMs } of book.values()) this.readMs = Math.max(this.readMs ?? 0, atMs);
-      // What this process has read itself is newer.
+      // Entries that this process has read itself are newer.
       if (book.size > 0) this.#apply(new Map([...book, ...this.#book]));
     } catch (error) {
       this.#options.onEvent({ kind: "store_failed", error });

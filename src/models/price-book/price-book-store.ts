@@ -9,7 +9,7 @@ import type { BookEntry, PriceBook } from "./price-book.ts";
 export interface PriceBookStore {
   /** Rows that another release wrote and this one cannot read are left out. */
   load(source: string): Promise<PriceBook>;
-  /** Writes the entries that are newer than those kept, and forgets those that no list has named for long. */
+  /** Writes the entries that are newer than the stored ones, and deletes those that no list has named for `entriesKeptMs`. */
   save(source: string, book: PriceBook): Promise<void>;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ const KeptEntry = z.strictObject({
   canonical: z.string().optional(),
 });
 
-/** What is kept of an entry beside its id and time, as JSON text. */
+/** The stored JSON text of an entry, apart from its id and time. */
 export function entryText({ price, changed, canonical }: BookEntry): string {
   return JSON.stringify({ price, changed, canonical });
 }

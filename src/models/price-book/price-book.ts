@@ -3,7 +3,7 @@ import { formatUsd } from "#domain/money/money.ts";
 import { highestRates } from "#domain/money/prices.ts";
 import type { Listing } from "./price-list.ts";
 
-/** What an aggregator's list has last said of the prices of our models, by the aggregator's id of the model. */
+/** The last known prices of our models in an aggregator's list, by the aggregator's id of the model. */
 export type PriceBook = ReadonlyMap<string, BookEntry>;
 
 export interface BookEntry {
@@ -92,8 +92,8 @@ function isDrift(a: number, b: number): boolean {
 }
 
 /**
- * The book after a list was read: what the list names at a price is new, what it does not name stays as it was last known.
- * A list without any of our models says nothing about them.
+ * The book after a list was read. Models that the list names get its price; all others keep their last known one. A list that names
+ * none of our models changes nothing.
  */
 export function updatedBook(
   book: PriceBook,
@@ -124,7 +124,7 @@ export function updatedBook(
   return { book: updated, drifts };
 }
 
-/** The end of a model is news for so long before. */
+/** How long before a model's end its expiry is reported. */
 const expiryNoticeMs = 30 * 86_400_000;
 
 /** Drifts of a model's id. `canonical`: the permanent id of the model that the id was last known to refer to. */

@@ -15,9 +15,9 @@ export interface Listing {
 }
 
 /**
- * The wanted models in an aggregator's list. Prices are `data[].pricing`, US dollars per token as decimal text. What cannot
- * be read as a price is no price: not when one figure is wrong, and not when a model is listed as free and `free` does not
- * say that it is. Models that the list does not name are left out. Never throws, whatever the list is.
+ * The wanted models in an aggregator's list. Prices are `data[].pricing`, US dollars per token as decimal text. A price is
+ * undefined when one of its figures is invalid, and when the list says that a model is free which `free` does not allow. Models
+ * that the list does not name are left out. Never throws, whatever the list is.
  */
 export function listingsIn(
   list: Json,
@@ -49,10 +49,10 @@ export function tokenCountIn(value: Json | undefined): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** The price in a `pricing` object; undefined where it is none. `free`: whether a price of nothing is believed. */
+/** The price in a `pricing` object; undefined where it is invalid. `free`: whether a price of 0 is accepted. */
 export function priceIn(pricing: Json | undefined, free: boolean): Price | undefined {
   const price = isObject(pricing) ? wholePriceIn(pricing) : undefined;
-  // A paid model at no price is more likely a defect of the list than a gift, and a hold of nothing bounds nothing.
+  // For a paid model a price of 0 is most likely a defect of the list, and a hold of 0 would bound nothing.
   return !free && price?.input === 0 && price.output === 0 ? undefined : price;
 }
 
@@ -87,7 +87,7 @@ function ratesIn(pricing: JsonObject): Partial<Rates> | undefined {
   const input = perToken(pricing["prompt"]);
   const cachedInput = perToken(pricing["input_cache_read"]);
   const cacheWrite = higherOf(perToken(pricing["input_cache_write"]), perToken(pricing["input_cache_write_1h"]));
-  // Reasoning that is priced apart is output all the same, and nobody knows beforehand how much of it there will be.
+  // Reasoning tokens with a price of their own are still output, and their number is unknown before the call.
   const output = higherOf(perToken(pricing["completion"]), perToken(pricing["internal_reasoning"]));
   const request = usd(pricing["request"]);
   if ([input, cachedInput, cacheWrite, output, request].includes("invalid")) return undefined;
@@ -103,7 +103,7 @@ function higherOf(a: Figure<NanoUsdPerMTok>, b: Figure<NanoUsdPerMTok>): Figure<
   return a === undefined || (b !== undefined && b > a) ? b : a;
 }
 
-/** As high as a price in a registry file may be, in nano-USD per million tokens. */
+/** The maximum of a price in a registry file, in nano-USD per million tokens. */
 const maxPerMTok = 100_000 * 1e9;
 const maxPerRequest = 1_000 * 1e9;
 

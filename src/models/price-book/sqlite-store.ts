@@ -6,7 +6,7 @@ import { entriesKeptMs, entryText, type PriceBookStore, readEntry } from "./pric
 /** The price book in the gateway's SQLite file, over a connection of its own; written a few times a day. */
 export function openSqlitePriceBook(path: string): PriceBookStore {
   const db = openSqlite(path);
-  // The event loop waits with it, and the next list is another chance.
+  // Short, because the event loop waits with it; the next list is written anyway.
   db.run("PRAGMA busy_timeout = 100");
   return sqlitePriceBook(db);
 }

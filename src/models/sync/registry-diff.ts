@@ -3,7 +3,7 @@ import { type Drift, idDriftsOf } from "#models/price-book/price-book.ts";
 import type { Listing } from "#models/price-book/price-list.ts";
 import { isWithinLimit, type ModelHost } from "./host-list.ts";
 
-/** How a model of the registry and what the aggregator lists for it differ. */
+/** The differences between a model of the registry and its entry in the aggregator's list. */
 export interface ModelDiff {
   readonly model: Model;
   readonly listing: Listing | undefined;
@@ -33,7 +33,7 @@ export type HostsRead =
   | { readonly kind: "ok"; readonly hosts: readonly ModelHost[] }
   | { readonly kind: "failed"; readonly detail: string };
 
-/** The difference of one model. `canonical`: what its id was last known to stand for. */
+/** The differences of one model. `canonical`: the permanent id that its id last referred to. */
 export function diffOf(
   model: Model,
   listing: Listing | undefined,
@@ -58,7 +58,7 @@ export function diffOf(
 }
 
 function problemOf(model: Model, listing: Listing | undefined, hosts: HostsRead): string | undefined {
-  // A model that is out of service needs no price.
+  // A disabled model needs no price.
   if (!model.enabled) return undefined;
   if (listing === undefined) return `the list does not name ${model.upstreamId}`;
   if (listing.price === undefined) {

@@ -23,7 +23,7 @@ function plain(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }
 
-/** What a decision's line says, column by column. */
+/** The columns of a decision's line. */
 function cellsOf(record: DecisionRecord): readonly string[] {
   const asked = record.alias ?? record.route;
   const went =
@@ -44,12 +44,12 @@ function cellsOf(record: DecisionRecord): readonly string[] {
   ];
 }
 
-/** Widths to begin with, so that lines which come one by one are aligned too. The last column has no end. */
+/** Initial widths, so that lines which are printed one by one are aligned too. The last column has no width. */
 const usualWidths = [12, 16, 27, 16, 9, 7];
 const maxWidth = 40;
 const numeric = [0, 4, 5];
 
-/** Decisions as lines with aligned columns, which become wider where what is printed needs it. */
+/** Formats decisions as lines with aligned columns; a column becomes wider when a cell needs it. */
 export class DecisionLines {
   readonly #widths = [...usualWidths];
 

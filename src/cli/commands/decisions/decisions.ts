@@ -75,7 +75,7 @@ async function tail(store: RecordStore, options: TailOptions): Promise<void> {
       printed.delete(oldest);
     }
   };
-  // What is there already is not printed later, when a poll looks back.
+  // Records that are stored already are not printed by a later poll that overlaps.
   const newest = options.lines === 0 ? [] : (await store.query(filter, { limit: options.lines })).records.toReversed();
   const before = await store.query(filter, { limit: pollLimit });
   for (const { decision_id } of before.records) {
@@ -90,7 +90,7 @@ async function tail(store: RecordStore, options: TailOptions): Promise<void> {
   };
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
-  // A reader that has seen enough (`| head`).
+  // The reader has closed the pipe (`| head`).
   process.stdout.once("error", stop);
   while (!stopped) {
     await Bun.sleep(pollMs);
@@ -141,7 +141,7 @@ function exportCommand(env: NodeJS.ProcessEnv): Command {
 
 async function exportRecords(store: RecordStore, options: ExportOptions): Promise<void> {
   const csv = options.format === "csv";
-  // A file that is redirected into leaves the terminal free for the bar.
+  // Standard output goes to a file, so the terminal is free for the bar.
   const { rows } = await store.size();
   const progress = process.stdout.isTTY ? undefined : progressBar("decisions", rows);
   let done = 0;
@@ -153,7 +153,7 @@ async function exportRecords(store: RecordStore, options: ExportOptions): Promis
   for await (const records of store.export(filterOf(options))) {
     let text = "";
     for (const record of records) text += csv ? csvLine(record) : `${JSON.stringify(record)}\n`;
-    // Reads on when the text was taken, so that a slow reader does not fill the memory.
+    // Waits until the text was written, so that a slow reader does not fill the memory.
     if (!process.stdout.write(text) && open) await taken();
     if (!open) break;
     done += records.length;
@@ -181,7 +181,7 @@ async function explainedRecord(store: RecordStore, id: string): Promise<Explaine
   return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
 }
 
-/** Gateways write records up to a second behind their answers: what is not there yet is looked for again. */
+/** Gateways write records up to a second after the answer, so a missing record is looked up again. */
 async function recordOf(store: RecordStore, id: string): Promise<DecisionRecord | undefined> {
   for (let waitedMs = 0; waitedMs < writtenWithinMs; waitedMs += pollMs) {
     const record = await store.get(id);

@@ -19,7 +19,7 @@ export interface FilterOptions {
   readonly refusedBy?: readonly string[];
 }
 
-/** Adds the options by which decisions are chosen; those that take several values take them apart by commas. */
+/** Adds the options that select decisions. Options with several values split them at commas. */
 export function withFilters(command: Command): Command {
   const list = (text: string) => text.split(",").map((each) => each.trim());
   return command

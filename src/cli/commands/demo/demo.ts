@@ -17,7 +17,7 @@ const timeoutMs = 30_000;
 /** Requests that are under way at once. */
 const maxConcurrent = 16;
 
-/** `smart-gateway demo`: what shows a gateway in demo mode at work. */
+/** `smart-gateway demo`: commands that show a gateway in demo mode at work. */
 export function demoCommand(): Command {
   const command = new Command("demo").description("show a gateway in demo mode at work");
   command
@@ -134,7 +134,7 @@ async function send(base: string, request: SampleRequest, token: string): Promis
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(disconnectAfterMs ?? timeoutMs),
     });
-    // It may have been started anew, with an upstream: each answer has to say that it is a demo.
+    // The gateway may have been restarted with a real upstream: each answer has to say that it is a demo.
     if (!isDemo(reply)) return "no demo";
     await reply.bytes();
     return String(reply.status);

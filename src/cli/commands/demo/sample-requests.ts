@@ -1,11 +1,11 @@
-/** The requests of `demo traffic`: the same ones in the same order each time, of every kind that a gateway sees. */
+/** The requests of `demo traffic`: every kind that a gateway receives, in the same order each time. */
 
 export interface SampleRequest {
-  /** What it shows. */
+  /** What the request demonstrates. */
   readonly shows: string;
   readonly body: object;
   readonly headers: Readonly<Record<string, string>>;
-  /** The caller leaves so many milliseconds after it asked. */
+  /** The caller disconnects this many milliseconds after it sent the request. */
   readonly disconnectAfterMs?: number;
   /** Sent without a bearer token. */
   readonly unauthorized?: true;
@@ -24,7 +24,7 @@ const hardAsks = [
   "Migrate the billing service from one database to shards by tenant, with both running side by side for a month. Plan every step and how to go back.",
 ];
 
-/** Put together here so that scanners of repositories do not take it for a key; it opens nothing. */
+/** Joined here so that secret scanners do not report this repository; it is no valid token. */
 const fakeToken = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
 
 const tools = [

@@ -10,8 +10,8 @@ import type { Check } from "./check.ts";
 const staleMs = 300_000;
 
 /**
- * Money of which nobody knows whether it was spent, holds that nobody ends, and the ledger against the aggregator's count of
- * today (nano-USD; undefined where it is not known). Changes nothing. Empty where there is no ledger yet.
+ * Checks open holds of ended gateways and of unknown outcome, and the ledger against the aggregator's count of today (nano-USD;
+ * undefined where unknown). Changes nothing. Empty where there is no ledger yet.
  */
 export async function checkMoney(databaseUrl: string, counted: number | undefined, nowMs: number): Promise<Check[]> {
   let reader: LedgerReader | undefined;
@@ -34,7 +34,7 @@ export async function checkMoney(databaseUrl: string, counted: number | undefine
       }),
     ];
   } catch {
-    // Whatever is wrong with the database has a check of its own.
+    // Problems with the database are reported by a check of their own.
     return [];
   } finally {
     await reader?.close();

@@ -6,7 +6,7 @@ import { type Check, codeOf } from "./check.ts";
 const answerLimitMs = 2_000;
 const maxAnswerBytes = 65_536;
 
-/** Whether a gateway can listen at its address, or does already. */
+/** Checks whether a gateway can listen at its address, or already does. */
 export async function checkPort({ host, port }: Pick<Settings, "host" | "port">): Promise<Check> {
   const check = (status: Check["status"], detail: string, advice?: string): Check => ({
     name: "port",

@@ -16,14 +16,14 @@ import type { Settings } from "#settings/settings.ts";
 import type { ModelListReply } from "#upstream/aggregator/model-list.ts";
 import type { Check } from "./check.ts";
 
-/** A change of price is news for this long. */
+/** How long a change of price is reported. */
 const recentMs = 7 * 86_400_000;
-/** The list is read daily: a price older than this means that it cannot be. */
+/** The list is read daily: an older price means that the list cannot be read. */
 const staleMs = 3 * 86_400_000;
 
 /**
- * What is to be known of the registry's prices: whose they are, how old, and how far from the aggregator's list. With
- * `readList` the list is read now, and ids that are gone, end or were pointed elsewhere are noticed too.
+ * Checks the registry's prices: their source, their age, and their difference to the aggregator's list. With `readList` the list is
+ * read now, and ids that are gone, expire or refer to another model are reported too.
  */
 export async function pricesCheck(
   settings: Settings,

@@ -18,8 +18,8 @@ interface Address {
 const timeoutMs = 8_000;
 
 /**
- * Whether calls would reach the upstream with a key that it accepts: over the HTTP client, proxies and certificates that calls
- * use, without a call that costs anything.
+ * Checks whether the upstream can be reached and accepts the key: with the HTTP client, proxies and certificates that calls use,
+ * without a call that costs anything.
  */
 export async function checkUpstream(address: Address, clock: Clock, timers: Timers): Promise<UpstreamCheck> {
   const { baseUrl, apiKey } = address;
@@ -41,7 +41,7 @@ export async function checkUpstream(address: Address, clock: Clock, timers: Time
   return { checks: [...checks, keyCheck(reply.usage)], usage: reply.usage };
 }
 
-/** Servers that tell nothing about keys mostly ask for one where they list their models. */
+/** Servers without a page about the key mostly require a key for their list of models. */
 async function checkByModels(address: Address, clock: Clock, timers: Timers): Promise<UpstreamCheck> {
   const { baseUrl, apiKey } = address;
   const begunMs = clock.now();

@@ -23,7 +23,7 @@ import { checkPort } from "./check-port.ts";
 import { pricesCheck } from "./check-prices.ts";
 import { checkUpstream } from "./check-upstream.ts";
 
-/** `smart-gateway doctor`: looks at everything a start depends on, and says what to do about what is wrong. */
+/** `smart-gateway doctor`: checks everything that a start depends on, and says how to fix what is wrong. */
 export function doctorCommand(): Command {
   return new Command("doctor")
     .description("check settings, files, database, clock, limits, upstream, key, prices and money, and say what to do")
@@ -109,7 +109,7 @@ async function policy({ policyPath, registryPath }: ConfiguredFiles): Promise<Ch
 async function prices(settings: Settings, offline: boolean): Promise<Check[]> {
   const { policyPath, registryPath, upstream } = settings;
   const loaded = await loadConfig({ policyPath, registryPath });
-  // What is wrong with the files is said by their own check.
+  // Problems of the files are reported by their own check.
   if (loaded.kind === "invalid") return [];
   const list =
     offline || upstream.kind === "demo"

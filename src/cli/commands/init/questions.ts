@@ -16,7 +16,7 @@ export type Ask = (question: string, secret?: boolean) => Promise<string | undef
 
 const tries = 3;
 
-/** Asks for what `given` leaves open; an empty line takes the default. Undefined when no usable answer comes. */
+/** Asks for the values that `given` lacks; an empty line takes the default. Undefined when no valid answer comes. */
 export async function askAll(given: Answers, ask: Ask, say: (line: string) => void): Promise<Answers | undefined> {
   say("An empty answer takes what stands in brackets.\n");
   const apiKey = await askUntil(

@@ -10,7 +10,7 @@ export function terminalQuestions(): { readonly ask: Ask; readonly end: () => vo
     async ask(question, secret = false) {
       stderr.write(question);
       const hide = secret && stdin.isTTY === true;
-      // The terminal driver echoes what is typed, unless it is told not to.
+      // The terminal driver echoes input unless echo is switched off.
       if (hide) setEcho(false);
       try {
         const { done, value } = await iterator.next();

@@ -15,7 +15,7 @@ import { addOverrideCommands } from "./override.ts";
 import { priceRecord } from "./price-record.ts";
 import { addSyncCommand } from "./sync.ts";
 
-/** `smart-gateway models`: the registry in force, and what the operator says about a model. */
+/** `smart-gateway models`: the registry in force, and the operator's overrides. */
 export function modelsCommand(): Command {
   const command = new Command("models").description("the model registry");
   const list = command
@@ -63,7 +63,7 @@ export function modelsCommand(): Command {
   return withHelpOfDefault(command, list);
 }
 
-/** What gateways on this database have read of prices; nothing where settings or policy cannot be read, which others say. */
+/** The stored price book; empty where settings or policy are invalid, which other commands report. */
 async function bookInForce(): Promise<PriceBook> {
   const settings = parseSettings(process.env);
   if (settings.kind === "invalid") return emptyPriceBook;

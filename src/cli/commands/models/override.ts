@@ -36,7 +36,7 @@ const commands: readonly OverrideCommand[] = [
   },
 ];
 
-/** Adds `disable`, `enable` and `reset` to `smart-gateway models`: what the operator says about a model, in the database. */
+/** Adds `disable`, `enable` and `reset` to `smart-gateway models`: the operator's overrides of a model, in the database. */
 export function addOverrideCommands(models: Command): void {
   for (const command of commands) {
     models
@@ -83,7 +83,7 @@ async function override(command: OverrideCommand, key: string, json: boolean): P
   else console.log(command.done(key));
 }
 
-/** Why no gateway could ever read what is written there; a mistyped path must not make a new, empty database. */
+/** Why no gateway could read the override; a mistyped path must not create a new, empty database. */
 function unreachableFrom(databaseUrl: string): string | undefined {
   if (!databaseUrl.startsWith("sqlite:")) return undefined;
   const path = databaseUrl.slice("sqlite:".length);

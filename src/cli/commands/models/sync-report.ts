@@ -76,7 +76,7 @@ function priceText({ price }: HostRow): string {
 function noticesText(diffs: readonly ModelDiff[]): string[] {
   const lines = diffs.flatMap(({ model, problem, notices, hosts }) => [
     ...(problem === undefined ? [] : [`${model.key}: ${problem}`]),
-    // That it is not listed is the problem already.
+    // The problem already says that the model is not listed.
     ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => `${model.key}: ${detail}`),
     ...(hosts.length > 0 && hosts.every(({ within }) => !within)
       ? [`${model.key}: no host is within the registry's price; calls with a price limit are refused`]

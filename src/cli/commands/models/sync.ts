@@ -113,7 +113,7 @@ async function readDiffs(
   const diffs: ModelDiff[] = [];
   for (const model of models) {
     const options = { baseUrl, clock, timers, ...(apiKey === undefined ? {} : { apiKey }) };
-    // What is not listed, or out of service, is not asked for.
+    // Hosts are not requested for models that are disabled or not listed.
     const listing = listings.get(model.upstreamId);
     const hosts: HostsRead =
       listing === undefined || !model.enabled

@@ -25,7 +25,7 @@ export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = pro
     .addOption(
       new Option("--since <moment>", "from then on: 24h, 30d ago, a UTC day, or an ISO 8601 time")
         .argParser((text) => parseTime(text))
-        // Help says how long ago that is, and not a number that is another each time.
+        // The help shows a duration; a timestamp would change each time.
         .default(parseTime("30d"), "30d"),
     )
     .option("--until <moment>", "up to then (default: now)", (text) => parseTime(text))

@@ -1,7 +1,7 @@
 import { textTable } from "#cli/table.ts";
 import type { CrossValidation, Estimate } from "#learning/fit/cross-validation.ts";
 
-/** What the records hold, and what was made of them. */
+/** The counts of the records, and the result of the fit. */
 export interface Learned {
   readonly since: string;
   readonly asks: number;
@@ -16,7 +16,7 @@ export interface Learned {
   readonly refused?: string;
 }
 
-/** What was learned, for a reader. `unnamedFile`: where weights would be written, if the policy names no file. */
+/** The result of the fit as text. `unnamedFile`: where weights would be written if the policy names no file. */
 export function learnReport(learned: Learned, unnamedFile: string | undefined): string {
   const { since, asks, failed, rescue_trials, rescued, held_back, written, refused } = learned;
   const lines = [

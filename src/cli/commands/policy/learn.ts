@@ -92,7 +92,7 @@ function countsOf(trials: readonly Trial[], sinceMs: number, needed: number) {
   };
 }
 
-/** What a turn costs on the senior model, at list prices, with the worker model as 1. */
+/** The cost of a turn on the senior model, at list prices; 1 is its cost on the worker model. */
 function proCostOf({ byRole }: ModelRegistry, { routing }: Policy): number {
   const { turn_input_tokens, turn_output_tokens } = routing.affinity;
   const [flash = 0, pro = 0] = [byRole.worker, byRole.senior].map((model) =>

@@ -105,7 +105,7 @@ function addLearnCommand(command: Command, fileHelp: string, modelsHelp: string)
   ]);
 }
 
-/** The configuration, or nothing once its problems were printed. */
+/** The configuration; undefined after its problems were printed. */
 async function load(file: string | undefined, options: FileOptions): Promise<Config | undefined> {
   const loaded = await loadConfig(pathsOf(file, options));
   if (loaded.kind === "ok") return loaded.config;

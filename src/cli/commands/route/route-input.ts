@@ -6,7 +6,7 @@ import type { Stated } from "#pipeline/dry-run/dry-run.ts";
 import { parseConfig, validate } from "#settings/config-file.ts";
 import type { Invalid, Problem } from "#settings/problem.ts";
 
-/** What there is to decide about. */
+/** The input of `route`. */
 export type RouteInput =
   /** A task somebody has stated, as `POST /v1/route/decision` takes it. */
   | { readonly kind: "task"; readonly task: RoutingTask; readonly runtime: RuntimeState }
@@ -20,12 +20,12 @@ export type RouteInput =
     }
   | Invalid;
 
-/** More values than any transcript at hand; what is larger is no conversation. */
+/** The limit of JSON values: more than a long transcript has. */
 const maxValues = 5_000_000;
 
 /**
- * Reads what was given. Text is a chat message; JSON is a task where it has one, a chat body where it has `messages`, and a
- * transcript where it is a list of messages (also one message a line).
+ * Reads the input. Text is a chat message; JSON is a task if it has a `task`, a chat body if it has `messages`, and a transcript if
+ * it is a list of messages (also one message a line).
  */
 export function readInput(argument: string | undefined, file: string | undefined, stated: Stated): RouteInput {
   const name = file === undefined ? "arguments" : file === "-" ? "standard input" : file;

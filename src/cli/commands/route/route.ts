@@ -136,7 +136,9 @@ function fieldsOf(schema: SchemaNode, except: readonly string[]): Field[] {
   );
 }
 
-/** The fields whose flags were given, as the JSON values that the schema expects; what is none stays text and is refused there. */
+/**
+ * The fields whose flags were given, as the JSON values that the schema expects; other text stays text, which the schema refuses.
+ */
 function given(fields: readonly Field[], options: RouteOptions): Record<string, unknown> {
   return Object.fromEntries(
     fields.flatMap(({ key, node }) => {
@@ -154,7 +156,7 @@ function jsonOf(text: string, node: SchemaNode): unknown {
   return text;
 }
 
-/** The bounds that a chat request with nothing but the instruction would have. */
+/** The size of a chat request that has only the instruction. */
 function sizeOf(instruction: string) {
   const bytes = Buffer.byteLength(instruction);
   return {
