@@ -92,14 +92,14 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
     }
     const dumps = credentials && depth === 0 ? findHexDumps(normalized) : [];
     for (const rules of additionalRules) rules(normalized, found);
-    let spans = toSourceSpans(normalized, text, found);
+    let spans = toSourceSpans(normalized, found);
     // The normalized text is invalid from here on: decoded text is scanned with the same buffers.
     if (depth === 0 && runScanner.encoded.length > 0) {
       const { sourceOffsets } = normalized;
       const places = runScanner.encoded.map(({ start, end, text: decoded, rule }) => ({
         rule,
-        start: sourceOffsets?.[start] ?? start,
-        end: sourceOffsets?.[end] ?? end,
+        start: sourceOffsets?.at(start) ?? start,
+        end: sourceOffsets?.at(end) ?? end,
         decoded,
       }));
       for (const { start, end, decoded, rule } of places) {
@@ -183,12 +183,11 @@ function eachTokenRun(
 }
 
 /** Maps places in the normalized text to places in the source text. */
-function toSourceSpans(normalized: NormalizedText, text: string, found: Span[]): Span[] {
-  const { sourceOffsets } = normalized;
+function toSourceSpans({ sourceOffsets }: NormalizedText, found: Span[]): Span[] {
   if (sourceOffsets === undefined) return found;
   return found.map(({ start, end, rule }) => ({
-    start: sourceOffsets[start] ?? 0,
-    end: sourceOffsets[end] ?? text.length,
+    start: sourceOffsets.at(start),
+    end: sourceOffsets.at(end),
     rule,
   }));
 }

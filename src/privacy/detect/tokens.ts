@@ -127,10 +127,8 @@ export class TokenScanner {
    */
   #scanAfterEscape(normalized: NormalizedText, from: number, found: Span[]): number {
     const { sourceOffsets, source, bytes } = normalized;
-    if (sourceOffsets === undefined || from === 0) return -1;
-    const at = (sourceOffsets[from] ?? 0) - 1;
-    if (at === sourceOffsets[from - 1]) return -1;
-    const letter = source.charCodeAt(at);
+    if (sourceOffsets === undefined || from === 0 || !sourceOffsets.isBreak(from)) return -1;
+    const letter = source.charCodeAt(sourceOffsets.at(from) - 1);
     if (this.#bucketOf(letter, bytes[from] ?? 0) === undefined) return -1;
     const token = this.matchToken(
       String.fromCharCode(letter) + normalized.text.slice(from, from + maxEscapedTokenLength),

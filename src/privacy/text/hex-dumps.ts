@@ -88,7 +88,7 @@ function dumpAt(
     while (end > start && (text.charCodeAt(end - 1) <= SPACE || text[end - 1] === "|")) end--;
     const bytes = Buffer.from(digits, "hex").toString("latin1");
     lineStarts.push(length);
-    lineRanges.push({ start: sourceOffsets?.[start] ?? start, end: sourceOffsets?.[end] ?? end });
+    lineRanges.push({ start: sourceOffsets?.at(start) ?? start, end: sourceOffsets?.at(end) ?? end });
     pieces.push(bytes);
     length += bytes.length;
     at = line.lastIndex;

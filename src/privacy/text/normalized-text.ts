@@ -12,10 +12,12 @@ import {
   SINGLE_QUOTE,
   SLASH,
   SPACE,
+  UPPER_R,
 } from "./bytes.ts";
 import { classes, inToken } from "./characters.ts";
 import { colourEnd, coloursEnd, entityAt, escaped, percentEscape, readBackslashes } from "./escapes.ts";
-import { PlainStretches } from "./plain-stretches.ts";
+import { mayHoldEscape, PlainStretches } from "./plain-stretches.ts";
+import { SourceOffsets } from "./source-offsets.ts";
 import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpansion, REDACTED } from "./unicode.ts";
 
 /**
@@ -36,18 +38,17 @@ export interface NormalizedText {
   /** The same bytes two by two, little-endian; `pairs[i]` holds bytes 2i and 2i + 1. */
   readonly pairs: Uint16Array;
   readonly length: number;
-  /** Where the byte at `i` began in the text, for 0 ≤ i ≤ length; undefined when both texts are the same. */
-  readonly sourceOffsets: Int32Array | undefined;
+  /** Where each byte began in the text, for places up to `length`; undefined when both texts are the same. */
+  readonly sourceOffsets: SourceOffsets | undefined;
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
   readonly hiddenBoundaries: Uint8Array | undefined;
 }
 
-const placeholderStart = "[REDACTED:";
 const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
 
 let bytes = Buffer.alloc(64 * 1_024);
 let pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
-let offsetsBuffer = new Int32Array(0);
+const sharedOffsets = new SourceOffsets();
 /** Buffers above this size are given back after use. */
 const keptBufferLength = 8 * 1_048_576;
 
@@ -74,7 +75,7 @@ export function normalize(text: string, minStretch = usualMinStretch): Normalize
 }
 
 /** A shorter stretch is copied character by character in less time than the search for its end takes. */
-const usualMinStretch = 128;
+const usualMinStretch = 32;
 
 function reserveBuffers(length: number) {
   if (bytes.length >= length + 4 && (bytes.length <= keptBufferLength || length >= keptBufferLength)) return;
@@ -82,16 +83,9 @@ function reserveBuffers(length: number) {
   pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
 }
 
+/** Two passes at memory speed, which spare nearly every text of prose the loop below. */
 function isPlain(text: string): boolean {
-  // Each of these runs at memory speed; together they spare nearly every text the loop below.
-  return (
-    Buffer.byteLength(text) === text.length &&
-    !text.includes("\\") &&
-    !text.includes("%") &&
-    !text.includes("\x1b") &&
-    !text.includes(placeholderStart) &&
-    !(text.includes("&") && /&(?:#|quot;|amp;|lt;|gt;|apos;)/.test(text))
-  );
+  return Buffer.byteLength(text) === text.length && !mayHoldEscape(text);
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one loop over characters; its branches share six variables
@@ -101,11 +95,10 @@ function normalizeEscaped(text: string, minStretch: number): NormalizedText {
   const isAscii = Buffer.byteLength(text) === size;
   const room = isAscii ? size : size * maxExpansion;
   reserveBuffers(room);
-  reserveOffsets(room);
-  const placeholders = text.includes(placeholderStart);
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
   const into = bytes;
-  const sourceOffsets = offsetsBuffer;
+  const sourceOffsets = sharedOffsets;
+  sourceOffsets.clear();
   let hiddenBoundaries: Uint8Array | undefined;
   const markBoundary = (at: number) => {
     hiddenBoundaries ??= clearedBoundaryMarks(room);
@@ -115,18 +108,23 @@ function normalizeEscaped(text: string, minStretch: number): NormalizedText {
   let i = 0;
   // Between `://` and the next `/` an escaped `@` or `:` is part of a password.
   let authority = false;
-  const stretches = size > minStretch ? new PlainStretches(text, isAscii, placeholders) : undefined;
+  let stretches: PlainStretches | undefined;
+  if (size > minStretch) {
+    // Stretches are moved within the buffer, which holds the text behind what has been written.
+    into.write(text, "latin1");
+    stretches = new PlainStretches(text, isAscii ? text : into.toString("latin1", 0, size), isAscii);
+  }
   /** How far the text is read character by character before the next search for a plain stretch. */
   let pause = stretches === undefined ? size : 0;
   while (i < size) {
     const limit = Math.min(size, i + pause);
     while (i < limit) {
       const c = text.charCodeAt(i);
-      sourceOffsets[length] = i;
+      sourceOffsets.note(length, i);
       if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
         if (c === SLASH) authority = length > 1 && into[length - 1] === SLASH && into[length - 2] === COLON;
         else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) authority = false;
-        else if (c === OPEN_BRACKET && placeholders) {
+        else if (c === OPEN_BRACKET && text.charCodeAt(i + 1) === UPPER_R) {
           placeholder.lastIndex = i;
           if (placeholder.test(text)) {
             into[length++] = REDACTED;
@@ -168,7 +166,7 @@ function normalizeEscaped(text: string, minStretch: number): NormalizedText {
       } else {
         const word = foreignWordAt(text, i, c);
         if (word !== undefined) {
-          sourceOffsets.fill(i, length, length + word.replacement.length);
+          for (let k = 1; k < word.replacement.length; k++) sourceOffsets.note(length + k, i);
           length += into.write(word.replacement, length, "latin1");
           i += word.word.length;
           continue;
@@ -186,22 +184,19 @@ function normalizeEscaped(text: string, minStretch: number): NormalizedText {
     const end = stretches.endFrom(i);
     pause = pauseAfter(end - i, pause, minStretch);
     if (end - i < minStretch) continue;
-    into.write(text.slice(i, end), length, "latin1");
-    sourceOffsets.set(ascending(i, end), length);
+    sourceOffsets.note(length, i);
+    // A word may have been replaced by a longer one.
+    if (length > i) into.write(text.slice(i, end), length, "latin1");
+    else if (length < i) into.copyWithin(length, i, end);
     authority = authorityAfter(into, length, length + end - i, authority);
     length += end - i;
     i = end;
   }
-  sourceOffsets[length] = size;
+  sourceOffsets.note(length, size);
   into[length] = 0;
   into[length + 1] = 0;
   const normalized = into.toString("latin1", 0, length);
   return { source: text, text: normalized, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
-}
-
-function reserveOffsets(room: number) {
-  if (offsetsBuffer.length < room + 1 || (offsetsBuffer.length > keptBufferLength && room < keptBufferLength))
-    offsetsBuffer = new Int32Array(room + 1 + 16_384);
 }
 
 /** Where plain stretches are short, the next search for one comes later and later. */
@@ -220,19 +215,6 @@ function authorityAfter(into: Uint8Array, from: number, to: number, before: bool
   }
   return before;
 }
-
-/** The numbers from one to another; a view that is only to be read. */
-function ascending(from: number, to: number): Int32Array {
-  if (numbers.length < to) {
-    numbers = new Int32Array(Math.max(to, 65_536));
-    for (let at = 0; at < numbers.length; at++) numbers[at] = at;
-  }
-  const view = numbers.subarray(from, to);
-  if (numbers.length > keptBufferLength) numbers = new Int32Array(0);
-  return view;
-}
-
-let numbers = new Int32Array(0);
 
 /** A word of a shell that goes on in the next line. */
 function isContinued(text: string, at: number): boolean {

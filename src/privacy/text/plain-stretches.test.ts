@@ -33,7 +33,7 @@ function normalized(text: string, minStretch?: number) {
   return {
     plain,
     bytes: bytes.toString("latin1", 0, length + 2),
-    offsets: sourceOffsets === undefined ? undefined : [...sourceOffsets.subarray(0, length + 1)],
+    offsets: Array.from({ length: length + 1 }, (_, place) => sourceOffsets?.at(place) ?? place),
     boundaries: hiddenBoundaries === undefined ? undefined : [...hiddenBoundaries.subarray(0, length + 1)],
   };
 }
