@@ -110,10 +110,8 @@ export class MessageMemory {
     const last = runs.at(-1);
     if (last !== undefined && runs.length > known.length) {
       const beginning = bytes.subarray(places[0], places[2 * last.to - 1]);
-      this.#beginnings.set(
-        this.#tags.ofBytes(beginning),
-        runs.map(({ known: run }) => run.tag),
-      );
+      const tags = runs.map(({ known: run }) => run.tag);
+      this.#beginnings.set(runs.length === 1 ? last.known.tag : this.#tags.ofBytes(beginning), tags);
       this.#rememberEnd(beginning);
     }
   }

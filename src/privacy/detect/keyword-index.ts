@@ -120,6 +120,20 @@ for (const keyword of keywords) {
 /** 1 for pairs that begin something. */
 const isKeywordPair = groupByPair.map((group) => (group === 0 ? 0 : 1));
 
+/**
+ * By group and the byte behind the pair: 1 where a word of the group has it there. Words that end with the pair are in the other
+ * table, by the byte before the pair. Rules out eight of nine pairs that stand in other words.
+ */
+const behindPair = new Uint8Array((groups.length + 1) << 8);
+const beforePair = new Uint8Array((groups.length + 1) << 8);
+for (const [index, group] of groups.entries()) {
+  for (const { keyword, offset } of group) {
+    const { word } = keyword;
+    const [table, at] = offset + 2 < word.length ? [behindPair, offset + 2] : [beforePair, offset - 1];
+    for (const code of cases(word.charCodeAt(at))) table[((index + 1) << 8) | code] = 1;
+  }
+}
+
 function cases(code: number): readonly number[] {
   return code >= LOWER_A && code <= LOWER_Z ? [code, code - 32] : [code];
 }
@@ -136,7 +150,7 @@ export function eachKeyword(
   const steps = (length + 1) >> 1;
   let skipTo = 0;
   for (let block = 0; block < steps; block += blockLength) {
-    const count = collectCandidatePairs(pairs, block, Math.min(steps, block + blockLength));
+    const count = collectCandidatePairs(normalized, block, Math.min(steps, block + blockLength));
     for (let stop = 0; stop < count; stop++) {
       const i = candidatePairs[stop] ?? 0;
       if (i * 2 + 1 < skipTo) continue;
@@ -162,11 +176,20 @@ const blockLength = 4_096;
 const candidatePairs = new Int32Array(blockLength + 1);
 
 /** A loop without branches: which pairs begin something cannot be foretold, and a wrong guess costs more than the rest. */
-function collectCandidatePairs(pairs: Uint16Array, from: number, to: number): number {
-  let count = 0;
+function collectCandidatePairs({ pairs, bytes }: NormalizedText, from: number, to: number): number {
+  let known = 0;
   for (let i = from; i < to; i++) {
+    candidatePairs[known] = i;
+    known += isKeywordPair[pairs[i] ?? 0] ?? 0;
+  }
+  let count = 0;
+  for (let k = 0; k < known; k++) {
+    const i = candidatePairs[k] ?? 0;
+    const group = (groupByPair[pairs[i] ?? 0] ?? 0) << 8;
     candidatePairs[count] = i;
-    count += isKeywordPair[pairs[i] ?? 0] ?? 0;
+    // A place before the text is none of the buffer.
+    const before = i === 0 ? 0 : (bytes[2 * i - 1] ?? 0);
+    count += (behindPair[group | (bytes[2 * i + 2] ?? 0)] ?? 0) | (beforePair[group | before] ?? 0);
   }
   return count;
 }

@@ -73,6 +73,8 @@ export class ScanMemory {
 
   /** Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out. */
   runs(limit: WorkLimit = noLimit): CleanRuns {
+    // A run that is not known to be clean is scanned and remembered next: its tag is made once.
+    const tags = new WeakMap<Uint8Array, TextTag>();
     return {
       isClean: ({ bytes, known }) => {
         if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return false;
@@ -80,13 +82,15 @@ export class ScanMemory {
           this.#counts.hits += 1;
           return true;
         }
-        const isClean = this.#recall(this.#tags.ofBytes(bytes)) !== undefined;
+        const tag = this.#tags.ofBytes(bytes);
+        const isClean = this.#recall(tag) !== undefined;
+        if (!isClean) tags.set(bytes, tag);
         if (isClean && known !== undefined) this.#cleanRuns.add(known);
         return isClean;
       },
       rememberClean: ({ bytes, known }) => {
         if (this.#minLength > bytes.length || limit.isExceeded) return;
-        this.#spans.set(this.#tags.ofBytes(bytes), noSpans);
+        this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
         if (known !== undefined) this.#cleanRuns.add(known);
       },
     };
