@@ -132,34 +132,61 @@ export function withoutBracketBlocks(text: string): string {
 /** A fence whose label is the name of a file or a note, and not of a language: something attached to the ask. */
 const attachedFence = /^(`{3,})[ \t]*((?:[\w@~-]*[./\\-])+[\w-]+|[\w-]+\.[\w]{1,8})[ \t]*$/gm;
 /** A file's name alone on the line before a fence, as Aider writes it. */
-const namedFence = /^[ \t]*[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}[ \t]*\n(`{3,})[\w+#-]{0,20}[ \t]*$/gm;
+const namedFence = /[ \t]*[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}[ \t]*\n(`{3,})[\w+#-]{0,20}[ \t]*$/my;
 
 /** The text without files that were attached in fences. A fence that never closes stays. */
 export function withoutAttachedFences(text: string): string {
   if (!text.includes("```")) return text;
-  return withoutFences(withoutFences(text, attachedFence), namedFence);
+  return withoutFences(withoutFences(text, nextAttachedFence), nextNamedFence);
 }
 
-function withoutFences(text: string, opening: RegExp): string {
+function withoutFences(text: string, nextFrom: (text: string, from: number) => RegExpExecArray | null): string {
   let rest = "";
   let copied = 0;
-  opening.lastIndex = 0;
-  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+  for (let match = nextFrom(text, 0); match !== null; match = nextFrom(text, copied)) {
     const close = `\n${match[1]}`;
     const end = text.indexOf(close, match.index + match[0].length);
     if (end < 0) break;
     rest += text.slice(copied, match.index);
     copied = end + close.length;
-    opening.lastIndex = copied;
   }
   return rest + text.slice(copied);
+}
+
+function nextAttachedFence(text: string, from: number): RegExpExecArray | null {
+  attachedFence.lastIndex = from;
+  return attachedFence.exec(text);
+}
+
+/** Looks at the lines before fences alone: a pattern that looks for names of files at every place takes 3 ms for a megabyte. */
+function nextNamedFence(text: string, from: number): RegExpExecArray | null {
+  for (let at = text.indexOf("\n```", from); at >= 0; at = text.indexOf("\n```", at + 1)) {
+    let start = at;
+    while (start > from && !isLineEnd(text.charCodeAt(start - 1))) start--;
+    // What is left of a line behind a fence that was closed in it does not begin a line.
+    if (start > 0 && !isLineEnd(text.charCodeAt(start - 1))) continue;
+    namedFence.lastIndex = start;
+    const match = namedFence.exec(text);
+    if (match !== null) return match;
+  }
+  return null;
+}
+
+/** What `^` matches behind. */
+function isLineEnd(code: number): boolean {
+  return code === 0x0a || code === 0x0d || code === 0x2028 || code === 0x2029;
 }
 
 /** A pasted patch from its first line on, as long as the lines look like one. */
 const patchStart = /^diff --git a\/\S+ b\/\S+$/m;
 
+/** A search goes from one first letter to the next, so the rare ones are looked for first. */
+export function holdsPatch(text: string): boolean {
+  return text.includes("--git ") && text.includes("diff --git ");
+}
+
 export function withoutPatch(text: string): string {
-  const at = text.includes("diff --git ") ? patchStart.exec(text)?.index : undefined;
+  const at = holdsPatch(text) ? patchStart.exec(text)?.index : undefined;
   if (at === undefined) return text;
   const lines = text.slice(at).split("\n");
   const end = lines.findIndex(

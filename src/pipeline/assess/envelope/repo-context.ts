@@ -1,5 +1,6 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import { worksInRepository } from "#pipeline/assess/run-signals/calls/tools.ts";
+import { holdsPatch } from "./blocks.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { textOf } from "./text-window.ts";
 
@@ -28,5 +29,9 @@ export function repoContextIn(conversation: Conversation, messages: readonly Cha
 }
 
 function hasDiff(text: string): boolean {
-  return text.includes("diff --git ") || text.includes("\n@@ -") || text.includes("\n+++ b/");
+  return (
+    holdsPatch(text) ||
+    (text.includes("@@ -") && text.includes("\n@@ -")) ||
+    (text.includes("+++ b/") && text.includes("\n+++ b/"))
+  );
 }

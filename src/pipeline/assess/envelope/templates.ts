@@ -17,7 +17,9 @@ export function withoutFrame(text: string): string {
   return behind === null || behind.index < lead ? text.slice(lead) : text.slice(lead, behind.index);
 }
 
-const questionLabel = /^(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)[ \t]*:[ \t]*/gim;
+const firstLabel = /^(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)[ \t]*:[ \t]*/i;
+/** The same in a later line. Three times as fast as `^`, which is tried at every character. */
+const laterLabel = /[\n\r\u2028\u2029](?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)[ \t]*:[ \t]*/gi;
 /** What a template ends with, so that the model goes on from there. */
 const answerLabel = /\n(?:Thought|(?:Helpful |Final )?Answer|Assistant|Response|AI|Output)[ \t]*:\s*$/i;
 /** What says that the text around the question is a template. */
@@ -28,18 +30,26 @@ const templateSign =
 export function questionIn(text: string): string | undefined {
   // Most asks hold no label at all, and looking for a colon costs nothing beside the patterns.
   if (!text.includes(":")) return undefined;
-  // Most texts have no such label, and then no pattern is tried.
-  questionLabel.lastIndex = 0;
-  if (!questionLabel.test(text)) return undefined;
+  // Most texts have no such label, and then no other pattern is tried.
+  const first = questionLabelIn(text, 0);
+  if (first === undefined) return undefined;
   // In ReAct's template the question's label stands in the description of the format as well.
   const sign = text.indexOf("Begin!") >= 0 ? /Begin!/.exec(text) : templateSign.exec(text);
-  questionLabel.lastIndex = sign === null ? 0 : sign.index;
-  const label = questionLabel.exec(text);
-  if (label === null) return undefined;
-  const question = text.slice(label.index + label[0].length);
+  const label = sign === null ? first : questionLabelIn(text, sign.index);
+  if (label === undefined) return undefined;
+  const question = text.slice(label.end);
   const answer = answerLabel.exec(question);
-  if (sign === null && (answer === null || label.index === 0)) return undefined;
+  if (sign === null && (answer === null || label.start === 0)) return undefined;
   return (answer === null ? question : question.slice(0, answer.index)).trim();
+}
+
+/** The first label that begins a line at or behind a place. */
+function questionLabelIn(text: string, from: number): { readonly start: number; readonly end: number } | undefined {
+  const first = from === 0 ? firstLabel.exec(text) : null;
+  if (first !== null) return { start: 0, end: first[0].length };
+  laterLabel.lastIndex = Math.max(0, from - 1);
+  const later = laterLabel.exec(text);
+  return later === null ? undefined : { start: later.index + 1, end: laterLabel.lastIndex };
 }
 
 const heading = /^(?:#{1,4}[ \t]+([^\n]{1,60})|\*\*([^*\n]{1,60})\*\*:?)[ \t]*$/gm;

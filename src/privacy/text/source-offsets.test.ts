@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { SourceOffsets } from "./source-offsets.ts";
+
+test("places are told as a table of all places would tell them", () => {
+  // How far the source goes on before each place; several notes of one place, as where something was dropped.
+  const steps = fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 3 }), { maxLength: 3_000 });
+  const offsets = new SourceOffsets();
+  fc.assert(
+    fc.property(steps, (places) => {
+      offsets.clear();
+      const table: number[] = [];
+      let source = 0;
+      for (const [place, advances] of places.entries()) {
+        for (const advance of advances) {
+          offsets.note(place, source);
+          table[place] = source;
+          source += advance;
+        }
+      }
+      for (const [place, expected] of table.entries()) {
+        expect(offsets.at(place)).toBe(expected);
+        expect(offsets.isBreak(place)).toBe(place === 0 ? expected !== 0 : expected !== (table[place - 1] ?? 0) + 1);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
