@@ -19,7 +19,9 @@ export type ResultStatus =
 const statusWindow = 240;
 /** `<returncode>0`, `"exit_code": 0`, `Exit Code: 1`, `exit=0`, `exited with code 2`, `(exit 1)`: any case, any quote. */
 const exitStatus =
-  /(?:\b(?:return[_ ]?code|exit[_ ]?(?:code|status|value))\b["'\]>*`]*\s*(?:is|was|of)?\s*[:=]?\s*["'`[]?|\b(?:exit|rc|returned)\s*=\s*|\bexited\s+(?:with\s+)?(?:code|status)?\s*:?\s*|[([]exit(?:\s+(?:code|status))?:?\s+)(-?\d{1,5})\b/i;
+  /(?:\b(?:return[_ ]?code|exit[_ ]?(?:code|status|value))\b["'\]>*`]*\s*(?:is|was|of)?\s*[:=]?\s*["'`[]?|\b(?:exit|rc|returned)\s*=\s*|\bexited\s+(?:with\s+)?(?:code|status)?\s*:?\s*|[([]exit(?:\s+(?:code|status))?:?\s+)(-?\d{1,10})\b/gi;
+/** What the names of tests stand behind; they may speak of a status. */
+const testName = /^\s*(?:[✓✔√●○×✗•-]|ok\b|not ok\b|PASS|FAIL|test\b|it\b)/;
 const errorFlag = /["']?\bis_?error\b["']?\s*[:=]\s*["']?(true|false)\b/i;
 const timedOut = /\btimed? ?out\b/i;
 const malformedCall =
@@ -28,11 +30,17 @@ const malformedCall =
 /** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
 const refusalAtStart =
   /^\s*(?:<error>|\[error\]|error:(?!\s*\(?none\)?)|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
+/** The one line by which a tool that reads says that it could not: more lines, or other errors, are the text that was read. */
+const refusalToRead =
+  /^\s*[^\n]{0,200}(?:not found|no such file|enoent|does(?: not|n't) exist|permission denied|access (?:is )?denied|not allowed|outside)[^\n]{0,200}\s*$/i;
+/** What a result begins with whose tool has put it into the form of a protocol. */
+const inProtocol = /^\s*[{<]/;
 /** Words by which the output of a command says what went wrong; sought natively, as most output has none of them. */
 const errorWords = [
-  "rror", // Error:, TypeError, error:, error[E0382]
+  "rror", // Error:, TypeError, error:, error[E0382], npm error, Found 2 errors
   "xception",
   "FAILED",
+  "ERR",
   "panic:",
   "fatal:",
   "not found",
@@ -40,47 +48,88 @@ const errorWords = [
   "ermission denied",
   "Segmentation fault",
   "Assertion failed",
+  ": undefined: ", // Go
+  "core dumped",
+  "problems (", // ESLint
+  "not recognized", // Windows
+  "nicht gefunden",
+  "no se reconoce",
+  "pas reconnu",
+  "ehler:",
+  "rreur",
+  "错误",
+  "エラー",
+  "오류",
+  "шибка:",
+  "łąd:",
 ];
 /** What such a line looks like; names of files do not. */
-const errorLine =
-  /\b[A-Za-z_.]{0,40}(?:Error|Exception)\b|\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:|\bpanic:|\bfatal:|\bFAILED\b|command not found|No such file or directory|ermission denied|Segmentation fault|\bAssertion failed/;
-/** Lines that say that there is none. */
-const noError = /\b(?:no|0) (?:errors?|failures?|failed)\b|\berrors?:\s*(?:0\b|\(?none\b)|\b0 FAILED\b/i;
+const errorLine = new RegExp(
+  [
+    String.raw`\b[A-Za-z_.]{0,40}(?:Error|Exception)\b`,
+    String.raw`\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:`,
+    String.raw`^\s*\[?ERROR\]?(?::|\s)|\bERROR:|\bnpm (?:ERR!|error )`,
+    String.raw`\b(?:panic|fatal):|\bFAILED\b|: undefined: \w|\bFound [1-9]\d* errors?\b|\bproblems? \([1-9]`,
+    "command not found|No such file or directory|ermission denied|Segmentation fault|\\bAssertion failed|core dumped",
+    "is not recognized as|nicht gefunden werden|no se reconoce como|pas reconnu en tant",
+    String.raw`Fehler:|Erreur ?:|erreur ?:|错误[:：]|エラー[:：]|오류[:：]|[Оо]шибка:|[Bb]łąd:`,
+  ].join("|"),
+);
+/** Lines that say that there is none, and those of tests that passed, whatever their names. */
+const noError =
+  /\b(?:no|0) (?:errors?|failures?|failed)\b|\berrors?:\s*(?:0\b|\(?none\b)|\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
 const typeInLine =
   /\b([A-Za-z_]{1,60}(?:Error|Exception))\b|\b(panic|fatal|FAILED|Segmentation fault|Assertion failed|command not found|No such file|ermission denied|error(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?)/;
+/** What a build tool ends with. */
+const buildFailed = /^(?:\[\w+\] )?BUILD FAIL(?:ED|URE)\b|^FAIL(?:\t|$)|^error: (?:test failed|\d+ targets? failed)/m;
+const buildPassed = /^(?:\[\w+\] )?BUILD SUCCESS(?:FUL)?\b|^Build succeeded\b/m;
 
 export function statusOf(effect: CallEffect, text: string): ResultStatus {
   if (malformedCall.test(text)) return { kind: "malformed" };
-  const { changes, runs } = effect;
+  const { changes, runs, command } = effect;
   const acts = changes || runs;
+  // What a command shows that only reads is no failure, whatever stands in it. A search that finds nothing ends with 1.
+  if (!acts && command !== "") return { kind: "read" };
   const exit = exitStatusIn(text);
   if (exit !== undefined) {
     if (exit === 0) return acts ? { kind: "succeeded" } : { kind: "read" };
-    // A search that finds nothing ends with 1, and a comparison that finds a difference too.
     return acts ? failed(lastErrorLine(text), `exit ${exit}`) : { kind: "read" };
   }
-  const flag = errorFlag.exec(edgesOf(text))?.[1]?.toLowerCase();
+  const flag = acts || inProtocol.test(text) ? errorFlag.exec(edgesOf(text))?.[1]?.toLowerCase() : undefined;
   if (flag === "true") return failed(lastErrorLine(text), "error");
   if (flag === "false") return acts ? { kind: "succeeded" } : { kind: "read" };
   const refusal = refusalAtStart.exec(text)?.[0];
-  if (refusal !== undefined && (acts || text.length < 400)) return failed(refusal.trim(), "refused");
+  if (refusal !== undefined && (acts || (text.length < 400 && refusalToRead.test(text)))) {
+    return failed(refusal.trim(), "refused");
+  }
   // What was read may mention errors without being one; only what was run is searched.
   if (!runs) return acts ? { kind: "succeeded" } : { kind: "read" };
-  if (timedOut.test(text.slice(0, 300))) return failed(undefined, "timeout");
+  return statusOfRun(text);
+}
+
+/** How something went that was run and states no exit status. */
+function statusOfRun(text: string): ResultStatus {
   const tests = failedTestsIn(text);
-  if (tests === 0) return { kind: "succeeded" };
+  const broken = buildFailed.test(text);
+  if (!broken && (tests === 0 || (tests === undefined && buildPassed.test(text)))) return { kind: "succeeded" };
+  if (tests === undefined && timedOut.test(text.slice(0, 300))) return failed(undefined, "timeout");
   const line = lastErrorLine(text);
-  if (line !== undefined || tests !== undefined) return failed(line, "FAILED");
-  return { kind: "succeeded" };
+  return line !== undefined || tests !== undefined || broken ? failed(line, "FAILED") : { kind: "succeeded" };
 }
 
 /** The exit status that a result states; undefined when it states none. */
 function exitStatusIn(text: string): number | undefined {
-  const status = exitStatus.exec(text.slice(0, statusWindow))?.[1];
-  if (status !== undefined) return Number(status);
-  if (text.length <= statusWindow) return undefined;
-  const atEnd = exitStatus.exec(text.slice(-statusWindow))?.[1];
-  return atEnd === undefined ? undefined : Number(atEnd);
+  const atStart = statedIn(text.slice(0, statusWindow));
+  if (atStart !== undefined || text.length <= statusWindow) return atStart;
+  return statedIn(text.slice(-statusWindow));
+}
+
+function statedIn(text: string): number | undefined {
+  for (const { 1: digits, index } of text.matchAll(exitStatus)) {
+    const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
+    if (!testName.test(line)) return Number(digits);
+  }
+  return undefined;
 }
 
 function edgesOf(text: string): string {

@@ -63,7 +63,7 @@ class Run {
   /** The failure that came back most often, solved since or not. */
   #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
   /** What each call gave when it was last made, both by their names. */
-  readonly #outputs = new Map<number, number>();
+  readonly #outputs = new Map<number, { readonly result: number; readonly changes: number }>();
 
   add(named: NamedObservation): void {
     const { observation } = named;
@@ -74,16 +74,18 @@ class Run {
         this.#spend(unproductive.malformed);
         return;
       case "read":
-        if (repeated) this.#spend(unproductive.repeated);
+        if (repeated !== false) this.#spend(unproductive.repeated);
         return;
       case "failed":
         if (observation.changes) this.#changes += 1;
-        this.#fail(observation, repeated);
+        this.#fail(observation, repeated !== false);
         return;
       case "succeeded":
         if (observation.changes) this.#changes += 1;
         if (observation.reverts) this.#spend(unproductive.reverted);
-        else if (observation.runs && !observation.changes) this.#pass(observation);
+        else if (observation.changes || !observation.runs) return;
+        else if (repeated === "unchanged") this.#spend(unproductive.repeated);
+        else this.#pass(observation);
         return;
     }
   }
@@ -112,11 +114,13 @@ class Run {
     if (this.#depth > this.#deepest) this.#deepest = this.#depth;
   }
 
-  #isRepeated({ call, result }: NamedObservation): boolean {
+  /** Whether the same call has given the same result before; `unchanged`: and nothing was changed since. */
+  #isRepeated({ call, result }: NamedObservation): "unchanged" | "changed" | false {
     if (call === undefined) return false;
     const before = this.#outputs.get(call);
-    this.#outputs.set(call, result);
-    return before === result;
+    this.#outputs.set(call, { result, changes: this.#changes });
+    if (before?.result !== result) return false;
+    return before.changes === this.#changes ? "unchanged" : "changed";
   }
 
   #fail({ errorType, check, signature }: Observation, repeated: boolean): void {

@@ -1,26 +1,50 @@
-/** Test summaries: pytest, Jest, Vitest, Mocha, cargo, Bun, unittest, RSpec, JUnit; the number that failed comes first. */
-const failedTests =
-  /\b(\d{1,6}) (?:failed|failing|failures?|fail)\b|\bFAILED \((?:failures|errors)=(\d{1,6})|Failures: (\d{1,6})/;
-const passedTests = /\b\d{1,6} (?:passed|passing|pass)\b|\btest result: ok|^OK\b|^ok\s+\S+\s+[\d.]+s/m;
+/**
+ * How many tests failed, as the summaries of test runners say: pytest, Jest, Vitest, Mocha, cargo, Bun, Go, unittest, RSpec, JUnit,
+ * Maven, Gradle, .NET, node:test, ctest. Tests that ended with an error count as failed.
+ */
+const count = (words: string) => new RegExp(`\\b(\\d{1,6}) ${words}\\b`);
+const failedWords = count("(?:tests? )?(?:failed|failing|failures?|fail)");
+const errorWords = count("errors?");
+/** `Failures: 1, Errors: 2`, `Failed: 2, Passed: 5`, `FAILED (failures=1, errors=2)`, `ℹ fail 2`: the word comes first. */
+const labelled =
+  /\bFailures: (\d{1,6})(?:, Errors: (\d{1,6}))?|\bFAILED \((?:failures=(\d{1,6}))?(?:, )?(?:errors=(\d{1,6}))?|\bFailed: +(\d{1,6}),|^(?:ℹ|#) fail (\d{1,6})$/;
+/** What pytest and RSpec end with: errors stand beside the other counts. */
+const counted = /\bin \d+(?:\.\d+)?s\b|\bexamples?, /;
+const passed = /\b\d{1,6} (?:passed|passing|pass)\b|\btest result: ok|^OK\b|^ok\s+\S+\s+[\d.]+s|^Passed!/m;
+/** A summary has one of these words. */
+const anySummary = /ail|FAIL|rror|pass|Pass|^ok\b/im;
+/** The number that a line of the whole run gives; Jest and Vitest also count files, whose line comes before. */
+const ofTests = /^\s*Tests:?\s+\S.*\b(?:passed|failed|total|skipped)\b/;
+const ofFiles = /^\s*Test (?:Suites:|Files)\s/;
+const ofSnapshots = /^\s*Snapshots:?\s/;
 
-/** How many tests failed, as the last summary in a command's output says; undefined when it has none. */
+/** How many tests failed, as the newest summary in a command's output says; undefined when it has none. */
 export function failedTestsIn(text: string): number | undefined {
-  const failed = failedIn(text, "ail") ?? failedIn(text, "FAILED (");
+  if (!anySummary.test(text)) return undefined;
+  let failed: number | undefined;
+  let files = 0;
+  let perPackage = 0;
+  for (const line of text.split("\n")) {
+    if (line.startsWith("--- FAIL: ") || /^FAIL\t.*\[(?:build|setup) failed\]/.test(line)) perPackage++;
+    if (!/\d/.test(line) || ofSnapshots.test(line)) continue;
+    const found = failedInLine(line);
+    if (ofFiles.test(line)) files = found ?? 0;
+    else if (ofTests.test(line)) failed = found === undefined || found === 0 ? files : found;
+    else if (line.includes("test result: "))
+      failed = (failed ?? 0) + (found ?? 0); // one for each binary
+    else if (found !== undefined) failed = found;
+    else if (counted.test(line) && passed.test(line)) failed = 0;
+  }
+  if (perPackage > 0) return perPackage;
   if (failed !== undefined) return failed;
-  if (text.includes("--- FAIL: ")) return text.split("--- FAIL: ").length - 1;
-  return (text.includes("pass") || /^ok\b/im.test(text)) && passedTests.test(text) ? 0 : undefined;
+  return passed.test(text) ? 0 : undefined;
 }
 
-/** The number in the last summary that holds `word`; regular expressions see only the places where it stands. */
-function failedIn(text: string, word: string): number | undefined {
-  if (!text.includes(word)) return undefined;
-  let at = text.length;
-  for (let tries = 0; tries < 6; tries++) {
-    at = text.lastIndexOf(word, at - 1);
-    if (at < 0) return undefined;
-    const summary = failedTests.exec(text.slice(Math.max(0, at - 20), at + 40));
-    if (summary !== null) return Number(summary[1] ?? summary[2] ?? summary[3]);
-    if (at === 0) return undefined;
-  }
-  return undefined;
+function failedInLine(line: string): number | undefined {
+  const named = labelled.exec(line);
+  if (named !== null) return named.slice(1).reduce((sum, digits) => sum + Number(digits ?? 0), 0);
+  const failures = failedWords.exec(line)?.[1];
+  const errors = counted.test(line) ? errorWords.exec(line)?.[1] : undefined;
+  if (failures === undefined && errors === undefined) return undefined;
+  return Number(failures ?? 0) + Number(errors ?? 0);
 }

@@ -9,6 +9,10 @@ const reading =
 const running =
   /(?:^|_)(?:bash|shell|exec|execute|run|command|terminal|tests?|build|lint|compile|typecheck|python|node|sql|repl|code)(?:_|$)/;
 
+/** Tools by which a model speaks: to itself, to its user, to another agent. What they give back is told, not run. */
+const speaking =
+  /(?:^|_)(?:think|thinking|thoughts?|todos?|plan|ask|question|task|agent|subagent|memory|note|reflect|completion|finish|answer)(?:_|$)/;
+
 const ofRepositories =
   /^(?:read|view|ls)$|(?:^|_)(?:read|view|list|search|find)_(?:[a-z]+_){0,2}(?:files?|dir|directory|code|codebase|definitions?|names)(?:_|$)|(?:^|_)(?:glob|grep|codebase|repo|repository|workspace|bash|shell|terminal)(?:_|$)|(?:execute|run|exec)_command/;
 
@@ -34,5 +38,5 @@ export function worksInRepository(name: string): boolean {
 /** Whether a tool's result is the output of a program, and not text that was read. */
 export function executesCode(name: string): boolean {
   const tool = inSnakeCase(name);
-  return running.test(tool) || !(tool === "" || reading.test(tool) || changing.test(tool));
+  return running.test(tool) || !(tool === "" || reading.test(tool) || changing.test(tool) || speaking.test(tool));
 }
