@@ -84,3 +84,21 @@ test.each(pages)("every path of the project that %s names exists", (page) => {
   );
   expect(named.filter((path) => !existsSync(join(root, fixedPart(path))))).toEqual([]);
 });
+
+/** Every word of the sources, so that a page cannot keep the old name of something. */
+const wordsOfSources = () => {
+  const files = ["src", "test", "scripts"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(?:ts|mjs)$/.test(name))
+      .map((name) => `${folder}/${name}`),
+  );
+  return new Set(files.flatMap((file) => read(file).match(/\w+/g) ?? []));
+};
+
+test.each(["CONTRIBUTING.md", "docs/architecture.md"])("every name of the code in %s is in the code", (page) => {
+  const spans = [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text = ""]) => text);
+  const names = spans.flatMap((text) => text.match(/\b(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*/g) ?? []);
+  expect(names.length).toBeGreaterThan(0);
+  const words = wordsOfSources();
+  expect(names.filter((name) => !words.has(name))).toEqual([]);
+});
