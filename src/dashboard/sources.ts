@@ -31,6 +31,8 @@ export interface DashboardSources {
   readonly holdClosed: (notice: LedgerNotice) => void;
   /** Empty while the policy has them off. */
   readonly records: DecisionRecords;
+  /** The `policy_hash` of decisions made now; null while no records are kept. */
+  readonly policyHash: () => string | null;
   readonly health: OperatedHealthRegistry;
   readonly overrides: Overrides;
   /** Events since the start that an operator should see. */

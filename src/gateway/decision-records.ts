@@ -23,6 +23,8 @@ import type { GatewayContext } from "./gateway-context.ts";
 export interface GatewayRecords {
   /** Where records are read; empty while the policy turns them off. */
   readonly records: DecisionRecords;
+  /** The `policy_hash` of decisions made now; null while no records are kept. */
+  policyHash(): string | null;
   requestFinished(record: RequestRecord): void;
   requestRejected(rejection: Rejection): void;
   ledgerEvent(event: LedgerEvent): void;
@@ -83,6 +85,10 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   });
   const gateway: GatewayRecords = {
     records: switchedRecords(() => (enabled() ? stored : noRecords)),
+    policyHash() {
+      const { policy, registry, learned } = configuration.current();
+      return enabled() ? names.nameOf(policy, registry, learned) : null;
+    },
     requestFinished(record) {
       if (!enabled()) return;
       const { routed } = record;

@@ -65,6 +65,7 @@ export function openDashboard(
     admin: () => admin.opened(),
     holdClosed: (notice) => parts.records.holdClosed(notice),
     records: parts.records.records,
+    policyHash: () => parts.records.policyHash(),
     health: parts.health.registry,
     overrides: parts.health.overrides,
     notices,

@@ -186,7 +186,11 @@ export const DecisionRecord = z.object({
   forwarded_fields: z.array(text),
   redactions: z.array(z.object({ rule: text, count })),
   health: z.record(text, text).describe("State of each model that was not HEALTHY."),
-  policy_hash: text.nullable(),
+  policy_hash: text
+    .nullable()
+    .describe(
+      "Names what it was decided by: policy, models with their prices at the time, learned weights. Not the configuration's hash.",
+    ),
   reported: z
     .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
     .nullable()

@@ -264,9 +264,25 @@ describe("the policy", () => {
     for (const { path, about } of policy.keys) expect(about, path).not.toBe("");
   });
 
+  test("the hash of the configuration and the policy hash of decisions are told apart, each the same wherever it stands", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    await (await dashboard.gateway.chat()).text();
+    await dashboard.recorded(1);
+    const { config_hash, policy_hash } = await dashboard.get("GET policy");
+    const [row] = await dashboard.rows();
+    const { record } = await dashboard.get("GET decisions/{id}", { at: { id: row?.decision_id ?? "" } });
+    expect(policy_hash).toBe(record.policy_hash);
+    expect(policy_hash).not.toBe(config_hash);
+    expect((await dashboard.get("GET session")).config_hash).toBe(config_hash);
+    const health = await (await dashboard.gateway.get("/healthz")).json();
+    expect(health.config.hash).toBe(config_hash);
+    const metrics = await (await dashboard.gateway.get("/metrics")).text();
+    expect(metrics).toContain(`smart_gateway_config_info{hash="${config_hash}"} 1`);
+  });
+
   test("an edited policy is checked without being put into force", async () => {
     await using dashboard = await startDashboard("sqlite");
-    const { hash } = await dashboard.get("GET policy");
+    const { config_hash: hash } = await dashboard.get("GET policy");
     const good = await dashboard.post("POST policy/check", { policy: "budget: { per_day_hard_usd: 7 }" });
     expect(good.ok).toBe(true);
     expect(good.changes).toContainEqual({ path: "budget.per_day_hard_usd", from: expect.any(Number), to: 7 });
@@ -280,7 +296,7 @@ describe("the policy", () => {
     ]);
     const chain = await dashboard.post("POST policy/check", { policy: "health: { senior_fallback_chain: [none] }" });
     expect(chain.problems[0]?.message).toContain("none");
-    expect((await dashboard.get("GET policy")).hash).toBe(hash);
+    expect((await dashboard.get("GET policy")).config_hash).toBe(hash);
   });
 
   test.each(["sqlite", "sqlite::memory:"])(

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { after, completes } from "#simulator/behaviours.ts";
 import { cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
@@ -36,6 +37,33 @@ const focused = (): Promise<string> => page.evaluate("document.activeElement.id"
 const search = () => new URL(page.url()).searchParams;
 
 describe("the list of decisions", () => {
+  test("shows the time that orders it: when each request ended", async () => {
+    const { gateway } = dashboard;
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.next(after(gate.promise, completes()));
+    const slow = gateway.chat({ messages: [{ role: "user", content: "slow" }] });
+    await eventually(() => gateway.upstream.requests.length === 1);
+    await (await gateway.chat({ messages: [{ role: "user", content: "quick" }] })).text();
+    gate.resolve();
+    const slowId = (await slow).headers.get("x-smart-gateway-decision-id");
+    await (await slow).text();
+    await dashboard.recorded(2);
+    await open("/decisions");
+    expect(await page.locator("th").first().innerText()).toBe("ended");
+    const shown: { id: string; at: number }[] = await page.evaluate(
+      `Array.from(document.querySelectorAll("tr.link"), (row) => ({ id: row.id, at: Date.parse(row.querySelector("time").dateTime) }))`,
+    );
+    // The slow one began first and ended last.
+    expect(shown[0]?.id).toBe(`decision-${slowId}`);
+    expect(shown[0]?.at ?? 0).toBeGreaterThan(shown[1]?.at ?? 0);
+    await rows().first().click();
+    const times = panel().locator("p.muted time");
+    expect(await panel().locator("p.muted").first().innerText()).toMatch(/^received .* · ended /);
+    const [received, ended] = await Promise.all([0, 1].map((at) => times.nth(at).getAttribute("datetime")));
+    expect(Date.parse(ended ?? "")).toBe(shown[0]?.at ?? 0);
+    expect(Date.parse(received ?? "")).toBeLessThan(shown[1]?.at ?? 0);
+  });
+
   test("shows a refusal live, with its cause and without a reload", async () => {
     await dashboard.gateway.chat();
     await dashboard.recorded(1);

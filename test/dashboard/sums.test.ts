@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { parseUsd } from "#domain/money/money.ts";
+import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
@@ -33,10 +34,32 @@ async function sumsOfList(): Promise<{ rows: number; cost: number; saidRequests:
   })()`);
 }
 
-async function commandLine(...args: string[]): Promise<Answer> {
-  const { code, err, json } = await runCommand(args, { env: { DATABASE_URL: dashboard.database } });
+async function commandLine(args: readonly string[], zone = "UTC"): Promise<string> {
+  const { code, err, out } = await runCommand(args, { env: { DATABASE_URL: dashboard.database, TZ: zone } });
   if (code !== 0) throw new Error(`${args.join(" ")}: ${err}`);
-  return json();
+  return out;
+}
+
+/** What the command line says that each UTC day has spent, in nano-USD, the newest first: the ledger, and the records' sum. */
+async function daysOnCommandLine(
+  days: readonly string[],
+  zone?: string,
+): Promise<{ ledger: number[]; records: number[] }> {
+  const { accounts } = JSON.parse(await commandLine(["budgets", "show", "--json"], zone));
+  const ledger = days.map((day) => {
+    const account = accounts.find(({ id }: Answer) => id === dayAccountOf(day));
+    return parseUsd(String(account?.spent_usd ?? "0")) as number;
+  });
+  const records: number[] = [];
+  for (const day of days) {
+    const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+    const lines = (await commandLine(["decisions", "export", "--since", day, "--until", next], zone))
+      .trim()
+      .split("\n");
+    const costs = lines.flatMap((line) => (line === "" ? [] : [JSON.parse(line).cost_nano_usd as number]));
+    records.push(costs.reduce((sum, cost) => sum + cost, 0));
+  }
+  return { ledger, records };
 }
 
 describe("the page's sums", () => {
@@ -94,9 +117,8 @@ describe("the page's sums", () => {
     const list = await sumsOfList();
     expect(list).toEqual({ rows: sent, cost: spent, saidRequests: sent, saidCost: spent });
 
-    const { accounts } = await commandLine("budgets", "show", "--json");
-    const day = accounts.find(({ kind }: Answer) => kind === "day") ?? accounts[0];
-    expect(parseUsd(String(day.spent_usd)) as number).toBe(spent);
+    const day = new Date().toISOString().slice(0, 10);
+    expect(await daysOnCommandLine([day])).toEqual({ ledger: [spent], records: [spent] });
 
     await page.goto(`${dashboard.url}/budgets`);
     const text = await page.locator("main dl.facts div").first().locator("dd span").getAttribute("title");
@@ -131,6 +153,59 @@ describe("the page's sums", () => {
     }
     expect(seen[0]).toEqual(seen[1] ?? []);
   });
+});
+
+describe("the sums of two days, with records on both sides of UTC midnight", () => {
+  test.each(["Pacific/Auckland", "America/Los_Angeles"])(
+    "are the same on the page, on the command line and in the ledger (%s)",
+    async (zone) => {
+      await dashboard[Symbol.asyncDispose]();
+      const midnight = Date.UTC(2026, 10, 23);
+      let nowMs = midnight - 20_000;
+      dashboard = await startDashboard({
+        overrides: { clock: { now: () => nowMs, monotonic: () => performance.now() } },
+      });
+      const ask = async (letters: number): Promise<void> => {
+        nowMs += 1_000;
+        const messages = [{ role: "user", content: "x".repeat(letters) }];
+        await (await dashboard.gateway.chat({ messages }, { "x-session-id": "s1", "x-goal-id": "late" })).text();
+      };
+      for (const letters of [100, 200, 300]) await ask(letters);
+      await dashboard.recorded(3);
+      const { spent: yesterday } = await dashboard.gateway.ledger();
+      nowMs = midnight + 5_000;
+      for (const letters of [4_000, 5_000]) await ask(letters);
+      await dashboard.recorded(5);
+      const { spent: today } = await dashboard.gateway.ledger();
+      expect(yesterday).toBeGreaterThan(0);
+      expect(today).toBeGreaterThan(yesterday);
+
+      opened = await openPage(dashboard.url, { timezoneId: zone });
+      const { page } = opened;
+      await page.getByRole("heading", { name: "Spent on UTC day 2026-11-23" }).waitFor();
+      await page.goto(`${dashboard.url}/decisions?range=today`);
+      expect(await sumsOfList()).toEqual({ rows: 2, cost: today, saidRequests: 2, saidCost: today });
+      await page.goto(`${dashboard.url}/decisions?from_ms=${midnight - 86_400_000}&to_ms=${midnight}`);
+      expect(await sumsOfList()).toEqual({ rows: 3, cost: yesterday, saidRequests: 3, saidCost: yesterday });
+      // The newest row has the reader's local time, which may be of another date than the UTC day.
+      await page.goto(`${dashboard.url}/decisions?range=24h`);
+      await page.locator("tr.link").first().waitFor();
+      const times: { text: string; title: string }[] = await page.evaluate(
+        `Array.from(document.querySelectorAll("tr.link time"), ({ innerText, title }) => ({ text: innerText, title }))`,
+      );
+      expect(times.map(({ title }) => title.slice(-10))).toEqual([
+        ...Array(2).fill("2026-11-23"),
+        ...Array(3).fill("2026-11-22"),
+      ]);
+      const local = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeStyle: "medium" });
+      expect(times[0]?.text).toContain(local.format(midnight + 7_000));
+
+      expect(await daysOnCommandLine(["2026-11-23", "2026-11-22"], zone)).toEqual({
+        ledger: [today, yesterday],
+        records: [today, yesterday],
+      });
+    },
+  );
 });
 
 describe("an empty installation", () => {

@@ -37,6 +37,8 @@ describe("explain", () => {
     expect(out).toContain("▶ rules    hard_pro_rule");
     expect(out).toContain("With same_error_count 1 instead of 3: flash");
     expect(out.indexOf("privacy")).toBeLessThan(out.indexOf("health"));
+    expect(out).toMatch(/^received +\d.*\nended +\d/m);
+    expect(out).toMatch(/^policy hash [0-9a-f]{16}$/m);
   });
 
   test("finds a request by its own id, and prints the record as JSON", async () => {
@@ -100,6 +102,10 @@ describe("decisions", () => {
     const csv = (await run("decisions", "export", "--format", "csv", "--goal", '=cmd,"x"')).out;
     const [head = "", row = ""] = csv.split("\n");
     expect(head.split(",")).toContain("cost_nano_usd");
+    // When it was received, and when it ended, which orders the rows.
+    expect(head).toStartWith("received,recorded,decision_id,");
+    const [received = "", recorded = ""] = row.split(",").map(Date.parse);
+    expect(received).toBeLessThanOrEqual(Number(recorded));
     // A goal is the caller's text: it must not become a formula, nor end its cell.
     expect(row).toContain(`"'=cmd,""x"""`);
     expect((await run("decisions", "export", "--since", "2020-01-01", "--until", "2020-01-02")).out).toBe("");

@@ -185,7 +185,7 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
             {line.cap_from === "operator" && <span className="muted"> set by hand</span>}
           </td>
           {onCap !== undefined && (
-            <td className="number">
+            <td className="number actions">
               <button type="button" className="plain" onClick={() => onCap(line)}>
                 Set cap<span className="hidden"> of {goalName(line.name)}</span>
               </button>

@@ -93,7 +93,7 @@ function HoldTable({ holds, atMs, onClose }: TableProps) {
             {hold.until_ms > atMs ? `in ${duration(hold.until_ms - atMs)}` : "now"}
           </td>
           <td className="muted">{words(hold.why)}</td>
-          <td className="number nowrap">
+          <td className="number nowrap actions">
             {hold.may_close && (
               <>
                 <button type="button" className="plain" onClick={() => onClose({ hold, how: "settle" })}>

@@ -59,8 +59,8 @@ function Opened({ detail }: { readonly detail: Detail }) {
           <Sentence text={detail.sentence} />
         </p>
         <p className="muted">
-          <Time ms={detail.row.at_ms} exact /> · asked for <code>{detail.row.alias ?? "nothing valid"}</code> · status{" "}
-          {detail.row.status}
+          received <Time ms={detail.row.at_ms} exact /> · ended <Time ms={detail.row.recorded_ms} exact /> · asked for{" "}
+          <code>{detail.row.alias ?? "nothing valid"}</code> · status {detail.row.status}
           {detail.row.repeated > 1 && ` · stands for ${detail.row.repeated} requests`}
         </p>
       </div>
@@ -146,7 +146,7 @@ function Ids({ detail, record }: { readonly detail: Detail; readonly record: Par
     ["goal", row.goal],
     ["task", record.task ?? null],
     ...(record.generation_ids ?? []).map((id) => ["generation", id] as const),
-    ["policy", record.policy_hash ?? null],
+    ["policy hash", record.policy_hash ?? null],
   ] as const;
   const json = JSON.stringify(detail.record, null, 2);
   return (
@@ -158,7 +158,7 @@ function Ids({ detail, record }: { readonly detail: Detail; readonly record: Par
               <dt>{name}</dt>
               <dd>
                 <code>{id}</code>
-                <Copy text={id} what={`the ${name} id`} />
+                <Copy text={id} what={name === "policy hash" ? "the policy hash" : `the ${name} id`} />
               </dd>
             </div>
           ),

@@ -21,9 +21,9 @@ export function DecisionTable({ rows, opened }: Props) {
   return (
     <div className="scroll">
       <table className="folds decisions">
-        <caption className="hidden">Decisions, the newest first. Enter opens a row.</caption>
+        <caption className="hidden">Decisions, the last to end first. Enter opens a row.</caption>
         <Headings
-          columns={["time", "goal", "asked", "→ served", "cause", figures("score"), figures("cost"), figures("total")]}
+          columns={["ended", "goal", "asked", "→ served", "cause", figures("score"), figures("cost"), figures("total")]}
         />
         <tbody>
           {rows.map((row) => (
@@ -64,7 +64,7 @@ const Row = memo(function Row({ row, address, selected }: RowProps) {
     >
       <td>
         <Link className="cell" href={address} tabIndex={-1}>
-          <Time ms={row.at_ms} exact />
+          <Time ms={row.recorded_ms} exact />
         </Link>
       </td>
       <td className="clip" title={row.goal ?? undefined}>

@@ -137,7 +137,7 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
       <td className="number" data-label="cost">
         <Money nano={model.served.cost_nano_usd} />
       </td>
-      <td className="number nowrap">
+      <td className="number nowrap actions">
         <button
           type="button"
           className="plain"

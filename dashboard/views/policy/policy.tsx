@@ -42,7 +42,12 @@ function Source({ data }: { readonly data: Answer }) {
         )}{" "}
         {counted(changed, "value differs", "values differ")} from the defaults. Loaded <Time ms={data.loaded_at_ms} />,{" "}
         <span className="muted">
-          hash <code>{data.hash.slice(0, 12)}</code>
+          configuration hash <code>{data.config_hash}</code>
+          {data.policy_hash !== null && (
+            <>
+              , policy hash of decisions made now <code>{data.policy_hash}</code>
+            </>
+          )}
         </span>
       </p>
       {data.problems.length > 0 && (

@@ -16,7 +16,7 @@ const defaults = Policy.parse({});
 
 /** `GET policy`: the policy in force, and where each value comes from. */
 export function policyHandler(sources: DashboardSources): ApiHandler<"GET policy"> {
-  const { config, configStatus, policyFile } = sources;
+  const { config, configStatus, policyFile, policyHash } = sources;
   return async () => {
     const { state, hash, loadedAtMs } = configStatus();
     const { policy } = config();
@@ -25,7 +25,8 @@ export function policyHandler(sources: DashboardSources): ApiHandler<"GET policy
     return {
       file: policyFile.path ?? null,
       state,
-      hash,
+      config_hash: hash,
+      policy_hash: policyHash(),
       loaded_at_ms: loadedAtMs,
       problems: isRefused ? [...(await policyFile.problems())] : [],
       text: policyFile.text() ?? "# The defaults are in force. Write only the keys that you change.\n",

@@ -19,7 +19,7 @@ export function sessionHandler(sources: DashboardSources): ApiHandler<"GET sessi
       started_ms: installation.startedMs,
       command: installation.command,
       workers: installation.workers,
-      policy_hash: configStatus().hash,
+      config_hash: configStatus().hash,
       store: { kind, ok, failed },
       records: {
         enabled: store.kind !== "off",

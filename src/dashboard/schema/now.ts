@@ -15,7 +15,7 @@ export const SessionAnswer = z.object({
   started_ms: AtMs,
   command: z.string().describe("What people type before a command: `npx smart-gateway` in a clone."),
   workers: Count,
-  policy_hash: z.string(),
+  config_hash: z.string().describe("As `config.hash` in `GET /healthz`."),
   store: z.object({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean(), failed: z.string().nullable() }),
   records: z.object({
     enabled: z.boolean(),

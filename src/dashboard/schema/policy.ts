@@ -20,7 +20,13 @@ export type PolicyKey = z.infer<typeof PolicyKey>;
 export const PolicyAnswer = z.object({
   file: z.string().nullable().describe("The policy file; null: the defaults."),
   state: z.enum(["current", "checking", "refused", "failed"]),
-  hash: z.string(),
+  config_hash: z
+    .string()
+    .describe("Names what the files say: policy, models and learned weights. Equal on all nodes that run the same."),
+  policy_hash: z
+    .string()
+    .nullable()
+    .describe("What records of decisions made now have as `policy_hash`; null while no records are kept."),
   loaded_at_ms: AtMs,
   problems: z.array(FileProblem).describe("Of the files as they are now; empty where they are in force."),
   text: z.string().describe("The policy in force, as YAML: what an editor begins with."),

@@ -74,7 +74,7 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
   );
   registry.gauge(
     "smart_gateway_config_info",
-    "Always 1; the hash names the policy and registry in force.",
+    "Always 1; the configuration hash names the policy, models and learned weights that the files say.",
     ["hash"],
     (set) => {
       const config = sources.config?.();

@@ -2,6 +2,8 @@ import type { DecisionRecord } from "#records/decision-record.ts";
 
 /** What a spreadsheet gets of a record: a row of plain values. */
 const columns: readonly (readonly [name: string, value: (record: DecisionRecord) => unknown])[] = [
+  ["received", ({ at_ms }) => new Date(at_ms).toISOString()],
+  // When it ended, which orders the rows; `--since` and `--until` are about it.
   ["recorded", ({ recorded_ms }) => new Date(recorded_ms).toISOString()],
   ["decision_id", ({ decision_id }) => decision_id],
   ["request_id", ({ request_id }) => request_id],

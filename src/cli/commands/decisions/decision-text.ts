@@ -23,7 +23,7 @@ function plain(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }
 
-/** The columns of a decision's line. */
+/** The columns of a decision's line: first when it ended, which orders the lines. */
 function cellsOf(record: DecisionRecord): readonly string[] {
   const asked = record.alias ?? record.route;
   const went =
@@ -131,14 +131,16 @@ function attemptLines({ attempts, timings }: ExplainedDecision): string[] {
 
 function idLines(record: ExplainedDecision): string[] {
   const ids: readonly (readonly [string, string | null])[] = [
+    ["received", timeText(record.at_ms)],
+    ["ended", timeText(record.recorded_ms)],
     ["decision", record.decision_id],
     ["request", record.request_id],
     ["goal", record.goal],
     ["session", record.session],
     ["task", record.task],
     ["generation", record.generation_ids.join(" ") || null],
-    ["policy", record.policy_hash],
+    ["policy hash", record.policy_hash],
     ["reported", record.reported === null ? null : record.reported.outcome],
   ];
-  return ids.flatMap(([name, id]) => (id === null ? [] : [`${name.padEnd(10)} ${plain(id)}`]));
+  return ids.flatMap(([name, id]) => (id === null ? [] : [`${name.padEnd(11)} ${plain(id)}`]));
 }

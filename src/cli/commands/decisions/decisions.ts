@@ -46,7 +46,9 @@ interface TailOptions extends FilterOptions {
 
 function tailCommand(env: NodeJS.ProcessEnv): Command {
   const command = withFilters(new Command("tail"))
-    .description("print the newest decisions, and go on with those to come")
+    .description(
+      "print the decisions that ended last, and go on with those to come; each line begins with the local time of its end",
+    )
     .option("-n, --lines <count>", "so many of the newest first", wholeNumber, 20)
     .option("--no-follow", "end after those")
     .option("--json", "print each record as a line of JSON")

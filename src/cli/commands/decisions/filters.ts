@@ -40,10 +40,10 @@ export function withFilters(command: Command): Command {
 /** The options of a span of time. */
 export function withSpan(command: Command): Command {
   return command
-    .option("--since <moment>", "from then on: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time", (text) =>
+    .option("--since <moment>", "that ended then or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time", (text) =>
       parseTime(text),
     )
-    .option("--until <moment>", "up to then (default: now)", (text) => parseTime(text));
+    .option("--until <moment>", "that ended before then (default: now)", (text) => parseTime(text));
 }
 
 export function filterOf(options: FilterOptions): RecordFilter {
