@@ -1,6 +1,13 @@
-import { keepPreviousData, QueryClient, type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  QueryClient,
+  type UseQueryResult,
+  usePrefetchQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { useState } from "react";
-import type { AnswerOf, DashboardEndpoint } from "#dashboard/api-schema.ts";
+import type { AnswerOf, DashboardEndpoint, QueryOf } from "#dashboard/api-schema.ts";
 import { ApiError, call, type Input } from "./client.ts";
 
 /** How often a visible page reads its numbers again, in milliseconds. */
@@ -23,6 +30,11 @@ export function newQueryClient(): QueryClient {
 
 type Read = Extract<DashboardEndpoint, `GET ${string}`>;
 
+/** Begins to read what parts of a view will show that are not there yet. */
+export function usePrefetchedRead<E extends Read>(endpoint: E, query: QueryOf<E>): void {
+  usePrefetchQuery(queryOf(endpoint, { query }));
+}
+
 /** Reads an endpoint. Reads it again every few seconds where `refresh` is not false. */
 export function useRead<E extends Read>(
   endpoint: E,
@@ -30,10 +42,16 @@ export function useRead<E extends Read>(
   refresh: number | false = refreshMs,
 ): UseQueryResult<AnswerOf<E>> {
   return useQuery<AnswerOf<E>>({
-    queryKey: [endpoint, input.at ?? null, input.query ?? null],
-    queryFn: ({ signal }) => call(endpoint, { ...input, signal }),
+    ...queryOf(endpoint, input),
     refetchInterval: refresh,
   });
+}
+
+function queryOf<E extends Read>(endpoint: E, input: Omit<Input<E>, "body" | "signal">) {
+  return {
+    queryKey: [endpoint, input.at ?? null, input.query ?? null],
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, { ...input, signal }),
+  };
 }
 
 interface Change<T> {

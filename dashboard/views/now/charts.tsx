@@ -6,7 +6,8 @@ import { Loaded } from "../../components/loaded.tsx";
 import { count, duration } from "../../format/numbers.ts";
 import { Link } from "../../router/link.tsx";
 import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
-import { decisionsHref, rangeOf, zoneOf } from "../../router/state.ts";
+import { decisionsHref, zoneOf } from "../../router/state.ts";
+import { firstToken, requestsByOutcome } from "./series.ts";
 
 /** Requests by outcome and the time to the first token, over the range. */
 export function RequestCharts() {
@@ -20,8 +21,8 @@ export function RequestCharts() {
 
 type Answer = AnswerOf<"GET series">;
 
-function useSeries(place: Place, metric: QueryOf<"GET series">["metric"], by: "none" | "outcome" = "none") {
-  return useRead("GET series", { query: { metric, by, ...rangeOf(place) } }, 15_000);
+function useSeries(query: QueryOf<"GET series">) {
+  return useRead("GET series", { query }, 15_000);
 }
 
 function zoom(place: Place): (fromMs: number, toMs: number) => void {
@@ -38,7 +39,7 @@ const lines = [
 
 function Requests() {
   const place = usePlace();
-  const series = useSeries(place, "requests", "outcome");
+  const series = useSeries(requestsByOutcome(place));
   return (
     <Loaded query={series} what="the requests" height={260}>
       {(data) => {
@@ -92,8 +93,8 @@ function valuesOf(answer: Answer | undefined, like: Answer): (number | null)[] {
 
 function FirstToken() {
   const place = usePlace();
-  const half = useSeries(place, "first_token_p50_ms");
-  const most = useSeries(place, "first_token_p95_ms");
+  const half = useSeries(firstToken("p50", place));
+  const most = useSeries(firstToken("p95", place));
   return (
     <Loaded query={half} what="the first-token times" height={260}>
       {(data) => (

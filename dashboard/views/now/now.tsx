@@ -11,6 +11,7 @@ import { href, type Place, usePlace } from "../../router/location.ts";
 import { carried, decisionsHref, rangeOf } from "../../router/state.ts";
 import { Caps } from "./caps.tsx";
 import { RequestCharts } from "./charts.tsx";
+import { usePrefetchedSeries } from "./series.ts";
 import { SpendToday } from "./spend-today.tsx";
 import type { Summary } from "./summary.ts";
 import { WhereTheyWent } from "./where-they-went.tsx";
@@ -19,6 +20,7 @@ import { WhereTheyWent } from "./where-they-went.tsx";
 export function Now() {
   const place = usePlace();
   const summary = useRead("GET summary", { query: rangeOf(place) });
+  usePrefetchedSeries(place);
   return (
     <Loaded query={summary} what="the summary" height={640}>
       {(data) => (

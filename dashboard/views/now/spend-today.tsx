@@ -10,6 +10,7 @@ import { utcDay, type Zone } from "../../format/time.ts";
 import { Link } from "../../router/link.tsx";
 import { usePlace } from "../../router/location.ts";
 import { decisionsHref, zoneOf } from "../../router/state.ts";
+import { spendToday } from "./series.ts";
 import type { Summary } from "./summary.ts";
 
 const tiers = ["free", "flash", "pro", "emergency"] as const;
@@ -17,7 +18,7 @@ const tiers = ["free", "flash", "pro", "emergency"] as const;
 /** The spend of the UTC day so far, stacked by tier, against the day's caps; its pace leads on, dotted. */
 export function SpendToday({ summary }: { readonly summary: Summary }) {
   const place = usePlace();
-  const series = useRead("GET series", { query: { metric: "cost_nano_usd", by: "tier", range: "today" } }, 15_000);
+  const series = useRead("GET series", { query: spendToday }, 15_000);
   return (
     <Loaded query={series} what="the day's spend" height={260}>
       {(data) => (
