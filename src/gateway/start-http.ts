@@ -43,6 +43,10 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
   const maxStreams = maxStreamsOf(readText);
   const load = loadSampler({ clock });
   closing.add(() => load.stop());
+  const auth = {
+    minTokenLength: settings.authMinTokenLength,
+    ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
+  };
   const http = startServer({
     host: settings.host,
     port: settings.port,
@@ -53,10 +57,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     maxRequestValues: settings.maxRequestValues,
     maxBytesInFlight: settings.maxBytesInFlight,
     allowedHosts: settings.allowedHosts,
-    auth: () => ({
-      minTokenLength: settings.authMinTokenLength,
-      ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
-    }),
+    auth: () => auth,
     ports,
     configStatus,
     lastModel: parts.lastModel,

@@ -31,9 +31,9 @@ export function decideWithSpend(
   const learned = learnedFor(context);
   const draw = drawFor(context, ports);
   const decideWith = (spend: Spend | undefined): RoutedDecision => {
-    const base = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
+    const snapshot = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
     const { evidence, scale } = assessment;
-    const snapshot: { -readonly [name in keyof Snapshot]: Snapshot[name] } = { ...base, scale };
+    snapshot.scale = scale;
     if (evidence.length > 0) snapshot.runEvidence = evidence;
     if (affinity !== undefined) snapshot.affinity = affinity;
     if (learned !== undefined) snapshot.learned = learned;
@@ -86,7 +86,8 @@ function drawFor({ assessment, configuration }: RequestContext, ports: Ports): n
 }
 
 function decided(routed: RoutedDecision, ports: Ports): Decided {
-  if (routed.decision.cause !== "all_models_unhealthy") return { kind: "decided", ...routed };
-  const retryAfterS = retryAfterOf(routed, routed.snapshot.health, ports.clock.now());
-  return { kind: "decided", ...routed, retryAdvice: { shouldRetry: true, retryAfterS } };
+  const { decision, snapshot } = routed;
+  if (decision.cause !== "all_models_unhealthy") return { kind: "decided", decision, snapshot };
+  const retryAfterS = retryAfterOf(routed, snapshot.health, ports.clock.now());
+  return { kind: "decided", decision, snapshot, retryAdvice: { shouldRetry: true, retryAfterS } };
 }

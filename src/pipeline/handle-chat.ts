@@ -64,7 +64,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     taskKind: assessment.task.kind,
     answeredBy: null,
     redactions: redacted.total,
-    ...(request.routing.explain === true ? { explained: () => recorder.recorded() } : {}),
+    explained: request.routing.explain === true ? () => recorder.recorded() : undefined,
   };
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));

@@ -1,5 +1,6 @@
 import { lowerCap } from "#domain/money/caps.ts";
 import { zeroUsd } from "#domain/money/money.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
@@ -14,10 +15,10 @@ export function takeSnapshot(
   health: HealthView,
   size: RequestSize,
   spend?: Spend,
-): Snapshot {
+): Writable<Snapshot> {
   const goalHard = spend?.goalHardOverride ?? caps.goalHard;
   const dayHard = spend?.dayHardOverride ?? caps.dayHard;
-  return {
+  const snapshot: Writable<Snapshot> = {
     policy,
     registry,
     health,
@@ -29,17 +30,17 @@ export function takeSnapshot(
       goalSoft: lowerCap(caps.goalSoft, goalHard),
       daySoft: lowerCap(caps.daySoft, dayHard),
     },
-    ...(spend === undefined ? {} : ownCapsOf(spend)),
   };
+  const ownCaps = spend === undefined ? undefined : ownCapsOf(spend);
+  if (ownCaps !== undefined) snapshot.ownCaps = ownCaps;
+  return snapshot;
 }
 
 /** Seldom there, so that snapshots are of one shape. */
-function ownCapsOf({ goalHardOverride, dayHardOverride }: Spend): Pick<Snapshot, "ownCaps"> {
-  if (goalHardOverride === undefined && dayHardOverride === undefined) return {};
+function ownCapsOf({ goalHardOverride, dayHardOverride }: Spend): Snapshot["ownCaps"] {
+  if (goalHardOverride === undefined && dayHardOverride === undefined) return undefined;
   return {
-    ownCaps: {
-      ...(goalHardOverride === undefined ? {} : { goalHard: goalHardOverride }),
-      ...(dayHardOverride === undefined ? {} : { dayHard: dayHardOverride }),
-    },
+    ...(goalHardOverride === undefined ? {} : { goalHard: goalHardOverride }),
+    ...(dayHardOverride === undefined ? {} : { dayHard: dayHardOverride }),
   };
 }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { UsageReport } from "./upstream.ts";
 
 /** What the aggregator says of a call: by which id it knows it, and which provider served it. */
@@ -33,12 +34,13 @@ export class CallIdentity {
   /** The report with what is known of the call; the same object where nothing is. */
   addTo(report: UsageReport): UsageReport {
     if (this.#generationId === undefined && this.#host === undefined) return report;
-    return {
-      ...report,
-      ...(this.#generationId === undefined ? {} : { generationId: this.#generationId }),
-      ...(this.#generationId === undefined || !this.asksBilling ? {} : { asksBilling: true as const }),
-      ...(this.#host === undefined ? {} : { host: this.#host }),
-    };
+    const whole: Writable<UsageReport> = { ...report };
+    if (this.#generationId !== undefined) {
+      whole.generationId = this.#generationId;
+      if (this.asksBilling) whole.asksBilling = true;
+    }
+    if (this.#host !== undefined) whole.host = this.#host;
+    return whole;
   }
 }
 

@@ -241,7 +241,9 @@ class UpstreamClient implements Upstream {
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? answerDefect(answer);
     if (failure !== undefined) return failed(failure, report);
-    if (!attempt.stream) return { kind: "answer", answer, raw: body.text, report, firstByteMs };
+    if (!attempt.stream) {
+      return { kind: "answer", answer, raw: body.text, report: attempt.identity.addTo(report), firstByteMs };
+    }
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
     const chunk = chunkOf(answer);
     const only: UpstreamEvent[] = [
@@ -275,9 +277,9 @@ function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamRep
   return said ? { kind: "failure", failure, report } : { kind: "failure", failure };
 }
 
-/** The reply with what the aggregator has said of the call. A stream's report includes it already. */
+/** The reply with what the aggregator has said of the call. The report of an answer or a stream includes it already. */
 function withIdentity(reply: UpstreamReply, { identity }: Attempt): UpstreamReply {
-  if (reply.kind === "stream") return reply;
+  if (reply.kind !== "failure") return reply;
   const before = reply.report ?? noReport;
   const report = identity.addTo(before);
   return report === before ? reply : { ...reply, report };

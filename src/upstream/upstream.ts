@@ -18,14 +18,14 @@ export interface UpstreamCall {
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
   readonly body: JsonObject;
   /** What the body was made of, where it is to be sent as the bytes that were received, but for what differs. */
-  readonly received?: ReceivedBody;
+  readonly received?: ReceivedBody | undefined;
   /** About how long the body is; a large one is written in several turns of the event loop. */
   readonly bodyBytes?: number;
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
   readonly requestId: string;
   /** Sent as `traceparent`; absent where nothing is traced. */
-  readonly trace?: TraceContext;
+  readonly trace?: TraceContext | undefined;
   /** Uses a new connection and closes it afterwards: for the one repeat after `staleSocket`. */
   readonly freshConnection?: boolean;
 }

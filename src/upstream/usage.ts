@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { maxUsd, parseUsd, saturatedUsd, usdToNano } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { UsageReport } from "./upstream.ts";
 
 /** More tokens than any model can read or write: a count above is a defect of the upstream, not a bill. */
@@ -25,11 +26,11 @@ export function usageReport(usage: Json | undefined): UsageReport {
   // The fee is only a part of the cost: without the host's part the tokens give the better figure.
   const cost = ownKey ? sumOf(stated, host) : stated;
   const tokens = tokensOf(usage);
-  return {
-    ...(tokens === undefined ? {} : { usage: tokens }),
-    ...(cost === undefined ? {} : { costNanoUsd: cost }),
-    ...(typeof usage["is_byok"] === "boolean" ? { ownAccount: usage["is_byok"] } : {}),
-  };
+  const report: Writable<UsageReport> = {};
+  if (tokens !== undefined) report.usage = tokens;
+  if (cost !== undefined) report.costNanoUsd = cost;
+  if (typeof usage["is_byok"] === "boolean") report.ownAccount = usage["is_byok"];
+  return report;
 }
 
 function tokensOf(usage: JsonObject): TokenUsage | undefined {
@@ -42,13 +43,9 @@ function tokensOf(usage: JsonObject): TokenUsage | undefined {
   const written =
     count(field(usage["prompt_tokens_details"], "cache_write_tokens") ?? usage["cache_creation_input_tokens"]) ?? 0;
   const cachedInput = cached <= input ? cached : 0;
-  return {
-    input,
-    cachedInput,
-    ...(written === 0 ? {} : { cacheWrite: Math.min(written, input - cachedInput) }),
-    output,
-    reasoning: Math.min(reasoning, output),
-  };
+  const tokens: Writable<TokenUsage> = { input, cachedInput, output, reasoning: Math.min(reasoning, output) };
+  if (written > 0) tokens.cacheWrite = Math.min(written, input - cachedInput);
+  return tokens;
 }
 
 function count(value: Json | undefined): number | undefined {

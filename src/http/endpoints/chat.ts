@@ -109,18 +109,18 @@ async function respond(
     const explained = explanationOf(reply.head, endpoint);
     return refuse(explained === undefined ? errorOf(reply) : { ...errorOf(reply), explained });
   }
-  const headers = Object.assign(common, headHeaders(reply));
+  const headers = Object.assign(common, headHeaders(reply.head));
   if (reply.kind === "answer") {
     headers["content-type"] = "application/json";
     // Answers of one turn are sent together, which is faster.
     if (endpoint.streams.count > 1) await endpoint.endOfTurn();
     close();
-    const explained = explanationOf(reply, endpoint);
+    const explained = explanationOf(reply.head, endpoint);
     const text = explained === undefined ? reply.body : withMember(reply.body, explained);
     return new Response(text, { headers: endpoint.headers.of(headers) });
   }
   const { stream: rules } = ports.config().policy;
-  const explained = explanationOf(reply, endpoint);
+  const explained = explanationOf(reply.head, endpoint);
   const sse = openSse(explained === undefined ? reply.stream : withComment(reply.stream, explained), {
     timers: ports.timers,
     now: () => ports.clock.monotonic(),

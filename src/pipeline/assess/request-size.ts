@@ -1,6 +1,7 @@
 import { type ChatRequest, isObject, type JsonObject } from "#domain/chat.ts";
 import { otherOutputLimits } from "#domain/guarded-fields.ts";
 import type { Surcharge } from "#domain/money/surcharge.ts";
+import type { Writable } from "#domain/writable.ts";
 
 /** What bounds the cost of a request, together with a model's prices. */
 export interface RequestSize {
@@ -32,14 +33,14 @@ export function requestSizeOf(request: ChatRequest, redactions: number): Request
   const bytes = request.bodyBytes + bytesPerRedaction * redactions;
   const messages = request.body.messages.length;
   const { body } = request;
-  const size: { -readonly [name in keyof RequestSize]: RequestSize[name] } = {
+  const size: Writable<RequestSize> = {
     inputTokensBound: bytes + 8 * messages + 64,
     inputTokensEstimate: Math.ceil(bytes / bytesPerToken) + 4 * messages,
     requestedOutputTokens: request.requestedOutputTokens,
     choices: request.choices,
-    ...(request.writesCache === true ? { writesCache: true } : {}),
   };
   // Rare, so absent is the usual: a request is one shape more seldom than it pays to write zeros.
+  if (request.writesCache === true) size.writesCache = true;
   const other = largestOf(body, otherOutputLimits);
   if (other > 0) size.otherOutputTokens = other;
   const reasoning = reasoningTokensIn(body);

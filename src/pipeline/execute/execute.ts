@@ -1,8 +1,9 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
 import { otherModel } from "#domain/model-names.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
-import { type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
+import { type Reservation, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { type RetryAdvice, retryAdviceFor } from "#pipeline/retry-advice.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
@@ -180,22 +181,19 @@ function reserve(
   ports: Ports,
 ): Promise<ReserveReply> {
   const { caps, registry } = plan.configuration;
-  const { priceVersion } = registry;
-  return ports.ledger.reserve(
-    {
-      id: attempt.id,
-      requestId: plan.decisionId,
-      attempt: plan.firstAttempt + sent,
-      goal: plan.goal,
-      modelKey: attempt.model.key,
-      amount: attempt.hold,
-      ...(priceVersion === undefined ? {} : { priceVersion }),
-      perGoalHard: caps.goalHard,
-      perDayHard: caps.dayHard,
-      deadlineMs: Math.max(0, Math.ceil(plan.deadlineMs - attempt.startedMs)),
-    },
-    unrecorded,
-  );
+  const reservation: Writable<Reservation> = {
+    id: attempt.id,
+    requestId: plan.decisionId,
+    attempt: plan.firstAttempt + sent,
+    goal: plan.goal,
+    modelKey: attempt.model.key,
+    amount: attempt.hold,
+    perGoalHard: caps.goalHard,
+    perDayHard: caps.dayHard,
+    deadlineMs: Math.max(0, Math.ceil(plan.deadlineMs - attempt.startedMs)),
+  };
+  if (registry.priceVersion !== undefined) reservation.priceVersion = registry.priceVersion;
+  return ports.ledger.reserve(reservation, unrecorded);
 }
 
 function send(
@@ -213,13 +211,13 @@ function send(
     {
       model,
       body: plan.bodyFor(model),
-      ...(plan.received === undefined ? {} : { received: plan.received }),
+      received: plan.received,
       bodyBytes: plan.bodyBytes,
       stream: plan.stream,
       timeoutsMs: timeoutsOf(model, plan.configuration.policy, plan.deadlineMs - ports.clock.monotonic()),
       requestId: plan.decisionId,
-      ...(plan.trace === undefined ? {} : { trace: plan.trace }),
-      ...(freshConnection ? { freshConnection: true } : {}),
+      trace: plan.trace,
+      freshConnection,
     },
     signal,
   );

@@ -26,7 +26,7 @@ export interface ExecutionPlan {
   readonly candidate: (index: number) => Model | undefined;
   readonly bodyFor: (model: Model) => JsonObject;
   /** What such a body is made of, where the bytes that were received may be sent. */
-  readonly received?: ReceivedBody;
+  readonly received?: ReceivedBody | undefined;
   /** Approximate length of such a body. */
   readonly bodyBytes: number;
   readonly holdFor: (model: Model) => NanoUsd;
@@ -40,7 +40,7 @@ export interface ExecutionPlan {
   readonly hostsNarrowed: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
-  readonly trace?: TraceContext;
+  readonly trace?: TraceContext | undefined;
   readonly maxAttempts: number;
   readonly configuration: Configuration;
   /** Monotonic milliseconds at which the request must have ended. */
@@ -67,10 +67,10 @@ export function planExecution(
     decisionId: recorder.decisionId,
     goal: assessment.task.goal_id,
     stream: request.stream,
-    ...(request.trace === undefined ? {} : { trace: request.trace }),
+    trace: request.trace,
     purpose: "EXECUTE",
     candidate: candidatesOf(routed, context, ports),
-    ...(request.received === undefined ? {} : { received: request.received }),
+    received: request.received,
     bodyBytes: request.bodyBytes,
     // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
     bodyFor: (model) =>

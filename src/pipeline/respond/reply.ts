@@ -6,8 +6,8 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 /** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
 export type Reply =
   /** `body` is JSON text. */
-  | ({ readonly kind: "answer"; readonly body: string } & Head)
-  | ({ readonly kind: "stream"; readonly stream: CallerStream } & Head)
+  | { readonly kind: "answer"; readonly body: string; readonly head: Head }
+  | { readonly kind: "stream"; readonly stream: CallerStream; readonly head: Head }
   | Refusal;
 
 /** What the answer's headers say about its decision. */
@@ -20,7 +20,7 @@ export interface Head {
   readonly answeredBy: ModelKey | null;
   readonly redactions: number;
   /** What is recorded of the request so far; only where the caller wants its decision explained. */
-  readonly explained?: () => RequestRecord | undefined;
+  readonly explained?: (() => RequestRecord | undefined) | undefined;
 }
 
 export interface Refusal {

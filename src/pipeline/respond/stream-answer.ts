@@ -45,12 +45,12 @@ export async function answerStreamed(
     if (execution.kind === "answered") throw new Error("unreachable: a stream was asked for");
     if (execution.kind !== "streaming") return refusalOfExecution(execution, context, routed, head, ports);
     const answered = answeredBy(execution.attempt.model, head, context, execution.firstTokenMs, ports);
-    return { kind: "stream", stream: streamOf(execution, context, head, settlement, ports), ...answered };
+    return { kind: "stream", stream: streamOf(execution, context, head, settlement, ports), head: answered };
   }
   commitment.committed = true;
   const begun = pending.then((late) => beginLate(late, context, routed, head, settlement, ports));
   const model = configuration.registry.models.get(routed.decision.model ?? "")?.upstreamId ?? "";
-  return { kind: "stream", stream: new LateStream(begun, caller, model, identityOf(head, ports)), ...head };
+  return { kind: "stream", stream: new LateStream(begun, caller, model, identityOf(head, ports)), head };
 }
 
 /** The stream of an execution that began after the caller's answer, or the error to end that answer with. */

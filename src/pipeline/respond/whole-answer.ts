@@ -35,7 +35,7 @@ export async function answerWhole(
   const other = otherModel(upstreamId, answer.model);
   settlement.settleAnswer(attempt, { report, firstTokenMs, empty, otherModel: other }, context, ports);
   const body = finishAnswer(answer, raw, upstreamId, restorerOf(redacted));
-  const answerHead = answeredBy(attempt.model, head, context, firstTokenMs, ports);
+  const answered = answeredBy(attempt.model, head, context, firstTokenMs, ports);
   recorder.finish("answered", 200);
-  return { kind: "answer", body, ...answerHead };
+  return { kind: "answer", body, head: answered };
 }

@@ -1,6 +1,7 @@
 import type { Price } from "#domain/model.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { TimeSpan } from "#domain/money/prices.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { ClosedAttempt, OpenAttempt } from "#pipeline/execute/attempt.ts";
 import { chargeOf, verdictOf } from "#pipeline/execute/consequences.ts";
@@ -159,7 +160,7 @@ function recordOf(
   distrusted?: NanoUsd,
   firstTokenMs?: number,
 ): AttemptRecord {
-  const record: { -readonly [name in keyof AttemptRecord]: AttemptRecord[name] } = {
+  const record: Writable<AttemptRecord> = {
     id: attempt.id,
     model: attempt.model.key,
     purpose: attempt.purpose,

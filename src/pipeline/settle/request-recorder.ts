@@ -3,6 +3,7 @@ import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey } from "#domain/model.ts";
 import { saturatedUsd } from "#domain/money/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { Clock } from "#platform/time.ts";
@@ -14,7 +15,7 @@ export class RequestRecorder {
   readonly decisionId: string;
   readonly attempts: AttemptRecord[] = [];
   /** Not the request itself, whose conversation would live as long as its answer takes. */
-  readonly #request: Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream" | "surcharge">;
+  readonly #request: Writable<Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream" | "surcharge">>;
   readonly #sessionId: string | undefined;
   readonly #namesTask: boolean;
   readonly #clock: Clock;
@@ -38,7 +39,8 @@ export class RequestRecorder {
     priceVersion?: string,
   ) {
     const { requestId, receivedAtMs, alias, stream, surcharge } = request;
-    this.#request = { requestId, receivedAtMs, alias, stream, ...(surcharge === undefined ? {} : { surcharge }) };
+    this.#request = { requestId, receivedAtMs, alias, stream };
+    if (surcharge !== undefined) this.#request.surcharge = surcharge;
     this.#sessionId = request.routing.sessionId;
     this.#namesTask = request.routing.taskId !== undefined;
     this.decisionId = decisionId;
@@ -155,8 +157,6 @@ export class RequestRecorder {
     return record;
   }
 }
-
-type Writable<T> = { -readonly [name in keyof T]: T[name] };
 
 function byRule(findings: readonly Finding[]): { rule: string; count: number }[] {
   if (findings.length === 0) return [];

@@ -156,12 +156,12 @@ export interface RequestFields {
   input_tokens: number;
   output_tokens: number;
   /** Fields that the policy lets through although they may change model, terms or price. */
-  forwarded_fields?: OperatorText;
+  forwarded_fields?: OperatorText | undefined;
   cost_usd: OperatorText;
   /** The prices in force when it was received. */
-  price_version?: LogId;
+  price_version?: LogId | undefined;
   decision_ms: number;
-  first_token_ms?: number;
+  first_token_ms?: number | undefined;
   total_ms: number;
 }
 
@@ -307,13 +307,11 @@ export function requestFields(record: RequestRecord): RequestFields {
     redactions,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
-    ...(record.forwardedFields === undefined
-      ? {}
-      : { forwarded_fields: operatorText(record.forwardedFields.join(" ")) }),
+    forwarded_fields: record.forwardedFields && operatorText(record.forwardedFields.join(" ")),
     cost_usd: operatorText(formatUsd(record.costNanoUsd)),
-    ...(record.priceVersion === undefined ? {} : { price_version: logId(record.priceVersion) }),
+    price_version: record.priceVersion === undefined ? undefined : logId(record.priceVersion),
     decision_ms: rounded(timings.decisionMs),
-    ...(timings.firstTokenMs === undefined ? {} : { first_token_ms: rounded(timings.firstTokenMs) }),
+    first_token_ms: timings.firstTokenMs === undefined ? undefined : rounded(timings.firstTokenMs),
     total_ms: rounded(timings.totalMs),
   };
 }
