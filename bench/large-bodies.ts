@@ -58,6 +58,9 @@ const withField = (json: string) => `${chat("hello").slice(0, -1)},"unknown":${j
 const dryRun = (instruction: string) => `{"task":{"task_id":"t","instruction":"${instruction}"}}`;
 const messages = (count: number, content: string) =>
   `{"model":"smart-router-flash","messages":[${Array.from({ length: count }, () => `{"role":"user","content":"${content}"}`).join(",")}]}`;
+const streamAsked = () => withField("0").replace('"unknown":0', '"stream":true');
+const events = (content: string) =>
+  `data: {"id":"c","choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`;
 const parts = (count: number, text: string) =>
   `{"model":"smart-router-flash","messages":[{"role":"user","content":[${Array.from({ length: count }, () => `{"type":"text","text":"${text}"}`).join(",")}]}]}`;
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
@@ -122,8 +125,21 @@ const cases: readonly Case[] = [
   },
   {
     name: "an event of empty arrays",
-    body: () => withField("0").replace('"unknown":0', '"stream":true'),
+    body: streamAsked,
     answer: () => `data: {"choices":[${filled("[],", size)}0]}\n\n`,
+    streamed: true,
+  },
+  { name: "an event of escaped quotes", body: streamAsked, answer: () => events(filled('\\"', size)), streamed: true },
+  {
+    name: "an event of base64",
+    body: streamAsked,
+    answer: () => events(filled("c2V0dGluZyA9IDE7", size)),
+    streamed: true,
+  },
+  {
+    name: "an event of an image",
+    body: streamAsked,
+    answer: () => events("ok").replace('"content":"ok"', `"images":[{"url":"${filled("c2V0dGluZyA9IDE7", size)}"}]`),
     streamed: true,
   },
 ];

@@ -23,6 +23,7 @@ import {
   withErrorDetail,
 } from "./failures.ts";
 import { chunkOf } from "./stream/completion-chunk.ts";
+import { splitChunk } from "./stream/split-chunk.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";
@@ -245,12 +246,8 @@ class UpstreamClient implements Upstream {
       return { kind: "answer", answer, raw: body.text, report: attempt.identity.addTo(report), firstByteMs };
     }
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    const chunk = chunkOf(answer);
-    const only: UpstreamEvent[] = [
-      { kind: "chunk", raw: JSON.stringify(chunk), chunk },
-      { kind: "end", report: attempt.identity.addTo(report) },
-    ];
-    return { kind: "stream", events: singleBatch(only), firstEventMs: this.#now() - attempt.startedAt };
+    const events = eventsOf(chunkOf(answer), attempt.identity.addTo(report));
+    return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
@@ -303,6 +300,12 @@ function answerDefect(answer: JsonObject): UpstreamFailure | undefined {
   return undefined;
 }
 
-async function* singleBatch(batch: readonly UpstreamEvent[]): AsyncGenerator<readonly UpstreamEvent[]> {
-  yield batch;
+/** A whole completion as a stream; a long one in pieces, each in a turn of its own. */
+async function* eventsOf(chunk: JsonObject, report: UsageReport): AsyncGenerator<readonly UpstreamEvent[]> {
+  let pieces = 0;
+  for (const piece of splitChunk(chunk)) {
+    if (pieces++ > 0) await largeWorkTurn();
+    yield [piece];
+  }
+  yield [{ kind: "end", report }];
 }

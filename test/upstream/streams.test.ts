@@ -386,3 +386,67 @@ const isFinished = (choice: Choice) => choice.finish_reason !== null;
 const indexOf = (choice: Choice) => choice.index;
 /** Whether a recorded chunk is more than the opening role. */
 const carries = (line: string) => !/"delta":\{"role":"assistant","content":""\},"finish_reason":null/.test(line);
+
+describe("an event of more than a megabyte", () => {
+  const event = (delta: object, more: object = {}) =>
+    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
+  const long = '"'.repeat(3_000_000);
+  const contentOf = (events: readonly UpstreamEvent[]) =>
+    chunksIn(events)
+      // biome-ignore lint/suspicious/noExplicitAny: a test reads what a caller reads
+      .map(({ chunk }: any) => chunk.choices?.[0]?.delta?.content ?? "")
+      .join("");
+  const done = `${event({}, { finish_reason: "stop" })}data: [DONE]\n\n`;
+
+  test("comes in pieces, in its place between the others", async () => {
+    const { events } = await streamed([
+      `${event({ content: "a" })}${event({ content: long })}${event({ content: "b" })}${done}`,
+    ]);
+    expect(contentOf(events)).toBe(`a${long}b`);
+    expect(Math.max(...chunksIn(events).map(({ raw }) => raw.length))).toBeLessThan(2_000_000);
+    expect(events.at(-1)?.kind).toBe("end");
+  });
+
+  test("may be the first, and others may follow it at once", async () => {
+    const { events } = await streamed([`${event({ content: long })}${event({ content: long })}${done}`]);
+    expect(contentOf(events)).toBe(long + long);
+    expect(events.at(-1)?.kind).toBe("end");
+  });
+
+  test("leaves turns of the event loop to others while it is read", async () => {
+    let turns = 0;
+    let counting = true;
+    const count = () => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    const { events } = await streamed([event({ content: "a" }), `${event({ content: long })}${done}`]);
+    const before = chunksIn(events).length;
+    count();
+    await streamed([event({ content: "a" }), `${event({ content: long })}${done}`]);
+    counting = false;
+    expect(before).toBeGreaterThan(5);
+    expect(turns).toBeGreaterThan(before);
+  });
+
+  test("is garbage if it is no JSON; what came before it has been handed out", async () => {
+    const { events } = await streamed([
+      `${event({ content: "a" })}data: {"choices": ${"[".repeat(2_000_000)}\n\n${done}`,
+    ]);
+    expect(contentOf(events)).toBe("a");
+    expect(events.at(-1)).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
+  });
+
+  test("is followed by the failure of one behind it that is too large", async () => {
+    const tooLarge = `data: {"x": "${"y".repeat(defaultAnswerLimits.maxEventBytes)}`;
+    const { events } = await streamed([`${event({ content: long })}${tooLarge}`]);
+    expect(contentOf(events)).toBe(long);
+    expect(events.at(-1)).toMatchObject({ kind: "broken", failure: { message: expect.stringContaining("too large") } });
+  });
+
+  test("is cut off with the stream that ends behind it", async () => {
+    const { events } = await streamed([event({ content: long })], { ending: "end" });
+    expect(contentOf(events)).toBe(long);
+    expect(events.at(-1)).toMatchObject({ kind: "broken" });
+  });
+});

@@ -1,8 +1,10 @@
 import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
+import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import type { Attempt } from "#upstream/attempt.ts";
 import type { EventReceiver, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import { LargeEvents } from "./large-events.ts";
 import { SseReader } from "./sse-reader.ts";
-import { StreamValidator } from "./stream-validator.ts";
+import { StreamValidator, type ValidatedEvent } from "./stream-validator.ts";
 
 /** What one event may be at most, in bytes and in JSON values. */
 export interface StreamLimits {
@@ -28,6 +30,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   readonly #now: () => number;
   readonly #sse: SseReader;
   readonly #validator: StreamValidator;
+  /** What has been read of the stream and not handed out, because it takes several turns. Nothing more is read meanwhile. */
+  readonly #large: LargeEvents;
   /** Bound of what is held until the first real event comes, in characters. */
   readonly #maxHeld: number;
   /** Choices to expect: `n` of the request. */
@@ -50,6 +54,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
     this.#validator = new StreamValidator(limits.maxValues, attempt.identity);
+    this.#large = new LargeEvents(this.#validator);
     this.#sse = new SseReader(limits.maxEventBytes, this.#shortcut);
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();
@@ -70,18 +75,18 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
    */
   async open(): Promise<UpstreamFailure | undefined> {
     const { deadlines, timeoutsMs, startedAt } = this.#attempt;
-    deadlines.await("first_event", startedAt + timeoutsMs.first_event);
+    const firstEventAt = startedAt + timeoutsMs.first_event;
+    deadlines.await("first_event", firstEventAt);
     const opening: UpstreamEvent[] = [];
     let held = 0;
     for (;;) {
-      const batch = await this.#text
-        .read()
-        .then((read: TextReadResult) => (read.done ? this.#onClose() : this.#onText(read.value)), this.#onReadError);
+      const batch = await this.#nextBatch();
+      deadlines.await("first_event", firstEventAt);
       for (const event of batch) {
         if (event.kind === "broken") {
           if (!this.#validator.hasContent) return event.failure;
         } else if (event.kind === "end" && !this.#validator.hasContent) {
-          return { kind: "garbage", message: "the upstream's stream ended without content", dispatched: true };
+          return garbage("the upstream's stream ended without content");
         }
         if (event.kind !== "keepalive") opening.push(event);
         if (event.kind === "chunk") held += event.raw.length;
@@ -95,9 +100,16 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
         return undefined;
       }
       if (held > this.#maxHeld) {
-        return { kind: "garbage", message: "the upstream's stream opens without end", dispatched: true };
+        return garbage("the upstream's stream opens without end");
       }
     }
+  }
+
+  #nextBatch(): Promise<EventBatch> {
+    if (!this.#large.isEmpty) return this.#readLarge();
+    return this.#text
+      .read()
+      .then((read: TextReadResult) => (read.done ? this.#onClose() : this.#onText(read.value)), this.#onReadError);
   }
 
   next(): Promise<IteratorResult<EventBatch>> {
@@ -117,7 +129,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
       this.#openingBatch = undefined;
       receiver.onEvents(opening);
     } else if (this.#ended) receiver.onOver();
-    else {
+    else if (!this.#large.isEmpty) {
+      this.#receiver = receiver;
+      this.#deliverLarge();
+    } else {
       this.#receiver = receiver;
       this.#resume();
       this.#readOn();
@@ -158,8 +173,14 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
       return;
     }
     if (batch.length === 0) {
-      this.#setDeadline();
-      this.#readOn();
+      if (!this.#large.isEmpty) this.#deliverLarge();
+      else if (this.#ended) {
+        this.#receiver = undefined;
+        receiver?.onOver();
+      } else {
+        this.#setDeadline();
+        this.#readOn();
+      }
       return;
     }
     if (!this.#ended) {
@@ -170,9 +191,36 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     receiver?.onEvents(batch);
   }
 
+  /** Hands out what is queued. */
+  #deliverLarge(): void {
+    const same = (batch: EventBatch) => batch;
+    this.#readLarge().then(
+      (batch) => this.#deliver(same, batch),
+      (error) => this.onError(error),
+    );
+  }
+
+  /** Events up to the end of the next piece of a large one. The upstream is not waited for in the meantime. */
+  async #readLarge(): Promise<EventBatch> {
+    this.#attempt.deadlines.pause();
+    const pausedAt = this.#now();
+    const batch: UpstreamEvent[] = [];
+    this.#batch = batch;
+    while (batch.length === 0 && !this.#ended) {
+      const validated = await this.#large.next();
+      if (validated === undefined) break;
+      if (!this.#ended) this.#take(validated);
+    }
+    const paused = this.#now() - pausedAt;
+    this.#idleFrom += paused;
+    this.#dataFrom += paused;
+    return batch;
+  }
+
   /** Leaving early aborts the call. */
   return(): Promise<IteratorResult<EventBatch>> {
     this.#openingBatch = undefined;
+    this.#large.clear();
     if (!this.#ended) {
       this.#ended = true;
       this.#attempt.end(true);
@@ -209,9 +257,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
     if (this.#sse.push(text, this.#sink) === "too_large" && !this.#ended) {
-      this.#endBroken({ kind: "garbage", message: "the upstream sent an event that is too large", dispatched: true });
+      const failure = garbage("the upstream sent an event that is too large");
+      if (!this.#large.fail(failure)) this.#endBroken(failure);
     }
-    if (this.#batch.length > 0) {
+    if (this.#batch.length > 0 || !this.#large.isEmpty) {
       this.#dataFrom = this.#idleFrom;
       this.#charsWithoutData = 0;
       return this.#batch;
@@ -223,21 +272,25 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
     this.#charsWithoutData += text.length;
     if (this.#charsWithoutData > 2 * this.#maxHeld) {
-      this.#endBroken({ kind: "garbage", message: "the upstream sends much, but no data", dispatched: true });
+      this.#endBroken(garbage("the upstream sends much, but no data"));
     }
     return this.#batch;
   };
 
   readonly #shortcut = (text: string, from: number, to: number): boolean => {
-    const chunk = this.#ended ? undefined : this.#validator.matchTemplate(text, from, to);
+    if (this.#ended || to - from > largeBodyBytes || !this.#large.isEmpty) return false;
+    const chunk = this.#validator.matchTemplate(text, from, to);
     if (chunk === undefined) return false;
     this.#batch.push(chunk);
     return true;
   };
 
   readonly #sink = (data: string, name: string): void => {
-    if (this.#ended) return;
-    const validated = this.#validator.validate(data, name);
+    if (this.#ended || this.#large.take(data, name)) return;
+    this.#take(this.#validator.validate(data, name));
+  };
+
+  #take(validated: ValidatedEvent): void {
     switch (validated.kind) {
       case "chunk":
         this.#batch.push(validated);
@@ -251,7 +304,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
       case "nothing":
         return;
     }
-  };
+  }
 
   #onDone(): void {
     if (!this.#validator.complete) {
@@ -323,4 +376,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
     keep();
   }
+}
+
+function garbage(message: string): UpstreamFailure {
+  return { kind: "garbage", message, dispatched: true };
 }

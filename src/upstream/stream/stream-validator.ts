@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
 import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
@@ -88,14 +89,34 @@ export class StreamValidator {
       if (word === "[DONE]") return done;
       if (word === "") return nothing;
     }
-    if (hasMoreValuesThan(data, this.#maxValues))
-      return failedAs(`an event of more than ${this.#maxValues} JSON values`);
+    if (hasMoreValuesThan(data, this.#maxValues)) return this.#tooManyValues();
     let chunk: Json;
     try {
       chunk = JSON.parse(data);
     } catch {
-      return failedAs("an event that is not JSON");
+      return notJson;
     }
+    return this.#validateJson(data, name, chunk);
+  }
+
+  /** The same for a large event, in steps. */
+  *validateInSteps(data: string, name: string): Generator<undefined, ValidatedEvent> {
+    if (hasMoreValuesThan(data, this.#maxValues)) return this.#tooManyValues();
+    yield;
+    let chunk: Json;
+    try {
+      chunk = (yield* parseJsonInSteps(data)) as Json; // JSON text gives nothing else
+    } catch {
+      return notJson;
+    }
+    return this.#validateJson(data, name, chunk);
+  }
+
+  #tooManyValues(): ValidatedEvent {
+    return failedAs(`an event of more than ${this.#maxValues} JSON values`);
+  }
+
+  #validateJson(data: string, name: string, chunk: Json): ValidatedEvent {
     if (!isObject(chunk)) return failedAs("an event that is not an object");
     this.#identity.read(chunk);
     const usage = chunk["usage"];
@@ -182,3 +203,5 @@ function garbage(what: string): UpstreamFailure {
 function failedAs(what: string): ValidatedEvent {
   return { kind: "failed", failure: garbage(what) };
 }
+
+const notJson: ValidatedEvent = failedAs("an event that is not JSON");
