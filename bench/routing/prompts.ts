@@ -163,7 +163,7 @@ export function judgedSets(): GuardedQuality[] {
     ["second, development", heldOutAsks.development],
     ["third, development", furtherAsks.second],
     ["fourth, development", furtherAsks.third],
-    ["second, held out", heldOutAsks.judged],
+    ["second, held out until the end", heldOutAsks.judged],
   ];
   return sets.map(([name, { guarded, ordinary }]) => {
     const [right, wrong] = [guarded.filter(isGuardedWork).length, ordinary.filter(isGuardedWork).length];

@@ -115,7 +115,9 @@ export const guardedTerms = {
     дважды второй_раз два_раза повторно повторн* двойн* задвои* dwa_razy dwukrotn* podwójn* двічі
     iki_kere iki_kez iki_defa mükerrer दो_बार दोबारा
     重复 两次 二次 多次 幂等 二重 2回 2度 重複 두_번 두번 중복* 이중* 2번
-    more_than_once rounds_down rounds_up rounding_error wrong_amount lose_a loses_a lose_money loses_money a_cent too_much too_little miscalculat* falsch_berechnet zu_viel zu_wenig de_más de_menos в_минус`,
+    more_than_once rounds_down rounds_up rounding_error wrong_amount lose_a loses_a lose_money loses_money a_cent too_much too_little miscalculat* falsch_berechnet zu_viel zu_wenig de_más de_menos в_минус
+    incorrect_amount*  wrong_price charged_wrong  off_by_a_factor
+    charged_incorrect* repeated_charges repeated_payments repeated_billing`,
   /** Money moves. */
   paying: `
     charge charged charges charging bill bills billed billing double-bill* pay pays paid payment* payout* pay_out refund* reimburse* debit* debited deduct* withdraw* settlement disburse* send_money transfer_money prorat* checkout stripe paypal adyen klarna undercharge* overcharge*
@@ -184,7 +186,8 @@ export const guardedTerms = {
     переимен* отсортир* сортир* покажи показ* посчитай подсчит* поменяй_порядок zmień_nazw* posortuj* sortow* pokaż* policz*
     adlandır* sırala* göster* say नाम_बदल* क्रमबद्ध दिखाओ दिखाएं गिनो
     重命名 改名 排序 显示 统计 列出 名前順 名前を変更 並べ 並び替え ソート 表示 数える 数え 이름을 이름_변경* 정렬* 보여줘 표시* 세는 개수*
-    types_to add_types type_hints type_annotations aria comment commonjs esm log_the logs_the_duration fake dummy tipos tipi типы_в тип типов tip_ekle kommentar kommentiere commentaire comentario comentário commento комментар* komentarz* yorum_ekle 注释 类型 型を コメント 타입* 주석* where_is où_est où_sont wo_wird wo_ist dónde_está onde_está dov'è где_ gdzie_jest nerede 在哪里 どこ 어디* wyświetl* el_nombre_de le_nom_de o_nome_d* il_nome_d* den_namen`,
+    types_to add_types type_hints type_annotations aria comment commonjs esm log_the logs_the_duration fake dummy tipos tipi типы_в тип типов tip_ekle kommentar kommentiere commentaire comentario comentário commento комментар* komentarz* yorum_ekle 注释 类型 型を コメント 타입* 주석* where_is où_est où_sont wo_wird wo_ist dónde_está onde_está dov'è где_ gdzie_jest nerede 在哪里 どこ 어디* wyświetl* el_nombre_de le_nom_de o_nome_d* il_nome_d* den_namen
+    sorting filtering column_label`,
   /** A question on how something is done, or how much of it there is. */
   asking: `
     how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마
@@ -199,5 +202,6 @@ export const guardedTerms = {
     renk* düğme* buton* ortala* hizala* kenarlık* başlığ* नीला रंग बटन
     颜色 背景色 按钮 居中 对齐 边框 色を ボタン 中央 揃え 색상* 버튼* 정렬* 테두리* 가운데*
     ui placeholder autofocus tooltip plural modal subtitle heading headings title titles titel titelzeile beschriftung texto textos texte testo tekst* текст* tytuł* título* titolo titre metin metni ipucu tipo_de_letra spelling misspelled tippfehler digitação erratum error_de_tipeo опечат* literówk* 标题 文字 文本 样式 テキスト 見出し タイトル 제목 텍스트* mobile responsive avatar banner badge sidebar navbar dropdown landscape sortable searchable filterable collapsible
-    レイアウト 레이아웃* लेआउट 布局 layout_of mise_en_page diseño_de_la_página yerleşim wyrównanie aria-label* first_load`,
+    レイアウト 레이아웃* लेआउट 布局 layout_of mise_en_page diseño_de_la_página yerleşim wyrównanie aria-label* first_load
+    sorting column_width* column_header* columns`,
 } as const;

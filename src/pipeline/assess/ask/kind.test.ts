@@ -82,6 +82,10 @@ describe("the kind of an ask", () => {
     "Fix the function signature of parse()",
     "Delete the unused import in users.py",
     "Count the tokens in each chunk and split at max tokens",
+    "Чем отличается аутентификация от авторизации?",
+    "인증과 인가의 차이를 설명해줘",
+    "OAuth क्या है, समझाओ",
+    "The sidebar flickers.\n\n- [x] This is not a security vulnerability",
   ])("what is done goes before what it is about: %s", (ask) => {
     expect(guarded).not.toContain(task(ask).kind);
     expect(levels.indexOf(task(ask).risk_level)).toBeLessThan(levels.indexOf("HIGH"));
@@ -118,7 +122,7 @@ describe("asks written to judge the rules", () => {
     ["second, development", heldOutAsks.development.guarded, heldOutAsks.development.ordinary, 0.95, 0.95],
     ["third, development", furtherAsks.second.guarded, furtherAsks.second.ordinary, 0.9, 0.95],
     ["fourth, development", furtherAsks.third.guarded, furtherAsks.third.ordinary, 0.9, 0.95],
-    ["second, held out", heldOutAsks.judged.guarded, heldOutAsks.judged.ordinary, 0.9, 0.9],
+    ["second, held out until the end", heldOutAsks.judged.guarded, heldOutAsks.judged.ordinary, 0.9, 0.9],
   ] as const)("%s: guarded work is seen, and what is taken for it is it", (_, asked, ordinary, recall, precision) => {
     const [right, wrong] = [takenFor(asked), takenFor(ordinary)];
     expect(right / asked.length).toBeGreaterThanOrEqual(recall);

@@ -72,8 +72,10 @@ function aboutSoftware({ topics, identifiers }: AskFeatures): boolean {
   return topics.count("software") + topics.count("data") + topics.count("coding") + identifiers > 0;
 }
 
-function explains({ topics }: AskFeatures): boolean {
-  return topics.first("explaining") < 3;
+function explains({ topics, verbLast }: AskFeatures): boolean {
+  // Where the verb comes last, what is to be explained stands before it, and orders stand in its place.
+  const end = verbLast && topics.count("acting") === 0 ? earlyWords : 3;
+  return topics.first("explaining") < end;
 }
 
 /** A question about something is answered, whatever it is about; only how to keep secrets is security work. */
