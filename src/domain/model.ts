@@ -80,8 +80,7 @@ export interface Model {
   readonly timeoutsMs: { readonly [name in TimeoutName]?: number };
 }
 
-export const timeoutNames = ["connect", "headers", "first_event", "idle", "total"] as const;
-export type TimeoutName = (typeof timeoutNames)[number];
+export type TimeoutName = "connect" | "headers" | "first_event" | "idle" | "total";
 
 /** The registry as everybody reads it: by key, and the one model of each role that routing chooses. */
 export interface ModelRegistry {

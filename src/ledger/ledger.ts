@@ -133,9 +133,8 @@ type ResolutionKinds =
       readonly distrusted?: NanoUsd;
     };
 
-export const actualSources = ["upstream_cost", "usage", "at_least", "operator"] as const;
 /** Where a cost is known from. `at_least` and `operator` are estimates: the upstream's own figure, should it come, corrects them. */
-export type ActualSource = (typeof actualSources)[number];
+export type ActualSource = "upstream_cost" | "usage" | "at_least" | "operator";
 
 /** Money spent and held in one account. */
 export interface AccountSpend {

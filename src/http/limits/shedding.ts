@@ -14,8 +14,7 @@ export interface Load {
   readonly ledgerOldestMs: number;
 }
 
-export const shedReasons = ["streams_full", "event_loop_slow", "memory_high", "ledger_slow"] as const;
-export type ShedReason = (typeof shedReasons)[number];
+export type ShedReason = "streams_full" | "event_loop_slow" | "memory_high" | "ledger_slow";
 
 const maxLoopDelayMs = 100;
 const maxMemoryShare = 0.8;

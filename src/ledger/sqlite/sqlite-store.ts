@@ -32,7 +32,10 @@ export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly kind: StoreFailure["kind"]; readonly message: string };
 
-/** The ledger in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. */
+/**
+ * The ledger in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. It does not use
+ * `ThreadCalls`: a failed call has to reject with the kind of its `StoreFailure`, and the death of the thread is fatal to the ledger.
+ */
 export class SqliteStore implements LedgerStore {
   readonly kind = "sqlite";
   empty: { readonly expected: boolean } | undefined;

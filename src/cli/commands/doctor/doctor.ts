@@ -43,7 +43,7 @@ export function doctorCommand(): Command {
     });
 }
 
-export async function runChecks(env: NodeJS.ProcessEnv, { offline }: { offline: boolean }): Promise<Check[]> {
+async function runChecks(env: NodeJS.ProcessEnv, { offline }: { offline: boolean }): Promise<Check[]> {
   const parsed = parseSettings(env);
   const runtime = [bunVersion(), sqliteVersion(), descriptors()];
   if (parsed.kind === "invalid") {

@@ -2,15 +2,7 @@ import type { TaskKind } from "#domain/routing.ts";
 import type { Conversation } from "./conversation-types.ts";
 
 /** Calls that an agent or a chat program makes for itself, not for its user's work. */
-export const housekeepingKinds = [
-  "title",
-  "commit_message",
-  "summary",
-  "labels",
-  "command_check",
-  "completion",
-] as const;
-export type HousekeepingKind = (typeof housekeepingKinds)[number];
+export type HousekeepingKind = "title" | "commit_message" | "summary" | "labels" | "command_check" | "completion";
 
 /** The kind of task that a housekeeping call is. */
 export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
