@@ -4,7 +4,6 @@ import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batching/batched-ledger.ts";
 import type { LedgerEvent } from "./batching/ledger-event.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "./ledger.ts";
-import { PostgresStore } from "./postgres/postgres-store.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { LedgerStore } from "./store.ts";
 
@@ -81,6 +80,8 @@ function messageOf(error: unknown): string {
 async function openStore(databaseUrl: string, clock: Clock): Promise<LedgerStore> {
   const location = databaseLocationOf(databaseUrl);
   if (location.kind === "sqlite") return SqliteStore.open(location.path, clock);
+  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
+  const { PostgresStore } = await import("./postgres/postgres-store.ts");
   try {
     return await PostgresStore.open(location.url);
   } catch (error) {

@@ -1,6 +1,5 @@
 import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
 import type { LedgerAdmin } from "./ledger-admin.ts";
-import { openPostgresAdmin } from "./postgres-admin.ts";
 import { openSqliteAdmin, openSqliteReader, openThreadedSqliteAdmin } from "./sqlite-admin.ts";
 
 /**
@@ -9,7 +8,7 @@ import { openSqliteAdmin, openSqliteReader, openThreadedSqliteAdmin } from "./sq
  */
 export async function openLedgerAdmin(databaseUrl: string, threaded = false): Promise<LedgerAdmin> {
   const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "postgres") return openPostgresAdmin(location.url);
+  if (location.kind === "postgres") return openPostgres(location.url);
   if (location.path === inMemoryPath) {
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   }
@@ -21,6 +20,12 @@ export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "cl
 /** Opens it for reading only, as it is; undefined where there is none. Rejects when it cannot be reached. */
 export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader | undefined> {
   const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "postgres") return openPostgresAdmin(location.url);
+  if (location.kind === "postgres") return openPostgres(location.url);
   return location.path === inMemoryPath ? undefined : openSqliteReader(location.path);
+}
+
+/** Loaded where it is used: a gateway on SQLite never needs it, and modules take memory. */
+async function openPostgres(url: string): Promise<LedgerAdmin> {
+  const { openPostgresAdmin } = await import("./postgres-admin.ts");
+  return openPostgresAdmin(url);
 }
