@@ -38,8 +38,9 @@ export interface FoundInBlocks {
 
 export type SqlRead = readonly [sql: string, values: readonly (string | number)[]];
 
-/** Blocks that are opened at a time. */
-const opensAtOnce = 8;
+/** Blocks that are opened at first, and then at a time. With PostgreSQL that is the main thread's work: some milliseconds. */
+const opensFirst = 8;
+const opensAtOnce = 16;
 /** Heads that are read first; the rest is read where these do not suffice. */
 const firstHeads = 16;
 
@@ -66,7 +67,7 @@ export function* searchBlocks(
       at = 0;
       continue;
     }
-    const next = heads.slice(at, at + opensAtOnce);
+    const next = heads.slice(at, at + (at === 0 ? opensFirst : opensAtOnce));
     at += next.length;
     for (const { seq, row, block, data } of yield* recordsIn(next, search, dialect)) {
       found.push({ seq, row });
@@ -102,7 +103,10 @@ function* recordsIn(
   const list = dialect === "sqlite" ? "(SELECT value FROM json_each(?))" : `(${ids.join(",")})`;
   const values = dialect === "sqlite" ? [JSON.stringify(ids)] : [];
   const blocks = yield [`SELECT id, ${content} FROM decision_block WHERE id IN ${list}`, values];
-  const costs = yield [`SELECT seq, delta_nano_usd, cost_state FROM decision_cost WHERE block IN ${list}`, values];
+  const haveCosts = heads.some((head) => Number(head["has_costs"]) === 1);
+  const costs = haveCosts
+    ? yield [`SELECT seq, delta_nano_usd, cost_state FROM decision_cost WHERE block IN ${list}`, values]
+    : [];
   const costOf = new Map(costs.map(({ seq, ...cost }) => [Number(seq), cost]));
   const headOf = new Map(heads.map((head) => [Number(head["id"]), head]));
   const matches: Match[] = [];
@@ -160,12 +164,14 @@ function headsFor(search: BlockSearch, dialect: "sqlite" | "postgres", limit?: n
     sql: `(${anyOf.map((hash) => hasBytes(hash, dialect)).join(" OR ")})`,
     values: [],
   }));
-  const contains = dialect === "sqlite" ? "instr(h.terms, ?) > 0" : "strpos(h.terms, ?) > 0";
+  // SQLite looks for bytes twice as quickly as for characters.
+  const contains =
+    dialect === "sqlite" ? "instr(CAST(h.terms AS BLOB), CAST(? AS BLOB)) > 0" : "strpos(h.terms, ?) > 0";
   for (const [field, values] of fieldsIn(search.filter)) {
     if (field === "requestId") continue;
     const alternatives: string[] = values.map(() => contains);
     // What a correction has made of a record's state is not in the terms.
-    if (field === "costState") alternatives.push("EXISTS (SELECT 1 FROM decision_cost c WHERE c.block = h.id)");
+    if (field === "costState") alternatives.push(hasCosts);
     parts.push({
       sql: alternatives.length === 0 ? "1 = 0" : `(${alternatives.join(" OR ")})`,
       values: values.map((each) => termOf(headFieldOf(field), each)),
@@ -179,11 +185,13 @@ function headsFor(search: BlockSearch, dialect: "sqlite" | "postgres", limit?: n
   const hex = dialect === "sqlite" ? "hex(h.ids)" : "encode(h.ids, 'hex')";
   const hashes = wanted.length === 0 ? "" : `, lower(${hex}) AS hashes`;
   return [
-    `SELECT h.id, h.last_seq, h.records${hashes} FROM decision_block_head h WHERE ${sql}
+    `SELECT h.id, h.last_seq, h.records, CASE WHEN ${hasCosts} THEN 1 ELSE 0 END AS has_costs${hashes} FROM decision_block_head h WHERE ${sql}
      ORDER BY ${newestFirst ? "h.last_seq DESC" : "h.id"}${limit === undefined ? "" : ` LIMIT ${limit}`}`,
     values,
   ];
 }
+
+const hasCosts = "EXISTS (SELECT 1 FROM decision_cost c WHERE c.block = h.id)";
 
 function hasBytes(hash: string, dialect: "sqlite" | "postgres"): string {
   return dialect === "sqlite" ? `instr(h.ids, x'${hash}') > 0` : `position(decode('${hash}', 'hex') IN h.ids) > 0`;

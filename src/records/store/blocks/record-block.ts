@@ -43,10 +43,12 @@ export async function blockOf(entries: readonly RecordEntry[]): Promise<WrittenB
   const heads: { [F in HeadField | "seq"]?: Column } = { seq: columnOf(entries.map(({ head }) => head.seq)) };
   let terms = "\n";
   for (const field of headFields) {
-    const values = entries.map(({ head }) => head[field]);
-    const column = columnOf(values);
-    heads[field] = column;
-    terms += termsOf(field, "each" in column ? values : values.slice(0, 1));
+    const first = entries[0]?.head[field] ?? null;
+    // Most fields have one value in all records.
+    const isSame = entries.every(({ head }) => head[field] === first);
+    const values = isSame ? [first] : entries.map(({ head }) => head[field]);
+    heads[field] = isSame ? { same: first } : { each: values };
+    terms += termsOf(field, values);
   }
   const block: OpenBlock = { heads, contents: columnOf(entries.map(({ content }) => content)) };
   const data = await Bun.zstdCompress(JSON.stringify(block), { level: 1 });
