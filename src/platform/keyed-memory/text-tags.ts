@@ -9,8 +9,9 @@ const utf16Nonce = Buffer.alloc(12, 2);
 /** Read by its bytes. */
 const bytesNonce = Buffer.alloc(12, 3);
 
-/** Longer texts get a buffer of their own. */
-const sharedBufferLength = 65_536;
+/** Longer texts get a buffer of their own, whose pages the system has to clear first. */
+const longestSharedBuffer = 262_144;
+const usualSharedBuffer = 65_536;
 
 /**
  * Tags of texts under a random key: GMAC (AES-128-GCM over nothing but associated data). GHASH is a universal hash: for two
@@ -45,8 +46,9 @@ export class TextTags {
   }
 
   #bufferOf(size: number): Buffer {
-    if (size > sharedBufferLength) return Buffer.allocUnsafe(size);
-    if (this.#buffer.length === 0) this.#buffer = Buffer.alloc(sharedBufferLength);
+    if (size > longestSharedBuffer) return Buffer.allocUnsafe(size);
+    if (this.#buffer.length < size)
+      this.#buffer = Buffer.alloc(size > usualSharedBuffer ? longestSharedBuffer : usualSharedBuffer);
     return this.#buffer;
   }
 }

@@ -169,17 +169,40 @@ function eachTokenRun(
   /** Where the next run can begin. */
   let from = 0;
   for (let last = minRunLength - 1; last < length; last = from + minRunLength - 1) {
-    let at = last;
-    while (at >= from && ((classes[bytes[at] ?? 0] ?? 0) & inToken) !== 0) at--;
+    let at = lastSeparatorOfEight(bytes, last);
+    if (at < 0) {
+      at = last - 8;
+      while (at >= from && isSeparator[bytes[at] ?? 0] === 0) at--;
+    }
     if (at >= from) {
       const c = bytes[at];
       from = c === PLUS || c === SLASH ? visitSymbol(at) : at + 1;
       continue;
     }
     let to = last + 1;
-    while (to < length && ((classes[bytes[to] ?? 0] ?? 0) & inToken) !== 0) to++;
+    while (to < length && isSeparator[bytes[to] ?? 0] === 0) to++;
     from = Math.max(to, visit(from, to));
   }
+}
+
+/** 1 for bytes that are no part of a token. */
+const isSeparator = classes.map((bits) => ((bits & inToken) === 0 ? 1 : 0));
+
+/**
+ * The last separator among eight bytes that end at a place; -1 where there is none. Without a branch: where a word ends cannot be
+ * foretold, and a wrong guess costs more than eight look-ups.
+ */
+function lastSeparatorOfEight(bytes: Uint8Array, last: number): number {
+  const found =
+    ((isSeparator[bytes[last] ?? 0] ?? 0) << 7) |
+    ((isSeparator[bytes[last - 1] ?? 0] ?? 0) << 6) |
+    ((isSeparator[bytes[last - 2] ?? 0] ?? 0) << 5) |
+    ((isSeparator[bytes[last - 3] ?? 0] ?? 0) << 4) |
+    ((isSeparator[bytes[last - 4] ?? 0] ?? 0) << 3) |
+    ((isSeparator[bytes[last - 5] ?? 0] ?? 0) << 2) |
+    ((isSeparator[bytes[last - 6] ?? 0] ?? 0) << 1) |
+    (isSeparator[bytes[last - 7] ?? 0] ?? 0);
+  return found === 0 ? -1 : last + 24 - Math.clz32(found);
 }
 
 /** Maps places in the normalized text to places in the source text. */

@@ -48,6 +48,8 @@ export class TokenScanner {
   /** By the first two characters, 7 bits each: 1 + index into `#buckets`; 0 for none. */
   readonly #dispatch = new Uint16Array(16_384);
   readonly #buckets: Candidate[][] = [];
+  /** By bucket and the third character: whether a token of the bucket may begin so. */
+  #thirds = new Uint8Array(0);
   /** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
   readonly #matchesInsideWord = new Uint8Array(16_384);
 
@@ -63,6 +65,14 @@ export class TokenScanner {
     }
     // The longest start first, so that `sk-ant-` is tried before `sk-`.
     for (const bucket of this.#buckets) bucket.sort((a, b) => b.start.length - a.start.length);
+    this.#thirds = new Uint8Array(256 * (this.#buckets.length + 1));
+    for (const [index, bucket] of this.#buckets.entries()) {
+      const from = 256 * (index + 1);
+      for (const { third } of bucket) {
+        if (third === 0) this.#thirds.fill(1, from, from + 256);
+        else this.#thirds[from + third] = 1;
+      }
+    }
   }
 
   /** Whether a run begins like the tokens of a rule that is switched off: no general rule may find them either. */
@@ -114,7 +124,8 @@ export class TokenScanner {
       if (place === inside && this.#matchesInsideWord[pair] === 0) continue;
       const bucket = this.#buckets[index - 1];
       if (bucket === undefined) continue;
-      const end = this.#match(normalized, at, bucket, place, found);
+      const mayMatch = this.#thirds[256 * index + (bytes[at + 2] ?? 0)] !== 0;
+      const end = mayMatch ? this.#match(normalized, at, bucket, place, found) : -1;
       if (end >= 0) return Math.max(end, to);
       if (place !== inside && ++attempts > maxAttemptsPerRun) break;
     }

@@ -64,14 +64,15 @@ function clearedBoundaryMarks(length: number): Uint8Array {
 
 /** @param minStretch shortest plain stretch that is copied as a whole */
 export function normalize(text: string, minStretch = usualMinStretch): NormalizedText {
-  if (isPlain(text)) {
+  const isAscii = Buffer.byteLength(text) === text.length;
+  if (isAscii && !mayHoldEscape(text)) {
     reserveBuffers(text.length);
     const length = bytes.write(text, "latin1");
     bytes[length] = 0;
     bytes[length + 1] = 0;
     return { source: text, text, bytes, pairs, length, sourceOffsets: undefined, hiddenBoundaries: undefined };
   }
-  return normalizeEscaped(text, minStretch);
+  return normalizeEscaped(text, isAscii, minStretch);
 }
 
 /** A shorter stretch is copied character by character in less time than the search for its end takes. */
@@ -83,16 +84,10 @@ function reserveBuffers(length: number) {
   pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
 }
 
-/** Two passes at memory speed, which spare nearly every text of prose the loop below. */
-function isPlain(text: string): boolean {
-  return Buffer.byteLength(text) === text.length && !mayHoldEscape(text);
-}
-
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one loop over characters; its branches share six variables
-function normalizeEscaped(text: string, minStretch: number): NormalizedText {
+function normalizeEscaped(text: string, isAscii: boolean, minStretch: number): NormalizedText {
   const size = text.length;
   // Foreign key words may take more room than they have: only texts beyond Latin-1 have them.
-  const isAscii = Buffer.byteLength(text) === size;
   const room = isAscii ? size : size * maxExpansion;
   reserveBuffers(room);
   // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
