@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
-import { hasMoreValuesThan } from "./json-values.ts";
+import { endOfString, hasMoreValuesThan } from "./json-values.ts";
 
 function valuesIn(value: Json): number {
   if (typeof value !== "object" || value === null) return 1;
@@ -32,6 +32,21 @@ test.each([
 ])("%s holds %d values: the contents of strings do not count", (text, values) => {
   expect(hasMoreValuesThan(text, values)).toBe(false);
   expect(hasMoreValuesThan(text, values - 1)).toBe(true);
+});
+
+test("a string ends at its own quote, however many escaped ones stand in it, close together or far apart", () => {
+  const piece = fc.oneof(
+    fc.constantFrom('"', "\\", '\\"', '"a"', "\n", "\u2014", "plain text ".repeat(8)),
+    fc.string({ maxLength: 6 }),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), fc.string({ maxLength: 6 }), (pieces, before) => {
+      const string = JSON.stringify(pieces.join(""));
+      expect(endOfString(`${before}${string}, "more"`, before.length)).toBe(before.length + string.length - 1);
+      expect(endOfString(string.slice(0, -1), 0)).toBe(-1);
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test("text that is not JSON is counted to its end all the same", () => {

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { normalize } from "#privacy/text/normalized-text.ts";
+import { eachKeyword } from "./keyword-index.ts";
+
+const words = [
+  "pass",
+  "pwd",
+  "key",
+  "token",
+  "secret",
+  "credential",
+  "auth",
+  "kennwort",
+  "clave",
+  "psk",
+  "heslo",
+  "pw:",
+  "pw=",
+  'pw"',
+  "cookie",
+  "@tcp(",
+  ":5432:",
+  "unzip",
+  "://",
+  "-----begin",
+  "putty-user-key-file",
+  "identified",
+  "curl",
+  "docker login",
+  "7z ",
+  "samlre",
+  " -p ",
+  "/p:",
+  "sudo -s",
+  "<<<",
+  "mnemonic",
+  "phrase",
+];
+
+test("a key word is found in whatever case, at every place of a text, also at its beginning and its end", () => {
+  // Letters of no key word: nothing else is found, and nothing takes a word's beginning away.
+  const filler = fc.string({ unit: fc.constantFrom("x", "Q", "j", "_", "\n"), maxLength: 9_000 });
+  fc.assert(
+    fc.property(filler, fc.constantFrom(...words), fc.boolean(), filler, (before, word, inCapitals, behind) => {
+      const written = inCapitals ? word.toUpperCase() : word;
+      const found: string[] = [];
+      eachKeyword(normalize(`${before}${written}${behind}`), (at, which) => {
+        found.push(`${which} at ${at}`);
+        return at + which.length;
+      });
+      expect(found).toEqual([`${word} at ${before.length}`]);
+    }),
+    { numRuns: 400 },
+  );
+});
