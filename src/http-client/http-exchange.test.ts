@@ -31,6 +31,7 @@ function pulled(exchange: HttpExchange, onText: (text: string) => void): Promise
       onText(text) {
         onText(text);
         setImmediate(resolve);
+        return false;
       },
       onEnd: resolve,
       onError: () => resolve(),
@@ -70,7 +71,42 @@ test("whoever waits for text when the exchange is cancelled is told at once", ()
   using upstream = server(whole);
   const exchange = upstream.post();
   const errors: unknown[] = [];
-  exchange.pull({ onText: () => {}, onEnd: () => {}, onError: (error) => errors.push(error) });
+  exchange.pull({ onText: () => false, onEnd: () => {}, onError: (error) => errors.push(error) });
   exchange.cancel();
   expect(errors).toHaveLength(1);
+});
+
+test("a receiver that asks for more gets all text in order, what came before it asked too, and then the end", async () => {
+  using upstream = server(whole);
+  const exchange = upstream.post();
+  await exchange.head();
+  const seen: string[] = [];
+  await new Promise<void>((resolve) => {
+    exchange.pull({
+      onText(text) {
+        seen.push(text);
+        return true;
+      },
+      onEnd: resolve,
+      onError: () => resolve(),
+    });
+  });
+  expect(seen.join("")).toBe("hello");
+  expect(exchange.ended).toBe(true);
+});
+
+test("a receiver that cancels and asks for more is told that there is none", async () => {
+  using upstream = server(whole);
+  const exchange = upstream.post();
+  const error = await new Promise((resolve) => {
+    exchange.pull({
+      onText() {
+        exchange.cancel();
+        return true;
+      },
+      onEnd: () => resolve(undefined),
+      onError: resolve,
+    });
+  });
+  expect(error).toHaveProperty("code", "CANCELLED");
 });

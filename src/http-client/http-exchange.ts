@@ -67,7 +67,10 @@ export class HttpExchange implements TextReader {
   read(): Promise<TextReadResult> {
     return new Promise((resolve, reject) => {
       this.pull({
-        onText: (value) => resolve({ done: false, value }),
+        onText: (value) => {
+          resolve({ done: false, value });
+          return false;
+        },
         onEnd: () => resolve(endOfBody),
         onError: reject,
       });
@@ -76,15 +79,16 @@ export class HttpExchange implements TextReader {
 
   /** The same for a receiver, which is called in the very event of the socket that brings the text. It may cancel the exchange. */
   pull(receiver: TextReceiver): void {
-    if (this.#unread !== "") {
+    while (this.#unread !== "") {
       const text = this.#unread;
       this.#unread = "";
       if (this.#paused) {
         this.#paused = false;
         this.#transport?.resume();
       }
-      receiver.onText(text);
-    } else if (this.#complete) receiver.onEnd();
+      if (!receiver.onText(text)) return;
+    }
+    if (this.#complete) receiver.onEnd();
     else if (this.#failure !== undefined) receiver.onError(this.#failure);
     else this.#receiver = receiver;
   }
@@ -159,7 +163,8 @@ export class HttpExchange implements TextReader {
     const receiver = this.#receiver;
     if (receiver !== undefined) {
       this.#receiver = undefined;
-      receiver.onText(text);
+      // It may have cancelled the exchange meanwhile.
+      if (receiver.onText(text)) this.pull(receiver);
       return;
     }
     this.#unread += text;

@@ -50,13 +50,17 @@ export type UpstreamReply =
 
 /** Batches of events. A stream that offers `pull` may be read with it instead, but not both ways at the same time. */
 export interface EventStream extends AsyncIterable<readonly UpstreamEvent[]> {
-  /** Reads one batch without a promise: calls one method of the receiver, once, which may be before it returns. */
+  /**
+   * Reads one batch without a promise: calls one method of the receiver, once, which may be before it returns; again for as
+   * long as `onEvents` asks for more.
+   */
   pull?(receiver: EventReceiver): void;
 }
 
 /** Gets one batch. Must not throw. */
 export interface EventReceiver {
-  onEvents(batch: readonly UpstreamEvent[]): void;
+  /** True: it goes on waiting, as if it had pulled again. Then it must not have pulled meanwhile. */
+  onEvents(batch: readonly UpstreamEvent[]): boolean;
   /** There are no more. */
   onOver(): void;
   onError(error: unknown): void;
@@ -83,6 +87,7 @@ export interface UsageReport {
  */
 export type UpstreamEvent =
   | ChunkEvent
+  | ChunkRun
   /** Only comments were received. */
   | { readonly kind: "keepalive" }
   | { readonly kind: "end"; readonly report: UsageReport }
@@ -94,22 +99,30 @@ export interface ChunkEvent {
   /** The event's data text as it came. */
   readonly raw: string;
   readonly chunk: JsonObject;
-  /** Present on a chunk that is like others before it, which spares reading it. */
-  readonly templateMatch?: TemplateMatch;
 }
 
-export interface TemplateMatch {
+/** Chunks in a row that are like one before them, and need not be read. */
+export interface ChunkRun {
+  readonly kind: "run";
   /**
    * One object for all chunks of a stream that differ in nothing but the text of their content. They have one choice,
    * which goes on, and content that is not empty; no usage.
    */
-  readonly template: object;
-  /** The event as it came: one data line and the blank line after it. */
-  readonly event: string;
-  readonly rawLength: number;
-  /** The content as JSON text, without the quotes. */
+  readonly template: ContentTemplate;
+  /** The events as they came, each one data line and the blank line after it. */
+  readonly events: string;
+  /** How many. */
+  readonly count: number;
+  /** Characters of their data. */
+  readonly dataLength: number;
+  /** The contents of all of them as JSON text, without quotes. */
   readonly contentJson: string;
-  /** The chunk's text with other content, which is JSON text without quotes. */
+  /** The content of each as JSON text, without quotes. */
+  contents(): readonly string[];
+}
+
+export interface ContentTemplate {
+  /** The text of a chunk with other content, which is JSON text without quotes. */
   withContent(contentJson: string): string;
 }
 

@@ -4,7 +4,7 @@ import type { Model } from "#domain/model.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
-import type { UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
+import type { ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 
 /** A connection of the raw server: what came in, and what to do next. */
 export interface Connection {
@@ -165,9 +165,20 @@ export function chunked(bytes: Uint8Array | string): Buffer {
 export const lastChunk = "0\r\n\r\n";
 
 /** All events of a stream reply, or a thrown error that says what came instead. */
-export async function eventsOf(reply: UpstreamReply): Promise<UpstreamEvent[]> {
+export async function eventsOf(reply: UpstreamReply): Promise<SingleEvent[]> {
   if (reply.kind !== "stream") throw new Error(`not a stream: ${JSON.stringify(reply)}`);
-  const events: UpstreamEvent[] = [];
-  for await (const batch of reply.events) events.push(...batch);
+  const events: SingleEvent[] = [];
+  for await (const batch of reply.events) events.push(...batch.flatMap(singly));
   return events;
+}
+
+type SingleEvent = Exclude<UpstreamEvent, ChunkRun>;
+
+/** An event, or the chunks of a run one by one. */
+function singly(event: UpstreamEvent): SingleEvent[] {
+  if (event.kind !== "run") return [event];
+  return event.contents().map((content) => {
+    const raw = event.template.withContent(content);
+    return { kind: "chunk", raw, chunk: JSON.parse(raw) };
+  });
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type ShapeOptions, StreamShaper } from "#pipeline/respond/stream/shape-stream.ts";
 import { SseReader } from "#upstream/stream/sse-reader.ts";
 import { StreamValidator } from "#upstream/stream/stream-validator.ts";
-import type { ChunkEvent } from "#upstream/upstream.ts";
+import type { ChunkEvent, ChunkRun } from "#upstream/upstream.ts";
 
 /** Doubles each letter and keeps the last one back, as a restorer keeps back what may be half of a placeholder. */
 function doubling() {
@@ -32,15 +32,15 @@ function answer(pieces: readonly string[], shortcut: boolean, options: Partial<S
   let out = "";
   let spared = 0;
   let failed = false;
-  const take = (chunk: ChunkEvent) => {
+  const take = (chunk: ChunkEvent | ChunkRun) => {
     out += shaper.shape(chunk);
   };
-  const known = (text: string, from: number, to: number) => {
-    const chunk = failed ? undefined : validator.matchTemplate(text, from, to);
-    if (chunk === undefined) return false;
-    spared += 1;
-    take(chunk);
-    return true;
+  const known = (text: string, from: number, until: number) => {
+    const run = failed ? undefined : validator.matchTemplate(text, from, until);
+    if (run === undefined) return from;
+    spared += run.count;
+    take(run);
+    return from + run.events.length;
   };
   const reader = new SseReader(100_000, shortcut ? known : undefined);
   for (const piece of pieces) {

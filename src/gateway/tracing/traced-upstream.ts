@@ -50,8 +50,10 @@ async function* tracedEvents(
       for (const event of batch) {
         if (event.kind === "chunk") {
           span.chunk();
-          // A chunk like others before it has neither a name nor a finish reason of its own.
-          if (event.templateMatch === undefined) seen = { ...seen, ...answerOf(event.chunk) };
+          seen = { ...seen, ...answerOf(event.chunk) };
+        } else if (event.kind === "run") {
+          // Chunks like others before them have neither names nor finish reasons of their own.
+          for (let chunk = 0; chunk < event.count; chunk++) span.chunk();
         } else if (event.kind === "end") span.end({ ...seen, ...usageOf(event.report) });
         else if (event.kind === "broken") span.end({ ...seen, ...failureOf(event.failure), ...usageOf(event.report) });
       }

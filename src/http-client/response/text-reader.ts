@@ -6,7 +6,7 @@ export interface TextReader {
   read(): Promise<TextReadResult>;
   /**
    * The same read without a promise, where a reader offers it: calls one method of the receiver, once, as soon as there is
-   * something to say, which may be before `pull` returns. The receiver must not throw.
+   * something to say, which may be before `pull` returns; again for as long as `onText` asks for more. The receiver must not throw.
    */
   pull?(receiver: TextReceiver): void;
   /** The whole body has been read: the next read would return `done` at once. */
@@ -15,7 +15,8 @@ export interface TextReader {
 
 /** Gets the result of one read. */
 export interface TextReceiver {
-  onText(text: string): void;
+  /** True: it goes on waiting, as if it had pulled again. Then it must not have pulled meanwhile. */
+  onText(text: string): boolean;
   onEnd(): void;
   onError(error: unknown): void;
 }

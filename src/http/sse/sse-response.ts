@@ -74,28 +74,31 @@ class SseBody implements OpenSse, CallerReceiver {
     if (this.#stream.pull !== undefined) this.#stream.pull(this);
     else {
       this.#stream.next().then(
-        (text) => (text === undefined ? this.onEnd() : this.onText(text)),
+        (text) => {
+          if (text === undefined) this.onEnd();
+          else if (this.onText(text)) this.#readOn();
+        },
         (error) => this.onError(error),
       );
     }
   }
 
   /** Called in the event of the upstream's socket that brought the text. */
-  onText(text: string): void {
+  onText(text: string): boolean {
     const sink = this.#sink;
-    if (!this.#open || sink === undefined) return;
+    if (!this.#open || sink === undefined) return false;
     try {
       const taken = this.#write(sink, text);
-      if (taken === undefined) this.#readOn();
-      else {
-        taken.then(
-          () => this.#open && this.#readOn(),
-          (error) => this.onError(error),
-        );
-      }
+      // The write may have found out that the caller has left.
+      if (taken === undefined) return this.#open;
+      taken.then(
+        () => this.#open && this.#readOn(),
+        (error) => this.onError(error),
+      );
     } catch (error) {
       this.onError(error);
     }
+    return false;
   }
 
   onEnd(): void {

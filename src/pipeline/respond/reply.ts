@@ -46,7 +46,10 @@ export const keepAlive = ": keep-alive\n\n";
 export interface CallerStream {
   /** The next text, undefined after the last. Not to be called again before it has answered. */
   next(): Promise<string | undefined>;
-  /** The same without a promise, where a stream offers it: calls one method of the receiver, which may be before it returns. */
+  /**
+   * The same without a promise, where a stream offers it: calls one method of the receiver, which may be before it returns;
+   * again for as long as `onText` asks for more.
+   */
   pull?(receiver: CallerReceiver): void;
   /** The caller has disconnected: every call made for the request stops. */
   cancel(): void;
@@ -56,7 +59,8 @@ export interface CallerStream {
 
 /** Gets what a stream has for its caller. Must not throw. */
 export interface CallerReceiver {
-  onText(text: string): void;
+  /** True: it goes on waiting, as if it had pulled again. Then it must not have pulled meanwhile. */
+  onText(text: string): boolean;
   onEnd(): void;
   onError(error: unknown): void;
 }

@@ -10,11 +10,11 @@ const chunkOf = (content: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** What the pattern of `like` makes of an event with this data. */
+/** What the template of `like` makes of an event with this data. */
 function known(like: string, data: string) {
-  const text = `: before\n\ndata: ${data}\n\ndata: after`;
-  const from = text.indexOf("data: ") + 6;
-  return ChunkTemplate.of(like, JSON.parse(like))?.match(text, from, from + data.length);
+  const before = ": before\n\n";
+  const text = `${before}data: ${data}\n\ndata: after`;
+  return ChunkTemplate.of(like, JSON.parse(like))?.match(text, before.length, before.length + data.length + 8);
 }
 
 describe("the pattern of a stream's chunks", () => {
@@ -25,19 +25,19 @@ describe("the pattern of a stream's chunks", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.string({ unit: "binary" }), (first, second) => {
         const data = json(second);
-        const chunk = known(json(first), data);
-        expect(chunk === undefined).toBe(second === "");
-        if (chunk === undefined) return;
-        expect(chunk).toMatchObject({ raw: data, chunk: chunkOf(second) });
-        expect(chunk.templateMatch?.event).toBe(`data: ${data}\n\n`);
-        expect(JSON.parse(`"${chunk.templateMatch?.contentJson}"`)).toBe(second);
-        expect(chunk.templateMatch?.withContent("x")).toBe(json("x"));
+        const run = known(json(first), data);
+        expect(run === undefined).toBe(second === "");
+        if (run === undefined) return;
+        expect(run).toMatchObject({ events: `data: ${data}\n\n`, count: 1, dataLength: data.length });
+        expect(JSON.parse(`"${run.contentJson}"`)).toBe(second);
+        expect(run.contents()).toEqual([run.contentJson]);
+        expect(run.template.withContent("x")).toBe(json("x"));
       }),
     );
   });
 
   test("matches it however the upstream sets its spaces", () => {
-    expect(known(json("a", 1), json("b", 1))?.chunk).toEqual(chunkOf("b"));
+    expect(known(json("a", 1), json("b", 1))?.contentJson).toBe("b");
   });
 
   test("never matches what the parser would read otherwise", () => {
@@ -63,13 +63,40 @@ describe("the pattern of a stream's chunks", () => {
       fc.property(fc.array(piece, { minLength: 1, maxLength: 8 }), (pieces) => {
         const between = pieces.join("");
         const data = json("@").replace("@", () => between);
-        const chunk = known(json("word"), data);
-        if (chunk === undefined) return;
+        const run = known(json("word"), data);
+        if (run === undefined) return;
         const parsed = JSON.parse(data);
         expect(parsed).toEqual(chunkOf(parsed.choices[0].delta.content));
-        expect(chunk.chunk).toEqual(parsed);
+        expect(run.count).toBe(1);
+        expect(run.template.withContent(run.contentJson)).toBe(data);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  test("takes as many events as follow each other, and no part of one", () => {
+    const word = fc.string({ unit: "binary", minLength: 1, maxLength: 6 });
+    const other = fc.constantFrom(": comment\n\n", "data: [DONE]\n\n", "data: {\n\n", "\n");
+    fc.assert(
+      fc.property(
+        fc.array(word, { maxLength: 6 }),
+        other,
+        fc.array(word, { maxLength: 2 }),
+        fc.nat(),
+        (run, end, more, cut) => {
+          const events = run.map((text) => `data: ${json(text)}\n\n`);
+          const text = `${events.join("")}${end}${more.map((each) => `data: ${json(each)}\n\n`).join("")}`;
+          const until = cut % (text.length + 1);
+          const whole = events.filter((_, at) => events.slice(0, at + 1).join("").length <= until);
+          const matched = ChunkTemplate.of(json("x"), chunkOf("x"))?.match(text, 0, until);
+          expect(matched?.events ?? "").toBe(whole.join(""));
+          expect(matched?.count ?? 0).toBe(whole.length);
+          const contents = matched?.contents().map((content) => JSON.parse(`"${content}"`)) ?? [];
+          expect(contents).toEqual(run.slice(0, whole.length));
+          expect(matched?.contentJson ?? "").toBe(matched?.contents().join("") ?? "");
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 
@@ -96,6 +123,8 @@ describe("the pattern of a stream's chunks", () => {
     expect(of('{"choices":[{"delta":{"content":"\\u0061"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"content":""}}]}')).toBeUndefined();
+    // Several data lines: in a stream the second line would not be data without its name before it.
+    expect(of('{"choices":\n[{"delta":{"content":"a"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"x\\"content":"a","content":"b"}}]}')?.match).toBeDefined();
   });
 });

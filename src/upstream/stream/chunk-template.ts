@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { ChunkEvent, TemplateMatch } from "#upstream/upstream.ts";
+import type { ChunkRun, ContentTemplate } from "#upstream/upstream.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -15,13 +15,18 @@ const probe = "probe";
  * a chunk that starts and ends like the template, with valid JSON string characters in between, need not be parsed: it is
  * valid JSON, and the same object except for its content.
  */
-export class ChunkTemplate {
+export class ChunkTemplate implements ContentTemplate {
   readonly #before: string;
   readonly #after: string;
+  /** What an event of this template begins with, up to its content, and what it ends with. */
+  readonly #head: string;
+  readonly #tail: string;
 
   private constructor(before: string, after: string) {
     this.#before = before;
     this.#after = after;
+    this.#head = `data: ${before}`;
+    this.#tail = `${after}\n\n`;
   }
 
   /**
@@ -32,6 +37,8 @@ export class ChunkTemplate {
   static of(raw: string, chunk: JsonObject): ChunkTemplate | undefined {
     const content = contentOf(chunk);
     if (typeof content !== "string" || content === "") return undefined;
+    // An event is looked for as one line, and several data lines make one text too.
+    if (raw.includes("\n")) return undefined;
     const quoted = JSON.stringify(content);
     const named = /"content": ?$/;
     let at = raw.indexOf(quoted);
@@ -50,65 +57,70 @@ export class ChunkTemplate {
     return JSON.stringify(other) === JSON.stringify(chunk) ? new ChunkTemplate(before, after) : undefined;
   }
 
-  /**
-   * The chunk whose data is `text` from `from` to `to`, if it matches the template. The data is a whole event: one line with
-   * `data: ` before it, and the line's end and a blank line after it.
-   */
-  match(text: string, from: number, to: number): ChunkEvent | undefined {
-    const start = from + this.#before.length;
-    const end = to - this.#after.length;
-    if (start >= end || !text.startsWith(this.#before, from) || !text.endsWith(this.#after, to)) return undefined;
-    if (!isInsideString(text, start, end)) return undefined;
-    return new TemplateChunk(this, text.slice(from - field.length, to + lineEnds.length));
+  /** The events of this template that follow each other in `text`, from `from` and up to `until` at most. */
+  match(text: string, from: number, until: number): ChunkRun | undefined {
+    let contentJson = "";
+    let count = 0;
+    let at = from;
+    for (let to = this.#contentEnd(text, at, until); to > 0; to = this.#contentEnd(text, at, until)) {
+      const next = to + this.#tail.length;
+      const content = text.slice(at + this.#head.length, to);
+      contentJson = count === 0 ? content : contentJson + content;
+      count += 1;
+      at = next;
+    }
+    if (count === 0) return undefined;
+    // The same string, where there is nothing else in it.
+    return new Run(this, from === 0 && at === text.length ? text : text.slice(from, at), count, contentJson);
   }
 
-  contentJsonOf(event: string): string {
-    return event.slice(field.length + this.#before.length, -this.#after.length - lineEnds.length);
+  /** The contents of events that have matched. */
+  contentsOf(events: string): string[] {
+    const contents: string[] = [];
+    for (let at = 0; at < events.length; ) {
+      const to = this.#contentEnd(events, at, events.length);
+      contents.push(events.slice(at + this.#head.length, to));
+      at = to + this.#tail.length;
+    }
+    return contents;
   }
 
   withContent(contentJson: string): string {
     return this.#before + contentJson + this.#after;
   }
+
+  /** Where the content of an event ends that begins at `at`; -1 if it is none of this template, or goes on behind `until`. */
+  #contentEnd(text: string, at: number, until: number): number {
+    if (!text.startsWith(this.#head, at)) return -1;
+    const start = at + this.#head.length;
+    const end = endOfString(text, start, until - this.#tail.length);
+    return end > start && text.startsWith(this.#tail, end) ? end : -1;
+  }
 }
 
-const field = "data: ";
-const lineEnds = "\n\n";
+/** What an event is beside its data. */
+const eventFraming = "data: \n\n";
 
-/** A chunk that matches a template; parsed only when `chunk` is read. */
-class TemplateChunk implements ChunkEvent, TemplateMatch {
-  readonly kind = "chunk";
+class Run implements ChunkRun {
+  readonly kind = "run";
   readonly template: ChunkTemplate;
-  readonly event: string;
-  #chunk: JsonObject | undefined;
+  readonly events: string;
+  readonly count: number;
+  readonly contentJson: string;
 
-  constructor(pattern: ChunkTemplate, event: string) {
-    this.template = pattern;
-    this.event = event;
+  constructor(template: ChunkTemplate, events: string, count: number, contentJson: string) {
+    this.template = template;
+    this.events = events;
+    this.count = count;
+    this.contentJson = contentJson;
   }
 
-  get templateMatch(): TemplateMatch {
-    return this;
+  get dataLength(): number {
+    return this.events.length - this.count * eventFraming.length;
   }
 
-  get rawLength(): number {
-    return this.event.length - field.length - lineEnds.length;
-  }
-
-  get raw(): string {
-    return this.event.slice(field.length, -lineEnds.length);
-  }
-
-  get chunk(): JsonObject {
-    this.#chunk ??= JSON.parse(this.raw) as JsonObject; // the template guarantees an object
-    return this.#chunk;
-  }
-
-  get contentJson(): string {
-    return this.template.contentJsonOf(this.event);
-  }
-
-  withContent(contentJson: string): string {
-    return this.template.withContent(contentJson);
+  contents(): readonly string[] {
+    return this.count === 1 ? [this.contentJson] : this.template.contentsOf(this.events);
   }
 }
 
@@ -124,20 +136,25 @@ function setContent(chunk: JsonObject, content: string): void {
   (choice["delta"] as JsonObject)["content"] = content;
 }
 
-/** Whether the characters from `from` to `to` are what JSON allows between the quotes of a string. */
-function isInsideString(text: string, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) {
+/**
+ * Where the quote is that ends the JSON string whose inside begins at `from`, `last` at the latest; -1 if something comes before
+ * it that no string may hold.
+ */
+function endOfString(text: string, from: number, last: number): number {
+  for (let at = from; at <= last; at++) {
     const unit = text.charCodeAt(at);
-    if (unit < SPACE || unit === QUOTE) return false;
+    if (unit === QUOTE) return at;
+    if (unit < SPACE) return -1;
     if (unit !== BACKSLASH) continue;
     at += 1;
-    if (at >= to) return false;
     if (text.charCodeAt(at) === LETTER_U) {
-      if (at + 4 >= to || !/^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) return false;
+      if (!/^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) return -1;
       at += 4;
-    } else if (!'"\\/bfnrt'.includes(text.charAt(at))) {
-      return false;
+    } else if (at >= text.length || !simpleEscapes.includes(text.charAt(at))) {
+      return -1;
     }
   }
-  return true;
+  return -1;
 }
+
+const simpleEscapes = '"\\/bfnrt';

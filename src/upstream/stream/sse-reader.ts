@@ -10,10 +10,10 @@ export type SsePush = "read" | "too_large";
 export type SseSink = (data: string, name: string) => void;
 
 /**
- * Called first with an event of one data line, which is `text` from `from` to `to`, with `data: ` before and a blank line
- * after it. True when it has taken the event, which then is not passed to the sink.
+ * Asked first wherever an event may begin, at `from`; whole lines reach up to `until`. Gives back where the events end that it
+ * has taken, which then are not passed to the sink; `from` if there are none.
  */
-export type SseShortcut = (text: string, from: number, to: number) => boolean;
+export type SseShortcut = (text: string, from: number, until: number) => number;
 
 /**
  * Reads server-sent events from decoded text that may be split anywhere, also between CR and LF. Lines end in LF, CRLF
@@ -48,6 +48,12 @@ export class SseReader {
   push(input: string, sink: SseSink): SsePush {
     let text = input;
     if (text === "") return "read";
+    if (this.#shortcut !== undefined && this.#isBetweenEvents()) {
+      // Most reads bring nothing but events that the shortcut takes.
+      const taken = this.#shortcut(text, 0, text.length);
+      if (taken === text.length) return "read";
+      if (taken > 0) text = text.slice(taken);
+    }
     if (this.#afterCr) {
       this.#afterCr = false;
       if (text.startsWith("\n")) text = text.slice(1);
@@ -77,6 +83,10 @@ export class SseReader {
     this.#dispatch(sink);
   }
 
+  #isBetweenEvents(): boolean {
+    return this.#heldLength === 0 && this.#data === undefined && this.#name === "" && !this.#afterCr;
+  }
+
   #takeHeld(): string {
     const text = this.#held.join("");
     this.#held = [];
@@ -89,13 +99,18 @@ export class SseReader {
     const until = text.length - tail;
     let from = 0;
     while (from < until) {
+      const noEvent = this.#data === undefined && this.#name === "";
+      if (noEvent && this.#shortcut !== undefined) {
+        from = this.#shortcut(text, from, until);
+        if (from === until) return;
+      }
       const to = text.indexOf("\n", from);
       if (to === from) {
         this.#dispatch(sink);
       } else if (text.startsWith("data: ", from)) {
-        if (this.#data === undefined && this.#name === "" && to + 1 < until && text.charCodeAt(to + 1) === LF) {
+        if (noEvent && to + 1 < until && text.charCodeAt(to + 1) === LF) {
           // One data line and a blank line: nearly every event.
-          if (this.#shortcut?.(text, from + 6, to) !== true) sink(text.slice(from + 6, to), "");
+          sink(text.slice(from + 6, to), "");
           from = to + 2;
           continue;
         }

@@ -90,6 +90,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
         }
         if (event.kind !== "keepalive") opening.push(event);
         if (event.kind === "chunk") held += event.raw.length;
+        else if (event.kind === "run") held += event.events.length;
       }
       if (this.#validator.hasContent) {
         this.#pausedAt = this.#now();
@@ -115,7 +116,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   next(): Promise<IteratorResult<EventBatch>> {
     return new Promise((resolve, reject) => {
       this.pull({
-        onEvents: (value) => resolve({ done: false, value }),
+        onEvents: (value) => {
+          resolve({ done: false, value });
+          return false;
+        },
         onOver: () => resolve(over),
         onError: reject,
       });
@@ -127,8 +131,9 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     const opening = this.#openingBatch;
     if (opening !== undefined) {
       this.#openingBatch = undefined;
-      receiver.onEvents(opening);
-    } else if (this.#ended) receiver.onOver();
+      if (!receiver.onEvents(opening)) return;
+    }
+    if (this.#ended) receiver.onOver();
     else if (!this.#large.isEmpty) {
       this.#receiver = receiver;
       this.#deliverLarge();
@@ -143,26 +148,29 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     if (this.#text.pull !== undefined) this.#text.pull(this);
     else {
       this.#text.read().then(
-        (read) => (read.done ? this.onEnd() : this.onText(read.value)),
+        (read) => {
+          if (read.done) this.onEnd();
+          else if (this.onText(read.value)) this.#readOn();
+        },
         (error) => this.onError(error),
       );
     }
   }
 
-  onText(text: string): void {
-    this.#deliver(this.#onText, text);
+  onText(text: string): boolean {
+    return this.#deliver(this.#onText, text);
   }
 
   onEnd(): void {
-    this.#deliver(this.#onClose, undefined);
+    if (this.#deliver(this.#onClose, undefined)) this.#readOn();
   }
 
   onError(error: unknown): void {
-    this.#deliver(this.#onReadError, error);
+    if (this.#deliver(this.#onReadError, error)) this.#readOn();
   }
 
-  /** Hands out what a read brought, or reads on if that was nothing. */
-  #deliver<T>(take: (read: T) => EventBatch, read: T): void {
+  /** Hands out what a read brought. True if more is to be read: it was nothing, or the receiver goes on waiting. */
+  #deliver<T>(take: (read: T) => EventBatch, read: T): boolean {
     const receiver = this.#receiver;
     let batch: EventBatch;
     try {
@@ -170,32 +178,41 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     } catch (error) {
       this.#receiver = undefined;
       receiver?.onError(error);
-      return;
+      return false;
     }
-    if (batch.length === 0) {
-      if (!this.#large.isEmpty) this.#deliverLarge();
-      else if (this.#ended) {
-        this.#receiver = undefined;
-        receiver?.onOver();
-      } else {
-        this.#setDeadline();
-        this.#readOn();
+    if (batch.length > 0) {
+      this.#receiver = undefined;
+      if (!this.#ended) this.#pausedAt = this.#idleFrom;
+      const goesOn = receiver?.onEvents(batch) === true;
+      if (!goesOn || this.#ended) {
+        // Unless the receiver has pulled again meanwhile.
+        if (this.#pausedAt !== undefined) this.#attempt.deadlines.pause();
+        if (goesOn) receiver?.onOver();
+        return false;
       }
-      return;
+      this.#pausedAt = undefined;
+      this.#receiver = receiver;
     }
-    if (!this.#ended) {
-      this.#pausedAt = this.#idleFrom;
-      this.#attempt.deadlines.pause();
+    if (!this.#large.isEmpty) {
+      this.#deliverLarge();
+      return false;
     }
-    this.#receiver = undefined;
-    receiver?.onEvents(batch);
+    if (this.#ended) {
+      this.#receiver = undefined;
+      receiver?.onOver();
+      return false;
+    }
+    this.#setDeadline();
+    return true;
   }
 
   /** Hands out what is queued. */
   #deliverLarge(): void {
     const same = (batch: EventBatch) => batch;
     this.#readLarge().then(
-      (batch) => this.#deliver(same, batch),
+      (batch) => {
+        if (this.#deliver(same, batch)) this.#readOn();
+      },
       (error) => this.onError(error),
     );
   }
@@ -277,12 +294,12 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     return this.#batch;
   };
 
-  readonly #shortcut = (text: string, from: number, to: number): boolean => {
-    if (this.#ended || to - from > largeBodyBytes || !this.#large.isEmpty) return false;
-    const chunk = this.#validator.matchTemplate(text, from, to);
-    if (chunk === undefined) return false;
-    this.#batch.push(chunk);
-    return true;
+  readonly #shortcut = (text: string, from: number, until: number): number => {
+    if (this.#ended || !this.#large.isEmpty) return from;
+    const run = this.#validator.matchTemplate(text, from, Math.min(until, from + largeBodyBytes));
+    if (run === undefined) return from;
+    this.#batch.push(run);
+    return from + run.events.length;
   };
 
   readonly #sink = (data: string, name: string): void => {

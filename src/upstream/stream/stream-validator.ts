@@ -3,7 +3,7 @@ import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
 import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
-import type { ChunkEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { usageReport } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
@@ -74,13 +74,13 @@ export class StreamValidator {
   }
 
   /**
-   * The chunk whose data is a whole event, `text` from `from` to `to`, if it differs from an earlier one in its content only.
-   * It needs no validation: it does not change the state of the stream.
+   * The events in a row, from `from` and up to `until` at most, that differ from an earlier one in their content only. They
+   * need no validation: they do not change the state of the stream.
    */
-  matchTemplate(text: string, from: number, to: number): ChunkEvent | undefined {
-    const chunk = this.#template?.match(text, from, to);
-    if (chunk !== undefined) this.#matches++;
-    return chunk;
+  matchTemplate(text: string, from: number, until: number): ChunkRun | undefined {
+    const run = this.#template?.match(text, from, until);
+    if (run !== undefined) this.#matches += run.count;
+    return run;
   }
 
   validate(data: string, name: string): ValidatedEvent {

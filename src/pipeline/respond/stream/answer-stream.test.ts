@@ -34,7 +34,12 @@ function scene(events: EventStream, onAbort: () => void = () => {}) {
   });
   const told: string[] = [];
   const receiver = {
-    onText: (text: string) => void told.push(text),
+    /** Whether it goes on waiting. */
+    eager: false,
+    onText(text: string) {
+      told.push(text);
+      return this.eager;
+    },
     onEnd: () => void told.push("end"),
     onError: () => void told.push("error"),
   };
@@ -49,7 +54,7 @@ class Pulled implements EventStream {
   give(...batch: UpstreamEvent[]): void {
     const receiver = this.waiting;
     this.waiting = undefined;
-    receiver?.onEvents(batch);
+    if (receiver?.onEvents(batch) === true) this.waiting = receiver;
   }
   [Symbol.asyncIterator](): AsyncIterator<readonly UpstreamEvent[]> {
     return { next: () => Promise.reject(new Error("unreachable: read with pull")) };
@@ -77,6 +82,40 @@ test("what an event becomes is given out in the call that brings the event", () 
   stream.pull(receiver);
   expect(told[2]).toBe("end");
   expect(ends).toMatchObject([{ kind: "complete", empty: false }]);
+});
+
+test("a receiver that asks for more gets what comes next, and the end, without pulling again", () => {
+  const events = new Pulled();
+  const { stream, ends, told, receiver } = scene(events);
+  receiver.eager = true;
+  stream.pull(receiver);
+  events.give(chunk("one"));
+  events.give({ kind: "keepalive" });
+  events.give(chunk("two"));
+  expect(told).toHaveLength(2);
+  events.give(chunk("three", "stop"), { kind: "end", report: {} });
+  expect(told[2]).toEndWith("data: [DONE]\n\n");
+  expect(told.slice(3)).toEqual(["end"]);
+  expect(events.waiting).toBeUndefined();
+  expect(ends).toMatchObject([{ kind: "complete" }]);
+});
+
+test("a caller who leaves while it is given text is settled once, and what the abort leaves behind is read", () => {
+  const events = new Pulled();
+  const { stream, ends } = scene(events);
+  stream.pull({
+    onText() {
+      stream.cancel();
+      return false;
+    },
+    onEnd: () => {},
+    onError: () => {},
+  });
+  events.give(chunk("one"));
+  expect(events.waiting).toBeDefined();
+  events.give(chunk("two"));
+  events.give(broken);
+  expect(ends).toMatchObject([{ kind: "caller_gone" }]);
 });
 
 test.each(["while a read is under way", "between two reads"])(

@@ -65,7 +65,11 @@ export class AnswerStream implements CallerStream, EventReceiver {
   /** The next text for the caller, undefined after the last. Not to be called again before it has answered. */
   next(): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
-      this.pull({ onText: resolve, onEnd: () => resolve(undefined), onError: reject });
+      const onText = (text: string) => {
+        resolve(text);
+        return false;
+      };
+      this.pull({ onText, onEnd: () => resolve(undefined), onError: reject });
     });
   }
 
@@ -83,29 +87,37 @@ export class AnswerStream implements CallerStream, EventReceiver {
     if (this.#events.pull !== undefined) this.#events.pull(this);
     else {
       this.#iterator.next().then(
-        (step) => this.onEvents(step.done === true ? endless : step.value),
+        (step) => {
+          if (this.onEvents(step.done === true ? endless : step.value)) this.#readOn();
+        },
         (error) => this.onError(error),
       );
     }
   }
 
-  onEvents(batch: readonly UpstreamEvent[]): void {
+  onEvents(batch: readonly UpstreamEvent[]): boolean {
     let text: string;
     try {
       text = this.#take(batch);
     } catch (error) {
       this.onError(error);
-      return;
+      return false;
     }
-    if (text === "" && !this.#done) {
-      this.#readOn();
-      return;
-    }
+    if (text === "" && !this.#done) return true;
     const receiver = this.#receiver;
     this.#receiver = undefined;
-    if (text === "") receiver?.onEnd();
-    else receiver?.onText(text);
+    if (text === "") {
+      receiver?.onEnd();
+    } else if (receiver?.onText(text) === true) {
+      if (this.#done) {
+        receiver.onEnd();
+        return false;
+      }
+      this.#receiver = receiver;
+      return true;
+    }
     if (this.#cancelled) this.#readLeftovers();
+    return false;
   }
 
   onOver(): void {
@@ -130,7 +142,7 @@ export class AnswerStream implements CallerStream, EventReceiver {
   #readLeftovers(): void {
     if (this.#done || this.#receiver !== undefined) return;
     this.pull({
-      onText: () => this.#readLeftovers(),
+      onText: () => true,
       onEnd: () => {},
       onError: () => this.#end({ kind: "caller_gone", report: {}, outputBytesSeen: this.#outputBytes }),
     });
@@ -150,6 +162,10 @@ export class AnswerStream implements CallerStream, EventReceiver {
       if (this.#done) break;
       if (event.kind === "chunk") {
         this.#note(event);
+        text += this.#shaper.shape(event);
+      } else if (event.kind === "run") {
+        this.#outputBytes += event.dataLength;
+        this.#contentSeen = true;
         text += this.#shaper.shape(event);
       } else if (event.kind === "end") {
         text += this.#shaper.shape(event);
@@ -171,7 +187,7 @@ export class AnswerStream implements CallerStream, EventReceiver {
 
   #note(event: ChunkEvent): void {
     // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
-    this.#outputBytes += event.templateMatch?.rawLength ?? event.raw.length;
+    this.#outputBytes += event.raw.length;
     if (this.#contentSeen) return;
     const { choices } = event.chunk;
     if (!Array.isArray(choices)) return;

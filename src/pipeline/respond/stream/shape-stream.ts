@@ -4,7 +4,7 @@ import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answe
 import { StreamGuard } from "#pipeline/respond/guard-answer.ts";
 import type { TextRestorer } from "#pipeline/respond/text-restorer.ts";
 import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
-import type { ChunkEvent, TemplateMatch, UpstreamEvent } from "#upstream/upstream.ts";
+import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
 
 /** What a completion is called, and when it was made, in Unix seconds. */
 export interface CompletionIdentity {
@@ -48,6 +48,11 @@ interface ChoiceState {
   readonly restorer: TextRestorer | undefined;
 }
 
+/** Whether chunks of a choice go on as the last one did: neither is it finished, nor does it hold anything back. */
+function isOpen({ finished, held }: ChoiceState): boolean {
+  return !finished && held === undefined;
+}
+
 /** Reasoning of several deltas, under the names that the upstream gave it. */
 interface HeldReasoning {
   readonly texts: { [name in (typeof reasoningTexts)[number]]?: string };
@@ -61,7 +66,7 @@ const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 
 /** What chunks of one pattern become on their way to the caller: this text around their content. */
 interface ChunkTemplate {
-  readonly pattern: object;
+  readonly pattern: ContentTemplate;
   readonly choice: ChoiceState;
   readonly guarded: GuardedStream | undefined;
   /** They leave as they came. */
@@ -110,9 +115,9 @@ export class StreamShaper {
       case "keepalive":
         return "";
       case "chunk":
-        return event.templateMatch === undefined
-          ? this.#shapeChunk(event.raw, event.chunk)
-          : this.#shapeLike(event, event.templateMatch);
+        return this.#shapeChunk(event.raw, event.chunk);
+      case "run":
+        return this.#shapeRun(event);
       case "end":
         return `${this.#releaseHeld(true)}${this.#takeUsage()}data: [DONE]\n\n`;
       case "broken":
@@ -120,29 +125,42 @@ export class StreamShaper {
     }
   }
 
-  /** Shapes a chunk as the last one of its pattern was, without reading it, as long as that comes to the same. */
-  #shapeLike(event: ChunkEvent, likeness: TemplateMatch): string {
+  /** Shapes chunks as the last one of their pattern was, without reading them, as long as that comes to the same. */
+  #shapeRun(run: ChunkRun): string {
     const template = this.#template;
-    if (template === undefined || template.pattern !== likeness.template) {
-      const text = this.#shapeChunk(event.raw, event.chunk);
-      this.#template = this.#templateOf(likeness);
+    if (template?.pattern === run.template && template.unchanged && isOpen(template.choice)) {
+      if (template.guarded?.passesUnchanged(run.contentJson) !== false) return run.events;
+    }
+    let out = "";
+    for (const content of run.contents()) out += this.#shapeLike(run.template, content);
+    return out;
+  }
+
+  /** Shapes a chunk of a pattern, which has this content. */
+  #shapeLike(pattern: ContentTemplate, contentJson: string): string {
+    const template = this.#template;
+    if (template?.pattern !== pattern) {
+      const text = this.#shapeRead(pattern, contentJson);
+      this.#template = this.#templateOf(pattern);
       return text;
     }
-    const { restorer, finished, held } = template.choice;
-    if (finished || held !== undefined) return this.#shapeChunk(event.raw, event.chunk);
-    if (template.guarded?.passesUnchanged(likeness.contentJson) === false)
-      return this.#shapeChunk(event.raw, event.chunk);
-    if (restorer !== undefined) {
-      const content: string = JSON.parse(`"${likeness.contentJson}"`);
-      return template.before + JSON.stringify(restorer.push(content)).slice(1, -1) + template.after;
+    const { choice, guarded, before, after } = template;
+    if (!isOpen(choice) || guarded?.passesUnchanged(contentJson) === false) {
+      return this.#shapeRead(pattern, contentJson);
     }
-    // One template, not two sums: each would be a string of its own to collect.
-    return template.unchanged ? likeness.event : `${template.before}${likeness.contentJson}${template.after}`;
+    if (choice.restorer === undefined) return before + contentJson + after;
+    const content: string = JSON.parse(`"${contentJson}"`);
+    return before + JSON.stringify(choice.restorer.push(content)).slice(1, -1) + after;
+  }
+
+  #shapeRead(pattern: ContentTemplate, contentJson: string): string {
+    const raw = pattern.withContent(contentJson);
+    return this.#shapeChunk(raw, JSON.parse(raw));
   }
 
   /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
-  #templateOf(likeness: TemplateMatch): ChunkTemplate | undefined {
-    const raw = likeness.withContent(contentPlaceholder);
+  #templateOf(pattern: ContentTemplate): ChunkTemplate | undefined {
+    const raw = pattern.withContent(contentPlaceholder);
     const chunk: JsonObject = JSON.parse(raw);
     const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(only)) return undefined;
@@ -150,12 +168,13 @@ export class StreamShaper {
     const choice = this.#choice(index);
     const delta = only.delta;
     // Reasoning beside content leaves as it came only while nothing is held back.
-    if (choice.finished || choice.held !== undefined || !choice.contentSent || !isObject(delta)) return undefined;
+    if (!isOpen(choice) || !choice.contentSent || !isObject(delta)) return undefined;
     const sent = this.#send(raw, chunk, choice.restorer !== undefined);
     const [before, after, ...more] = sent.split(contentPlaceholder);
     if (before === undefined || after === undefined || more.length > 0) return undefined;
     const guarded = this.#guard?.contentOf(index);
-    return { pattern: likeness.template, choice, guarded, unchanged: sent === `data: ${raw}\n\n`, before, after };
+    const unchanged = choice.restorer === undefined && sent === `data: ${raw}\n\n`;
+    return { pattern, choice, guarded, unchanged, before, after };
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
