@@ -42,6 +42,8 @@ type State =
   | "until_close"
   | "complete";
 
+type FramingState = Exclude<State, "head" | "length" | "chunk" | "until_close" | "complete">;
+
 /**
  * Parses one HTTP/1.1 response from bytes that may be split anywhere. After each `push`, the bytes of the body are between
  * `bodyStart` and `bodyEnd` of the pushed piece: chunk framing is removed in place, so that a body needs no copy and is
@@ -190,17 +192,41 @@ export class ResponseParser {
           this.#overrun = true;
           return;
         default:
-          this.#frameByte(this.#state, bytes[at] ?? 0);
-          at++;
+          at = this.#readFraming(this.#state, bytes, at);
       }
     }
   }
 
+  /** Parses chunk framing, one byte of it or more, and returns the index after it. */
+  #readFraming(state: FramingState, bytes: Buffer, from: number): number {
+    let at = from;
+    if (state === "chunk_end" && bytes[at] === CR && bytes[at + 1] === LF) {
+      this.#state = "chunk_length";
+      at += 2;
+    }
+    if (this.#state === "chunk_length" && this.#digits === 0) {
+      // Mostly the whole line is in the piece and holds a length, nothing else.
+      let length = 0;
+      let digits = 0;
+      for (let digit = 0; digits <= maxLengthDigits; digits++) {
+        digit = hexValue(bytes[at + digits] ?? 0);
+        if (digit < 0) break;
+        length = length * 16 + digit;
+      }
+      const end = at + digits;
+      if (digits > 0 && digits <= maxLengthDigits && bytes[end] === CR && bytes[end + 1] === LF) {
+        this.#remaining = length;
+        this.#beginChunk();
+        return end + 2;
+      }
+    }
+    if (at > from) return at;
+    this.#frameByte(state, bytes[at] ?? 0);
+    return at + 1;
+  }
+
   /** Parses one byte of chunk framing. */
-  #frameByte(
-    state: "chunk_length" | "chunk_extension" | "chunk_begin" | "chunk_end" | "chunk_end_lf" | "trailers",
-    byte: number,
-  ): void {
+  #frameByte(state: FramingState, byte: number): void {
     switch (state) {
       case "chunk_end":
         if (byte !== CR) throw new HttpSyntaxError("a chunk is longer than it said");

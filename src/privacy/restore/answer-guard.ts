@@ -1,6 +1,7 @@
 import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ExactValue } from "#privacy/rules/exact-values.ts";
 import { type KeyForm, keyForms } from "./key-forms.ts";
+import { StartFinder } from "./start-finder.ts";
 
 /** Shorter keys stand in ordinary text, and so do those below the second length without a digit. */
 const minKeyLength = 8;
@@ -15,8 +16,8 @@ export function createAnswerGuard({ rule, value }: ExactValue): AnswerGuard | un
 class KeyGuard implements AnswerGuard {
   readonly placeholder: string;
   readonly forms: readonly KeyForm[];
-  /** What any of the forms begins with. */
-  readonly starts: RegExp;
+  /** Undefined for a key that it cannot look for; then no piece passes without a look at all forms. */
+  readonly finder: StartFinder | undefined;
   readonly longestStart: number;
   /** Nobody writes it with escapes in JSON. */
   readonly #plain: boolean;
@@ -27,7 +28,7 @@ class KeyGuard implements AnswerGuard {
     this.placeholder = placeholder;
     this.forms = keyForms(key);
     const starts = this.forms.map(({ start }) => start);
-    this.starts = new RegExp(starts.map((start) => start.replace(/[^\w]/g, "\\$&")).join("|"));
+    this.finder = StartFinder.of(starts);
     this.longestStart = Math.max(...starts.map(({ length }) => length));
     this.#plain = /^[\w-]+$/.test(key);
     this.#hasSlash = this.forms.some(({ head }) => head.includes("/"));
@@ -66,7 +67,9 @@ class KeyGuardStream implements GuardedStream {
   readonly #own: KeyGuard;
   /** Not there before a piece looks like the beginning of a form. */
   #streams: readonly FormStream[] | undefined;
-  /** The last characters given out: a form may have begun in them. */
+  /** Without streams: what the text given out ends in. */
+  #state = 0;
+  /** With streams: the last characters given out. */
   #given = "";
 
   constructor(own: KeyGuard) {
@@ -74,20 +77,26 @@ class KeyGuardStream implements GuardedStream {
   }
 
   passesUnchanged(contentJson: string): boolean {
+    const { finder } = this.#own;
+    if (finder === undefined) return false;
     if (this.#streams !== undefined) {
       if (this.#streams.some((stream) => stream.isInside)) return false;
       this.#streams = undefined;
+      this.#state = finder.stateOf(this.#given);
     }
-    const content = contentJson.includes("\\") ? String(JSON.parse(`"${contentJson}"`)) : contentJson;
-    const all = this.#given + content;
-    if (this.#own.starts.test(all)) return false;
-    this.#given = all.slice(1 - this.#own.longestStart);
+    const state = finder.afterJson(this.#state, contentJson);
+    if (state < 0) return false;
+    this.#state = state;
     return true;
   }
 
   push(text: string): string {
-    const { forms, placeholder } = this.#own;
-    this.#streams ??= forms.map((form) => new FormStream(form, placeholder, this.#given));
+    const { forms, finder, placeholder } = this.#own;
+    if (this.#streams === undefined) {
+      const given = finder?.beginningOf(this.#state) ?? "";
+      this.#given = given;
+      this.#streams = forms.map((form) => new FormStream(form, placeholder, given));
+    }
     let out = text;
     for (const stream of this.#streams) out = stream.push(out);
     this.#given = (this.#given + out).slice(1 - this.#own.longestStart);
@@ -99,7 +108,7 @@ class KeyGuardStream implements GuardedStream {
     // What one has held goes through those behind it.
     for (const stream of this.#streams ?? []) out = (out === "" ? "" : stream.push(out)) + stream.flush();
     this.#streams = undefined;
-    this.#given = "";
+    this.#state = 0;
     return out;
   }
 }

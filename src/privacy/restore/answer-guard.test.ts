@@ -1,0 +1,77 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { createAnswerGuard } from "./answer-guard.ts";
+import { keyForms } from "./key-forms.ts";
+import { StartFinder } from "./start-finder.ts";
+
+const keys = ["sk-or-v1-0123456789abcdef", "aaaa-aaaa-aaaa-1", 'p\tq/r+s=t"u\\v0', "schlüssel-0123456789"];
+
+/** Pieces of text in which the key is whole, cut off, split, repeated, or nearly there. */
+function piecesOf(key: string) {
+  const parts = keyForms(key).flatMap(({ whole, head, start }) => [
+    whole,
+    head,
+    start,
+    start.slice(0, -1),
+    whole.slice(1),
+  ]);
+  const noise = fc.constantFrom("", " ", "a", "word ", "\n", "é", "🌍", '"', "\\", "/");
+  const part = fc.tuple(fc.constantFrom(...parts), fc.nat(), fc.nat()).map(([text, from, length]) => {
+    const at = from % text.length;
+    return text.slice(at, at + 1 + (length % text.length));
+  });
+  return fc.array(fc.oneof({ weight: 3, arbitrary: part }, noise, fc.constantFrom(...parts)), { maxLength: 12 });
+}
+
+describe("the guard of the gateway's own key", () => {
+  for (const key of keys) {
+    const guard = createAnswerGuard({ rule: "key", value: key });
+    test(`gives out the same text of ${JSON.stringify(key)} whether or not pieces pass unread`, () => {
+      fc.assert(
+        fc.property(piecesOf(key), fc.boolean(), (pieces, escaped) => {
+          const [quick, plain] = [guard?.stream(), guard?.stream()];
+          let [out, expected] = ["", ""];
+          for (const piece of pieces) {
+            const json = JSON.stringify(piece).slice(1, -1);
+            const written = escaped
+              ? json.replace(/[a-z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
+              : json;
+            // Of what JSON writes with escapes, `\\n` for one, nothing may be taken for an escape once more.
+            const unchanged = quick?.passesUnchanged(/\\\\/.test(json) ? json : written) === true;
+            out += unchanged ? piece : quick?.push(piece);
+            expected += plain?.push(piece);
+          }
+          expect(out + quick?.flush()).toBe(`${expected}${plain?.flush()}`);
+        }),
+        { numRuns: 200 },
+      );
+    });
+  }
+
+  test("lets pass what has nothing of the key, and remembers what it ends in", () => {
+    const stream = createAnswerGuard({ rule: "key", value: "sk-or-v1-0123456789abcdef" })?.stream();
+    expect(stream?.passesUnchanged("nothing of it, s, sk, sk")).toBe(true);
+    expect(stream?.passesUnchanged("-o")).toBe(false);
+    expect(stream?.push("-or-v1-0123456789abcdef.")).toBe("[REDACTED:key:1].");
+  });
+});
+
+test("the finder finds a start in pieces wherever they are cut, and in no other text", () => {
+  const starts = ["aab", "aaa", "ba", "\n/x"];
+  const letters = fc.string({ unit: fc.constantFrom("a", "b", "\n", "/", "x", "é", "🌍"), maxLength: 4 });
+  fc.assert(
+    fc.property(fc.array(letters, { maxLength: 6 }), fc.boolean(), (pieces, asJson) => {
+      const finder = StartFinder.of(starts);
+      let state = 0;
+      for (const piece of pieces) {
+        if (finder === undefined || state < 0) break;
+        state = asJson ? finder.afterJson(state, JSON.stringify(piece).slice(1, -1)) : finder.after(state, piece);
+      }
+      const text = pieces.join("");
+      expect(state < 0).toBe(starts.some((start) => text.includes(start)));
+      if (state >= 0) expect(text.endsWith(finder?.beginningOf(state) ?? "?")).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+  expect(StartFinder.of(["ä"])).toBeUndefined();
+});
