@@ -16,10 +16,14 @@ function world() {
   const base = sqliteRoutingMemory(db);
   const time = manualTime();
   let failing = false;
+  let lookedUp = 0;
   const node = (shared = true) => {
     const store: RoutingMemoryStore = {
       ...base,
-      load: (keys) => (failing ? Promise.reject(new Error("away")) : base.load(keys)),
+      load: (kind, keyHashes) => {
+        lookedUp += keyHashes.length;
+        return failing ? Promise.reject(new Error("away")) : base.load(kind, keyHashes);
+      },
       save: (rows) => (failing ? Promise.reject(new Error("away")) : base.save(rows)),
       close: async () => {},
     };
@@ -42,7 +46,7 @@ function world() {
   const fail = (on: boolean) => {
     failing = on;
   };
-  return { db, time, node, rows, fail };
+  return { db, time, node, rows, fail, lookedUp: () => lookedUp };
 }
 
 test("a conversation that one process has routed is known to the next, but not to the request that finds it missing", async () => {
@@ -150,7 +154,72 @@ test("what is older than the policy remembers is neither taken over nor kept", a
   expect(rows()).toEqual([]);
 });
 
-test("changes are saved in a batch a quarter of a second later, again after a failure, and the store's absence is told once", async () => {
+test("a process alone looks up only what an earlier one may have left, for as long as it counts", async () => {
+  const { node, time, lookedUp } = world();
+  const first = node(false);
+  first.conversations.recall("k", time.clock.now());
+  await first.memory.sync();
+  // The request that opened the store could not know yet that it is empty.
+  expect(lookedUp()).toBe(1);
+  first.conversations.recall("new", time.clock.now());
+  first.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
+  await first.memory.sync();
+  expect(lookedUp()).toBe(1);
+  const second = node(false);
+  for (const key of ["other", "k"]) {
+    second.conversations.recall(key, time.clock.now());
+    await second.memory.sync();
+  }
+  expect(second.conversations.recall("k", time.clock.now())?.model).toBe("pro");
+  expect(lookedUp()).toBe(3);
+  // The first process may still answer its last streams.
+  time.advance(180_000 + limits.remembered_ms);
+  second.conversations.recall("last", time.clock.now());
+  time.advance(1);
+  second.conversations.recall("too late", time.clock.now());
+  await second.memory.sync();
+  expect(lookedUp()).toBe(4);
+});
+
+test("looking something up does not bring forward what waits to be saved", async () => {
+  const { node, time, rows, lookedUp } = world();
+  const one = node();
+  one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
+  one.conversations.recall("unknown", time.clock.now());
+  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+  expect(lookedUp()).toBe(1);
+  expect(rows()).toEqual([]);
+  await time.advanceAsync(1_000);
+  expect(rows()).toHaveLength(1);
+});
+
+test("a thousand changes do not wait for more", async () => {
+  const { node, time, rows } = world();
+  const one = node();
+  for (let n = 0; n < 1_000; n++)
+    one.conversations.remember(`k${n}`, { model: "pro", atMs: time.clock.now() }, time.clock.now());
+  await time.advanceAsync(0);
+  // As many as are remembered.
+  expect(rows()).toHaveLength(100);
+});
+
+test("a process alone saves a conversation that stays on its model only now and then", async () => {
+  const { node, time, rows } = world();
+  const one = node(false);
+  const savedBefore = async (model: string) => {
+    one.conversations.remember("k", { model, atMs: time.clock.now() }, time.clock.now());
+    await one.memory.sync();
+    return time.clock.now() - (rows()[0] as unknown as { heard_ms: number }).heard_ms;
+  };
+  expect(await savedBefore("pro")).toBe(0);
+  time.advance(limits.remembered_ms / 8 - 1);
+  expect(await savedBefore("pro")).toBe(limits.remembered_ms / 8 - 1);
+  expect(await savedBefore("flash")).toBe(0);
+  time.advance(limits.remembered_ms / 8);
+  expect(await savedBefore("flash")).toBe(0);
+});
+
+test("changes are saved in a batch a second later, again after a failure, and the store's absence is told once", async () => {
   const { node, time, rows, fail } = world();
   const one = node();
   for (let n = 0; n < 450; n++)

@@ -25,7 +25,10 @@ export interface SharedKeys {
 
 export interface SharedMemoryOptions {
   readonly openStore: () => Promise<RoutingMemoryStore>;
-  /** Whether other processes write to the store too: then what the process knows is looked up again now and then. */
+  /**
+   * Whether other processes write to the store too: then what the process knows is looked up again now and then. Otherwise
+   * only what earlier processes have left is looked up, for as long as it counts.
+   */
   readonly shared: boolean;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
@@ -33,8 +36,13 @@ export interface SharedMemoryOptions {
   readonly onStore?: (state: "unavailable" | "available", problem: unknown) => void;
 }
 
-/** Loads go out at once, all that one turn of the event loop has brought together. Changes wait for others. */
-const saveEveryMs = 250;
+/**
+ * Loads go out at once, all that one turn of the event loop has brought together. Changes wait for others: a row costs the
+ * store a third when there are hundreds.
+ */
+const saveEveryMs = 1_000;
+/** Changes that do not wait any longer. */
+const saveNowFrom = 1_000;
 const retryMs = 2_000;
 const maxBatch = 200;
 /** Keys that wait to be loaded or saved; more are not taken. */
@@ -42,6 +50,8 @@ const maxWaiting = 5_000;
 /** A key whose row another process may have changed is looked up again after this long. */
 const freshMs = 3_000;
 const maxChecked = 20_000;
+/** An earlier process may write for so long after this one has opened the store: until its last streams have ended. */
+const handOverMs = 180_000;
 const pruneEveryMs = 60_000;
 const unavailableAfterFailures = 3;
 
@@ -50,6 +60,8 @@ interface Waiting {
   readonly saves: Set<string>;
   /** When a key was last looked up, in milliseconds since the epoch; the oldest first. */
   readonly checked: LruMap<string, number>;
+  /** No row of another process was last used after this, in milliseconds since the epoch. Infinite until the store is open. */
+  othersUntilMs: number;
 }
 
 /**
@@ -62,6 +74,7 @@ export class SharedMemory {
   readonly #salted: LazyStore<SaltedStore>;
   #working: Promise<void> | undefined;
   #loadScheduled = false;
+  #saveDue = false;
   #cancelSave: (() => void) | undefined;
   #pausedUntilMs = 0;
   #prunedMs = Number.NEGATIVE_INFINITY;
@@ -70,15 +83,26 @@ export class SharedMemory {
 
   constructor(options: SharedMemoryOptions) {
     this.#options = options;
-    this.#salted = new LazyStore(() => openSalted(options.openStore));
+    this.#salted = new LazyStore(() => this.#open());
+  }
+
+  get shared(): boolean {
+    return this.#options.shared;
   }
 
   attach(part: SharedPart): SharedKeys {
-    const waiting: Waiting = { loads: new Map(), saves: new Set(), checked: new LruMap() };
+    const waiting: Waiting = {
+      loads: new Map(),
+      saves: new Set(),
+      checked: new LruMap(),
+      othersUntilMs: Number.POSITIVE_INFINITY,
+    };
     this.#parts.set(part.kind, { part, waiting });
     return {
       recalled: (key, known, nowMs) => {
         if (known && !(this.#options.shared && this.#isDue(key, nowMs, waiting))) return;
+        // Whatever the store has was written here, and has been forgotten.
+        if (nowMs - waiting.othersUntilMs > part.limits().remembered_ms) return;
         if (waiting.loads.size >= maxWaiting || waiting.loads.has(key)) return;
         waiting.loads.set(key, !known);
         this.#scheduleLoad();
@@ -86,14 +110,21 @@ export class SharedMemory {
       changed: (key) => {
         if (waiting.saves.size >= maxWaiting) return;
         waiting.saves.add(key);
-        this.#scheduleSave(saveEveryMs);
+        if (waiting.saves.size < saveNowFrom || this.#options.clock.now() < this.#pausedUntilMs)
+          this.#scheduleSave(saveEveryMs);
+        else void this.sync();
       },
     };
   }
 
   /** Loads and saves what waits, now. Never rejects. */
   sync(): Promise<void> {
-    this.#working ??= this.#work().finally(() => {
+    this.#saveDue = true;
+    return this.#work();
+  }
+
+  #work(): Promise<void> {
+    this.#working ??= this.#workOff().finally(() => {
       this.#working = undefined;
     });
     return this.#working;
@@ -121,7 +152,7 @@ export class SharedMemory {
     this.#loadScheduled = true;
     setImmediate(() => {
       this.#loadScheduled = false;
-      void this.sync();
+      void this.#work();
     });
   }
 
@@ -133,16 +164,23 @@ export class SharedMemory {
     });
   }
 
-  async #work(): Promise<void> {
+  /** Loads what waits, and saves what waits when that is due: a load must not make batches of saves small. */
+  async #workOff(): Promise<void> {
     if (this.#closed) return;
     const { clock, onStore } = this.#options;
     try {
       const { store, salt } = await this.#salted.opened();
-      for (const { part, waiting } of this.#parts.values()) {
-        while (waiting.loads.size > 0) await this.#load(part, waiting, store, salt);
-        while (waiting.saves.size > 0) await this.#save(part, waiting, store, salt);
+      for (;;) {
+        for (const { part, waiting } of this.#parts.values())
+          while (waiting.loads.size > 0) await this.#load(part, waiting, store, salt);
+        if (!this.#saveDue) break;
+        this.#saveDue = false;
+        for (const { part, waiting } of this.#parts.values()) {
+          // What changes meanwhile waits for others.
+          for (let left = waiting.saves.size; left > 0; left -= maxBatch) await this.#save(part, waiting, store, salt);
+        }
+        await this.#prune(store);
       }
-      await this.#prune(store);
       if (this.#failures >= unavailableAfterFailures) onStore?.("available", undefined);
       this.#failures = 0;
     } catch (error) {
@@ -155,10 +193,29 @@ export class SharedMemory {
     }
   }
 
+  async #open(): Promise<SaltedStore> {
+    const { openStore, shared, clock } = this.#options;
+    const store = await openStore();
+    try {
+      const salt = await store.salt();
+      if (!shared) {
+        for (const { part, waiting } of this.#parts.values()) {
+          const newestMs = await store.newest(part.kind);
+          waiting.othersUntilMs =
+            newestMs === undefined ? Number.NEGATIVE_INFINITY : Math.max(newestMs, clock.now() + handOverMs);
+        }
+      }
+      return { store, salt, close: () => store.close() };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
   async #load(part: SharedPart, waiting: Waiting, store: RoutingMemoryStore, salt: string): Promise<void> {
     const wanted = [...waiting.loads].slice(0, maxBatch);
     const byHash = new Map(wanted.map(([key, missed]) => [hashOf(salt, key), { key, missed }]));
-    const rows = await store.load([...byHash.keys()].map((keyHash) => ({ kind: part.kind, keyHash })));
+    const rows = await store.load(part.kind, [...byHash.keys()]);
     const nowMs = this.#options.clock.now();
     for (const [key] of wanted) {
       waiting.loads.delete(key);
@@ -206,17 +263,7 @@ interface SaltedStore {
   close(): Promise<void>;
 }
 
-async function openSalted(openStore: () => Promise<RoutingMemoryStore>): Promise<SaltedStore> {
-  const store = await openStore();
-  try {
-    return { store, salt: await store.salt(), close: () => store.close() };
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
-}
-
 /** Half a SHA-256: nobody who reads the store can tell ids or prompts from it without trying them with the salt. */
 function hashOf(salt: string, key: string): string {
-  return new Bun.CryptoHasher("sha256").update(`${salt}\n${key}`).digest("hex").slice(0, 32);
+  return Bun.SHA256.hash(`${salt}\n${key}`, "hex").slice(0, 32);
 }

@@ -42,6 +42,8 @@ export function sharedConversationMemory(
   const own = inMemoryConversationMemory(limits);
   /** When a model was taken over from the store for a request that had found none: what that request chose does not replace it. */
   const takenMs = new Map<string, number>();
+  // Other nodes compare when a conversation was last used; a later process only has to find it in time.
+  const saveAfterMs = () => (memory.shared ? 0 : limits().remembered_ms / 8);
   const keys = memory.attach({
     kind: "conversation",
     limits,
@@ -73,10 +75,19 @@ export function sharedConversationMemory(
         if (receivedMs <= taken) return;
         takenMs.delete(key);
       }
-      own.remember(key, conversation, receivedMs);
-      keys.changed(key);
+      const before: SavedConversation | undefined = own.recall(key, receivedMs);
+      const { model, atMs } = conversation;
+      const isSaved = before?.model === model && atMs - (before.savedMs ?? 0) < saveAfterMs();
+      const saved: SavedConversation = { model, atMs, savedMs: isSaved ? before.savedMs : atMs };
+      own.remember(key, saved, receivedMs);
+      if (!isSaved) keys.changed(key);
     },
   };
+}
+
+interface SavedConversation extends RememberedConversation {
+  /** When it was last handed over to be saved, in milliseconds since the epoch. */
+  readonly savedMs?: number | undefined;
 }
 
 /** Conversations whose first request after the take-over has not been answered yet; losing one costs it a switch. */

@@ -1,6 +1,6 @@
 import { migratePostgres, PostgresConnection, roundedLiteral, textLiteral } from "#db/postgres.ts";
 import { deleteBeyondRetention } from "#db/retention.ts";
-import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
+import { type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
 
 /** Memory can be lost; a message that has no answer by then is taken for lost. */
 const answerLimitMs = 3_000;
@@ -25,14 +25,21 @@ function postgresRoutingMemory(connection: PostgresConnection): RoutingMemorySto
       const [rows = []] = await connection.run(select);
       return String(rows[0]?.["salt"]);
     },
-    async load(keys) {
-      if (keys.length === 0) return [];
-      const wanted = keys.map(({ kind, keyHash }) => `(${textLiteral(kind)}, ${textLiteral(keyHash)})`);
+    async newest(kind) {
       const [rows = []] = await connection.run(
-        `SELECT kind, key_hash, value, heard_ms FROM routing_memory WHERE (kind, key_hash) IN (${wanted.join(", ")})`,
+        `SELECT max(heard_ms) AS newest FROM routing_memory WHERE kind = ${textLiteral(kind)}`,
+      );
+      const newest = rows[0]?.["newest"];
+      return newest === null || newest === undefined ? undefined : Number(newest);
+    },
+    async load(kind, keyHashes) {
+      if (keyHashes.length === 0) return [];
+      const [rows = []] = await connection.run(
+        `SELECT key_hash, value, heard_ms FROM routing_memory
+         WHERE kind = ${textLiteral(kind)} AND key_hash IN (${keyHashes.map(textLiteral).join(", ")})`,
       );
       return rows.map((row) => ({
-        kind: String(row["kind"]) as MemoryKind, // one of those asked for
+        kind,
         keyHash: String(row["key_hash"]),
         value: String(row["value"]),
         lastSeenMs: Number(row["heard_ms"]),

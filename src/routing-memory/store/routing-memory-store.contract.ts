@@ -22,9 +22,7 @@ export function routingMemoryStoreContract(name: string, open: () => Promise<Rou
     });
     afterEach(() => store.close());
     const loaded = async (...keys: string[]) =>
-      (await store.load(keys.map((keyHash) => ({ kind: "conversation" as const, keyHash }))))
-        .map(({ keyHash }) => keyHash)
-        .toSorted();
+      (await store.load("conversation", keys)).map(({ keyHash }) => keyHash).toSorted();
 
     test("makes one salt, and keeps it", async () => {
       const salt = await store.salt();
@@ -34,17 +32,24 @@ export function routingMemoryStoreContract(name: string, open: () => Promise<Rou
 
     test("gives back what was saved, for the keys asked for, the kinds apart", async () => {
       await store.save([row("a", 1), row("b", 2), row("a", 3, "task", `{"x":"o'k"}`)]);
-      expect(await store.load([{ kind: "task", keyHash: "a" }])).toEqual([row("a", 3, "task", `{"x":"o'k"}`)]);
+      expect(await store.load("task", ["a"])).toEqual([row("a", 3, "task", `{"x":"o'k"}`)]);
       expect(await loaded("a", "c")).toEqual(["a"]);
-      expect(await store.load([])).toEqual([]);
+      expect(await store.load("task", [])).toEqual([]);
+    });
+
+    test("tells when a key of a kind was last used", async () => {
+      expect(await store.newest("task")).toBeUndefined();
+      await store.save([row("a", 1_800_000_000_002), row("b", 1_800_000_000_001), row("a", 7, "task")]);
+      expect(await store.newest("conversation")).toBe(1_800_000_000_002);
+      expect(await store.newest("task")).toBe(7);
     });
 
     test("does not replace a row by one that was used earlier", async () => {
       await store.save([row("a", 1_800_000_000_002)]);
       await store.save([row("a", 1_800_000_000_001)]);
-      expect((await store.load([row("a", 0)]))[0]?.lastSeenMs).toBe(1_800_000_000_002);
+      expect((await store.load("conversation", ["a"]))[0]?.lastSeenMs).toBe(1_800_000_000_002);
       await store.save([row("a", 1_800_000_000_003)]);
-      expect((await store.load([row("a", 0)]))[0]?.lastSeenMs).toBe(1_800_000_000_003);
+      expect((await store.load("conversation", ["a"]))[0]?.lastSeenMs).toBe(1_800_000_000_003);
     });
 
     test("deletes what is too old, and of the rest the oldest above the limit, of that kind alone", async () => {
@@ -55,7 +60,7 @@ export function routingMemoryStoreContract(name: string, open: () => Promise<Rou
       expect(await loaded("a", "b", "c", "d")).toEqual(["c", "d"]);
       await store.prune("conversation", { rows: 0, fromMs: 0 });
       expect(await loaded("a", "b", "c", "d")).toEqual([]);
-      expect(await store.load([row("t", 0, "task")])).toHaveLength(1);
+      expect(await store.load("task", ["t"])).toHaveLength(1);
     });
   });
 }

@@ -26,8 +26,10 @@ export interface MemoryBounds {
 export interface RoutingMemoryStore {
   /** The salt of this store's hashes, made by the first who asks. */
   salt(): Promise<string>;
+  /** When a key of this kind was last used, in milliseconds since the epoch; undefined when there is no row. */
+  newest(kind: MemoryKind): Promise<number | undefined>;
   /** The rows of these keys that there are. */
-  load(keys: readonly Pick<MemoryRow, "kind" | "keyHash">[]): Promise<readonly MemoryRow[]>;
+  load(kind: MemoryKind, keyHashes: readonly string[]): Promise<readonly MemoryRow[]>;
   /** Writes each row unless the stored one was used later. */
   save(rows: readonly MemoryRow[]): Promise<void>;
   /** Deletes what is too old, and of the rest the oldest rows above the limit. */

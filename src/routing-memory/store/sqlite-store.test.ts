@@ -32,7 +32,7 @@ test("SQLite: saving over a shared connection does not make it read its rows ane
   const before = version();
   await store.save([{ ...row, lastSeenMs: 2 }]);
   expect(version()).toEqual(before);
-  expect(await store.load([row])).toEqual([{ ...row, lastSeenMs: 2 }]);
+  expect(await store.load("task", ["a"])).toEqual([{ ...row, lastSeenMs: 2 }]);
   await store.close();
   shared.close();
 });
@@ -43,7 +43,7 @@ test("SQLite: processes on one file have one salt and see each other's rows", as
   const other = openSqliteRoutingMemory(path);
   expect(await other.salt()).toBe(await one.salt());
   await one.save([row]);
-  expect(await other.load([row])).toEqual([row]);
+  expect(await other.load("task", ["a"])).toEqual([row]);
   await one.close();
   await other.close();
 });
@@ -55,10 +55,10 @@ test("SQLite: a save waits for another process that writes without holding up th
   writer.run("BEGIN IMMEDIATE");
   const saving = store.save([row]);
   await Promise.resolve();
-  expect(await store.load([row])).toEqual([]);
+  expect(await store.load("task", ["a"])).toEqual([]);
   writer.run("COMMIT");
   await saving;
-  expect(await store.load([row])).toEqual([row]);
+  expect(await store.load("task", ["a"])).toEqual([row]);
   writer.close();
   await store.close();
 });

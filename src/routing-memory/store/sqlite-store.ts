@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { deleteBeyondRetention } from "#db/retention.ts";
 import { runSqliteWrites, type WriteTransaction } from "#db/sql-writes.ts";
 import { openBackgroundSqlite, writeWithRetries } from "#db/sqlite.ts";
-import { type MemoryKind, type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
+import { type MemoryRow, newSalt, type RoutingMemoryStore } from "./routing-memory-store.ts";
 
 /**
  * Routing memory in the gateway's SQLite file, over a connection of its own that never blocks the event loop. It is saved over
@@ -15,8 +15,12 @@ export function openSqliteRoutingMemory(path: string, sharedWrite?: WriteTransac
 /** The same over an open connection, which it closes with itself. */
 export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction): RoutingMemoryStore {
   const write = sharedWrite ?? ((writes) => writeWithRetries(() => runSqliteWrites(db, writes)));
-  const select = db.query<{ kind: MemoryKind; key_hash: string; value: string; heard_ms: number }, [string, string]>(
-    "SELECT kind, key_hash, value, heard_ms FROM routing_memory WHERE kind = ? AND key_hash = ?",
+  const newest = db.query<{ newest: number | null }, [string]>(
+    "SELECT max(heard_ms) AS newest FROM routing_memory WHERE kind = ?",
+  );
+  const select = db.query<{ key_hash: string; value: string; heard_ms: number }, [string, string]>(
+    `SELECT key_hash, value, heard_ms FROM routing_memory
+     WHERE kind = ? AND key_hash IN (SELECT value FROM json_each(?))`,
   );
   return {
     async salt() {
@@ -28,11 +32,13 @@ export function sqliteRoutingMemory(db: Database, sharedWrite?: WriteTransaction
       );
       return read() ?? "";
     },
-    async load(keys) {
-      return keys.flatMap(({ kind, keyHash }): MemoryRow[] => {
-        const row = select.get(kind, keyHash);
-        return row === null ? [] : [{ kind, keyHash, value: row.value, lastSeenMs: row.heard_ms }];
-      });
+    async newest(kind) {
+      return newest.get(kind)?.newest ?? undefined;
+    },
+    async load(kind, keyHashes) {
+      return select
+        .all(kind, JSON.stringify(keyHashes))
+        .map((row): MemoryRow => ({ kind, keyHash: row.key_hash, value: row.value, lastSeenMs: row.heard_ms }));
     },
     async save(rows) {
       if (rows.length === 0) return;
