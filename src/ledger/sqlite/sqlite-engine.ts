@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
+import { runFlatWrites, type SqlValue } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
@@ -306,9 +306,9 @@ export class SqliteEngine {
     }
   }
 
-  /** Writes of another part of the gateway, to tables of its own, between two batches; they need not be durable at once. */
-  sharedWrite(writes: readonly SqlWrite[]): void {
-    this.#guarded(() => runSqliteWrites(this.#db, writes));
+  /** Writes of another part of the gateway (as `pushWrites` appends them, from that place on), to tables of its own, between two batches; they need not be durable at once. */
+  sharedWrite(flat: readonly SqlValue[], from: number): void {
+    this.#guarded(() => runFlatWrites(this.#db, flat, from));
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import type { SqlValue } from "#db/sql-writes.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
 import type { JoinReply, WorkerReply, WorkerRequest } from "./sqlite-store.ts";
@@ -34,22 +35,33 @@ function run(request: WorkerRequest): unknown {
       return engine.openHolds(request.nowMs);
     case "prune":
       return engine.prune(request.retentionMs, request.limit, request.nowMs);
-    case "sharedWrite":
-      return engine.sharedWrite(request.writes);
     case "close":
       return engine.close();
   }
 }
 
-self.onmessage = ({ data }: MessageEvent<string>) => {
-  // Only `SqliteStore` writes here.
-  const { id, request } = JSON.parse(data) as { id: number; request: WorkerRequest };
+function write(message: readonly SqlValue[]): void {
+  if (engine === undefined) throw new Error("the database is not open");
+  engine.sharedWrite(message, 1);
+}
+
+function answer(id: number, work: () => unknown): void {
   let reply: WorkerReply;
   try {
-    reply = { id, ok: true, value: run(request) };
+    reply = { id, ok: true, value: work() };
   } catch (error) {
     const { kind, message } = asStoreFailure(error);
     reply = { id, ok: false, kind, message };
   }
   self.postMessage(JSON.stringify(reply));
+}
+
+self.onmessage = ({ data }: MessageEvent<string | readonly SqlValue[]>) => {
+  // Only `SqliteStore` writes here.
+  if (typeof data === "string") {
+    const { id, request } = JSON.parse(data) as { id: number; request: WorkerRequest };
+    answer(id, () => run(request));
+  } else {
+    answer(data[0] as number, () => write(data));
+  }
 };
