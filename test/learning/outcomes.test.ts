@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
-import { start, type TestGateway } from "../harness/gateway.ts";
+import { type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "outcomes-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 let files = 0;
 
 /** The records that a gateway has left, once it has ended. */
-async function recordsAfter(work: (gateway: TestGateway) => Promise<void>, policy: object = {}) {
+async function recordsAfter(work: (gateway: TestGateway) => Promise<void>, options: StartOptions = {}) {
   const env = { DATABASE_URL: `sqlite:${join(scratch, `${++files}.db`)}` };
-  const gateway = await start({ env, policy });
+  const gateway = await start({ ...options, env });
   await work(gateway);
   await gateway.stop();
   const store = await openOutcomeStore(env.DATABASE_URL);
@@ -47,6 +47,9 @@ const failing = (n: number) => [
   },
 ];
 
+/** Draws no ask for the sample of those that nothing is heard of. */
+const unsampled: StartOptions = { overrides: { random: () => 0.99 } };
+
 test("a run that flash could not finish and pro could is one record with its escalation, in numbers only", async () => {
   const records = await recordsAfter(async (gateway) => {
     const messages: object[] = [ask("Say hello to Ada.")];
@@ -61,7 +64,7 @@ test("a run that flash could not finish and pro could is one record with its esc
     }
     messages.push({ role: "assistant", content: "Done." }, ask("Now say goodbye."));
     await send();
-  });
+  }, unsampled);
   expect(records).toHaveLength(1);
   const [first] = records;
   expect(first?.decision).toMatchObject({ tier: "flash", explored: false, probability: 1 });
@@ -99,7 +102,7 @@ test("explored tasks are recorded as such, each with the probability of its tier
         causes.set(first.get("x-smart-gateway-decision-id") ?? "", first.get("x-smart-gateway-cause") ?? "");
       }
     },
-    { routing: { exploration: 0.5 } },
+    { policy: { routing: { exploration: 0.5 } } },
   );
   const firsts = records.filter(({ decisionId }) => causes.has(decisionId));
   expect(firsts).toHaveLength(30);
