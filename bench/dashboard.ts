@@ -1,10 +1,14 @@
 // How long the dashboard's endpoints take with many records of 30 days in the store, over a socket.
-//   node_modules/.bin/bun bench/dashboard.ts [--records 1000000] [--runs 7] [--postgres] [--database URL]
+//   node_modules/.bin/bun bench/dashboard.ts [--records 1000000] [--runs 7] [--postgres] [--database URL] [--skip endpoints|page]
+// Then how long a browser takes to show the first view, in which it has loaded nothing before.
 import { parseArgs } from "node:util";
+import { closeBrowser, openPage } from "../test/dashboard/page.ts";
 import { start } from "../test/harness/gateway.ts";
 import { filledStore, storeOptions } from "./support/record-store.ts";
 
-const { values } = parseArgs({ options: { ...storeOptions, runs: { type: "string", default: "7" } } });
+const { values } = parseArgs({
+  options: { ...storeOptions, runs: { type: "string", default: "7" }, skip: { type: "string" } },
+});
 const runs = Number(values.runs);
 await using store = await filledStore(values);
 await using gateway = await start({ env: { DATABASE_URL: store.url } });
@@ -49,26 +53,59 @@ const paths = [
   "models?range=7d",
   "policy",
 ];
-const list = await fetch(`${base}decisions?range=7d&limit=1`);
-const { rows } = (await list.json()) as { rows: { decision_id: string }[] }; // the schema of the answer
-paths.push(`decisions/${rows[0]?.decision_id}`);
-console.log("endpoint".padEnd(58), "first", "median", "  max", "(ms)  processor time of gateway and client (ms)");
-for (const path of paths) {
-  const times: number[] = [];
-  const cpu: number[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    const begun = performance.now();
-    const before = process.cpuUsage();
-    const reply = await fetch(base + path);
-    await reply.text();
-    if (reply.status !== 200) throw new Error(`${path}: ${reply.status}`);
-    times.push(performance.now() - begun);
-    const { user, system } = process.cpuUsage(before);
-    cpu.push((user + system) / 1_000);
-    // Longer than the ledger's reading is shared.
-    await Bun.sleep(50);
+if (values.skip !== "endpoints") await measureEndpoints();
+if (values.skip !== "page") await measurePage();
+
+/** Times since the page was asked for, in milliseconds; the browser's own. */
+async function measurePage(): Promise<void> {
+  const seen: { readonly needs: number; readonly whole: number }[] = [];
+  // The first opening starts the browser.
+  for (let run = 0; run <= runs; run += 1) {
+    await using opened = await openPage("about:blank");
+    const { page } = opened;
+    await page.addInitScript(`new MutationObserver(() => {
+      const isThere = (selector, count) => document.querySelectorAll(selector).length >= count;
+      if (window.needsMs === undefined && document.body?.innerText.includes("Needs you")) window.needsMs = performance.now();
+      if (window.needsMs !== undefined && isThere("canvas", 3) && !isThere(".skeleton", 1)) window.wholeMs ??= performance.now();
+    }).observe(document, { childList: true, subtree: true })`);
+    await page.goto(`${gateway.url}/dashboard`);
+    for (let whole: unknown; typeof whole !== "number"; ) {
+      await Bun.sleep(50);
+      whole = await page.evaluate("window.wholeMs");
+    }
+    if (run > 0) seen.push(await page.evaluate("({ needs: window.needsMs, whole: window.wholeMs })"));
   }
-  const middle = (of: readonly number[]) => of.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;
-  const shown = [times[0] ?? 0, middle(times), Math.max(...times), middle(cpu)];
-  console.log(path.slice(0, 58).padEnd(58), ...shown.map((ms) => ms.toFixed(0).padStart(5)));
+  await closeBrowser();
+  for (const what of ["needs", "whole"] as const) {
+    const times = seen.map((each) => each[what]).toSorted((a, b) => a - b);
+    const [least = 0, middle = 0] = [times[0], times[Math.floor(times.length / 2)]];
+    const name = what === "needs" ? "first view: what needs you" : "first view: with every chart";
+    console.log(`${name.padEnd(30)} least ${least.toFixed(0)} ms, median ${middle.toFixed(0)} ms`);
+  }
+}
+
+async function measureEndpoints(): Promise<void> {
+  const list = await fetch(`${base}decisions?range=7d&limit=1`);
+  const { rows } = (await list.json()) as { rows: { decision_id: string }[] }; // the schema of the answer
+  paths.push(`decisions/${rows[0]?.decision_id}`);
+  console.log("endpoint".padEnd(58), "first", "median", "  max", "(ms)  processor time of gateway and client (ms)");
+  for (const path of paths) {
+    const times: number[] = [];
+    const cpu: number[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      const begun = performance.now();
+      const before = process.cpuUsage();
+      const reply = await fetch(base + path);
+      await reply.text();
+      if (reply.status !== 200) throw new Error(`${path}: ${reply.status}`);
+      times.push(performance.now() - begun);
+      const { user, system } = process.cpuUsage(before);
+      cpu.push((user + system) / 1_000);
+      // Longer than the ledger's reading is shared.
+      await Bun.sleep(50);
+    }
+    const middle = (of: readonly number[]) => of.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;
+    const shown = [times[0] ?? 0, middle(times), Math.max(...times), middle(cpu)];
+    console.log(path.slice(0, 58).padEnd(58), ...shown.map((ms) => ms.toFixed(0).padStart(5)));
+  }
 }
