@@ -53,9 +53,14 @@ export function askFeaturesOf(ask: string): AskFeatures {
   const shape = shapeOf(shown);
   return {
     characters: ask.length,
-    topics: topicCountsOf(windowOf(withoutFences(shown), wordsHead, wordsTail)),
+    topics: topicCountsOf(windowOf(withoutPlaceholders(withoutFences(shown)), wordsHead, wordsTail)),
     ...shape,
   };
+}
+
+/** The text without what stands in the place of redacted credentials: nobody has said these words. */
+function withoutPlaceholders(text: string): string {
+  return text.includes("[REDACTED:") ? text.replace(/\[REDACTED:\w{1,64}:\d{1,9}\]/g, " ") : text;
 }
 
 /** The text outside fenced code; all of it when nothing is outside. */

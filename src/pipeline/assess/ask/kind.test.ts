@@ -113,6 +113,13 @@ describe("risk", () => {
   });
 });
 
+test("the placeholder of a redacted credential names nothing guarded", () => {
+  expect(task("why? [REDACTED:github_token:1]").kind).not.toBe("SECURITY");
+  expect(task("Rename this variable. Key: [REDACTED:api_key:2] ok?").risk_level).toBe(
+    task("Rename this variable. Key: abc ok?").risk_level,
+  );
+});
+
 describe("asks written to judge the rules", () => {
   const isGuarded = (ask: string) => guarded.includes(task(ask).kind) && levels.indexOf(task(ask).risk_level) >= 2;
   const takenFor = (asks: readonly string[]) => asks.filter((ask) => isGuarded(ask)).length;
