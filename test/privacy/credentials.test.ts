@@ -303,6 +303,13 @@ describe("left as it is:", () => {
   }
 });
 
+test("what follows a token without a break, thousands of characters later, does not make a dummy value of it", () => {
+  const drawn = Buffer.from(Array.from({ length: 20_000 }, (_, at) => (at * 7_919) % 251)).toString("hex");
+  expect(redact(`${["ghp", "x7Gk2mQ9vB4nR8tL1wZ5cJ3hF6yD0sA2pE4u"].join("_")}${drawn}example`)).toBe(
+    "[REDACTED:github_token:1]",
+  );
+});
+
 const cases = join(import.meta.dir, "../../../shared/secrets-dev/cases.jsonl");
 describe.skipIf(!existsSync(cases))("the development cases (skipped where ../shared/secrets-dev is absent)", () => {
   interface Case {

@@ -308,10 +308,13 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
   );
 }
 
+/** No vendor's token is longer; what follows is judged with its beginning. */
+const maxJudgedLength = 16_384;
+
 /** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
 function isToken(rule: TokenRule, token: string, start: string): boolean {
-  if (rule.checksum !== undefined && crc32Base62(token)) return true;
-  const body = token.slice(start.length);
+  if (rule.checksum !== undefined && token.length <= maxJudgedLength && crc32Base62(token)) return true;
+  const body = token.slice(start.length, maxJudgedLength);
   if (isDummyToken(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
   if (rule.confidence !== "medium") return !isWordsOnly(shape);
