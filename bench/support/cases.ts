@@ -35,7 +35,7 @@ const cases: readonly Case[] = [
     workload: "new-text",
     connections: 8,
     requestsPerRound: 150,
-    warmup: 0.04,
+    warmup: 0.15,
   },
   {
     name: "em-dash",
@@ -43,7 +43,7 @@ const cases: readonly Case[] = [
     workload: "em-dash",
     connections: 8,
     requestsPerRound: 150,
-    warmup: 0.02,
+    warmup: 0.1,
   },
   {
     name: "agent",
@@ -69,7 +69,7 @@ const cases: readonly Case[] = [
     workload: "streams",
     connections: 32,
     requestsPerRound: 500,
-    warmup: 0.5,
+    warmup: 1,
     upstream: allAtOnce,
   },
   {
