@@ -15,12 +15,13 @@ export class RequestRecorder {
   readonly decisionId: string;
   readonly attempts: AttemptRecord[] = [];
   /** Not the request itself, whose conversation would live as long as its answer takes. */
-  readonly #request: Writable<Pick<ChatRequest, "requestId" | "receivedAtMs" | "alias" | "stream" | "surcharge">>;
+  readonly #request: Writable<Pick<ChatRequest, "requestId" | "alias" | "stream" | "surcharge">>;
   readonly #sessionId: string | undefined;
   readonly #namesTask: boolean;
   readonly #clock: Clock;
   readonly #append: (record: RequestRecord) => void;
   readonly #begunMs: number;
+  readonly #atMs: number;
   readonly #priceVersion: string | undefined;
   #decision: RoutingDecision | undefined;
   #routed: RoutedInputs | undefined;
@@ -38,8 +39,8 @@ export class RequestRecorder {
     append: (record: RequestRecord) => void,
     priceVersion?: string,
   ) {
-    const { requestId, receivedAtMs, alias, stream, surcharge } = request;
-    this.#request = { requestId, receivedAtMs, alias, stream };
+    const { requestId, alias, stream, surcharge } = request;
+    this.#request = { requestId, alias, stream };
     if (surcharge !== undefined) this.#request.surcharge = surcharge;
     this.#sessionId = request.routing.sessionId;
     this.#namesTask = request.routing.taskId !== undefined;
@@ -48,6 +49,8 @@ export class RequestRecorder {
     this.#append = append;
     this.#priceVersion = priceVersion;
     this.#begunMs = clock.monotonic();
+    // Of the same moment, so that their sum with a duration is when something happened.
+    this.#atMs = clock.now();
   }
 
   recordDecision(decision: RoutingDecision, findings: readonly Finding[]): void {
@@ -137,7 +140,7 @@ export class RequestRecorder {
     const record: Writable<RequestRecord> = {
       requestId: this.#request.requestId,
       decisionId: this.decisionId,
-      atMs: this.#request.receivedAtMs,
+      atMs: this.#atMs,
       begunMs: this.#begunMs,
       alias: this.#request.alias,
       stream: this.#request.stream,
