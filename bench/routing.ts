@@ -102,6 +102,15 @@ if (wanted.has("runs")) {
       }),
       "",
     );
+    say(
+      "| what hard rules see, tool calls, one ask a session | met: resolved | failed | lift | share of calls |",
+      "|---|---|---|---|---|",
+      ...(replays[0]?.replay.conditions ?? []).map(
+        ({ name, resolved, failed, calls }) =>
+          `| ${name} | ${percent(resolved)} | ${percent(failed)} | ${resolved === 0 ? "" : (failed / resolved).toFixed(2)} | ${percent(calls)} |`,
+      ),
+      "",
+    );
     for (const { form, asks, replay } of replays) {
       const causes = [...replay.causes].map(([cause, count]) => `${cause} ${count}`).join(", ");
       console.log(`${form}, ${asks}: ${replay.readingUs.toFixed(0)} µs a call; ${causes}`);

@@ -36,6 +36,31 @@ interface Call {
   readonly ask: number;
   /** It stays where the conversation was. */
   readonly kept: boolean;
+  /** Names in `conditions` that hold at this call, and hard rules of other names that fire. */
+  readonly conditions: readonly string[];
+}
+
+interface Condition {
+  readonly name: string;
+  readonly holds: (sameErrorCount: number, toolDepth: number) => boolean;
+}
+
+/** What hard rules compare, at the shipped thresholds and at others. */
+const conditions: readonly Condition[] = [
+  ...[1, 2, 3].map((min) => ({ name: `same_error_count ≥ ${min}`, holds: (count: number) => count >= min })),
+  ...[8, 12, 16, 20, 24].map((min) => ({
+    name: `tool_depth ≥ ${min}`,
+    holds: (_: number, toolDepth: number) => toolDepth >= min,
+  })),
+];
+const comparedRules = new Set(["same_error_count", "tool_depth"]);
+
+/** Which runs meet a condition, as shares of the sessions, and at which share of the calls it holds. */
+export interface ConditionFigures {
+  readonly name: string;
+  readonly resolved: number;
+  readonly failed: number;
+  readonly calls: number;
 }
 
 /** What routing made of recorded runs. Shares and factors, not percent. */
@@ -59,6 +84,7 @@ export interface Replay {
   readonly readingUs: number;
   /** Calls by the cause, or the hard rule, that decided. */
   readonly causes: ReadonlyMap<string, number>;
+  readonly conditions: readonly ConditionFigures[];
 }
 
 /**
@@ -92,18 +118,32 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
       const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
       const { model, cause, evidence } = decide(task, runtime, snapshot);
       routedTo = model ?? undefined;
-      const rule = evidence.find((entry) => entry.startsWith("hard_rule="))?.slice("hard_rule=".length);
-      causes.set(rule ?? cause, (causes.get(rule ?? cause) ?? 0) + 1);
+      const rules = evidence.flatMap((entry) =>
+        entry.startsWith("hard_rule=") ? entry.slice("hard_rule=".length) : [],
+      );
+      causes.set(rules[0] ?? cause, (causes.get(rules[0] ?? cause) ?? 0) + 1);
+      const toolDepth = runtime.tool_depth + task.estimated_tool_depth;
       const tier = loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro";
-      calls.push({ tier, tokens, ask: starts.findLastIndex((start) => start < index), kept: cause === "affinity" });
+      calls.push({
+        tier,
+        tokens,
+        ask: starts.findLastIndex((start) => start < index),
+        kept: cause === "affinity",
+        conditions: [
+          ...conditions.filter(({ holds }) => holds(runtime.same_error_count, toolDepth)).map(({ name }) => name),
+          ...rules.filter((rule) => !comparedRules.has(rule)),
+        ],
+      });
     }
     return { resolved, calls };
   });
-  const met = (resolved: boolean) => {
+  const shareOf = (resolved: boolean, isMet: (call: Call) => boolean) => {
     const of = judged.filter((session) => session.resolved === resolved);
-    return of.filter(({ calls }) => calls.some(({ tier }) => tier === "pro")).length / of.length;
+    return of.filter(({ calls }) => calls.some(isMet)).length / of.length;
   };
+  const met = (resolved: boolean) => shareOf(resolved, ({ tier }) => tier === "pro");
   const all = judged.flatMap(({ calls }) => calls);
+  const names = new Set([...conditions.map(({ name }) => name), ...all.flatMap((call) => call.conditions)]);
   const costWith = (tierOf: (call: Call) => Tier) => sum(judged.map(({ calls }) => sum(costsOf(calls, tierOf))));
   const routed = costWith(({ tier }) => tier);
   const split = judged.map(({ calls }) => splitOf(calls));
@@ -126,6 +166,15 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
       judged.length,
     readingUs: (1_000 * readingMs) / all.length,
     causes,
+    conditions: [...names].map((name) => {
+      const holds = (call: Call) => call.conditions.includes(name);
+      return {
+        name,
+        resolved: shareOf(true, holds),
+        failed: shareOf(false, holds),
+        calls: all.filter(holds).length / all.length,
+      };
+    }),
   };
 }
 
