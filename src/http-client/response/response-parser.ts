@@ -208,8 +208,8 @@ export class ResponseParser {
       // Mostly the whole line is in the piece and holds a length, nothing else.
       let length = 0;
       let digits = 0;
-      for (let digit = 0; digits <= maxLengthDigits; digits++) {
-        digit = hexValue(bytes[at + digits] ?? 0);
+      for (; digits <= maxLengthDigits; digits++) {
+        const digit = hexValue(bytes[at + digits] ?? 0);
         if (digit < 0) break;
         length = length * 16 + digit;
       }
