@@ -1,34 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { connect, type Socket } from "node:net";
 import { chunk, streams } from "#simulator/behaviours.ts";
-import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
-
-/** What a caller's connection goes through, seen from a raw socket. */
-class RawCaller {
-  readonly socket: Socket;
-  text = "";
-  closed = false;
-
-  constructor({ url }: TestGateway) {
-    this.socket = connect(Number(new URL(url).port), "127.0.0.1");
-    this.socket.on("data", (bytes) => {
-      this.text += bytes.toString("latin1");
-    });
-    this.socket.on("error", () => undefined);
-    this.socket.on("close", () => {
-      this.closed = true;
-    });
-  }
-
-  send(bytes: string): this {
-    this.socket.write(bytes);
-    return this;
-  }
-
-  get statuses(): number[] {
-    return [...this.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-  }
-}
+import { eventually, start, token } from "../../harness/gateway.ts";
+import { RawCaller } from "../../harness/raw-caller.ts";
 
 const common = `Host: localhost\r\nAuthorization: Bearer ${token}\r\n`;
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\n${common}${more}\r\n`;

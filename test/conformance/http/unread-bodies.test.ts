@@ -1,30 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { startServer } from "#http/server.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import type { Timers } from "#platform/time.ts";
 import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
 import { serve } from "../../harness/process.ts";
+import { RawCaller } from "../../harness/raw-caller.ts";
 
 /** A caller that has sent the head of a request and goes on with its body. */
-class Uploader {
-  readonly socket: Socket;
+class Uploader extends RawCaller {
   readonly #chunked: boolean;
-  text = "";
-  closed = false;
   sent = 0;
 
   constructor(url: string, { head, chunked }: { head: string; chunked: boolean }) {
+    super({ url });
     this.#chunked = chunked;
-    this.socket = connect(Number(new URL(url).port), "127.0.0.1");
-    this.socket.on("data", (bytes) => {
-      this.text += bytes.toString("latin1");
-    });
-    this.socket.on("error", () => undefined);
-    this.socket.on("close", () => {
-      this.closed = true;
-    });
     const length = chunked ? "Transfer-Encoding: chunked" : "Content-Length: 1000000000000";
     this.socket.write(`${head}\r\n${length}\r\n\r\n`);
   }
