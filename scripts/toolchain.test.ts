@@ -13,7 +13,7 @@ function settingsWith(env: Record<string, string>): unknown {
 }
 
 describe("the launcher", () => {
-  test("has the allocator keep freed memory for two seconds", () => {
+  test("makes the allocator keep freed memory for two seconds", () => {
     expect(settingsWith({})).toEqual({ MIMALLOC_PURGE_DELAY: "2000" });
   });
 
@@ -31,7 +31,7 @@ function commandOf(typed: string, env: Record<string, string>): string {
 }
 const clone = join(import.meta.dir, "..");
 
-test("the launcher says what people type to start a command the same way", () => {
+test("the launcher names the command that users type to start this process again", () => {
   expect(commandOf(join(clone, "scripts/start.mjs"), { npm_command: "start" })).toBe("npx smart-gateway");
   expect(commandOf("/root/.npm/_npx/1/node_modules/.bin/smart-gateway", { npm_command: "exec" })).toBe(
     "npx smart-gateway",
@@ -64,12 +64,12 @@ describe.skipIf(process.platform === "win32")("npm start and npx smart-gateway",
     "node_modules/knip": { version: "6.42.0", dev: true },
   };
 
-  test("leave a contributor's own npm install as it is", () => {
+  test("does not touch a contributor's own npm install", () => {
     const own = { "node_modules/zod": { version: "4.6.7" }, "node_modules/knip": { version: "6.42.0", dev: true } };
     expect(installs(wanted, own)).toBe(false);
   });
 
-  test("install where nothing, too little or another version is there", () => {
+  test("installs if packages are missing or have another version", () => {
     expect(installs(wanted, undefined)).toBe(true);
     expect(installs(wanted, { "node_modules/knip": { version: "6.42.0" } })).toBe(true);
     expect(installs(wanted, { "node_modules/zod": { version: "4.6.6" } })).toBe(true);

@@ -11,13 +11,13 @@ async function read(...pieces: string[]): Promise<string[]> {
   return Array.fromAsync(eventsOf(new Response(body)));
 }
 
-test("events are whole however the bytes are cut, and comments are none", async () => {
+test("events are complete wherever the bytes are split, and comments are skipped", async () => {
   const text = ': keep-alive\n\nevent: progress\ndata: {"a":1}\n\ndata: two\ndata: lines\r\n\r\n';
   for (let cut = 0; cut <= text.length; cut += 1) {
     expect(await read(text.slice(0, cut), text.slice(cut))).toEqual(['{"a":1}', "two\nlines"]);
   }
 });
 
-test("an event that the end cuts off is none", async () => {
+test("an event that the end of the stream cuts off is dropped", async () => {
   expect(await read("data: whole\n\ndata: cut")).toEqual(["whole"]);
 });

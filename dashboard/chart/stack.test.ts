@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { coarser, running, stacked } from "./stack.ts";
 
-test("series are stacked, and what none of them has stays a gap", () => {
+test("series are stacked, and a time at which no series has a value stays a gap", () => {
   expect(
     stacked([
       [1, null, 3, null],
@@ -13,11 +13,11 @@ test("series are stacked, and what none of them has stays a gap", () => {
   ]);
 });
 
-test("a running sum ends where nothing is known yet", () => {
+test("a running sum ends at the last known value", () => {
   expect(running([1, null, 3, 4], [0, 10, 20, 30], 20)).toEqual([1, 1, 4, null]);
 });
 
-test("longer steps have the same sum, and a step without a value stays a gap", () => {
+test("longer steps keep the sum, and a step without a value stays a gap", () => {
   const at = Array.from({ length: 360 }, (_, index) => index * 240_000);
   const values = at.map((_, index) => (index % 30 < 15 ? index : null));
   const { step_ms, at_ms, groups } = coarser({ step_ms: 240_000, at_ms: at, groups: [{ name: "a", values }] });

@@ -17,7 +17,7 @@ describe("amounts of money", () => {
     [12_400_000_000, "$12.40"],
     [1_234_567_890_000, "$1,234.57"],
     [-4_100_000, "−$0.0041"],
-  ])("%d nano-USD is written %s", (nano, text) => {
+  ])("%d nano-USD is formatted as %s", (nano, text) => {
     expect(money(nano)).toBe(text);
   });
 
@@ -26,7 +26,7 @@ describe("amounts of money", () => {
     expect(money(undefined)).toBe("–");
   });
 
-  test("something is never written as nothing, and is off by less than a thousandth below a cent", () => {
+  test("an amount above zero is never written as zero, and differs by less than a thousandth below a cent", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9_999_999 }), (nano) => {
         const shown = Number(money(nano).slice(1));
@@ -36,7 +36,7 @@ describe("amounts of money", () => {
     );
   });
 
-  test("the exact text is what was typed", () => {
+  test("the exact text equals the amount that was typed", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 9_000_000_000_000_000 - 1 }), (nano) => {
         expect(parseMoney(exactMoney(nano).replace(" USD", ""))).toBe(nano);

@@ -17,11 +17,11 @@ describe("durations", () => {
     [7_500_000, "2 h 05 m"],
     [273_600_000, "3 d 04 h"],
     [-2_000, "−2.0 s"],
-  ])("%d ms is written %s", (ms, text) => {
+  ])("%d ms is formatted as %s", (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
 
-  test("none is a dash", () => {
+  test("a missing duration is a dash", () => {
     expect(duration(null)).toBe("–");
   });
 });
@@ -35,7 +35,7 @@ describe("shares", () => {
     [10, 10, "100 %"],
     [12, 10, "120 %"],
     [1, 0, "–"],
-  ])("%d of %d is written %s", (part, whole, text) => {
+  ])("%d of %d is formatted as %s", (part, whole, text) => {
     expect(share(part, whole)).toBe(text);
   });
 });

@@ -10,14 +10,14 @@ const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "agents.md")
 const documented = settingsIn(page);
 
 describe("the settings in docs/agents.md", () => {
-  test("every agent that is tried has settings with a command, and no others stand on the page", () => {
+  test("every agent that is tried has settings with a command, and the page has no others", () => {
     const tried = agents.filter(({ notTried }) => notTried === undefined).map(({ name }) => name);
     expect([...documented.keys()].sort()).toEqual(tried.sort());
     for (const [name, { commands }] of documented)
       expect({ name, commands: commands.length }).toEqual({ name, commands: 1 });
   });
 
-  test("each agent's name the gateway's address exactly as the script replaces it", () => {
+  test("the settings of each agent contain the gateway's address exactly as the script replaces it", () => {
     for (const [name, { files, commands }] of documented) {
       const text = [...files.map((file) => file.text), ...commands].join("\n");
       expect({ name, told: text.includes(`${documentedAddress}/v1`) }).toEqual({ name, told: true });
@@ -55,7 +55,7 @@ describe("the settings in docs/agents.md", () => {
 describe("the messages in recorded bytes", () => {
   const read = (text: string) => messagesIn(Buffer.from(text)).map(({ start, body }) => [start, body]);
 
-  test("are told apart on a kept-alive connection, by length and by chunks", () => {
+  test("are separated on a kept-alive connection, by length and by chunks", () => {
     const bytes =
       "POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nhiPOST /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nGET /c HTTP/1.1\r\n\r\n";
     expect(read(bytes)).toEqual([
@@ -65,7 +65,7 @@ describe("the messages in recorded bytes", () => {
     ]);
   });
 
-  test("keep what came of one that was cut off", () => {
+  test("include the received part of a message that was cut off", () => {
     expect(read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n9\r\nde")).toEqual([
       ["HTTP/1.1 200 OK", "abcde"],
     ]);

@@ -7,7 +7,7 @@ const terminal = (columns = 80) => {
 };
 
 describe("the progress bar", () => {
-  test("shows the share that is done, and removes itself", () => {
+  test("shows the completed share, and removes itself", () => {
     const output = terminal();
     let time = 0;
     const bar = progressBar("Reading hosts", 4, output, () => time);
@@ -20,7 +20,7 @@ describe("the progress bar", () => {
     expect(output.written.at(-1)).toBe("\r\u001b[2K");
   });
 
-  test("is not redrawn for each of a million steps, but at the last", () => {
+  test("is not redrawn for each of a million steps, but at the last one", () => {
     const output = terminal();
     const bar = progressBar("x", 1_000_000, output, () => 0);
     for (let done = 1; done <= 1_000_000; done++) bar.at(done);
@@ -33,7 +33,7 @@ describe("the progress bar", () => {
     expect((output.written[0] ?? "").replace("\r\u001b[2K", "").length).toBe(19);
   });
 
-  test("writes nothing where there is no terminal", () => {
+  test("writes nothing if there is no terminal", () => {
     const output = { ...terminal(), isTTY: false };
     const bar = progressBar("x", 2, output);
     bar.at(1);

@@ -16,12 +16,12 @@ function get(name: string, headers: Record<string, string> = {}) {
   return files.answer(name, new Request("http://gateway/", { headers }), { "x-request-id": "r" });
 }
 
-test("a file with a content hash is kept for ever, the page is asked for anew", () => {
+test("a file with a content hash is cached forever, the page is revalidated", () => {
   expect(get("dashboard-4f9c2b1a.js")?.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   expect(get("index.html")?.headers.get("cache-control")).toBe("no-cache");
 });
 
-test("who has the file already gets 304, however the tag was compressed on the way", () => {
+test("a caller that has the file gets 304, also if its tag is that of a compressed copy", () => {
   const etag = get("index.html")?.headers.get("etag") ?? "";
   expect(etag).toMatch(/^"[\w-]{22}"$/);
   for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
@@ -30,7 +30,7 @@ test("who has the file already gets 304, however the tag was compressed on the w
   expect(get("index.html", { "if-none-match": '"other"' })?.status).toBe(200);
 });
 
-test("the compressed copy goes to callers that take it", async () => {
+test("the compressed copy is sent to callers that accept it", async () => {
   const name = "dashboard-4f9c2b1a.js";
   for (const accepted of ["gzip", "br, gzip", "deflate,gzip;q=0.5", "GZIP"]) {
     const answer = get(name, { "accept-encoding": accepted });

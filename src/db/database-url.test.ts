@@ -13,13 +13,13 @@ describe("DATABASE_URL", () => {
   });
 
   test.each(["", "sqlite:", "sqlite://data/gateway.db", "postgres://[bad", "mysql://host/db", "./gateway.db"])(
-    "that has none of the forms is refused: %s",
+    "of any other form is refused: %s",
     (url) => {
       expect(parseDatabaseUrl(url)).toBeUndefined();
     },
   );
 
-  test("is not quoted in the error: it may carry a password", () => {
+  test("is not quoted in the error, because it may contain a password", () => {
     expect(() => databaseLocationOf("mysql://user:secret@host/db")).toThrow(/^DATABASE_URL must be sqlite:<path>/);
   });
 });

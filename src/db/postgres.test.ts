@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { bindLiterals } from "./postgres.ts";
 
 describe("values of a statement in the simple protocol", () => {
-  test("become literals, each where its number is", () => {
+  test("become literals, each in the place of its number", () => {
     expect(bindLiterals("SELECT $2, $1, $2", ["a", 7])).toBe("SELECT 7, 'a', 7");
     expect(bindLiterals("SELECT $1", [null])).toBe("SELECT NULL");
   });
@@ -13,7 +13,7 @@ describe("values of a statement in the simple protocol", () => {
     expect(sql).toStartWith("SELECT E'");
   });
 
-  test("that are missing are an error", () => {
+  test("cause an error if they are missing", () => {
     expect(() => bindLiterals("SELECT $2", ["a"])).toThrow("no value for $2");
   });
 });

@@ -10,7 +10,7 @@ function aDatabase(): Database {
 const insert = "INSERT INTO item (id, name, bytes) VALUES (?)";
 const rowsOf = (db: Database) => db.query("SELECT id, name, bytes FROM item ORDER BY id").all();
 
-test("any number of rows is written, each once and as it is", () => {
+test("any number of rows is written, each once and unchanged", () => {
   for (let count = 0; count <= 40; count++) {
     const db = aDatabase();
     const rows = Array.from({ length: count }, (_, id): SqlValue[] => [
@@ -28,7 +28,7 @@ test("any number of rows is written, each once and as it is", () => {
   }
 });
 
-test("statements run in their order, once for each row, also for a row without values", () => {
+test("statements run in order, once for each row, also for a row without values", () => {
   const db = aDatabase();
   const writes: SqlWrite[] = [
     { sql: insert, rows: [[1, "a", null]] },
@@ -46,7 +46,7 @@ test("statements run in their order, once for each row, also for a row without v
   expect(rowsOf(db)).toEqual([{ id: 1, name: "abbc", bytes: null }]);
 });
 
-test("writes that another thread has received are run from where they begin", () => {
+test("writes received by another thread run from the position at which they begin", () => {
   const db = aDatabase();
   const message: SqlValue[] = [7];
   pushWrites(message, [{ sql: insert, rows: [[1, "a", null]] }]);
@@ -54,7 +54,7 @@ test("writes that another thread has received are run from where they begin", ()
   expect(rowsOf(db)).toEqual([{ id: 1, name: "a", bytes: null }]);
 });
 
-test("when one of the statements fails nothing is written", () => {
+test("if one of the statements fails, nothing is written", () => {
   const db = aDatabase();
   const rows = [[1, "a", null]];
   expect(() =>

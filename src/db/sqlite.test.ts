@@ -24,7 +24,7 @@ describe("an SQLite database", () => {
     }
   });
 
-  test("is brought up to date once, and not again", () => {
+  test("is migrated once, and not again", () => {
     openSqlite(path).close();
     const db = openSqlite(path);
     const versions = db.query("SELECT version FROM schema_migration ORDER BY version").all();
@@ -32,7 +32,7 @@ describe("an SQLite database", () => {
     db.close();
   });
 
-  test("is brought up to date by one of ten processes that start at once", async () => {
+  test("is migrated by one of ten processes that start at once", async () => {
     const program = `import { openSqlite } from ${JSON.stringify(join(import.meta.dir, "sqlite.ts"))}; openSqlite(${JSON.stringify(path)}).close();`;
     const codes = await Promise.all(
       Array.from({ length: 10 }, () => Bun.spawn([process.execPath, "-e", program], { stderr: "inherit" }).exited),
@@ -43,7 +43,7 @@ describe("an SQLite database", () => {
     db.close();
   });
 
-  test("and the files of its log are for their owner alone", () => {
+  test("and its log files are accessible to their owner only", () => {
     const db = openSqlite(path);
     for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
     db.close();
@@ -65,14 +65,14 @@ describe("an SQLite database", () => {
     db.close();
   });
 
-  test("of a newer release stops the start and says what to do", () => {
+  test("of a newer release stops the start with an instruction", () => {
     const db = openSqlite(path);
     db.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (9999, 'from the future', 'then')");
     db.close();
     expect(() => openSqlite(path)).toThrow(/schema version 9999.*newer release/);
   });
 
-  test("a step that fails leaves nothing of itself behind", () => {
+  test("that fails in a migration step keeps none of that step", () => {
     const bad = { version: 9_000, name: "bad", sql: "CREATE TABLE half (a); CREATE TABLE half (a);" };
     expect(() => openSqlite(path, [...sqliteMigrations, bad])).toThrow();
     const db = openSqlite(path);
@@ -88,12 +88,12 @@ describe("the migrations", () => {
     expect(new Set(sqliteMigrations.map(({ version }) => version)).size).toBe(sqliteMigrations.length);
   });
 
-  test("are refused by a program that does not know one that was taken, also between those it knows", () => {
+  test("are refused by a program that does not know an applied one, also between those it knows", () => {
     const known = [1, 10].map((version) => ({ version, name: "", sql: "" }));
     expect(() => pendingMigrations([1, 5, 10], known)).toThrow("schema version 5");
   });
 
-  test("are taken in their order, whatever is missing", () => {
+  test("are applied in order, whichever are missing", () => {
     const steps = [3, 1, 2].map((version) => ({ version, name: "", sql: "" }));
     expect(pendingMigrations([1], steps).map(({ version }) => version)).toEqual([2, 3]);
   });

@@ -10,11 +10,11 @@ describe("the goal that a request belongs to", () => {
     expect(goalIdOf({})).toBe("adhoc");
   });
 
-  test("keeps its name where no id has a slash in it, whatever else it has", () => {
+  test("keeps its name if no id contains a slash", () => {
     expect(goalIdOf({ sessionId: "100%25", goalId: "50%2F" })).toBe("100%25/50%2F");
   });
 
-  test("has another name for a/b and c than for a and b/c, and than for a/b/c without a session", () => {
+  test("has different names for a/b and c, a and b/c, and a/b/c without a session", () => {
     const names = [
       goalIdOf({ sessionId: "a/b", goalId: "c" }),
       goalIdOf({ sessionId: "a", goalId: "b/c" }),

@@ -15,7 +15,7 @@ describe("the model that an upstream names", () => {
     ["vendor/model:free", "vendor/model-20260115:free"],
     ["vendor/model", "model"],
     ["model", "vendor/model-20260115"],
-  ])("asked %s, said %s: is the same", (asked, said) => {
+  ])("requested %s, named %s: the same model", (asked, said) => {
     expect(otherModel(asked, said)).toBeUndefined();
   });
 
@@ -28,7 +28,7 @@ describe("the model that an upstream names", () => {
     ["vendor/model:free", "vendor/model"],
     ["vendor/model-20260115", "vendor/model-20260301"],
     ["vendor/model", "vendor/model-20269915"],
-  ])("asked %s, said %s: is another", (asked, said) => {
+  ])("requested %s, named %s: another model", (asked, said) => {
     expect(otherModel(asked, said)).toBe(said);
   });
 

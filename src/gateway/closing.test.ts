@@ -4,7 +4,7 @@ import { Closing } from "./closing.ts";
 
 const never = () => new Promise<void>(() => {});
 
-test("what was opened last is closed first, and each is waited for", async () => {
+test("parts are closed in the reverse order of opening, each after the one before", async () => {
   const closing = new Closing(manualTime().timers);
   const closed: string[] = [];
   for (const part of ["configuration", "ledger", "records"]) {
@@ -18,7 +18,7 @@ test("what was opened last is closed first, and each is waited for", async () =>
   expect(closed).toEqual(["records", "ledger", "configuration"]);
 });
 
-test("stores that may lose their last writes hold up the rest for three seconds, however many of them hang", async () => {
+test("stores that may lose their last writes delay the close by three seconds in total, however many of them hang", async () => {
   const time = manualTime();
   const closing = new Closing(time.timers);
   const closed: string[] = [];

@@ -78,8 +78,8 @@ function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shar
   return { time, registry, sync, say, events, state: (key: ModelKey) => registry.view()[key]?.state };
 }
 
-describe("over a restart", () => {
-  test("a pause goes on where it was", async () => {
+describe("after a restart", () => {
+  test("a pause continues", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
@@ -92,7 +92,7 @@ describe("over a restart", () => {
     expect(after.registry.view()[flash]?.reason).toBe("5 failures in a row (timed_out)");
   });
 
-  test("what was written while closing is found again, even if nothing had changed for long", async () => {
+  test("a state written at the close is read again, also if nothing had changed for long", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
@@ -106,7 +106,7 @@ describe("over a restart", () => {
     expect([after.state(flash), after.state(pro)]).toEqual(["HEALTHY", "STALE"]);
   });
 
-  test("a probe that was out is over", async () => {
+  test("a probe that was in flight is over", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
@@ -119,7 +119,7 @@ describe("over a restart", () => {
     expect(after.registry.admit(flash)?.probe).toBe(true);
   });
 
-  test("a 429's pause is kept", async () => {
+  test("the pause of a 429 remains", async () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
@@ -132,7 +132,7 @@ describe("over a restart", () => {
 });
 
 describe("the store", () => {
-  test("is written only when something has changed", async () => {
+  test("is written only after a change", async () => {
     const { store, state } = sharedStore();
     const node = nodeOn(store);
     await node.sync.start();
@@ -145,7 +145,7 @@ describe("the store", () => {
     expect(state.saves).toBe(first + 1);
   });
 
-  test("may be unavailable: health goes on from what it knew, reports it once, and catches up", async () => {
+  test("may be unavailable: health continues with the last known state, reports the failure once, and catches up", async () => {
     const { store, state } = sharedStore();
     const node = nodeOn(store);
     await node.sync.start();
@@ -162,7 +162,7 @@ describe("the store", () => {
     expect((await store.load()).rows.find((row) => row.model === flash)?.health?.state).toBe("UNHEALTHY");
   });
 
-  test("may be unavailable at the start, and what it holds does not undo what the node has learnt since", async () => {
+  test("may be unavailable at the start, and its rows do not undo what the node has learnt since", async () => {
     const { store, state } = sharedStore();
     const old = nodeOn(store);
     await old.sync.start();
@@ -176,7 +176,7 @@ describe("the store", () => {
     expect(node.state(flash)).toBe("UNHEALTHY");
   });
 
-  test("may hang at the start: the node does not wait for ever", async () => {
+  test("may hang at the start: the node does not wait forever", async () => {
     const { store } = sharedStore();
     const node = nodeOn({ ...store, load: () => new Promise(() => {}) });
     const started = node.sync.start();
@@ -230,7 +230,7 @@ describe("the operator, in another process", () => {
     expect([after.state(flash), after.state(pro)]).toEqual(["DISABLED", "HALF_OPEN"]);
   });
 
-  test("in this process is obeyed at once and remembered", async () => {
+  test("in this process takes effect at once and is stored", async () => {
     const { store } = sharedStore();
     const node = nodeOn(store);
     await node.sync.start();
@@ -258,7 +258,7 @@ describe("several nodes", () => {
     return { store, time, nodes, states, pass };
   };
 
-  test("one that fails alone leaves the model out for thirty seconds, and nobody else does", async () => {
+  test("if only one trips, it excludes the model for thirty seconds, and the others do not", async () => {
     const { nodes, states, pass } = await cluster(4);
     await pass(6 * second, [0, 1, 2, 3]);
     nodes[0]?.say(flash, bad, 5);
@@ -276,7 +276,7 @@ describe("several nodes", () => {
     expect(states()).toEqual(["DEGRADED", "HEALTHY", "HEALTHY", "HEALTHY"]);
   });
 
-  test("one that trips and probes between two exchanges does not take the model from the others either", async () => {
+  test("if one trips and probes between two exchanges, the others still do not exclude the model", async () => {
     const { nodes, states, pass } = await cluster(4);
     for (const node of nodes) node.say(pro, ok);
     await pass(6 * second, [0, 1, 2, 3]);
@@ -289,7 +289,7 @@ describe("several nodes", () => {
     expect(nodes.map((node) => node.state(pro))).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
   });
 
-  test("when half of those with traffic agree, all leave it out", async () => {
+  test("if half of the nodes with traffic agree, all exclude the model", async () => {
     const { nodes, states, pass } = await cluster(4);
     await pass(6 * second, [0, 1, 2, 3]);
     nodes[0]?.say(flash, bad, 5);
@@ -307,7 +307,7 @@ describe("several nodes", () => {
     expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
   });
 
-  test("a node that has died does not count", async () => {
+  test("a dead node does not count", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0, 1, 2]);
     await nodes[1]?.sync.close();
@@ -322,7 +322,7 @@ describe("several nodes", () => {
     );
   });
 
-  test("what one knows for certain, all know: a price breach, a 429", async () => {
+  test("a price breach or a 429 on one node applies to all", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0, 1, 2]);
     nodes[0]?.say(flash, { kind: "price_breach" });
@@ -332,7 +332,7 @@ describe("several nodes", () => {
     expect(nodes.map((node) => node.registry.view()[pro]?.routable)).toEqual([false, false, false]);
   });
 
-  test("while one probes the others wait, and come back when it has succeeded", async () => {
+  test("while one node probes the others wait, and they resume when it has succeeded", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0]);
     nodes[0]?.say(flash, bad, 5);
@@ -347,7 +347,7 @@ describe("several nodes", () => {
     expect(states()).toEqual(["DEGRADED", "DEGRADED", "DEGRADED"]);
   });
 
-  test("in any order of events: once all is quiet, what is out for the cluster is out on every node", async () => {
+  test("in any order of events: once the nodes are in sync, a model excluded for the cluster is excluded on every node", async () => {
     const node = fc.nat(2);
     const act = fc.oneof(
       {

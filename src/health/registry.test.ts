@@ -78,7 +78,7 @@ describe("the view", () => {
     );
   });
 
-  test("is the same object until something changes or its time has come", () => {
+  test("is the same object until something changes or a time limit passes", () => {
     const { health, say, wait } = setUp();
     const first = health.view();
     say(flash, ok);
@@ -94,7 +94,7 @@ describe("the view", () => {
     expect(health.view()[flash]).toMatchObject({ state: "UNHEALTHY", routable: true });
   });
 
-  test("says when a model that is out may be tried again", () => {
+  test("says when an excluded model may be tried again", () => {
     const { health, say, world } = setUp();
     say(flash, bad, 5);
     expect(health.view()[flash]?.retryAtMs).toBe(world.ms + 15 * second);
@@ -107,7 +107,7 @@ describe("the view", () => {
     expect(state(flash)).toBe("UNHEALTHY");
   });
 
-  test("follows at once a rule that a reload changed, though nothing else has", () => {
+  test("follows a changed rule at once, even if nothing else has changed", () => {
     const { world, wait, state } = setUp();
     wait(5 * minute);
     expect(state(flash)).toBe("HEALTHY");
@@ -115,7 +115,7 @@ describe("the view", () => {
     expect(state(flash)).toBe("STALE");
   });
 
-  test("a silence makes a model STALE without anybody asking for it", () => {
+  test("a model without verdicts becomes STALE without a request for it", () => {
     const { wait, state } = setUp();
     wait(15 * minute);
     expect(state(flash)).toBe("STALE");
@@ -123,16 +123,16 @@ describe("the view", () => {
 });
 
 describe("admission", () => {
-  test("lets a model that serves have any number of attempts", () => {
+  test("lets a model in service have any number of attempts", () => {
     const { health } = setUp();
     expect(Array.from({ length: 50 }, () => health.admit(flash)?.probe)).toEqual(Array(50).fill(false));
   });
 
-  test("an unknown model gets none", () => {
+  test("refuses an unknown model", () => {
     expect(setUp().health.admit("nobody")).toBeUndefined();
   });
 
-  test("one probe at a time, and the next only after its verdict", () => {
+  test("admits one probe at a time, and the next one only after its verdict", () => {
     const { health, say, wait, routable } = setUp();
     say(flash, bad, 5);
     expect(health.admit(flash)).toBeUndefined();
@@ -146,7 +146,7 @@ describe("admission", () => {
     expect(health.admit(flash)?.probe).toBe(true);
   });
 
-  test("a probe whose caller disconnected leaves room for another", () => {
+  test("admits another probe after a caller of a probe disconnected", () => {
     const { health, say, wait } = setUp();
     say(flash, bad, 5);
     wait(15 * second);
@@ -154,7 +154,7 @@ describe("admission", () => {
     expect(health.admit(flash)?.probe).toBe(true);
   });
 
-  test("a probe that is silent for half a minute lets another one go; both count", () => {
+  test("admits another probe if one is silent for half a minute; both count", () => {
     const { health, say, wait, state } = setUp();
     say(flash, bad, 5);
     wait(15 * second);
@@ -172,7 +172,7 @@ describe("admission", () => {
     expect(state(flash)).toBe("UNHEALTHY");
   });
 
-  test("the next probe goes as soon as the answer to the last one has begun", () => {
+  test("admits the next probe as soon as the answer to the last one has begun", () => {
     const { health, say, wait, state } = setUp();
     say(flash, bad, 5);
     wait(15 * second);
@@ -187,14 +187,14 @@ describe("admission", () => {
     expect(state(flash)).toBe("DEGRADED");
   });
 
-  test("a permit reports once", () => {
+  test("accepts one report per permit", () => {
     const { health, state } = setUp();
     const permit = health.admit(flash);
     for (let i = 0; i < 10; i++) permit?.report(bad);
     expect(state(flash)).toBe("HEALTHY");
   });
 
-  test("answers of attempts from before a trip prove nothing", () => {
+  test("answers to attempts from before a trip are no evidence", () => {
     const { health, say, wait, state } = setUp();
     const early = Array.from({ length: 5 }, () => health.admit(flash));
     say(flash, bad, 5);
@@ -214,7 +214,7 @@ describe("admission", () => {
 });
 
 describe("a 429", () => {
-  test("skips the model until Retry-After, without a word about its health", () => {
+  test("skips the model until Retry-After, and does not change its state", () => {
     const { health, say, wait, world } = setUp();
     say(flash, { kind: "limited", retryAfterMs: 7 * second });
     expect(health.view()[flash]).toMatchObject({
@@ -234,7 +234,7 @@ describe("a 429", () => {
     expect(health.view()[flash]?.retryAtMs).toBe(world.ms + 30 * second);
     expect(health.view()[pro]?.retryAtMs).toBe(world.ms + 15 * minute);
   });
-  test("of an older attempt does not free the lease of a probe", () => {
+  test("of an older attempt does not release the lease of a probe", () => {
     const { health, say, wait } = setUp();
     const early = health.admit(flash);
     say(flash, bad, 5);
@@ -246,14 +246,14 @@ describe("a 429", () => {
 });
 
 describe("slow answers", () => {
-  test("are those beyond ten seconds while little is known", () => {
+  test("are those beyond ten seconds while there are few samples", () => {
     const { say, state } = setUp();
     say(flash, { kind: "success", firstTokenMs: 9_999 }, 10);
     expect(state(flash)).toBe("HEALTHY");
     say(flash, { kind: "success", firstTokenMs: 10_001 }, 10);
     expect(state(flash)).toBe("DEGRADED");
   });
-  test("are three times the model's own 95th percentile for a model that always takes long", () => {
+  test("are three times the model's own 95th percentile for a model that is always slow", () => {
     const { say, state, wait } = setUp();
     say(pro, { kind: "success", firstTokenMs: 9_000 }, 40);
     wait(2 * minute);
@@ -267,7 +267,7 @@ describe("slow answers", () => {
 });
 
 describe("shedding", () => {
-  test("moves a DEGRADED model's requests by chance, and no other's", () => {
+  test("moves some of a DEGRADED model's requests at random, and no other model's", () => {
     const { health, say, world } = setUp();
     say(flash, bad, 3); // (3 − 0) / (3 + 1), so three quarters
     world.jitter = 0.74;
@@ -278,7 +278,7 @@ describe("shedding", () => {
   });
 });
 
-describe("with everything down", () => {
+describe("with all models excluded", () => {
   const down = () => {
     const world = setUp({ open_base_ms: 60_000 });
     for (const key of [flash, emergency, pro]) world.say(key, bad, 5);
@@ -296,25 +296,25 @@ describe("with everything down", () => {
     expect(routable(pro)).toBe(true);
     expect(health.admit(pro)?.probe).toBe(true);
   });
-  test("the next in rank is tried while the most senior one is being probed", () => {
+  test("the next most senior model is tried while the most senior one is being probed", () => {
     const { health, wait } = down();
     health.admit(pro);
     wait(5 * second);
     expect(health.admit(emergency)).toBeUndefined();
     expect(health.admit(flash)?.probe).toBe(true);
   });
-  test("probes early only while no model of the chain can serve", () => {
+  test("probes early only while no model of the chain is routable", () => {
     const { say, routable } = setUp();
     say(pro, bad, 5);
     expect(routable(pro)).toBe(false);
   });
-  test("never calls earlier than a Retry-After says", () => {
+  test("never calls earlier than Retry-After says", () => {
     const { health, say, routable } = setUp();
     for (const key of [flash, emergency, pro]) say(key, { kind: "limited", retryAfterMs: 30_000 });
     expect(routable(pro)).toBe(false);
     expect(health.admit(pro)).toBeUndefined();
   });
-  test("asks a model all the same that only our own guess after a bare 429 keeps out", () => {
+  test("calls a model that is paused only because of a 429 without Retry-After", () => {
     const { health, say, routable } = setUp();
     say(flash, { kind: "limited" });
     expect([routable(flash), health.admit(flash)]).toEqual([false, undefined]);
@@ -333,7 +333,7 @@ describe("the aggregator's breaker", () => {
     world.say(pro, unreachable, 2);
     return world;
   };
-  test("opens after five failures in a row over two models, and blames none of them", () => {
+  test("opens after five failures in a row over two models, and changes no model's state", () => {
     const { health, say, state, routable } = open();
     expect([state(flash), state(pro), routable(flash), routable(emergency)]).toEqual([
       "HEALTHY",
@@ -345,7 +345,7 @@ describe("the aggregator's breaker", () => {
     say(emergency, ok);
     expect(routable(emergency)).toBe(false);
   });
-  test("any answer in between ends the row, a time-out does not", () => {
+  test("any answer in between resets the count, a time-out does not", () => {
     const answered = setUp();
     answered.say(flash, unreachable, 4);
     answered.say(pro, { kind: "limited" });
@@ -357,7 +357,7 @@ describe("the aggregator's breaker", () => {
     silent.say(pro, unreachable);
     expect(silent.routable(flash)).toBe(false);
   });
-  test("lets one probe through after two seconds, then twice as long each time, up to thirty", () => {
+  test("admits one probe after two seconds, then after twice as long each time, up to thirty", () => {
     const { health, wait } = open();
     wait(2 * second - 1);
     expect(health.admit(flash)).toBeUndefined();
@@ -381,7 +381,7 @@ describe("the aggregator's breaker", () => {
     expect([routable(flash), routable(pro)]).toEqual([true, true]);
     expect(world.changes.map((change) => change.to)).toEqual(["open", "half_open", "closed"]);
   });
-  test("closes as soon as the answer to its probe has begun, and does not wait for an answer for ever", () => {
+  test("closes as soon as the answer to its probe has begun, and does not wait forever for one", () => {
     const begun = open();
     begun.wait(2 * second);
     const probe = begun.health.admit(flash);
@@ -396,7 +396,7 @@ describe("the aggregator's breaker", () => {
     first?.report(ok);
     expect(slow.routable(pro)).toBe(true);
   });
-  test("is not opened for longer by attempts that were sent before it opened", () => {
+  test("is not extended by attempts that were sent before it opened", () => {
     const { health, say, wait } = setUp();
     const early = health.admit(emergency);
     say(flash, unreachable, 3);
@@ -416,7 +416,7 @@ describe("the aggregator's breaker", () => {
     for (const permit of inFlight) permit?.report(bad);
     expect(state(emergency)).toBe("HEALTHY");
   });
-  test("a price breach counts even then", () => {
+  test("a price breach counts even while it is open", () => {
     const { health, say, state } = setUp({ price_breaches_to_quarantine: 1 });
     const inFlight = health.admit(emergency);
     say(flash, unreachable, 3);
@@ -424,14 +424,14 @@ describe("the aggregator's breaker", () => {
     inFlight?.report({ kind: "price_breach" });
     expect(state(emergency)).toBe("QUARANTINE");
   });
-  test("five on one model of several trip that model; the same on a second open the breaker", () => {
+  test("five failures on one of several models trip that model; the same on a second model open the breaker", () => {
     const { say, state, routable } = setUp();
     say(flash, unreachable, 5);
     expect([state(flash), state(pro), routable(pro)]).toEqual(["UNHEALTHY", "HEALTHY", true]);
     say(pro, unreachable);
     expect([state(pro), routable(pro)]).toEqual(["HEALTHY", false]);
   });
-  test("with a single enabled model, that one opens it", () => {
+  test("with a single enabled model, its failures open the breaker", () => {
     const { say, state, routable } = setUp({}, registryOf(model(flash, "worker"), model(pro, "senior", false)));
     say(flash, unreachable, 5);
     expect([state(flash), routable(flash)]).toEqual(["HEALTHY", false]);
@@ -439,7 +439,7 @@ describe("the aggregator's breaker", () => {
 });
 
 describe("the operator", () => {
-  test("disables and enables a model; enabled again, it is STALE", () => {
+  test("disables and enables a model; an enabled model is STALE", () => {
     const { health, state, routable } = setUp();
     expect(health.override(flash, "disable")).toBe("done");
     expect([state(flash), routable(flash)]).toEqual(["DISABLED", false]);
@@ -453,20 +453,20 @@ describe("the operator", () => {
     health.override(flash, "enable");
     expect(state(flash)).toBe("DISABLED");
   });
-  test("resets a model that is out, and the next request probes it", () => {
+  test("resets an excluded model, and the next request probes it", () => {
     const { health, say, routable } = setUp();
     say(flash, bad, 5);
     health.override(flash, "reset");
     expect(routable(flash)).toBe(true);
     expect(health.admit(flash)?.probe).toBe(true);
   });
-  test("reports an unknown model", () => {
+  test("gets an error for an unknown model", () => {
     expect(setUp().health.override("nobody", "reset")).toBe("unknown_model");
   });
 });
 
 describe("a reload of the model registry", () => {
-  test("disables, enables, adds and forgets models", () => {
+  test("disables, enables, adds and removes models", () => {
     const { world, health, state, say } = setUp();
     say(pro, bad, 5);
     world.models = registryOf(model(flash, "worker", false), model("new_one", "senior"));
@@ -475,7 +475,7 @@ describe("a reload of the model registry", () => {
     world.models = all;
     expect([state(flash), state(pro)]).toEqual(["STALE", "HEALTHY"]);
   });
-  test("a verdict about a model that was removed changes nothing", () => {
+  test("a verdict about a removed model changes nothing", () => {
     const { world, health, state } = setUp();
     const permit = health.admit(pro);
     world.models = registryOf(model(flash, "worker"));
@@ -503,7 +503,7 @@ describe("answers that cost more than was held for them", () => {
     say(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");
   });
-  test("do not add up over days, nor over models", () => {
+  test("do not add up over days or over models", () => {
     const { say, state, wait } = setUp();
     for (let day = 0; day < 5; day++) {
       say(flash, priceBreach, 2);
@@ -514,7 +514,7 @@ describe("answers that cost more than was held for them", () => {
   });
 });
 
-test("health taken over from another node makes strangers of the attempts under way", () => {
+test("after health is adopted from another node, attempts in flight no longer count", () => {
   const other = setUp();
   other.say(flash, bad, 5);
   other.wait(15 * second);
@@ -606,7 +606,7 @@ describe("in any sequence of events", () => {
     );
   });
 
-  test("what cannot be tried now says when it can, unless it is disabled or being probed", () => {
+  test("a model that cannot be tried now has a time at which it can, unless it is disabled or being probed", () => {
     fc.assert(
       fc.property(sequence, (acts) => {
         const { health, wait, world } = setUp();

@@ -18,8 +18,8 @@ function routed(url: string, env: { readonly [name: string]: string } = {}) {
   return connectTargetOf(new URL(url));
 }
 
-describe("the way to an upstream", () => {
-  test("is its own host and port, with TLS for https", () => {
+describe("the route to an upstream", () => {
+  test("is the upstream's host and port, with TLS for https", () => {
     expect(routed("https://api.example.com/v1/x?y=1")).toEqual({
       hostname: "api.example.com",
       port: 443,
@@ -37,7 +37,7 @@ describe("the way to an upstream", () => {
     });
   });
 
-  test("leads through the proxy of its scheme, which for https only connects", () => {
+  test("uses the proxy of the URL's scheme, and CONNECT for https", () => {
     const env = { HTTPS_PROXY: "http://proxy.test:3128", http_proxy: "http://u:p%2Fw@other.test" };
     expect(routed("https://api.example.com/v1", env)).toMatchObject({
       hostname: "proxy.test",
@@ -52,7 +52,7 @@ describe("the way to an upstream", () => {
     expect(plain.tlsFor).toBeUndefined();
   });
 
-  test("leads through no proxy to loopback, or where NO_PROXY says so", () => {
+  test("uses no proxy for loopback, or if NO_PROXY says so", () => {
     const env = { ALL_PROXY: "http://proxy.test:3128", NO_PROXY: "example.org,.internal.test" };
     for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "example.org", "a.internal.test"]) {
       const { hostname } = routed(`https://${host}/v1`, env);
@@ -61,7 +61,7 @@ describe("the way to an upstream", () => {
     expect(routed("https://example.com/v1", env).hostname).toBe("proxy.test");
   });
 
-  test("cannot lead through what is no http:// proxy, nor to what is no http(s) URL; credentials are not shown", () => {
+  test("refuses proxies other than http:// and URLs other than http(s), without showing credentials", () => {
     for (const proxy of ["https://me:word@proxy.test", "socks5://me:word@proxy.test", "http://"]) {
       expect(() => routed("https://example.com/v1", { HTTPS_PROXY: proxy })).toThrow(
         new RangeError("the upstream's proxy (HTTPS_PROXY or ALL_PROXY) must be an http:// URL"),

@@ -39,7 +39,7 @@ function pulled(exchange: HttpExchange, onText: (text: string) => void): Promise
   });
 }
 
-test("a receiver gets the text in the event of the socket, before the response is complete", async () => {
+test("a receiver gets the text in the socket's event, before the response is complete", async () => {
   using upstream = server(whole);
   const exchange = upstream.post();
   const seen: (string | boolean)[] = [];
@@ -50,7 +50,7 @@ test("a receiver gets the text in the event of the socket, before the response i
   expect(await exchange.read()).toEqual({ done: true });
 });
 
-test("a connection whose exchange is cancelled while its last text is given out serves no other request", async () => {
+test("a connection whose exchange is cancelled during its last text is not reused", async () => {
   using upstream = server(whole);
   const exchange = upstream.post();
   await pulled(exchange, () => exchange.cancel());
@@ -61,13 +61,13 @@ test("a connection whose exchange is cancelled while its last text is given out 
   expect(upstream.connections()).toBe(2);
 });
 
-test("a connection whose text was taken to the end serves the next request", async () => {
+test("a connection whose text was read to the end is reused", async () => {
   using upstream = server(whole);
   for (let count = 0; count < 3; count++) await pulled(upstream.post(), () => {});
   expect(upstream.connections()).toBe(1);
 });
 
-test("whoever waits for text when the exchange is cancelled is told at once", () => {
+test("a reader that waits for text is notified at once when the exchange is cancelled", () => {
   using upstream = server(whole);
   const exchange = upstream.post();
   const errors: unknown[] = [];
@@ -76,7 +76,7 @@ test("whoever waits for text when the exchange is cancelled is told at once", ()
   expect(errors).toHaveLength(1);
 });
 
-test("a receiver that asks for more gets all text in order, what came before it asked too, and then the end", async () => {
+test("a receiver that asks for more gets all text in order, including text that arrived before, and then the end", async () => {
   using upstream = server(whole);
   const exchange = upstream.post();
   await exchange.head();
@@ -95,7 +95,7 @@ test("a receiver that asks for more gets all text in order, what came before it 
   expect(exchange.ended).toBe(true);
 });
 
-test("a receiver that cancels and asks for more is told that there is none", async () => {
+test("a receiver that cancels and asks for more gets the end", async () => {
   using upstream = server(whole);
   const exchange = upstream.post();
   const error = await new Promise((resolve) => {

@@ -7,7 +7,7 @@ const values = fc.dictionary(
   fc.constantFrom("", "a", "b", "close"),
 );
 
-test("each answer has its own headers and no others, whatever the answers before it had", () => {
+test("each answer has its own headers and none of earlier answers", () => {
   fc.assert(
     fc.property(fc.array(values, { maxLength: 12 }), (answers) => {
       const headers = new AnswerHeaders();
@@ -18,7 +18,7 @@ test("each answer has its own headers and no others, whatever the answers before
   );
 });
 
-test("a value that no header can have leaves nothing of its answer behind", () => {
+test("a value that is not valid in a header leaves nothing of its answer behind", () => {
   const headers = new AnswerHeaders();
   headers.of({ "x-request-id": "first", "x-smart-gateway-model": "a" });
   expect(() => headers.of({ "x-request-id": "second", "x-smart-gateway-model": "a\nb" })).toThrow();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { RecentMap } from "./recent-map.ts";
 
-test("the latest entries are remembered, and twice as many at most", () => {
+test("the latest entries are kept, and at most twice as many in total", () => {
   const map = new RecentMap<number, number>(100);
   for (let key = 0; key < 1_000; key++) {
     map.set(key, key * 2);
@@ -10,7 +10,7 @@ test("the latest entries are remembered, and twice as many at most", () => {
   }
 });
 
-test("an entry that was set again has its newest value and is as young as that", () => {
+test("an entry that was set again has its newest value and a new age", () => {
   const map = new RecentMap<string, number>(2);
   map.set("a", 1);
   map.set("b", 1);

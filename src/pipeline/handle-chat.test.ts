@@ -24,7 +24,7 @@ const request: ChatRequest = {
 };
 
 test.each([100, 2_000_000])(
-  "a privacy gate that fails (body of %d bytes) refuses the request and touches nothing else",
+  "a failure of the privacy gate (body of %d bytes) refuses the request without any other effect",
   async (bodyBytes) => {
     const time = manualTime();
     const policy = aPolicy();
@@ -53,7 +53,7 @@ test.each([100, 2_000_000])(
   },
 );
 
-test("a stream under way keeps nothing of the conversation alive, as received or as sent", async () => {
+test("a running stream keeps neither the received nor the sent conversation in memory", async () => {
   const time = manualTime();
   const policy = aPolicy();
   const registry = aRegistry();

@@ -15,7 +15,7 @@ function redactionOf(bytes: number) {
   return redactRequest(request, configuration);
 }
 
-test("a body of less than a megabyte is redacted in turns of the event loop too, others served between", async () => {
+test("a body of less than a megabyte is redacted in turns of the event loop too, with other requests served between", async () => {
   const redacting = redactionOf(900_000);
   expect(redacting).toBeInstanceOf(Promise);
   let turns = 0;
@@ -31,6 +31,6 @@ test("a body of less than a megabyte is redacted in turns of the event loop too,
   expect(JSON.stringify(redacted)).not.toContain(token);
 });
 
-test("a body of the usual size waits for no turn", () => {
+test("a body of usual size is redacted in one turn", () => {
   expect(redactionOf(slicedBodyBytes - 10_000)).not.toBeInstanceOf(Promise);
 });

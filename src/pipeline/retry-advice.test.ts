@@ -32,7 +32,7 @@ function ask(
   return retryAdviceFor("goal", spend, fits, { heldMoney: async () => money });
 }
 
-describe("whether waiting can mend a refusal for want of budget", () => {
+describe("whether waiting helps after a budget refusal", () => {
   test("yes, for about as long as a hold lasts, while running calls hold the money", async () => {
     expect(await ask({ spent: 10, held: 80 }, [])).toEqual({ shouldRetry: true, retryAfterS: 4 });
     expect(await ask({ spent: 10, held: 80 }, [{ amount: 50, endsInMs: 500_000 }])).toEqual({
@@ -40,10 +40,10 @@ describe("whether waiting can mend a refusal for want of budget", () => {
       retryAfterS: 4,
     });
   });
-  test("no, when the money is spent", async () => {
+  test("no, if the money is spent", async () => {
     expect(await ask({ spent: 80, held: 20 }, [{ amount: 20, endsInMs: 500_000 }])).toEqual({ shouldRetry: false });
   });
-  test("no, when calls of unknown outcome hold it; but it says when those that block have ended", async () => {
+  test("no, if calls of unknown outcome hold it; the advice then has the end of the last hold that blocks", async () => {
     const holds = [
       { amount: 5, endsInMs: 100_000 },
       { amount: 20, endsInMs: 200_000 },
@@ -55,20 +55,20 @@ describe("whether waiting can mend a refusal for want of budget", () => {
       unresolved: nanoUsd(80),
     });
   });
-  test("yes, soon, when the aggregator is being asked what those calls have cost", async () => {
+  test("yes, soon, while the cost of those calls is being looked up", async () => {
     const asked = [
       { amount: 40, endsInMs: 300_000, asked: true },
       { amount: 40, endsInMs: 300_000 },
     ];
     expect(await ask({ spent: 10, held: 80 }, asked)).toEqual({ shouldRetry: true, retryAfterS: 15 });
   });
-  test("what other goals hold of the day counts for the day alone", async () => {
+  test("holds of other goals count for the day only", async () => {
     expect(await ask({ spent: 10, held: 80 }, [{ amount: 80, endsInMs: 9_000, goal: false }])).toMatchObject({
       shouldRetry: false,
       retryAfterS: 9,
     });
   });
-  test("soon, when the store cannot say what is held", async () => {
+  test("soon, if the store cannot report the holds", async () => {
     expect(await ask({ spent: 10, held: 80 }, undefined)).toEqual({ shouldRetry: true, retryAfterS: 2 });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { LightAbortController } from "./abort.ts";
 
-describe("a light aborter", () => {
+describe("an aborter", () => {
   test("calls each listener once, in order, however often it is aborted", () => {
     const aborter = new LightAbortController();
     const called: string[] = [];
@@ -14,7 +14,7 @@ describe("a light aborter", () => {
     expect(called).toEqual(["first", "second"]);
   });
 
-  test("forgets a listener that is removed, also while it is aborting, and takes none afterwards", () => {
+  test("does not call a listener that is removed, also during an abort, and accepts none afterwards", () => {
     const aborter = new LightAbortController();
     const called: string[] = [];
     const removed = () => called.push("removed");

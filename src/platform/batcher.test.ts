@@ -7,8 +7,8 @@ function scene() {
   return { handedOver, batches };
 }
 
-describe("what nobody waits for", () => {
-  test("is handed over in order once enough has gathered, not before", () => {
+describe("a batch", () => {
+  test("is delivered in order once it is large enough, not before", () => {
     const { handedOver, batches } = scene();
     for (const item of ["a", "b"]) batches.add(item);
     expect(handedOver).toEqual([]);
@@ -17,7 +17,7 @@ describe("what nobody waits for", () => {
     expect(handedOver).toEqual([["a", "b", "c"], ["d", "e", "f"], ["g"]]);
   });
 
-  test("is handed over after a while, however little it is", () => {
+  test("is delivered after a delay, however small it is", () => {
     jest.useFakeTimers();
     try {
       const { handedOver, batches } = scene();
@@ -34,7 +34,7 @@ describe("what nobody waits for", () => {
     }
   });
 
-  test("is handed over at once by a flush, and only once", () => {
+  test("is delivered at once by a flush, and only once", () => {
     const { handedOver, batches } = scene();
     batches.add("a");
     batches.flush();

@@ -3,8 +3,8 @@ import { coalescePerTurn, oneTaskPerTurn } from "./event-loop-turns.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe("what a turn of the event loop brings", () => {
-  test("is handed over together and in order at its end, not before", async () => {
+describe("items of one turn of the event loop", () => {
+  test("are delivered together and in order at its end, not before", async () => {
     const handedOver: string[][] = [];
     const gather = coalescePerTurn<string>((items) => handedOver.push([...items]));
     gather("a");
@@ -18,7 +18,7 @@ describe("what a turn of the event loop brings", () => {
     expect(handedOver).toEqual([["a", "b"], ["c"]]);
   });
 
-  test("goes to the next turn when it comes up while the last one's is handed over", async () => {
+  test("go to the next turn if they are added during the delivery of the last one", async () => {
     const handedOver: number[][] = [];
     const gather = coalescePerTurn<number>((items) => {
       handedOver.push([...items]);
@@ -32,8 +32,8 @@ describe("what a turn of the event loop brings", () => {
   });
 });
 
-describe("turns for work that takes long", () => {
-  test("are given one by one, in the order in which they were asked for, with a turn of the event loop before each", async () => {
+describe("turns for long work", () => {
+  test("are granted one by one, in the requested order, with a turn of the event loop before each", async () => {
     const turn = oneTaskPerTurn();
     const order: string[] = [];
     const work = async (name: string) => {

@@ -24,7 +24,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("trim" as const), key: fc.nat(5) }),
 );
 
-test("holds what a list of the entries in their order holds, after any steps", () => {
+test("has the same entries as a plain ordered list, after any operations", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const map = new LruMap<number, number>();

@@ -50,7 +50,7 @@ describe("the timer wheel", () => {
     );
   });
 
-  test("a cancelled timer never fires, and cancelling twice or too late is harmless", () => {
+  test("a cancelled timer never fires, and a second or late cancellation has no effect", () => {
     const { wheel, pass } = setUp();
     let fired = 0;
     const cancel = wheel.after(100, () => fired++);
@@ -89,7 +89,7 @@ describe("the timer wheel", () => {
     expect(new Set(at).size).toBe(4);
   });
 
-  test("after a long block all that is due fires, in the order it was due", () => {
+  test("after a long block all due timers fire, in the order of their times", () => {
     const { wheel, block } = setUp();
     const fired: number[] = [];
     for (const delay of [9_000, 100, 5_000, 120_000, 40]) wheel.after(delay, () => fired.push(delay));
@@ -115,7 +115,7 @@ describe("the timer wheel", () => {
     expect([world.ticking, wheel.pending]).toEqual([0, 0]);
   });
 
-  test("a timer set after a rest counts from then", () => {
+  test("a timer set after a pause counts from then", () => {
     const { wheel, pass, world } = setUp();
     wheel.after(20, () => {});
     pass(100);
@@ -130,7 +130,7 @@ describe("the timer wheel", () => {
     expect(firedAt - startMs).toBeLessThan(341);
   });
 
-  test("on the runtime's own interval it fires, and then lets the process end", async () => {
+  test("on the runtime's own interval it fires, and then lets the process exit", async () => {
     const wheel = timerWheel({ clock: { monotonic: () => performance.now() }, granularityMs: 1 });
     await new Promise<void>((resolve) => wheel.after(1, resolve));
     expect(wheel.pending).toBe(0);
@@ -138,7 +138,7 @@ describe("the timer wheel", () => {
 });
 
 describe("manual time", () => {
-  test("fires timers in order at their own moment, and moves both clocks", () => {
+  test("fires timers in order at their own time, and advances both clocks", () => {
     const time = manualTime(1_000);
     const seen: [string, number][] = [];
     time.timers.after(50, () => seen.push(["b", time.clock.now()]));
@@ -166,7 +166,7 @@ describe("manual time", () => {
     await done;
     expect(rounds).toBe(3);
   });
-  test("a wall clock that is set does not change durations", () => {
+  test("setting the wall clock does not change durations", () => {
     const time = manualTime(1_000);
     time.setWallClock(500);
     time.advance(10);

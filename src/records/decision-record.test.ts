@@ -5,7 +5,7 @@ import { noRecords } from "./no-records.ts";
 import { seriesKeys, seriesMetrics } from "./records.ts";
 
 describe("a decision record", () => {
-  test("is JSON: what its schema reads is what was written", () => {
+  test("is JSON: its schema reads back what was written", () => {
     const record = aDecisionRecord(1);
     expect(DecisionRecord.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
     const explanation = {
@@ -25,7 +25,7 @@ describe("a decision record", () => {
     expect(ExplainedDecision.parse({ ...record, explanation }).explanation).toEqual(explanation);
   });
 
-  test("has no room for what was asked: its inputs are numbers, enum words and model keys", () => {
+  test("has no field for text: its inputs are numbers, enum words and model keys", () => {
     const { inputs } = DecisionRecord.parse({
       ...aDecisionRecord(1),
       inputs: { ...someInputs, task: { ...someInputs.task, instruction: "the secret plan" } },
@@ -33,7 +33,7 @@ describe("a decision record", () => {
     expect(JSON.stringify(inputs)).not.toContain("secret");
   });
 
-  test("can be summed and drawn by fields that it has", () => {
+  test("has the fields by which it is summed and charted", () => {
     const record = DecisionRecord.parse(aDecisionRecord(1));
     for (const key of seriesKeys) expect(record).toHaveProperty(key);
     expect(new Set(seriesMetrics).size).toBe(seriesMetrics.length);
@@ -41,7 +41,7 @@ describe("a decision record", () => {
 });
 
 describe("without records", () => {
-  test("everything is empty, and nothing fails", async () => {
+  test("every query is empty, and nothing fails", async () => {
     noRecords.append([aDecisionRecord(1)]);
     expect(await noRecords.query({}, { limit: 10 })).toEqual({ records: [], more: false });
     expect(await noRecords.get("d1")).toBeUndefined();

@@ -56,7 +56,7 @@ async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_00
   return { time, store, records, dropped, states, at, setMode, rules };
 }
 
-test("while the store is unavailable records wait; what does not fit is dropped and counted, and the rest is written later", async () => {
+test("while the store is unavailable records wait; those above the limit are dropped and counted, and the rest is written later", async () => {
   const { records, dropped, states, at, setMode } = await someRecords();
   setMode("away");
   records.append([at(0)]);
@@ -73,7 +73,7 @@ test("while the store is unavailable records wait; what does not fit is dropped 
   expect(states).toEqual(["unavailable", "available"]);
 });
 
-test("a batch whose answer was lost is not written twice, nor counted twice", async () => {
+test("a batch whose answer was lost is neither written nor counted twice", async () => {
   const { time, records, at, setMode } = await someRecords();
   setMode("loses_answers");
   records.append([at(1), at(2)]);
@@ -88,7 +88,7 @@ test("a batch whose answer was lost is not written twice, nor counted twice", as
   expect((await records.query({}, { limit: 9 })).records).toHaveLength(3);
 });
 
-test("a follower is given each record that passes its filter, once, until it stops", async () => {
+test("a follower receives each record that passes its filter, once, until it stops", async () => {
   const { records, at } = await someRecords();
   const seen: string[] = [];
   const stop = records.subscribe({ tier: ["pro"] }, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
@@ -160,7 +160,7 @@ async function twoNodes() {
   };
 }
 
-test("a follower is given the records of other nodes, once, in their order, filtered, until it stops", async () => {
+test("a follower receives the records of other nodes, once, in order, filtered, until it stops", async () => {
   const { own, write, poll } = await twoNodes();
   const [all, pro]: [string[], string[]] = [[], []];
   const stops = [
@@ -179,7 +179,7 @@ test("a follower is given the records of other nodes, once, in their order, filt
   expect([all.length, pro.length]).toEqual([6, 2]);
 });
 
-test("a follower is given its own node's records once, although polls read them too", async () => {
+test("a follower receives its own node's records once, although polls read them too", async () => {
   const { time, own, poll, write } = await twoNodes();
   const seen: string[] = [];
   own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
@@ -192,7 +192,7 @@ test("a follower is given its own node's records once, although polls read them 
   expect(seen).toEqual(["d900", ...others]);
 });
 
-test("a follower is given more records of one moment than one read has", async () => {
+test("a follower receives all records of one moment, also if one read cannot return them all", async () => {
   const { own, write, poll } = await twoNodes();
   const seen: string[] = [];
   own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
@@ -202,7 +202,7 @@ test("a follower is given more records of one moment than one read has", async (
   expect(seen).toEqual(written);
 });
 
-test("what other nodes wrote while the store did not answer here is given out when it does", async () => {
+test("a follower receives what other nodes wrote during an outage of the store on this node", async () => {
   const { own, write, poll, setAway } = await twoNodes();
   const seen: string[] = [];
   own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
@@ -215,7 +215,7 @@ test("what other nodes wrote while the store did not answer here is given out wh
   expect(seen).toEqual(written);
 });
 
-test("nobody polls while nobody follows, and one poll at a time serves those who come and go", async () => {
+test("there are no polls without followers, and one poll at a time serves all of them", async () => {
   const { time, own, queries } = await twoNodes();
   await own.query({}, { limit: 1 });
   const follow = () => own.subscribe({}, () => {});
@@ -237,7 +237,7 @@ test("nobody polls while nobody follows, and one poll at a time serves those who
   expect(queries() - before).toBe(10);
 });
 
-test("records of one moment have numbers of their own, in their order", async () => {
+test("records of one moment have distinct numbers, in their order", async () => {
   const { records, at } = await someRecords();
   records.append(Array.from({ length: 300 }, (_, n) => at(n)));
   await records.save();
@@ -245,7 +245,7 @@ test("records of one moment have numbers of their own, in their order", async ()
   expect(ids).toEqual(Array.from({ length: 300 }, (_, n) => `d${299 - n}`));
 });
 
-test("one that the ledger booked on the day before counts there", async () => {
+test("a record that the ledger booked on the day before counts there", async () => {
   const { time, records, at } = await someRecords();
   const midnight = time.clock.now();
   time.advance(5_000);
@@ -255,7 +255,7 @@ test("one that the ledger booked on the day before counts there", async () => {
   expect((await records.summary({ fromMs: midnight, toMs: midnight + dayMs })).requests).toBe(1);
 });
 
-test("records older than the retention are deleted in chunks, their sums are not", async () => {
+test("records older than the retention are deleted in chunks, but not their sums", async () => {
   const { time, store, records, at } = await someRecords();
   const begunMs = time.clock.now();
   records.append(Array.from({ length: 600 }, (_, n) => at(n)));
@@ -267,7 +267,7 @@ test("records older than the retention are deleted in chunks, their sums are not
   expect((await records.summary({ fromMs: begunMs, toMs: begunMs + dayMs })).requests).toBe(600);
 });
 
-test("records beyond the size limit are deleted, the oldest first, however fast new ones come", async () => {
+test("records beyond the size limit are deleted, the oldest first, however fast new ones arrive", async () => {
   const { time, store, records, at } = await someRecords({ retention_days: 30, max_bytes: 200_000 });
   for (let n = 0; n < 3_000; n++) {
     if (n % 100 === 0) time.advance(2_000);

@@ -49,7 +49,7 @@ function world() {
   return { db, time, node, rows, fail, lookedUp: () => lookedUp };
 }
 
-test("a conversation that one process has routed is known to the next, but not to the request that finds it missing", async () => {
+test("a conversation that one process has routed is known to the next, but not to the request that triggers the look-up", async () => {
   const { node, time } = world();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -78,7 +78,7 @@ test("a request routed before the store has answered does not replace the model 
   expect(third.conversations.recall("k", time.clock.now())?.model).toBe("pro");
 });
 
-test("nor does a request that the store's answer has overtaken; the one after it does", async () => {
+test("nor does a request that is routed during the look-up; the one after it does", async () => {
   const { node, time } = world();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -94,7 +94,7 @@ test("nor does a request that the store's answer has overtaken; the one after it
   expect(other.conversations.recall("k", time.clock.now())?.model).toBe("flash");
 });
 
-test("a process that shares its store learns that another has moved a conversation; one that does not, does not ask", async () => {
+test("a process that shares its store learns that another has moved a conversation; one that does not share it does not ask", async () => {
   const { node, time } = world();
   const [one, other, alone] = [node(), node(), node(false)];
   for (const { conversations } of [one, other, alone])
@@ -110,7 +110,7 @@ test("a process that shares its store learns that another has moved a conversati
   expect(alone.conversations.recall("k", time.clock.now())?.model).toBe("pro");
 });
 
-test("what two processes have counted of a task is joined", async () => {
+test("the counts of two processes for one task are merged", async () => {
   const { node, time } = world();
   const now = time.clock.now();
   const [one, other] = [node(), node()];
@@ -127,7 +127,7 @@ test("what two processes have counted of a task is joined", async () => {
   });
 });
 
-test("the store holds no key, only salted hashes, different in every store", async () => {
+test("the store contains no key, only salted hashes, different in every store", async () => {
   const hashes = await Promise.all(
     [world(), world()].map(async ({ node, time, rows }) => {
       const one = node();
@@ -141,7 +141,7 @@ test("the store holds no key, only salted hashes, different in every store", asy
   expect(hashes[0]).not.toBe(hashes[1]!);
 });
 
-test("what is older than the policy remembers is neither taken over nor kept", async () => {
+test("rows older than the policy remembers are neither adopted nor kept", async () => {
   const { node, time, rows } = world();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -154,7 +154,7 @@ test("what is older than the policy remembers is neither taken over nor kept", a
   expect(rows()).toEqual([]);
 });
 
-test("a process alone looks up only what an earlier one may have left, for as long as it counts", async () => {
+test("a single process looks up only rows that an earlier one may have written, as long as they are valid", async () => {
   const { node, time, lookedUp } = world();
   const first = node(false);
   first.conversations.recall("k", time.clock.now());
@@ -181,7 +181,7 @@ test("a process alone looks up only what an earlier one may have left, for as lo
   expect(lookedUp()).toBe(4);
 });
 
-test("looking something up does not bring forward what waits to be saved", async () => {
+test("a look-up does not cause an early save", async () => {
   const { node, time, rows, lookedUp } = world();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -193,7 +193,7 @@ test("looking something up does not bring forward what waits to be saved", async
   expect(rows()).toHaveLength(1);
 });
 
-test("a thousand changes do not wait for more", async () => {
+test("a thousand changes are saved at once", async () => {
   const { node, time, rows } = world();
   const one = node();
   for (let n = 0; n < 1_000; n++)
@@ -203,7 +203,7 @@ test("a thousand changes do not wait for more", async () => {
   expect(rows()).toHaveLength(100);
 });
 
-test("a process alone saves a conversation that stays on its model only now and then", async () => {
+test("a single process saves a conversation that stays on its model only occasionally", async () => {
   const { node, time, rows } = world();
   const one = node(false);
   const savedBefore = async (model: string) => {
@@ -219,7 +219,7 @@ test("a process alone saves a conversation that stays on its model only now and 
   expect(await savedBefore("flash")).toBe(0);
 });
 
-test("changes are saved in a batch a second later, again after a failure, and the store's absence is told once", async () => {
+test("changes are saved in a batch a second later, again after a failure, and an outage of the store is reported once", async () => {
   const { node, time, rows, fail } = world();
   const one = node();
   for (let n = 0; n < 450; n++)

@@ -8,7 +8,7 @@ test.each([
   ["[0:0::1]", "[::1]"],
   ["127.1", "127.0.0.1"],
   ["bücher.example", "xn--bcher-kva.example"],
-])("%s is spelled %s", (given, spelled) => {
+])("%s is normalized to %s", (given, spelled) => {
   expect(canonicalHost(given)).toBe(spelled);
 });
 
@@ -27,7 +27,7 @@ test.each([
   "*",
   "256.256.256.256",
   "[::1",
-])("%j is no host", (given) => {
+])("%j is not a host", (given) => {
   expect(canonicalHost(given)).toBeUndefined();
 });
 

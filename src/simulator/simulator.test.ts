@@ -69,7 +69,7 @@ const weatherTool = {
 };
 
 describe("without a script", () => {
-  test("answers as an aggregator does, says that it is simulated, and echoes what reached it", async () => {
+  test("answers like an aggregator, says that it is simulated, and echoes the request", async () => {
     const response = await ask(await simulator(), {
       messages: [{ role: "user", content: "my key is [REDACTED:key:1]" }],
     });
@@ -93,7 +93,7 @@ describe("without a script", () => {
     expect(said.size).toBe(4);
   });
 
-  test("charges tokens at the model's price, on the answer and on its own bill alike", async () => {
+  test("charges tokens at the model's price, in the answer and on its own bill alike", async () => {
     const upstream = await simulator();
     const { usage }: Answer = await (await ask(upstream, {})).json();
     const nano = Math.ceil((usage.prompt_tokens * 140_000_000 + usage.completion_tokens * 280_000_000) / 1_000_000);
@@ -114,7 +114,7 @@ describe("without a script", () => {
     expect(chunks.filter((event) => event.choices[0]?.finish_reason)).toHaveLength(1);
   });
 
-  test("a reasoning model thinks before it speaks", async () => {
+  test("a reasoning model sends reasoning before content", async () => {
     const chunks = await events(await ask(await simulator(), { model: "vendor/pro", stream: true }));
     const spoken = chunks.findIndex((event) => event.choices[0]?.delta.content);
     expect(spoken).toBeGreaterThan(0);
@@ -122,7 +122,7 @@ describe("without a script", () => {
     expect(chunks.at(-1).usage.completion_tokens_details.reasoning_tokens).toBe(spoken);
   });
 
-  test("calls a tool the user speaks of, and answers in words once the tool has", async () => {
+  test("calls a tool that the user mentions, and answers in words after the result", async () => {
     const upstream = await simulator();
     const user = { role: "user", content: "What is the weather in Paris?" };
     const first: Answer = await (await ask(upstream, { messages: [user], tools: [weatherTool] })).json();
@@ -137,7 +137,7 @@ describe("without a script", () => {
     expect(second.choices[0].message.tool_calls).toBeUndefined();
   });
 
-  test("calls no tools unless they are asked for or forced", async () => {
+  test("calls no tools unless requested or forced", async () => {
     const upstream = await simulator();
     const call = async (choice: JsonObject): Promise<Answer> => {
       const answer: Answer = await (await ask(upstream, { tools: [weatherTool], ...choice })).json();
@@ -174,7 +174,7 @@ describe("without a script", () => {
     expect(await content({ type: "json_schema", json_schema: { name: "x", schema } })).toEqual({ ok: true, n: 1 });
   });
 
-  test("a scout that is asked for a verdict gives one, by the words of the request", async () => {
+  test("a scout gives a verdict by the words of the request", async () => {
     const upstream = await simulator();
     const system = {
       role: "system",
@@ -189,13 +189,13 @@ describe("without a script", () => {
     expect(await verdict("Find the deadlock between these two workers.")).toBe("PRO [simulated]");
   });
 
-  test("keeps to max_tokens, and says so", async () => {
+  test("respects max_tokens, and reports the length", async () => {
     const answer: Answer = await (await ask(await simulator(), { max_tokens: 3 })).json();
     expect(answer.choices[0].finish_reason).toBe("length");
     expect(answer.usage.completion_tokens).toBe(3);
   });
 
-  test("refuses like an aggregator: a wrong key, a model it does not know, a page it does not have", async () => {
+  test("refuses like an aggregator: a wrong key, an unknown model, an unknown path", async () => {
     const upstream = await simulator({ apiKey: "the-right-key" });
     expect((await ask(upstream, {})).status).toBe(401);
     const headers = { authorization: "Bearer the-right-key" };
@@ -210,7 +210,7 @@ describe("without a script", () => {
     expect(data[1].pricing).toMatchObject({ prompt: "0.00000014", completion: "0.00000028" });
   });
 
-  test("takes its time when given timers, and stops working for a caller who left", async () => {
+  test("delays its answers when given timers, and stops when the caller disconnects", async () => {
     const pending: (() => void)[] = [];
     const after = (_delayMs: number, callback: () => void) => {
       pending.push(callback);
@@ -230,7 +230,7 @@ describe("without a script", () => {
 });
 
 describe("with a script", () => {
-  test("gives each request what was put in line for it, then what the script says, then the usual", async () => {
+  test("gives each request its queued behaviour, then that of the script, then the default", async () => {
     const upstream = await simulator({ script: (request) => (request.index === 1 ? fails(503) : undefined) });
     upstream.next(replies(429, "slow down", { headers: { "retry-after": "soon" } }));
     const first = await ask(upstream, {});
@@ -253,7 +253,7 @@ describe("with a script", () => {
     expect(second.choices[0].message.tool_calls[0].function).toEqual({ name: "f", arguments: '{"a":1}' });
   });
 
-  test("holds each event back until the test lets it go", async () => {
+  test("holds each event until the test releases it", async () => {
     const upstream = await simulator();
     const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
     upstream.next(
@@ -299,7 +299,7 @@ describe("with a script", () => {
     expect(upstream.requests[0]?.bytesSent).toBe(18);
   });
 
-  test("can bill and then stay silent, or close the connection", async () => {
+  test("can bill and then not answer, or close the connection", async () => {
     const upstream = await simulator();
     upstream.next(silent({ bills: 5 }), disconnects("rst", { bills: 6 }));
     const caller = new AbortController();
@@ -323,7 +323,7 @@ describe("with a script", () => {
     ]);
   });
 
-  test("reads a request that comes byte by byte, and one in chunks", async () => {
+  test("reads a request that arrives byte by byte, and one in chunks", async () => {
     const upstream = await simulator();
     const body = JSON.stringify({ model: "vendor/flash", messages: [] });
     const half = Math.floor(body.length / 2);

@@ -40,7 +40,7 @@ describe("a transport error", () => {
     });
   }
 
-  test("that is not the connection's is garbage, and only its code is reported: its text may name the URL", () => {
+  test("that does not come from the connection is garbage, and only its code is reported, because its text may contain the URL", () => {
     const thrown = (code: unknown) => Object.assign(new TypeError("http://user:word@host/ failed"), { code });
     for (const code of ["Z_DATA_ERROR", 23, undefined]) {
       const failure = transportFailure(thrown(code), true);
@@ -71,7 +71,7 @@ describe("a message", () => {
     expect(cleanMessage(errorBodyOf("<style>a{}</style><p>Bad</p>gateway<script>x").message)).toBe("Bad gateway");
   });
 
-  test("is short, on one line and well formed, whatever comes", () => {
+  test("is short, on one line and well formed, for any input", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 2_000 }), (text) => {
         const message = cleanMessage(text);
@@ -88,14 +88,14 @@ describe("a 404 that says constraint_filtered", () => {
   test.each<Json>([
     { code: 404, message: "m", availability },
     { code: 404, message: "m", metadata: { availability } },
-  ])("is a kind of its own: %p", (error) => {
+  ])("is a separate kind: %p", (error) => {
     expect(errorIn({ error })).toMatchObject({ kind: "constraint_filtered", status: 404, message: "m" });
   });
   test.each<Json>([
     { code: 404, message: "m", availability: { code: "no_endpoints" } },
     { code: 404, message: "constraint_filtered" },
     { code: 400, message: "m", availability },
-  ])("is not seen where it is not: %p", (error) => {
+  ])("is not found in other errors: %p", (error) => {
     expect(errorIn({ error })?.kind).toBe("rejected");
   });
 });

@@ -4,7 +4,7 @@ import type { Json } from "#domain/chat.ts";
 import { usageReport } from "./usage.ts";
 
 describe("usage", () => {
-  test("is absent when nothing is reported, never zero", () => {
+  test("is absent if nothing is reported, never zero", () => {
     for (const usage of [undefined, null, 0, "0", [], {}]) expect(usageReport(usage as Json)).toEqual({});
   });
 
@@ -15,7 +15,7 @@ describe("usage", () => {
     });
   });
 
-  test("counts cached and reasoning tokens, in either dialect", () => {
+  test("counts cached and reasoning tokens, in both dialects", () => {
     const details = { prompt_tokens_details: { cached_tokens: 7 }, completion_tokens_details: { reasoning_tokens: 2 } };
     const expected = { usage: { input: 10, cachedInput: 7, output: 5, reasoning: 2 } };
     expect(usageReport({ prompt_tokens: 10, completion_tokens: 5, ...details })).toEqual(expected);
@@ -23,7 +23,7 @@ describe("usage", () => {
     expect(usageReport({ prompt_tokens: 10, completion_tokens: 5, ...other })).toEqual(expected);
   });
 
-  test("counts tokens written to the cache, never more than were not read from it", () => {
+  test("counts tokens written to the cache, never more than the uncached input", () => {
     const written = (cache_write_tokens: Json) => ({
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -59,16 +59,16 @@ describe("usage", () => {
       [false, false],
       ["true", undefined],
       [null, undefined],
-    ])("is told as it is stated: %p", (value, told) => {
+    ])("is reported as stated: %p", (value, told) => {
       expect(report(0.05, 1, value).ownAccount).toBe(told);
     });
-    test("without the host's part the cost is unknown, and is computed from the tokens", () => {
+    test("has an unknown cost without the host's part, and is computed from the tokens", () => {
       expect(report(0.05, null)).toEqual({
         usage: { input: 1, cachedInput: 0, output: 1, reasoning: 0 },
         ownAccount: true,
       });
     });
-    test("sums that no amount can hold stay at the most it can", () => {
+    test("sums above the largest amount stay at that amount", () => {
       expect(report(0.05, 1e300).costNanoUsd).toBe(Number.MAX_SAFE_INTEGER);
     });
     test.each<Json>([-1, "free"])("a host's part of %p says that the report is broken", (value) => {
@@ -76,12 +76,12 @@ describe("usage", () => {
     });
   });
 
-  test("does not believe more cached tokens than there are tokens", () => {
+  test("does not accept more cached tokens than there are tokens", () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 11 } };
     expect(usageReport(usage).usage?.cachedInput).toBe(0);
   });
 
-  test("with an absurd count is refused whole, and its cost still holds", () => {
+  test("with an absurd count is rejected as a whole, but its cost is used", () => {
     for (const count of [-1, 1.5, 2 ** 31, 1e300, "7", null, true]) {
       const report = { costNanoUsd: 1_000 };
       expect(usageReport({ prompt_tokens: count, completion_tokens: 1, cost: 0.000001 })).toEqual(report);
@@ -120,7 +120,7 @@ describe("usage", () => {
     });
   }
 
-  test("is total, and what it gives is whole and not negative", () => {
+  test("never throws, and its result is whole and not negative", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (input, output, cost) => {
         // fast-check's JSON value is ours, with a wider name.

@@ -27,7 +27,7 @@ describe("the command line", () => {
     expect([bare.code, bare.err.includes("Usage:")]).toEqual([2, true]);
   });
 
-  test("answers bad usage with exit code 2 and what was meant", async () => {
+  test("answers incorrect usage with exit code 2 and a suggestion", async () => {
     const [command, option, argument] = await Promise.all([
       run(["polcy", "check"]),
       run(["models", "--jsno"]),
@@ -41,7 +41,7 @@ describe("the command line", () => {
 });
 
 describe("smart-gateway serve", () => {
-  test("does not start with bad settings or a bad policy: all problems at once, exit code 2", async () => {
+  test("does not start with invalid settings or an invalid policy: all problems at once, exit code 2", async () => {
     const policy = file("serve.yaml", "budget:\n  per_goal_hard: 1\nhealth:\n  senior_fallback_chain: [nobody]\n");
     const keys = file("serve.keys", "not a digest\n");
     const registry = file("serve-models.yaml", "models:\n  vendor_v4_pro: { colour: red }\n");
@@ -73,20 +73,20 @@ describe("smart-gateway policy", () => {
   const good = file("good.yaml", "budget:\n  per_goal_hard_usd: 1e-9\n");
   const bad = file("bad.yaml", "budget:\n  per_goal_hard: 1\nrouting:\n  flash_below: 90\n  pro_form: 60\n");
 
-  test("check says that a file is well, and what its caps come to", async () => {
+  test("check says that a file is valid, and shows its caps in US dollars", async () => {
     const { out, code } = await run(["policy", "check", good]);
     expect(code).toBe(0);
     expect(out).toContain("soft $0.000000001  hard $0.000000001");
   });
 
-  test("check lists all problems of a bad file, with exit code 2", async () => {
+  test("check lists all problems of an invalid file, with exit code 2", async () => {
     const { err, out, code } = await run(["policy", "check", "bad.yaml"], { env: { ROUTING_POLICY_PATH: good } });
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain("bad.yaml:2\n  budget.per_goal_hard: unknown key\n  → did you mean per_goal_hard_usd?");
     expect(err).toContain("bad.yaml:5");
   });
 
-  test("check takes the file from the environment, and prints JSON and nothing else when asked", async () => {
+  test("check takes the file from the environment, and with --json prints only JSON", async () => {
     const { json, err, code } = await run(["policy", "check", "--json"], { env: { ROUTING_POLICY_PATH: bad } });
     expect([code, err]).toEqual([2, ""]);
     expect(json()).toMatchObject({
@@ -95,7 +95,7 @@ describe("smart-gateway policy", () => {
     });
   });
 
-  test("show prints a policy that can be read back, or only what differs", async () => {
+  test("show prints a policy that can be loaded again, or only the differences", async () => {
     const [whole, changed] = await Promise.all([
       run(["policy", "show", good]),
       run(["policy", "show", good, "--changed", "--json"]),
@@ -104,7 +104,7 @@ describe("smart-gateway policy", () => {
     expect(changed.json()).toEqual({ budget: { per_goal_hard_usd: 1e-9 } });
   });
 
-  test("schema prints what is committed for editors", async () => {
+  test("schema prints the committed schema for editors", async () => {
     const [policy, models] = await Promise.all([run(["policy", "schema"]), run(["policy", "schema", "--models"])]);
     const committed = (name: string) =>
       JSON.parse(readFileSync(join(import.meta.dirname, "../../config", name), "utf8"));
@@ -114,7 +114,7 @@ describe("smart-gateway policy", () => {
 });
 
 describe("smart-gateway models", () => {
-  test("lists the registry in force with exact prices", async () => {
+  test("lists the active registry with exact prices", async () => {
     const own = file("models.yaml", "models:\n  vendor_v4_pro: { prices: { output: 0.000000001 } }\n");
     const [table, json] = await Promise.all([run(["models"]), run(["models", "list", own, "--json"])]);
     expect(table.out).toMatch(/vendor_v4_pro\s+senior\s+deepseek\/deepseek-v4-pro\s+0\.435\s+0\.003625\s+0\.87/);
@@ -123,7 +123,7 @@ describe("smart-gateway models", () => {
 });
 
 describe("smart-gateway route", () => {
-  test("prints the decision as the dry run would answer it: exactly its eleven fields", async () => {
+  test("prints the same decision as the dry run: exactly its eleven fields", async () => {
     const { json, code } = await run([
       "route",
       "rotate the login keys",
@@ -142,7 +142,7 @@ describe("smart-gateway route", () => {
     expect(Object.keys(json())).toHaveLength(11);
   });
 
-  test("takes the body of the endpoint from standard input, with flags over it", async () => {
+  test("takes the body of the endpoint from standard input, and flags override it", async () => {
     const stdin = JSON.stringify({
       task: { task_id: "t-1", instruction: "x", sensitive: false },
       runtime: { attempts: 7 },
@@ -156,7 +156,7 @@ describe("smart-gateway route", () => {
     expect(flag.out).toContain("attempts_exhausted");
   });
 
-  test("reads a bare sentence as chat would: assessed, not scored with a task's defaults", async () => {
+  test("assesses a sentence as chat does, without the defaults of a stated task", async () => {
     const [easy, guarded, report] = await Promise.all([
       run(["route", "rename this variable", "--json"]),
       run(["route", "add two-factor authentication to the login", "--json"]),
@@ -169,7 +169,7 @@ describe("smart-gateway route", () => {
       expect(report.out).toContain(shown);
   });
 
-  test("assesses a chat body from a file, with the privacy gate before it", async () => {
+  test("assesses a chat body from a file, after the privacy gate", async () => {
     const body = {
       messages: [
         { role: "user", content: "explain this: AKIAIOSFODNN7EXAMPLE ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5" },
@@ -222,7 +222,7 @@ describe("smart-gateway route", () => {
     expect(json.json().turns.at(-1).decision).toMatchObject({ cause: "hard_pro_rule", model: "vendor_v4_pro" });
   });
 
-  test("shows the refusal of a guarded field as chat would give it, and the hold of one that the policy forwards", async () => {
+  test("shows the refusal of a guarded field as chat does, and the hold of one that the policy forwards", async () => {
     const body = (fields: object) => ({
       stdin: JSON.stringify({ messages: [{ role: "user", content: "hi" }], ...fields }),
     });
@@ -246,7 +246,7 @@ describe("smart-gateway route", () => {
     expect(sensitive.out).toContain("403 privacy_free_denied");
   });
 
-  test("lets flags stand above what is inferred", async () => {
+  test("lets flags override inferred values", async () => {
     const { json } = await run(["route", "rename this variable", "--json", "--attempts", "8"]);
     expect(json()).toMatchObject({ cause: "attempts_exhausted" });
     const stated = ["--reasoning-requirement", "--ambiguity", "--dependency-depth", "--verification-difficulty"];
@@ -255,14 +255,14 @@ describe("smart-gateway route", () => {
     expect(hard.json().evidence).toContain("score_scale=declared");
   });
 
-  test("obeys the policy that is named", async () => {
+  test("uses the named policy", async () => {
     const policy = file("tiny.yaml", "budget:\n  per_goal_hard_usd: 0.0000001\n");
     const { out, code } = await run(["route", "fix a typo"], { env: { ROUTING_POLICY_PATH: policy } });
     expect(code).toBe(0);
     expect(out).toStartWith("DENY\n  cause       budget_hard_cap_exceeded");
   });
 
-  test("refuses what the endpoint would refuse, naming each field, with exit code 2", async () => {
+  test("refuses what the endpoint refuses, naming each field, with exit code 2", async () => {
     const [flags, broken, nothing] = await Promise.all([
       run(["route", "x", "--kind", "autz", "--ambiguity", "2", "--sensitive", "no"]),
       run(["route", "-f", "-"], { stdin: "{" }),
@@ -278,7 +278,7 @@ describe("smart-gateway route", () => {
 });
 
 describe("smart-gateway init and doctor", () => {
-  test("init writes files to start from, that are valid, and never overwrites", async () => {
+  test("init writes valid files to start from, and never overwrites", async () => {
     const first = await run(["init", "fresh", "--json"]);
     expect(first.json()).toEqual({ written: ["fresh/.env", "fresh/policy.yaml", "fresh/models.yaml"], kept: [] });
     expect(statSync(join(folder, "fresh/.env")).mode & 0o077).toBe(0);
@@ -289,7 +289,7 @@ describe("smart-gateway init and doctor", () => {
     expect(readFileSync(join(folder, "fresh/policy.yaml"), "utf8")).toContain("max_attempts: 3");
   });
 
-  test("doctor looks at all that a start depends on", async () => {
+  test("doctor checks everything that a start depends on", async () => {
     const { json, code } = await run(["doctor", "--json"], { env: { PORT: "0" } });
     expect(code).toBe(0);
     const { ok, checks } = json();
@@ -322,7 +322,7 @@ describe("smart-gateway init and doctor", () => {
     expect(port.out).toMatch(/WARN {2}port .*taken by another program/);
   });
 
-  test("doctor finds it well that a Smart Gateway answers at the port", async () => {
+  test("doctor accepts that a Smart Gateway answers at the port", async () => {
     await using gateway = await start();
     const { port } = new URL(gateway.url);
     const { out, code } = await run(["doctor"], { env: { PORT: port, HTTP_PROXY: "http://127.0.0.1:9" } });
@@ -330,7 +330,7 @@ describe("smart-gateway init and doctor", () => {
     expect(out).toContain(`ok    port      a Smart Gateway answers at 127.0.0.1:${port}`);
   });
 
-  test("names the commands to go on with as they are typed where it was started", async () => {
+  test("doctor names further commands as they are typed where it was started", async () => {
     const env = { SMART_GATEWAY_COMMAND: "npx smart-gateway" };
     const clone = join(import.meta.dirname, "../..");
     const [outside, installed] = await Promise.all([run(["init", "next"], { env }), run(["init", "."])]);

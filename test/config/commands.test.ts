@@ -41,7 +41,7 @@ function helpOf(command: Command): string {
 }
 
 describe("every command", () => {
-  test("is found by the walk", () => {
+  test("is covered by these tests", () => {
     expect(leaves.length).toBeGreaterThan(20);
   });
 
@@ -51,7 +51,7 @@ describe("every command", () => {
     expect(helpOf(command)).toMatch(/\nExamples:\n {2}\$ .*smart-gateway/);
   });
 
-  test.each(leaves)("%s shows its defaults as one would type them, and the same each time", (_, command) => {
+  test.each(leaves)("%s shows its defaults as they are typed, and the same each time", (_, command) => {
     expect(helpOf(command)).not.toMatch(/default: "?\d{10,}/);
   });
 
@@ -65,12 +65,12 @@ describe("every command", () => {
     for (const { flags } of options) expect(group && helpOf(group)).toContain(`\n  ${flags}`);
   });
 
-  test("no example is of a command that is not there, and each parses", () => {
+  test("every example names an existing command, and parses", () => {
     const names = new Set(leaves.map(([name]) => name));
     expect(Object.keys(examples).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test("options and arguments say what they mean", () => {
+  test("options and arguments have a description", () => {
     const silent = leaves.flatMap(([name, command]) =>
       [...command.options, ...command.registeredArguments]
         .filter(({ description }) => description === "")
@@ -146,7 +146,7 @@ describe("smart-gateway policy diff", () => {
   const old = file("old.yaml", "limits:\n  max_attempts: 3\n");
   const fresh = file("new.yaml", "limits:\n  max_attempts: 4\nbudget:\n  per_day_hard_usd: 80\n");
 
-  test("shows every key that differs, against what is in force or another file", async () => {
+  test("shows every key that differs from the active policy or from another file", async () => {
     const [two, one] = await Promise.all([
       run(["policy", "diff", old, fresh, "--json"]),
       run(["policy", "diff", fresh, "--json"]),
@@ -168,7 +168,7 @@ describe("smart-gateway policy diff", () => {
     expect((await run(["policy", "diff", old, old])).out).toContain("changes nothing");
   });
 
-  test("names what is wrong with either file, with exit code 2", async () => {
+  test("says what is wrong with either file, with exit code 2", async () => {
     const bad = file("bad.yaml", "limits:\n  max_attemps: 3\n");
     const { code, err } = await run(["policy", "diff", bad, "nowhere.yaml"]);
     expect(code).toBe(2);
@@ -179,7 +179,7 @@ describe("smart-gateway policy diff", () => {
 describe("smart-gateway init", () => {
   const env = (name: string) => readFileSync(join(folder, name, ".env"), "utf8");
 
-  test("asks, takes what is typed over into the files, and asks again after a wrong answer", async () => {
+  test("asks, writes the answers into the files, and asks again after an invalid answer", async () => {
     const key = ["sk", "or", "typed-key"].join("-");
     const answers = [key, "", "eighty", "9100", "12.50", "lots", "1"];
     const { code, err } = await run(["init", "asked", "--ask"], { stdin: `${answers.join("\n")}\n` });
@@ -198,7 +198,7 @@ describe("smart-gateway init", () => {
     expect(usable).toBe(0);
   });
 
-  test("writes nothing when the answers end, or are wrong three times", async () => {
+  test("writes nothing if the answers end, or are invalid three times", async () => {
     const [ended, wrong] = await Promise.all([
       run(["init", "ended", "--ask"], { stdin: "key-key-key\n" }),
       run(["init", "wrong", "--ask"], { stdin: "key-key-key\n\na\nb\nc\n" }),
@@ -242,7 +242,7 @@ describe("smart-gateway statusline", () => {
   const line = (args: string[], more: { env?: Record<string, string>; stdin?: string } = {}) =>
     run(["statusline", "--url", gateway.url, ...args], more);
 
-  test("shows model, goal's spend and what is left, by flags or by what an agent writes on standard input", async () => {
+  test("shows the model, the goal's spend and the rest, by flags or by what an agent writes on standard input", async () => {
     const headers = { "x-session-id": "s-1", "x-goal-id": "release" };
     expect((await gateway.chat({}, headers)).status).toBe(200);
     await gateway.ledger();
@@ -265,13 +265,13 @@ describe("smart-gateway statusline", () => {
     expect(json()).toMatchObject({ goal: { id: "other", spent_usd: "0", hard_cap_usd: "5" }, model: null });
   });
 
-  test("says so in one line when there is no gateway, with exit code 1", async () => {
+  test("says in one line that there is no gateway, with exit code 1", async () => {
     const { out, code } = await run(["statusline", "--url", "http://127.0.0.1:9"]);
     expect([out, code]).toEqual(["smart-gateway: not reachable\n", 1]);
     expect((await run(["statusline", "--url", "nonsense"])).code).toBe(2);
   });
 
-  test("the endpoint answers by the caps in force, and refuses ids that are none", async () => {
+  test("the endpoint answers by the current caps, and refuses invalid ids", async () => {
     const status = await (
       await gateway.get("/v1/route/status?session=s-1&goal=release", { authorization: `Bearer ${token}` })
     ).json();

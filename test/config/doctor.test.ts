@@ -41,7 +41,7 @@ const simulator = (options: object = {}) =>
   startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random, remember: 100, ...options });
 
 describe("smart-gateway doctor, online", () => {
-  test("checks upstream, key, prices and money without a call that costs anything, and creates no database", async () => {
+  test("checks upstream, key, prices and money without a billed call, and creates no database", async () => {
     const upstream = await simulator({ apiKey: upstreamKey });
     upstream.spendElsewhere(1_250_000_000);
     const { code, checks } = await doctor({ UPSTREAM_BASE_URL: upstream.url });
@@ -70,7 +70,7 @@ describe("smart-gateway doctor, online", () => {
     await upstream.stop();
   });
 
-  test("asks through the proxy that calls go through", async () => {
+  test("uses the proxy that calls use", async () => {
     const seen: string[] = [];
     const proxy = createServer((request: IncomingMessage, response) => {
       seen.push(`${request.method} ${request.url}`);
@@ -90,7 +90,7 @@ describe("smart-gateway doctor, online", () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  test("accepts an upstream that knows neither keys nor prices", async () => {
+  test("accepts an upstream without an API for keys or prices", async () => {
     const server = createServer((request, response) => {
       const known = request.url === "/v1/models";
       response.writeHead(known ? 200 : 404, { "content-type": "application/json" }).end('{"data":[]}');
@@ -110,7 +110,7 @@ describe("smart-gateway doctor, online", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("warns of prices that changed, ids that are gone, and a key with nothing left", async () => {
+  test("warns about changed prices, removed ids, and a key without remaining credit", async () => {
     const models = shippedModels
       .filter(({ key }) => key !== "vendor_v4_pro")
       .map((model) => ({ ...model, price: { ...model.price, output: model.price.output * 3 } }));
@@ -124,7 +124,7 @@ describe("smart-gateway doctor, online", () => {
     await upstream.stop();
   });
 
-  test("warns of calls of unknown outcome and of a ledger that differs from the aggregator's count", async () => {
+  test("warns about calls of unknown outcome and about a ledger that differs from the aggregator's count", async () => {
     const database = `sqlite:${join(folder, "used.db")}`;
     await using gateway = await start({
       env: { DATABASE_URL: database },

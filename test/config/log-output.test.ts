@@ -17,7 +17,7 @@ function program(body: string, throughPipe = false) {
 }
 
 describe("buffered log output", () => {
-  test("keeps every line, whole and in order, when the process ends at once", async () => {
+  test("keeps every line, complete and in order, when the process ends at once", async () => {
     const child = program(`
       const output = bufferedOutput(1, { dropped });
       process.on("exit", output.flush);
@@ -40,7 +40,7 @@ describe("buffered log output", () => {
     expect(lines.slice(0, -1)).toEqual(Array.from({ length: 5_000 }, (_, i) => `line ${i} é`));
   });
 
-  test("keeps lines whole where several processes share a pipe", async () => {
+  test("keeps lines complete if several processes share a pipe", async () => {
     const child = program(
       `
       if (process.env.NAME === undefined) {
@@ -93,7 +93,7 @@ describe("buffered log output", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("ends although the reader stalls for ever, and survives one that exits", async () => {
+  test("ends although the reader stalls, and survives a reader that exits", async () => {
     const stalled = program(`
       const output = bufferedOutput(1, { dropped });
       process.on("exit", output.flush);

@@ -42,7 +42,7 @@ async function brief(policy: string, models?: string) {
 }
 
 describe("a policy file", () => {
-  test("with one key is a whole policy", () => {
+  test("may have a single key", () => {
     const policy = policyOf("budget:\n  per_goal_hard_usd: 0.01\n");
     expect(policy).toEqual({ ...Policy.parse({}), budget: { ...Policy.parse({}).budget, per_goal_hard_usd: 0.01 } });
   });
@@ -53,15 +53,15 @@ describe("a policy file", () => {
     expect(policyOf("# nothing yet\n")).toEqual(Policy.parse({}));
   });
 
-  test("may name a section and put nothing in it", () => {
+  test("may have a section without content", () => {
     expect(policyOf("budget:\nrouting:\n  weights:\n")).toEqual(Policy.parse({}));
   });
 
-  test("replaces a list as a whole", () => {
+  test("replaces a list completely", () => {
     expect(policyOf("hard_rules:\n  guarded_kinds: [AUTH]\n").hard_rules.guarded_kinds).toEqual(["AUTH"]);
   });
 
-  test("with several mistakes lists them all, each with its line and what was meant", async () => {
+  test("with several mistakes lists them all, each with its line and a suggestion", async () => {
     const text = `routing:
   flash_bellow: 30
   weights:
@@ -92,7 +92,7 @@ tasks:
     ]);
   });
 
-  test("with a typo is still checked for what its other keys mean together, and against the registry", async () => {
+  test("with a typo is still checked for conflicts between its other keys, and against the registry", async () => {
     const text = `routing:
   flash_below: 70
   pro_from: 60
@@ -149,11 +149,11 @@ upstream:
   test.each([
     ["pro_from: 85", 85],
     ["flash_below: 99", 99],
-  ])("one threshold beyond the other's default means that one alone: %s", (text, both) => {
+  ])("one threshold beyond the other's default sets both: %s", (text, both) => {
     expect(policyOf(`routing: { ${text} }`).routing).toMatchObject({ flash_below: both, pro_from: both });
   });
 
-  test("equal thresholds leave no gray zone, and are fine", () => {
+  test("equal thresholds are valid and leave no gray zone", () => {
     expect(policyOf("routing: { flash_below: 50, pro_from: 50 }").routing).toMatchObject({
       flash_below: 50,
       pro_from: 50,
@@ -174,7 +174,7 @@ upstream:
     expect(formatProblems(loaded.problems)).toContain(message);
   });
 
-  test("that is not there, or is a directory, is a problem that names the setting", () => {
+  test("that does not exist, or is a directory, is a problem that names the setting", () => {
     for (const path of [join(folder, "missing.yaml"), folder]) {
       const loaded = loadPolicy(path);
       if (loaded.kind === "ok") throw new Error("accepted");
@@ -182,7 +182,7 @@ upstream:
     }
   });
 
-  test("with aliases that multiply without end is refused quickly", () => {
+  test("with recursive aliases is refused quickly", () => {
     const lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
     for (const [name, before] of ["ba", "cb", "dc", "ed", "fe", "gf"].map((pair) => pair.split(""))) {
       lines.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(", ")}]`);
@@ -190,7 +190,7 @@ upstream:
     expect(loadPolicy(file(lines.join("\n"))).kind).toBe("invalid");
   });
 
-  test("never makes loading throw, whatever it holds", () => {
+  test("never makes loading throw, whatever its content", () => {
     const key = fc.constantFrom(
       "budget",
       "routing",
@@ -218,7 +218,7 @@ upstream:
 describe("caps", () => {
   const caps = (budget: string) => capsOf(policyOf(`budget: ${budget}`));
 
-  test("come from US dollars, exactly", () => {
+  test("are converted from US dollars exactly", () => {
     expect(caps("{}")).toEqual({ goalSoft: 2e9, goalHard: 5e9, daySoft: 20e9, dayHard: 50e9 } as never);
     expect(caps("{ per_goal_hard_usd: 0.1 }").goalHard as number).toBe(100_000_000);
   });
@@ -239,7 +239,7 @@ describe("caps", () => {
     expect([found.goalHard, found.goalSoft] as number[]).toEqual([nano, nano]);
   });
 
-  test("are what the text says, for any amount with nine places", () => {
+  test("are exact for any amount with nine decimal places", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000_000_000 }), (nano) => {
         const text = `${Math.floor(nano / 1e9)}.${String(nano % 1e9).padStart(9, "0")}`;
@@ -258,7 +258,7 @@ describe("a model registry file", () => {
   };
   const ownWorker = "{ role: worker, upstream_id: own/model, prices: { input: 1, output: 2 } }";
 
-  test("is not needed: the shipped one has a model for each role, at the documented prices", () => {
+  test("is optional: the shipped one has a model for each role, at the documented prices", () => {
     const loaded = loadRegistry(undefined);
     if (loaded.kind === "invalid") throw new Error(formatProblems(loaded.problems));
     const { byRole } = loaded.registry;
@@ -287,7 +287,7 @@ describe("a model registry file", () => {
     expect(models.size).toBe(4);
   });
 
-  test("takes prices of cache writes, of each call, of long prompts and of certain hours", () => {
+  test("may have prices of cache writes, of each call, of long prompts and of certain hours", () => {
     const { models } = registryOf(`models:
   vendor_v4_flash:
     prices:
@@ -310,7 +310,7 @@ describe("a model registry file", () => {
     });
   });
 
-  test("lets the cached price of a band follow its input price where the base has none", () => {
+  test("uses the input price of a band as its cached price if the base has none", () => {
     const { models } = registryOf(
       "models:\n  own: { role: worker, upstream_id: a/b, prices: { input: 1, output: 2, tiers: [{ from_input_tokens: 9, input: 3 }] } }\n",
     );
@@ -320,18 +320,18 @@ describe("a model registry file", () => {
     });
   });
 
-  test("adds models, which come before the shipped ones of their role", () => {
+  test("adds models, which take precedence over the shipped ones of their role", () => {
     const { models, byRole } = registryOf(`models:\n  own_flash: ${ownWorker}\n`);
     expect(models.size).toBe(5);
     expect(byRole.worker).toMatchObject({ key: "own_flash", price: { cachedInput: 1_000_000_000 } });
   });
 
-  test("may take a shipped model out of service", () => {
+  test("may disable a shipped model", () => {
     const { byRole } = registryOf("models:\n  vendor_free_scout: { enabled: false }\n");
     expect(byRole.scout).toBeUndefined();
   });
 
-  test("lets a defaulted size give way to a smaller one that is written", () => {
+  test("replaces a defaulted size by a smaller stated one", () => {
     const { models } = registryOf(
       "models:\n  small: { role: worker, upstream_id: own/small, prices: { input: 0, output: 0 }, context_tokens: 8192 }\n",
     );
@@ -399,12 +399,12 @@ describe("a model registry file", () => {
     });
   });
 
-  test("and the policy are checked together: problems of both are listed", async () => {
+  test("and the policy are validated together: problems of both are listed", async () => {
     const problems = await problemsOf("budgett: 1\n", "models:\n  own: { role: worker, upstream_id: x }\n");
     expect(problems.map(({ path }) => path)).toEqual(["budgett", "models.own"]);
   });
 
-  test("decides which models the fallback chain may name", async () => {
+  test("determines which models the fallback chain may name", async () => {
     const policy = "health:\n  senior_fallback_chain: [own_flash]\n";
     expect(await problemsOf(policy)).toHaveLength(1);
     expect(await problemsOf(policy, `models:\n  own_flash: ${ownWorker}\n`)).toEqual([]);

@@ -13,7 +13,7 @@ describe("files made from the schemas", () => {
     expect(readFileSync(join(root, path), "utf8")).toBe(text);
   });
 
-  test("the shipped policy file is the defaults, key by key", () => {
+  test("the shipped policy file has the defaults, key by key", () => {
     const loaded = loadPolicy(join(root, "config/policy.yaml"));
     expect(loaded.kind === "ok" && loaded.policy).toEqual(Policy.parse({}));
     const text = readFileSync(join(root, "config/policy.yaml"), "utf8");
@@ -21,7 +21,7 @@ describe("files made from the schemas", () => {
     for (const path of leaves(jsonSchemaOf(Policy, ""))) expect(text).toContain(`${path.split(".").at(-1)}:`);
   });
 
-  test("every key of the policy but the biases per kind says what it means", () => {
+  test("every key of the policy except the biases has a description", () => {
     const silent = leaves(jsonSchemaOf(Policy, ""), (node) => node.description === undefined);
     expect(silent.filter((path) => !path.startsWith("routing.kind_bias."))).toEqual([]);
   });

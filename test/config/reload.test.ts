@@ -101,7 +101,7 @@ describe("learned weights", () => {
     return JSON.stringify(text);
   };
 
-  test("are read from the folder of the policy, watched, and change the hash of the configuration", async () => {
+  test("are read from the folder of the policy, watched, and included in the hash of the configuration", async () => {
     const folder = newFolder();
     const [policyPath, file] = [join(folder, "policy.yaml"), join(folder, "w.json")];
     writeFileSync(policyPath, names("w.json"));
@@ -116,7 +116,7 @@ describe("learned weights", () => {
     expect(live.status().hash).not.toBe(hash);
   });
 
-  test("that are absent or broken refuse the whole configuration, and are watched until they are mended", async () => {
+  test("that are missing or broken refuse the whole configuration, and are watched until they are repaired", async () => {
     const folder = newFolder();
     const [policyPath, file] = [join(folder, "policy.yaml"), join(folder, "w.json")];
     writeFileSync(policyPath, cap(1));
@@ -134,7 +134,7 @@ describe("learned weights", () => {
     expect([hard(), live.current().learned?.blend]).toEqual([2, 0.5]);
   });
 
-  test("are none at the start: a policy that names a file which is absent does not start", async () => {
+  test("stop the start if the file that the policy names is missing", async () => {
     const policyPath = join(newFolder(), "policy.yaml");
     writeFileSync(policyPath, names("w.json"));
     const live = await liveConfig({ policyPath, log: () => {} });
@@ -143,7 +143,7 @@ describe("learned weights", () => {
 });
 
 describe("reloading when asked", () => {
-  test("takes the new file over, says what changed, and tells whoever listens", async () => {
+  test("applies the new file, logs the changes, and notifies listeners", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
     const told: unknown[] = [];
@@ -164,7 +164,7 @@ describe("reloading when asked", () => {
     ["half a file", "budget:\n  per_goal_hard_usd: [9"],
     ["an unknown model in the chain", "budget:\n  per_goal_hard_usd: 9\nhealth:\n  senior_fallback_chain: [nobody]\n"],
     ["an emptied file, which is most likely one being written", ""],
-  ])("refuses a bad file whole: %s", async (_, text) => {
+  ])("refuses an invalid file completely: %s", async (_, text) => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
     const { live, hard, events } = await start({ policyPath: path, watchFiles: false });
@@ -177,7 +177,7 @@ describe("reloading when asked", () => {
     expect(hard()).toBe(2);
   });
 
-  test("keeps the last good one when the file is gone", async () => {
+  test("keeps the last valid one if the file is removed", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
     const { live, hard } = await start({ policyPath: path, watchFiles: false });
@@ -186,7 +186,7 @@ describe("reloading when asked", () => {
     expect(hard()).toBe(1);
   });
 
-  test("a file that was empty from the start means the defaults, and stays fine", async () => {
+  test("a file that was empty from the start means the defaults, and stays valid", async () => {
     const folder = newFolder();
     const [policyPath, registryPath] = [join(folder, "policy.yaml"), join(folder, "models.yaml")];
     writeFileSync(policyPath, "");
@@ -196,7 +196,7 @@ describe("reloading when asked", () => {
     expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["models.vendor_v4_pro.prices.output"] });
   });
 
-  test("refuses a change that cannot be put to use, and counts every re-reading", async () => {
+  test("refuses a change that cannot be applied, and counts every reload", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
     const counted: string[] = [];
@@ -218,7 +218,7 @@ describe("reloading when asked", () => {
     expect([hard(), counted]).toEqual([3, ["refused", "reloaded", "unchanged"]]);
   });
 
-  test("checks policy and registry together: a registry that drops a model of the chain is refused", async () => {
+  test("checks policy and registry together: a registry without a model of the chain is refused", async () => {
     const folder = newFolder();
     const [policyPath, registryPath] = [join(folder, "policy.yaml"), join(folder, "models.yaml")];
     const own = "models:\n  own: { role: worker, upstream_id: x, prices: { input: 1, output: 1 } }\n";
@@ -271,7 +271,7 @@ describe("reloading when asked", () => {
     expect(await changes({ vendor_v4_pro: { prices: { output: shipped / 1e9 } } })).toEqual(["unchanged"]);
   });
 
-  test("asked twice at once reads one after the other, and the newest file wins", async () => {
+  test("two concurrent requests reload one after the other, and the newest file is applied", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
     const { live, hard } = await start({ policyPath: path, watchFiles: false });
@@ -350,7 +350,7 @@ describe("a checker that hangs or dies", () => {
     },
   );
 
-  test("is not needed for rules that did not change", async () => {
+  test("is not needed for unchanged rules", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1) + rule("EMP-[0-9]{7}"));
     // No check can end within a millisecond.
@@ -393,7 +393,7 @@ describe("a checker that hangs or dies", () => {
   });
 });
 
-test("the status names what is in force, and tells a file that is not", async () => {
+test("the status shows the active configuration, and whether a file differs from it", async () => {
   const path = join(newFolder(), "policy.yaml");
   writeFileSync(path, cap(1));
   const { live } = await start({ policyPath: path, watchFiles: false });
@@ -467,7 +467,7 @@ describe("noticing a change", () => {
     }
   });
 
-  test("of a mounted Kubernetes volume, where a link to a directory is swapped", async () => {
+  test("of a mounted Kubernetes volume, whose link to a directory is swapped", async () => {
     const folder = newFolder();
     const version = (name: string, usd: number) => {
       mkdirSync(join(folder, name));
@@ -498,7 +498,7 @@ describe("noticing a change", () => {
     expect(hard()).toBe(2);
   });
 
-  test("of a file that is gone for a moment: its absence is no error", async () => {
+  test("of a file that is missing for a moment: its absence is not an error", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
     const { hard, next, events } = await start({ policyPath: path });
@@ -511,7 +511,7 @@ describe("noticing a change", () => {
     expect(events).toEqual(["config_reloaded"]);
   });
 
-  test("by polling, where the file system sends no events; a missing file is reported once", async () => {
+  test("by polling, if the file system sends no events; a missing file is reported once", async () => {
     const folder = newFolder();
     const path = join(folder, "policy.yaml");
     writeFileSync(path, cap(1));

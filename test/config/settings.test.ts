@@ -21,7 +21,7 @@ function problemsOf(env: Record<string, string>) {
 }
 
 describe("settings", () => {
-  test("an empty environment is a demo gateway on loopback", () => {
+  test("an empty environment gives a demo gateway on loopback", () => {
     const { settings, warnings } = settingsOf({});
     expect(settings).toMatchObject({
       host: "127.0.0.1",
@@ -56,7 +56,7 @@ describe("settings", () => {
     expect(warnings).toEqual([expect.stringContaining("without UPSTREAM_API_KEY")]);
   });
 
-  test("warns of a key that would travel unencrypted, of an open listener, and of a misspelt name", () => {
+  test("warns of a key that would be sent unencrypted, of an open listener, and of a misspelt name", () => {
     const { warnings } = settingsOf({
       UPSTREAM_BASE_URL: "http://models.example.com/v1",
       UPSTREAM_API_KEY: "key-for-a-test",
@@ -80,13 +80,13 @@ describe("settings", () => {
     expect(settingsOf({ HOST }).warnings).toEqual([]);
   });
 
-  test("warns of prompts that travel unencrypted, also without a key", () => {
+  test("warns of prompts that would be sent unencrypted, also without a key", () => {
     const { warnings } = settingsOf({ UPSTREAM_BASE_URL: "http://models.example.com/v1" });
     expect(warnings.filter((warning) => warning.includes("unencrypted"))).toHaveLength(1);
     expect(settingsOf({ UPSTREAM_BASE_URL: "http://127.0.0.2:11434/v1" }).warnings.join()).not.toContain("unencrypted");
   });
 
-  test("further host names are read in one spelling", () => {
+  test("further host names are normalized", () => {
     const { allowedHosts } = settingsOf({ ALLOWED_HOSTS: " Gateway.example. ,fd00::1,gateway.example" }).settings;
     expect(allowedHosts).toEqual(["gateway.example", "[fd00::1]"]);
   });
@@ -137,16 +137,16 @@ describe("settings", () => {
     expect(text).not.toContain("w0rd");
   });
 
-  test("refuses credentials in the base URL: they have a setting of their own", () => {
+  test("refuses credentials in the base URL, because they have a separate setting", () => {
     expect(problemsOf({ UPSTREAM_BASE_URL: "https://user:pw@models.example.com/v1" })).toHaveLength(1);
   });
 
-  test("several workers cannot share a store or a port that is not shared", () => {
+  test("several workers cannot use an in-memory store or a random port", () => {
     const problems = problemsOf({ WORKERS: "2", DATABASE_URL: "sqlite::memory:", PORT: "0" });
     expect(problems.map(({ path }) => path)).toEqual(["WORKERS", "PORT"]);
   });
 
-  test("is total: any text in any setting gives settings or problems that name it", () => {
+  test("never throws: any text in any setting gives settings or problems that name it", () => {
     const names = Object.keys(settingsTable) as SettingName[];
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.string({ unit: "binary" }), (name, value) => {
@@ -162,11 +162,11 @@ describe("the nearest known word", () => {
     ["flash_bellow", "flash_below"],
     ["pro_form", "pro_from"],
     ["budgets", "budget"],
-  ])("%s most likely means %s", (word, meant) => {
+  ])("for %s the suggestion is %s", (word, meant) => {
     expect(nearest(word, ["flash_below", "pro_from", "weights", "budget"])).toBe(meant);
   });
 
-  test("nothing is suggested for a word that is near to none", () => {
+  test("nothing is suggested for a word that is not similar to any", () => {
     expect(nearest("colour", ["flash_below", "pro_from"])).toBeUndefined();
   });
 
@@ -202,7 +202,7 @@ describe("NODE_EXTRA_CA_CERTS", () => {
     });
   }
 
-  test("that is empty says nothing", () => {
+  test("that is empty is ignored", () => {
     expect(problemsOf({ NODE_EXTRA_CA_CERTS: "" })).toEqual([]);
   });
 });
@@ -211,7 +211,7 @@ describe("the keys file", () => {
   const digest = createHash("sha256").update("token-for-a-test").digest("hex");
   const other = createHash("sha256").update("another").digest("hex");
 
-  test("holds digests with optional labels, comments and blank lines", () => {
+  test("contains digests with optional labels, comments and blank lines", () => {
     const parsed = parseAuthKeys(`# team\r\n\r\n${digest}  ci runner\n${other.toUpperCase()}\n`, "keys");
     expect(parsed.kind === "ok" && [...parsed.keys]).toEqual([
       [digest, "ci runner"],
@@ -219,7 +219,7 @@ describe("the keys file", () => {
     ]);
   });
 
-  test("names each bad line, and never repeats what stands there", () => {
+  test("has an error for each invalid line, which does not repeat the line", () => {
     const token = ["sk", "live", "1234567890"].join("-");
     const parsed = parseAuthKeys(`${digest}\n${token}\n${digest}\n`, "keys");
     if (parsed.kind === "ok") throw new Error("accepted");
@@ -227,7 +227,7 @@ describe("the keys file", () => {
     expect(formatProblems(parsed.problems)).not.toContain(token);
   });
 
-  test("a file without a digest is refused: it would lock everybody out", () => {
+  test("without a digest is refused, because it would exclude every caller", () => {
     expect(parseAuthKeys("# nothing yet\n", "keys").kind).toBe("invalid");
   });
 });

@@ -98,7 +98,7 @@ function capture(options: Partial<LogOptions> = {}) {
 }
 
 describe("the log", () => {
-  test("tells the time of each line to the millisecond, in whatever order they come", () => {
+  test("has the time of each line to the millisecond, in whatever order they arrive", () => {
     const times = fc.double({ min: 0, max: 4e12, noNaN: true });
     fc.assert(
       fc.property(
@@ -155,11 +155,11 @@ describe("the log", () => {
     expect(none).toBe(true);
   });
 
-  test("reduces an id that a caller made up to harmless characters", () => {
+  test("reduces an id that a caller chose to harmless characters", () => {
     expect(logId(`a\n{"level":"fatal"} ${"x".repeat(500)}`) as string).toMatch(/^[\w.:@/+=-]{128}$/);
   });
 
-  test("says of an error what and where, never its message: parsers quote what they could not read", () => {
+  test("has the name and location of an error, never its message, because parsers quote their input", () => {
     const secret = ["sk", "test", "0123456789abcdef"].join("-");
     let caught: unknown;
     try {
@@ -181,7 +181,7 @@ describe("the log", () => {
     expect(lines.join("")).not.toContain(secret);
   });
 
-  test("obeys its level", () => {
+  test("respects its level", () => {
     const { log, events } = capture({ level: "warn" });
     log("request_finished", requestFields(record));
     log("settings_warning", { detail: operatorText("HOST listens everywhere") });
@@ -218,7 +218,7 @@ describe("metrics", () => {
     ["vendor_v4_pro", { role: "senior" }],
   ] as const);
 
-  test("count a finished request by alias, tier, cause and status, and everything its record holds", async () => {
+  test("count a finished request by alias, tier, cause and status, and sum the values of its record", async () => {
     const metrics = createMetrics();
     metrics.observe({ models: () => models });
     metrics.requestFinished(record);
@@ -241,7 +241,7 @@ describe("metrics", () => {
     });
   });
 
-  test("read gauges when scraped, and show none that nobody feeds", async () => {
+  test("read gauges when scraped, and show none without a source", async () => {
     const metrics = createMetrics();
     expect([...(await samples(metrics)).keys()].filter((name) => /streams|ledger|health|cap_usd/.test(name))).toEqual(
       [],
@@ -303,7 +303,7 @@ describe("metrics", () => {
     });
   });
 
-  test("survive absurd figures from an upstream", async () => {
+  test("ignore absurd figures from an upstream", async () => {
     const metrics = createMetrics();
     const usage = { input: Number.NaN, cachedInput: -5, output: Number.POSITIVE_INFINITY, reasoning: 7 };
     const attempts = record.attempts.map((attempt) => ({ ...attempt, usage, durationMs: Number.NaN }));
@@ -325,7 +325,7 @@ describe("metrics", () => {
     expect(rules).toContain('smart_gateway_redactions_total{rule="other"}');
   });
 
-  test("end in their unit, say what they mean, and belong to one gateway each", async () => {
+  test("end in their unit, have a description, and belong to one gateway each", async () => {
     const [one, other] = [createMetrics(), createMetrics()];
     one.requestFinished(record);
     expect(await other.text()).not.toContain("score_flash");

@@ -49,7 +49,7 @@ describe("without DASHBOARD_TOKEN", () => {
     expect((await gateway.get("/dashboard/api/session", { origin: gateway.url })).status).toBe(200);
   });
 
-  test("what a proxy has forwarded is refused, wherever the proxy runs", async () => {
+  test("a request with proxy headers is refused, wherever the proxy runs", async () => {
     const headers = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
     for (const name of headers) {
       const answer = await gateway.get("/dashboard/api/session", { [name]: "192.0.2.1" });
@@ -58,7 +58,7 @@ describe("without DASHBOARD_TOKEN", () => {
     }
   });
 
-  test("a write needs the CSRF header, and no page of another site may send it", async () => {
+  test("a write needs the CSRF header, which no page of another site can send", async () => {
     const logout = (headers: Record<string, string>) =>
       call(`${gateway.url}/dashboard/api/logout`, { method: "POST", headers });
     expect((await logout({})).status).toBe(403);
@@ -83,7 +83,7 @@ describe.skipIf(outside === undefined)("a gateway that listens on every address"
     expect((await call(`http://127.0.0.1:${port}/dashboard/api/session`, rebound)).status).toBe(403);
   });
 
-  test("with DASHBOARD_TOKEN it answers whoever has signed in", async () => {
+  test("with DASHBOARD_TOKEN it answers every caller who has logged in", async () => {
     await using gateway = await start({ env: { HOST: "0.0.0.0", DASHBOARD_TOKEN: token } });
     const { port } = new URL(gateway.url);
     const base = `http://${outside}:${port}/dashboard`;
@@ -104,7 +104,7 @@ describe("with DASHBOARD_TOKEN", () => {
   });
   afterAll(() => gateway.stop());
 
-  test("without a login a page leads to the form, and the API answers 401", async () => {
+  test("without a login a page redirects to the form, and the API answers 401", async () => {
     const page = await call(`${gateway.url}/dashboard/decisions?cause=affinity`, { redirect: "manual" });
     expect(page.status).toBe(303);
     const form = page.headers.get("location") ?? "";
@@ -134,7 +134,7 @@ describe("with DASHBOARD_TOKEN", () => {
     expect((await signIn(gateway, { token }, behindTls)).headers.get("set-cookie")).toContain("; Secure");
   });
 
-  test("after the login nobody is led elsewhere than to the dashboard", async () => {
+  test("the login redirects only to the dashboard", async () => {
     for (const next of [
       "https://evil.example/",
       "//evil.example",
@@ -154,7 +154,7 @@ describe("with DASHBOARD_TOKEN", () => {
     expect(await login.text()).not.toContain("wrong-token-of-somebody");
   });
 
-  test("a cookie that was changed, or signed with another token, is none", async () => {
+  test("a cookie that was changed, or signed with another token, is invalid", async () => {
     const cookie = cookieOf(await signIn(gateway, { token }));
     const [payload = "", signature = ""] = cookie.slice("smart_gateway_dashboard=".length).split(".");
     const [expires, ...rest] = JSON.parse(Buffer.from(payload, "base64url").toString());
@@ -168,13 +168,13 @@ describe("with DASHBOARD_TOKEN", () => {
     expect((await gateway.get("/dashboard/api/session", { cookie: `a=b; ${cookie}` })).status).toBe(200);
   });
 
-  test("another process with the same token knows the session, as WORKERS needs it", async () => {
+  test("another process with the same token accepts the session, as WORKERS needs it", async () => {
     await using other = await start({ env: { DASHBOARD_TOKEN: token } });
     const cookie = cookieOf(await signIn(gateway, { token }));
     expect((await other.get("/dashboard/api/session", { cookie })).status).toBe(200);
   });
 
-  test("logging out takes the cookie away", async () => {
+  test("logging out removes the cookie", async () => {
     const cookie = cookieOf(await signIn(gateway, { token }));
     const logout = (headers: Record<string, string>) =>
       call(`${gateway.url}/dashboard/api/logout`, { method: "POST", headers: { cookie, ...headers } });
@@ -182,7 +182,7 @@ describe("with DASHBOARD_TOKEN", () => {
     expect((await logout(csrf)).headers.get("set-cookie")).toContain("Max-Age=0");
   });
 
-  test("a program sends the token as a bearer, and then needs no CSRF header", async () => {
+  test("a program sends the token as a bearer token, and needs no CSRF header", async () => {
     const authorization = { authorization: `Bearer ${token}` };
     const session = await gateway.get("/dashboard/api/session", authorization);
     expect(await session.json()).toMatchObject({ operator: "dashboard token", signed_in: false });
@@ -190,7 +190,7 @@ describe("with DASHBOARD_TOKEN", () => {
     expect(logout.status).toBe(200);
   });
 
-  test("a bearer that callers of /v1 use opens nothing here", async () => {
+  test("a bearer token of callers of /v1 is not accepted here", async () => {
     const answer = await gateway.get("/dashboard/api/session", { authorization: "Bearer test-token-0123456789" });
     expect(answer.status).toBe(401);
   });
@@ -206,7 +206,7 @@ test("a login ends after twelve hours", async () => {
   expect((await gateway.get("/dashboard/api/session", { cookie })).status).toBe(401);
 });
 
-test("wrong tokens are limited, also as bearers, and after a pause the right one is taken", async () => {
+test("wrong tokens are limited, also as bearer tokens, and after a pause the right one is accepted", async () => {
   const time = manualTime();
   await using gateway = await start({ env: { DASHBOARD_TOKEN: token }, overrides: { clock: time.clock } });
   for (let tries = 0; tries < 9; tries += 1) expect((await signIn(gateway, { token: "wrong" })).status).toBe(401);
@@ -228,7 +228,7 @@ describe("every answer under /dashboard", () => {
   afterAll(() => gateway.stop());
   const authorization = { authorization: `Bearer ${token}` };
 
-  test("carries a policy that lets no inline or foreign code run, and no frame hold it", async () => {
+  test("has a policy that allows no inline or foreign code and no frames", async () => {
     for (const path of [
       "/dashboard",
       "/dashboard/login",
@@ -248,7 +248,7 @@ describe("every answer under /dashboard", () => {
     }
   });
 
-  test("of the API is stored nowhere", async () => {
+  test("of the API may not be cached", async () => {
     for (const path of ["session", "none", "decisions/live/none"]) {
       expect((await gateway.get(`/dashboard/api/${path}`, authorization)).headers.get("cache-control"), path).toBe(
         "no-store",

@@ -76,7 +76,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     await events.return(undefined);
   });
 
-  test("a feed that was cut is taken up after the last event that was seen", async () => {
+  test("an interrupted feed resumes after the last event that was received", async () => {
     await using dashboard = await startDashboard(await open());
     const ask = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
     const first = feed(dashboard);
@@ -97,7 +97,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     await again.return(undefined);
   });
 
-  test("a list goes on by keyset: each record once, also while new ones come", async () => {
+  test("a list is paged by keyset: each record once, also while new ones arrive", async () => {
     await using dashboard = await startDashboard(await open());
     const ask = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
     for (const goal of ["a", "b", "c", "d", "e"]) await ask(goal);
@@ -117,7 +117,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(hard.rows).toEqual([]);
   });
 
-  test("one decision has its record, its score's points and what it saved", async () => {
+  test("one decision has its record, the points of its score, and its savings", async () => {
     await using dashboard = await startDashboard(await open());
     const reply = await dashboard.gateway.chat({ messages: [{ role: "user", content: `why? ${credential}` }] });
     await reply.text();
@@ -139,7 +139,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   });
 });
 
-test("feeds are bounded in number, and one that ends makes room", async () => {
+test("the number of feeds is bounded, and one that ends makes room", async () => {
   await using dashboard = await startDashboard("sqlite");
   const url = `${dashboard.url}/dashboard/api/decisions/live`;
   const aborted = new AbortController();
@@ -167,7 +167,7 @@ test("a body that is too large ends its connection: the rest is not read", async
   }
 });
 
-test("a query that says nothing is refused by the name of its field", async () => {
+test("an unknown or invalid query parameter is refused by name", async () => {
   await using dashboard = await startDashboard("sqlite");
   const detail = async (query: object, endpoint: "GET decisions" | "GET series" = "GET decisions") => {
     const reply = await dashboard.call(endpoint, { query });
@@ -187,7 +187,7 @@ test("a query that says nothing is refused by the name of its field", async () =
 });
 
 describe("the playground", () => {
-  test("a dry run says where words would go and why, marks credentials in place, and writes nothing", async () => {
+  test("a dry run says where a text would go and why, marks credentials in place, and writes nothing", async () => {
     await using dashboard = await startDashboard("sqlite");
     const text = `Rename this variable. Key: ${credential} ok?`;
     const answer = await dashboard.post("POST route", { text });
@@ -208,7 +208,7 @@ describe("the playground", () => {
     expect(await dashboard.gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
-  test("it decides as chat does about the same request", async () => {
+  test("it decides like chat for the same request", async () => {
     await using dashboard = await startDashboard("sqlite");
     const asks = [
       "hello",
@@ -235,7 +235,7 @@ describe("the playground", () => {
     expect((await dashboard.post("POST route", { text: "hello" })).action).toBe("ROUTE");
   });
 
-  test("what chat refuses is refused, in chat's words", async () => {
+  test("a request that chat refuses is refused with the same message", async () => {
     await using dashboard = await startDashboard("sqlite");
     const refused = async (body: object) => {
       const reply = await dashboard.call("POST route", { body });
@@ -252,7 +252,7 @@ describe("the playground", () => {
 });
 
 describe("the policy", () => {
-  test("each value says where it comes from", async () => {
+  test("each value has its source", async () => {
     await using dashboard = await startDashboard("sqlite", { policy: { routing: { pro_from: 70 } } });
     const policy = await dashboard.get("GET policy");
     const keyOf = (path: string) => policy.keys.find((key) => key.path === path);
@@ -264,7 +264,7 @@ describe("the policy", () => {
     for (const { path, about } of policy.keys) expect(about, path).not.toBe("");
   });
 
-  test("the hash of the configuration and the policy hash of decisions are told apart, each the same wherever it stands", async () => {
+  test("the hash of the configuration and the policy hash of decisions are distinct, each the same everywhere", async () => {
     await using dashboard = await startDashboard("sqlite");
     await (await dashboard.gateway.chat()).text();
     await dashboard.recorded(1);
@@ -280,7 +280,7 @@ describe("the policy", () => {
     expect(metrics).toContain(`smart_gateway_config_info{hash="${config_hash}"} 1`);
   });
 
-  test("an edited policy is checked without being put into force", async () => {
+  test("an edited policy is validated without being applied", async () => {
     await using dashboard = await startDashboard("sqlite");
     const { config_hash: hash } = await dashboard.get("GET policy");
     const good = await dashboard.post("POST policy/check", { policy: "budget: { per_day_hard_usd: 7 }" });
@@ -334,7 +334,7 @@ describe("the policy", () => {
     },
   );
 
-  test("a backtest uses the learned weights in force, and reads no other file", async () => {
+  test("a backtest uses the active learned weights, and reads no other file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "weights-"));
     const weights_file = join(folder, "weights.json");
     // By what was learned every ask is among the hardest; by the shipped score this one is not.

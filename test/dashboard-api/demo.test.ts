@@ -5,7 +5,7 @@ import { serve } from "../harness/process.ts";
 
 const demoTraffic = (...args: string[]) => runCommand(["demo", "traffic", ...args]);
 
-test("sample traffic to a demo shows every kind of request in the dashboard, within its bound", async () => {
+test("sample traffic to a demo gateway shows every kind of request in the dashboard, within its bound", async () => {
   await using gateway = await serve({});
   expect(gateway.output()).toContain(`Dashboard: ${gateway.url}/dashboard`);
   const { code, json } = await demoTraffic("--url", gateway.url, "--requests", "60", "--per-second", "200", "--json");
@@ -31,7 +31,7 @@ test("sample traffic to a demo shows every kind of request in the dashboard, wit
   expect(session.demo).toBe(true);
 });
 
-test("sample traffic says loudly that it is one, and where to watch it", async () => {
+test("sample traffic says that it is a demo, and where to watch it", async () => {
   await using gateway = await serve({});
   const { code, out } = await demoTraffic("--url", gateway.url, "--requests", "3", "--per-second", "100");
   expect(code).toBe(0);
@@ -39,7 +39,7 @@ test("sample traffic says loudly that it is one, and where to watch it", async (
   expect(out).toContain(`${gateway.url}/dashboard`);
 });
 
-test("a gateway with an upstream gets no sample request", async () => {
+test("a gateway with a real upstream gets no sample request", async () => {
   await using gateway = await start();
   const { code, err } = await demoTraffic("--url", gateway.url);
   expect(code).toBe(1);
@@ -47,7 +47,7 @@ test("a gateway with an upstream gets no sample request", async () => {
   expect(gateway.upstream.received()).toBe(0);
 });
 
-test("without a gateway, or with a bad bound, the command says so", async () => {
+test("without a gateway, or with an invalid bound, the command says so", async () => {
   const closed = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
   const { origin } = closed.url;
   await closed.stop(true);

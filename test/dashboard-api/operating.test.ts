@@ -17,7 +17,7 @@ async function unresolved(dashboard: TestDashboard): Promise<AnswerOf<"GET holds
 }
 
 describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", (_, open) => {
-  test("a goal's own cap is set, obeyed at once, cleared and written into the audit log", async () => {
+  test("a goal's own cap is set, applied at once, cleared and written to the audit log", async () => {
     await using dashboard = await startDashboard(await open());
     const { gateway } = dashboard;
     const ask = () => gateway.chat({}, { "x-session-id": "s/1", "x-goal-id": "g" });
@@ -41,7 +41,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(actions[0]?.at_ms).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  test("the day gets a cap of its own, and a summary says that it is near", async () => {
+  test("the day gets its own cap, and a summary says that it is nearly reached", async () => {
     await using dashboard = await startDashboard(await open());
     expect((await dashboard.gateway.chat()).status).toBe(200);
     const { spent } = await dashboard.gateway.ledger();
@@ -54,7 +54,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(needs_you.map(({ kind, target }) => [kind, target])).toContainEqual(["cap_near", caps.day.account]);
   });
 
-  test("bad caps are refused by the name of their field", async () => {
+  test("invalid caps are refused by the name of their field", async () => {
     await using dashboard = await startDashboard(await open());
     const set = async (body: object, goal = "g") =>
       (await dashboard.call("POST budgets/{goal}/cap", { body, at: { goal } })).json();
@@ -65,7 +65,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect((await set({ hard_usd: "1", account: "day" }, "2026-02-30")).detail).toContain("YYYY-MM-DD");
   });
 
-  test("a hold of unknown outcome is shown with its end, settled by hand, and shown no more", async () => {
+  test("a hold of unknown outcome is shown with its end, settled by hand, and then no longer shown", async () => {
     await using dashboard = await startDashboard(await open(), { policy: { upstream: { max_attempts: 1 } } });
     const { gateway } = dashboard;
     gateway.upstream.follow(() => disconnects("rst", { bills: 1 }));
@@ -113,7 +113,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(actions[0]?.detail).toContain("seen on the invoice");
   });
 
-  test("a hold is released without cost; one that is not there is 404", async () => {
+  test("a hold is released without cost; an unknown one gets 404", async () => {
     await using dashboard = await startDashboard(await open(), { policy: { upstream: { max_attempts: 1 } } });
     const { gateway } = dashboard;
     gateway.upstream.follow(() => disconnects("rst", { bills: 1 }));
@@ -129,7 +129,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect([silent.status, (await silent.json()).detail]).toEqual([422, expect.stringContaining("why")]);
   });
 
-  test("a model is disabled, told why, enabled and reset; each stands in the audit log and in its history", async () => {
+  test("a model is disabled with a reason, enabled and reset; each is in the audit log and in its history", async () => {
     await using dashboard = await startDashboard(await open());
     const modelOf = async (key: string) => {
       const { models } = await dashboard.get("GET models");
@@ -164,7 +164,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect((await dashboard.call("POST models/{key}/disable", { at: { key: "none" } })).status).toBe(404);
   });
 
-  test("a model shows what it has served, its failures, its first-token time and its price", async () => {
+  test("a model has its requests, failures, first-token time and price", async () => {
     await using dashboard = await startDashboard(await open(), { policy: { upstream: { max_attempts: 1 } } });
     const { gateway } = dashboard;
     await (await gateway.chat()).text();
@@ -197,7 +197,7 @@ test("an empty installation says what to do first, and nothing else", async () =
   expect(needs_you).toEqual([]);
 });
 
-test("an in-memory database, which nobody else can open, still shows the day", async () => {
+test("an in-memory database, which no other process can open, still shows the day", async () => {
   await using dashboard = await startDashboard("sqlite::memory:");
   await (await dashboard.gateway.chat()).text();
   await dashboard.recorded(1);

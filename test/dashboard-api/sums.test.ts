@@ -86,7 +86,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     }
   });
 
-  test("the summary, the list, the series, the budgets and the ledger name the same money", async () => {
+  test("the summary, the list, the series, the budgets and the ledger have the same money", async () => {
     await using dashboard = await startDashboard(await open());
     const requests = await traffic(dashboard);
     await dashboard.recorded(requests);

@@ -67,7 +67,7 @@ test.skipIf(address === undefined)(
   },
 );
 
-test.skipIf(address === undefined)("without a token nobody gets in from another address", async () => {
+test.skipIf(address === undefined)("without a token callers from another address are refused", async () => {
   const { dashboard, url } = await startOutside({});
   await using _ = dashboard;
   const answer = await fetch(url);

@@ -28,7 +28,7 @@ const dialog = () => page.getByRole("dialog");
 const goalRow = (name: string) => page.getByRole("row").filter({ hasText: name }).first();
 
 describe("budgets", () => {
-  test("a goal's cap is set after it was said what follows, and holds from the next request on", async () => {
+  test("a goal's cap is set after its effect was shown, and applies from the next request on", async () => {
     await dashboard.traffic();
     await open("/budgets");
     await page.getByRole("button", { name: "Set cap of s1/flaky-tests" }).click();
@@ -50,7 +50,7 @@ describe("budgets", () => {
     await goalRow("s1/flaky-tests").getByText("set by hand").waitFor({ state: "detached" });
   });
 
-  test("Cancel and Escape change nothing and give the focus back", async () => {
+  test("Cancel and Escape change nothing and restore the focus", async () => {
     await dashboard.traffic();
     await open("/budgets");
     const button = page.getByRole("button", { name: "Set cap of s1/refactor" });
@@ -65,7 +65,7 @@ describe("budgets", () => {
     expect(await page.getByText("set by hand").count()).toBe(0);
   });
 
-  test("an unresolved hold is on the first page, and is released by hand with its figures said before", async () => {
+  test("an unresolved hold is on the first page, and is released by hand after its figures were shown", async () => {
     dashboard.gateway.upstream.next(fails(503));
     await dashboard.gateway.chat();
     await open("");
@@ -85,7 +85,7 @@ describe("budgets", () => {
     expect((await dashboard.gateway.ledger()).held).toBe(0);
   });
 
-  test("a change that is refused says why, and the dialog stays", async () => {
+  test("a refused change shows the reason, and the dialog stays open", async () => {
     await dashboard.traffic();
     await open("/budgets");
     opened.tolerate(/status of 4/);
@@ -119,7 +119,7 @@ describe("models", () => {
 });
 
 describe("the playground", () => {
-  test("says as one types where it would go, marks the secret in place, sends it and shows the stream", async () => {
+  test("shows during typing where the text would go, marks the secret, sends it and shows the stream", async () => {
     await open("/playground");
     const field = page.getByLabel("What is asked for");
     await field.fill("Design a settlement that survives a crash between the ledger and the provider.");
@@ -147,7 +147,7 @@ describe("the playground", () => {
       .waitFor();
   });
 
-  test("shows the gateway's words when it refuses what is sent", async () => {
+  test("shows the gateway's message if it refuses the request", async () => {
     await open("/playground?alias=smart-router-free");
     opened.tolerate(/403/);
     await page.getByLabel("What is asked for").fill("Say hello.");
@@ -157,7 +157,7 @@ describe("the playground", () => {
 });
 
 describe("the policy", () => {
-  test("has its changed values marked, and an edited one is checked without being applied", async () => {
+  test("has its changed values marked, and an edited one is validated without being applied", async () => {
     await dashboard[Symbol.asyncDispose]();
     dashboard = await startDashboard({ policy: { routing: { flash_below: 80 } } });
     await open("/policy");

@@ -37,7 +37,7 @@ const focused = (): Promise<string> => page.evaluate("document.activeElement.id"
 const search = () => new URL(page.url()).searchParams;
 
 describe("the list of decisions", () => {
-  test("shows the time that orders it: when each request ended", async () => {
+  test("shows the time that orders it: the end of each request", async () => {
     const { gateway } = dashboard;
     const gate = Promise.withResolvers<void>();
     gateway.upstream.next(after(gate.promise, completes()));
@@ -78,7 +78,7 @@ describe("the list of decisions", () => {
     expect(await rows().first().innerText()).toContain("refused");
   });
 
-  test("holds new rows back while the pointer is in it, and shows them when it leaves", async () => {
+  test("holds new rows back while the pointer is in it, and shows them afterwards", async () => {
     await dashboard.gateway.chat();
     await dashboard.recorded(1);
     await open("/decisions");
@@ -92,7 +92,7 @@ describe("the list of decisions", () => {
     await rows().nth(2).waitFor();
   });
 
-  test("is limited by the filters of its address; a chip takes one out, and Back brings it back", async () => {
+  test("is limited by the filters of its address; a chip removes one, and Back restores it", async () => {
     await dashboard.traffic();
     await open("/decisions?outcome=refused");
     expect(await rows().count()).toBe(2);
@@ -111,7 +111,7 @@ describe("the list of decisions", () => {
     expect([search().get("outcome"), search().get("cause")]).toEqual(["refused", "privacy_free_denied"]);
   });
 
-  test("filters on the server what comes live", async () => {
+  test("filters live decisions on the server", async () => {
     await dashboard.traffic();
     await open("/decisions?cause=privacy_free_denied");
     await page.locator(".live[data-state=open]").waitFor();
@@ -121,7 +121,7 @@ describe("the list of decisions", () => {
     expect(await rows().count()).toBe(2);
   });
 
-  test("goes on to older ones, page by page, each decision once", async () => {
+  test("loads older ones page by page, each decision once", async () => {
     for (let sent = 0; sent < 130; sent += 10) {
       await Promise.all(Array.from({ length: 10 }, async () => (await dashboard.gateway.chat()).text()));
     }
@@ -135,7 +135,7 @@ describe("the list of decisions", () => {
     expect(new Set(await rowIds()).size).toBe(130);
   });
 
-  test("says that the feed is cut, reconnects, and then has what came meanwhile", async () => {
+  test("says that the feed is interrupted, reconnects, and then has the missed decisions", async () => {
     await dashboard.gateway.chat();
     await dashboard.recorded(1);
     const proxy = await cuttingProxy(Number(new URL(dashboard.url).port));
@@ -154,7 +154,7 @@ describe("the list of decisions", () => {
 });
 
 describe("an opened decision", () => {
-  test("has its own address, explains itself, and gives the focus back to its row", async () => {
+  test("has its own address and explanation, and returns the focus to its row", async () => {
     await dashboard.traffic();
     await open("/decisions?tier=pro");
     const row = rows().filter({ hasText: "hard pro rule" });
@@ -188,7 +188,7 @@ describe("an opened decision", () => {
       .waitFor();
   });
 
-  test("leads to the playground with what can be asked again, but not the text", async () => {
+  test("leads to the playground with the fields that can be sent again, but not the text", async () => {
     await dashboard.traffic();
     await open("/decisions?cause=explicit_pro");
     await rows().first().click();
@@ -198,7 +198,7 @@ describe("an opened decision", () => {
     expect(await page.getByLabel("What is asked for").inputValue()).toBe("");
   });
 
-  test("that does not exist says so, and the list stays", async () => {
+  test("that does not exist shows a message, and the list stays", async () => {
     await dashboard.traffic();
     opened = await openPage(`${dashboard.url}/decisions/no-such-decision`);
     page = opened.page;
@@ -209,7 +209,7 @@ describe("an opened decision", () => {
 });
 
 describe("the keyboard", () => {
-  test("moves through rows, opens, closes, and goes from view to view", async () => {
+  test("moves through rows, opens, closes, and switches views", async () => {
     await dashboard.traffic();
     await open("/decisions");
     const ids = await rowIds();

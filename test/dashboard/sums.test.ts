@@ -125,7 +125,7 @@ describe("the page's sums", () => {
     expect(parseUsd((text ?? "").replace(" USD", "")) as number).toBe(spent);
   });
 
-  test("count in UTC days whatever the reader's zone is, which is said beside them", async () => {
+  test("count UTC days in any time zone of the reader, and say so", async () => {
     await dashboard.traffic();
     const day = new Date().toISOString().slice(0, 10);
     const seen: string[][] = [];
@@ -209,7 +209,7 @@ describe("the sums of two days, with records on both sides of UTC midnight", () 
 });
 
 describe("an empty installation", () => {
-  test("says what to do first, with a command to copy, on each view that has nothing yet", async () => {
+  test("says what to do first, with a command to copy, on each empty view", async () => {
     opened = await openPage(dashboard.url);
     const { page } = opened;
     await page.getByText("Nothing needs you.").waitFor();

@@ -23,7 +23,7 @@ function serveFiles() {
   });
 }
 
-test("without an API the page says what failed and offers to try again, and breaks no content security policy", async () => {
+test("without an API the page says what failed and offers a retry, and violates no content security policy", async () => {
   const server = serveFiles();
   try {
     await using opened = await openPage(`http://127.0.0.1:${server.port}/dashboard`);

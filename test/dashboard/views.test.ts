@@ -79,7 +79,7 @@ afterAll(async () => {
 });
 
 describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, height }) => {
-  test.each(views)("$name is there, accessible, not wider than the page, without an error", async (view) => {
+  test.each(views)("$name is shown, accessible, not wider than the page, without an error", async (view) => {
     await using opened = await openPage(dashboard.url + view.path, {
       colorScheme: theme,
       viewport: { width, height },
@@ -104,7 +104,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
 }
 
-test("at phone width the buttons of a row stand on a line of their own, below the row's first word", async () => {
+test("at phone width the buttons of a row are on a separate line, below the row's first word", async () => {
   await using dashboard = await startDashboard();
   await dashboard.traffic();
   await using opened = await openPage(`${dashboard.url}/budgets`, { viewport: { width: 390, height: 844 } });

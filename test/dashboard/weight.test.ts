@@ -4,7 +4,7 @@ import { closeBrowser, openPage } from "./page.ts";
 
 afterAll(closeBrowser);
 
-test("the first view is there soon after a warm start and loads one script and one style sheet", async () => {
+test("the first view is shown soon after a warm start and loads one script and one style sheet", async () => {
   await using dashboard = await startDashboard();
   await dashboard.traffic();
   await (await openPage(dashboard.url))[Symbol.asyncDispose](); // the browser itself is warm then
@@ -33,7 +33,7 @@ test.each([
   "?range=no-such",
   "?from_ms=1790000000000&to_ms=1790003600000",
   "/decisions?cause=x&range=1h",
-])("what every view begins with is read once, while the script is still loaded (%s)", async (address) => {
+])("the data that every view needs is read once, while the script is still loading (%s)", async (address) => {
   await using dashboard = await startDashboard();
   await dashboard.gateway.chat();
   await dashboard.recorded(1);
@@ -74,7 +74,7 @@ test("the series of the first view's charts are read once, before the summary is
   expect(Math.max(...begun)).toBeLessThan(shownMs);
 });
 
-test("a tab in the background keeps no live feed open, and takes it up again", async () => {
+test("a tab in the background closes its live feed, and opens it again in the foreground", async () => {
   await using dashboard = await startDashboard();
   await dashboard.gateway.chat();
   await dashboard.recorded(1);

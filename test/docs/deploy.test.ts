@@ -101,22 +101,19 @@ function unknownIn(expr: string): string[] {
 }
 
 describe("the alert rules", () => {
-  test("are there for what costs money and for what stops the service", () => {
+  test("cover what costs money and what stops the service", () => {
     expect(rules.length).toBeGreaterThan(20);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
   });
 
-  test.each(rules.map((rule): [string, Rule] => [rule.alert, rule]))(
-    "%s uses only what a gateway exposes",
-    (_, rule) => {
-      expect(unknownIn(rule.expr)).toEqual([]);
-      expect(["warning", "critical"]).toContain(rule.labels.severity);
-      expect(rule.annotations.summary).not.toBe("");
-    },
-  );
+  test.each(rules.map((rule): [string, Rule] => [rule.alert, rule]))("%s uses only exposed metrics", (_, rule) => {
+    expect(unknownIn(rule.expr)).toEqual([]);
+    expect(["warning", "critical"]).toContain(rule.labels.severity);
+    expect(rule.annotations.summary).not.toBe("");
+  });
 
   test.each(rules.map(({ alert, annotations }): [string, string] => [alert, annotations.runbook]))(
-    "%s has a heading in the manual, with what to do",
+    "%s has a heading in the manual, with instructions",
     (alert, runbook) => {
       const section = read("docs/operating.md").split(`\n### ${alert}\n`)[1]?.split("\n#")[0] ?? "";
       expect(section.trim().length).toBeGreaterThan(80);
@@ -124,12 +121,12 @@ describe("the alert rules", () => {
     },
   );
 
-  test("no alert is documented that is not there", () => {
+  test("every documented alert exists", () => {
     const documented = [...read("docs/operating.md").matchAll(/^### (SmartGateway\w+)$/gm)].map(([, name]) => name);
     expect(documented.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
   });
 
-  test("the checks would see a metric, a label or a value that is not there, and what is no PromQL", () => {
+  test("the checks find an unknown metric, label or value, and invalid PromQL", () => {
     expect(unknownIn("smart_gateway_nonsense > 0")).toEqual(["no metric smart_gateway_nonsense"]);
     expect(unknownIn('smart_gateway_ledger_up{modell="x"} == 0')).toEqual([
       "smart_gateway_ledger_up has no label modell",
@@ -140,7 +137,7 @@ describe("the alert rules", () => {
     expect(unknownIn("sum(rate(smart_gateway_requests_total[5m))")).toContain("not PromQL");
   });
 
-  test("what alerts watch is there before it happens: a series that appears has not increased", () => {
+  test("a series that an alert watches exists before its first increase", () => {
     for (const series of [
       'smart_gateway_reservations_total{answer="refused_day"} 0',
       'smart_gateway_overrun_usd_total{model="vendor_v4_pro"} 0',
@@ -152,11 +149,11 @@ describe("the alert rules", () => {
 });
 
 describe("the Grafana dashboard", () => {
-  test.each(targets)("%s: %s uses only what a gateway exposes", (_, expr) => {
+  test.each(targets)("%s: %s uses only exposed metrics", (_, expr) => {
     expect(unknownIn(asPrometheusSeesIt(expr))).toEqual([]);
   });
 
-  test("has panels with a title, an explanation, a unit, a place and the chosen data source", () => {
+  test("has panels with a title, an explanation, a unit, a position and the selected data source", () => {
     const panels = dashboard.panels.filter(({ type }: Answer) => type !== "row");
     expect(panels.length).toBeGreaterThan(20);
     expect(new Set(dashboard.panels.map(({ id }: Answer) => id)).size).toBe(dashboard.panels.length);
@@ -175,7 +172,7 @@ describe("the container file and the Kubernetes manifest", () => {
   const workload = documents.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment");
   const [container] = workload.spec.template.spec.containers;
 
-  test("set only settings that there are", () => {
+  test("set only existing settings", () => {
     const dockerfile = [...read("deploy/Dockerfile").matchAll(/^ENV (\w+)=|^ {4}(\w+)=/gm)].map(
       ([, a, b]) => a ?? b ?? "",
     );
@@ -187,7 +184,7 @@ describe("the container file and the Kubernetes manifest", () => {
     for (const name of names) expect(Object.keys(settingsTable)).toContain(name);
   });
 
-  test("probe what the manual says, and give a drain its time", () => {
+  test("probe the documented paths, and give a drain enough time", () => {
     const { livenessProbe, readinessProbe } = container;
     expect([livenessProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(["/livez", "/readyz"]);
     const drainMs = Number(settingsTable.DRAIN_ACCEPT_MS.fallback) + Number(settingsTable.DRAIN_STREAMS_MS.fallback);

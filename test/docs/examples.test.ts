@@ -65,7 +65,7 @@ async function run(gateway: GatewayProcess, tools: string, script: string): Prom
 describe.each(pages)("the examples in %s", (page) => {
   const examples = examplesOf(readFileSync(join(root, page), "utf8"));
 
-  test("each say what comes out", () => {
+  test("each state their outcome", () => {
     expect(examples.length).toBeGreaterThan(1);
     expect(examples.filter(({ outcome }) => outcome.length === 0)).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe.each(pages)("the examples in %s", (page) => {
   });
 });
 
-test("an outcome that does not come out is seen, and so is one in another order", () => {
+test("an outcome that does not occur is found, and so is one in another order", () => {
   const [example] = examplesOf(
     "```sh runnable\nprintf 'a 1\\nb 2\\n'\n```\n\nprints\n\n```text outcome\na …\nb\n```\n",
   );

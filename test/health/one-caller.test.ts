@@ -40,7 +40,7 @@ const costing = (cost: number) =>
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cost },
   });
 
-describe("one caller does not take a model out of service", () => {
+describe("one caller does not exclude a model", () => {
   test("by requests for which no host is found", async () => {
     await using gateway = await start({
       policy: { upstream: usual },
@@ -63,7 +63,7 @@ describe("one caller does not take a model out of service", () => {
     expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   });
 
-  test("by stop sequences that leave nothing of any answer", async () => {
+  test("by stop sequences that leave every answer empty", async () => {
     await using gateway = await start({ policy: { upstream: usual }, script: () => empty("stop") });
     await ask(gateway, 6, { stop: ["a", "e", "\n"] });
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
@@ -79,7 +79,7 @@ describe("one caller does not take a model out of service", () => {
     expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   });
 
-  test("by input that a moderation flags: nor does it stop all calls to the aggregator", async () => {
+  test("by input that a moderation flags, which does not open the breaker either", async () => {
     await using gateway = await start({
       policy: { upstream: usual },
       script: ({ body }) =>
@@ -104,7 +104,7 @@ describe("failures of one caller alone", () => {
     for (let call = 0; call < times; call++) await (await gateway.chat(body as never, as(caller))).text();
   };
 
-  test("do not take a model out that works for others", async () => {
+  test("do not exclude a model that works for others", async () => {
     await using gateway = await failing();
     await send(gateway, "somebody-else", 1, {});
     await send(gateway, "the-one-caller", 30, poison);
@@ -112,7 +112,7 @@ describe("failures of one caller alone", () => {
     expect((await gateway.chat({}, as("somebody-else"))).status).toBe(200);
   });
 
-  test("take it out where others fail too", async () => {
+  test("exclude it if others fail too", async () => {
     await using gateway = await failing();
     await send(gateway, "somebody-else", 1, {});
     // Once it is degraded, some of the requests go to another model instead: how many it takes is chance.
@@ -123,7 +123,7 @@ describe("failures of one caller alone", () => {
     });
   });
 
-  test("take it out where there is only one caller", async () => {
+  test("exclude it if there is only one caller", async () => {
     await using gateway = await failing();
     await send(gateway, "the-one-caller", 1, {});
     await send(gateway, "the-one-caller", 30, poison);
@@ -131,7 +131,7 @@ describe("failures of one caller alone", () => {
   });
 });
 
-test("a model that the upstream names as unknown twice is quarantined", async () => {
+test("a model that the upstream reports as unknown twice is quarantined", async () => {
   await using gateway = await start({
     policy: { upstream: usual },
     script: ({ body }) => (body?.["model"] === flash ? fails(404, `No endpoints found for ${flash}.`) : undefined),

@@ -35,20 +35,20 @@ test("disable, enable and reset reach the database that the gateway reads", asyn
   expect(await said()).toEqual([{ model: flash, disabled: false, reset: true }]);
 });
 
-test("a key that is not in the registry is refused, with the nearest one, and exit code 2", async () => {
+test("a key that is not in the registry is refused, with the most similar one, and exit code 2", async () => {
   const refused = await models(["disable", "vendor_v4_flsh"]);
   expect(refused).toMatchObject({ code: 2, out: "" });
   expect(refused.err).toContain(`did you mean ${flash}?`);
 });
 
-test("a database that no gateway could share is refused, and none is made by a mistyped path", async () => {
+test("a database that no gateway could share is refused, and a mistyped path creates none", async () => {
   const missing = join(folder, "elsewhere.db");
   expect(await models(["disable", flash], { DATABASE_URL: `sqlite:${missing}` })).toMatchObject({ code: 1, out: "" });
   expect(await Bun.file(missing).exists()).toBe(false);
   expect(await models(["disable", flash], { DATABASE_URL: "sqlite::memory:" })).toMatchObject({ code: 1 });
 });
 
-test("a database that cannot be reached is said so, without its password", async () => {
+test("an unreachable database is reported, without its password", async () => {
   const secret = `hunter${2}-word`;
   const failed = await models(["reset", flash, "--json"], { DATABASE_URL: `postgres://ada:${secret}@127.0.0.1:1/x` });
   expect(failed.code).toBe(1);

@@ -30,7 +30,7 @@ describeOnPostgres("the health store", (postgres) => {
     await store.close();
   });
 
-  test("of two nodes that write at once over the same epoch, one wins", async () => {
+  test("lets one of two nodes that write at once over the same epoch win", async () => {
     const [one, other] = [await emptyStore(), await openHealthStore(postgres.url)];
     const health = { state: "HEALTHY", sinceMs: 1, reason: "first seen", detail: kept } as const;
     const change = { model: "flash", health, updatedMs: 1, updatedBy: "node" };

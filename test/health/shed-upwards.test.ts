@@ -25,7 +25,7 @@ async function answeredBy(gateway: TestGateway, body: object): Promise<string> {
   return (await (await gateway.chat(body as never)).json()).model; // a body is JSON
 }
 
-test("a DEGRADED flash sheds work to pro, and keeps titles and commit messages", async () => {
+test("a DEGRADED flash model sheds work to pro, and keeps titles and commit messages", async () => {
   await using gateway = await withDegradedFlash();
   expect(await answeredBy(gateway, work)).toBe(pro);
   expect(await answeredBy(gateway, title)).toBe(flash);

@@ -72,7 +72,7 @@ test("a run that flash could not finish and pro could is one record with its esc
   expect(JSON.stringify(records)).not.toMatch(/Ada|ImportError|total|goodbye/);
 });
 
-test("a reported failure marks the ask before, and the retry names it", async () => {
+test("a reported failure is a signal about the previous ask, and the record of the retry names that ask", async () => {
   const records = await recordsAfter(async (gateway) => {
     const headers = { "x-task-id": "t1" };
     await gateway.chat({ model: "smart-router", messages: [ask("Say hello.")] }, headers);

@@ -52,7 +52,7 @@ function inFolder(url?: string) {
 
 function learnsFrom(store: string, urlOf: () => Promise<string | undefined>): void {
   describe(`smart-gateway policy learn, records in ${store}`, () => {
-    test("shows what would change with intervals, writes nothing unasked, and on request what a gateway can load", async () => {
+    test("shows the changes with intervals, writes nothing by default, and with --write weights that a gateway can load", async () => {
       const at = inFolder(await urlOf());
       await fill(at.databaseUrl, records(400, 80));
       const [shown, json] = await Promise.all([at.learn("policy.yaml"), at.learn("policy.yaml", "--json")]);
@@ -90,7 +90,7 @@ else {
   });
 }
 
-test("refuses with too few rescue trials, by the policy's number, and where it would order asks no better", async () => {
+test("refuses with too few rescue trials, by the policy's limit, and if the learned order is not better", async () => {
   const at = inFolder();
   await fill(at.databaseUrl, records(400, 40));
   const few = await at.learn("policy.yaml", "--write");
@@ -116,7 +116,7 @@ test("refuses with too few rescue trials, by the policy's number, and where it w
   expect(existsSync(noise.weights)).toBe(false);
 });
 
-test("reads only the time asked for, names where it wrote when the policy names no file, and says what is wrong", async () => {
+test("reads only the requested time range, names the file that it wrote if the policy names none, and reports errors", async () => {
   const at = inFolder();
   const dayMs = 86_400_000;
   await fill(at.databaseUrl, [
@@ -135,7 +135,7 @@ test("reads only the time asked for, names where it wrote when the policy names 
   expect(wrong.err).toContain("30d or 12h");
 });
 
-test("a gateway routes by the weights, takes new ones without a restart, and refuses bad ones whole", async () => {
+test("a gateway routes by the weights, loads new ones without a restart, and refuses invalid ones completely", async () => {
   const at = inFolder();
   await fill(at.databaseUrl, records(400, 80));
   await at.learn("policy.yaml", "--write");

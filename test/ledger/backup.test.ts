@@ -53,7 +53,7 @@ describe("smart-gateway backup", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("overwrites nothing, and leaves nothing half-made behind", async () => {
+  test("overwrites nothing, and leaves no partial file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-backup-"));
     const target = join(folder, "copy.db");
     const missing = await backup(`sqlite:${join(folder, "none.db")}`, target);
@@ -74,7 +74,7 @@ describe("smart-gateway backup", () => {
     ["postgres://user:secret-word@db.example/gateway", "pg_dump"],
     ["sqlite::memory:", "in-memory"],
     ["mysql://x", "must be sqlite:<path>"],
-  ])("%s is no file to copy: exit code 2, and what to do", async (url, said) => {
+  ])("%s cannot be copied: exit code 2, and an instruction", async (url, said) => {
     const { code, err } = await backup(url, join(tmpdir(), "never.db"));
     expect(code).toBe(2);
     expect(err).toContain(said);

@@ -60,7 +60,7 @@ describe("smart-gateway budgets", () => {
     expect((await budgets("show")).out).toContain("goal/s/one");
   });
 
-  test("audit proves that the ledger balances, and finds it when they do not", async () => {
+  test("audit proves that the ledger balances, and fails if it does not", async () => {
     expect(await budgets("audit")).toMatchObject({ code: 0, out: expect.stringContaining("The ledger balances.") });
     const db = new Database(join(folder, "gateway.db"));
     db.run("UPDATE account SET spent = spent + 1 WHERE id = 'goal/s/one'");
@@ -76,7 +76,7 @@ describe("smart-gateway budgets", () => {
     expect(found).toContain("reservation_differs_from_entries c.1");
   });
 
-  test("set stores a cap that a running gateway obeys, and clear gives it back", async () => {
+  test("set stores a cap that a running gateway applies, and clear restores the policy's", async () => {
     const ledger = await openLedger(url, { nodeId: "test", clock });
     const ask = (requestId: string) =>
       ledger.reserve({
@@ -99,7 +99,7 @@ describe("smart-gateway budgets", () => {
     await ledger.close(1_000);
   });
 
-  test("set names the account of a session and a goal that have slashes in them as requests do", async () => {
+  test("set names the account of a session and a goal with slashes in the same way as requests", async () => {
     const { out } = await budgets("set", "--session", "org/repo", "--goal", "fix/it", "--hard-usd", "1", "--json");
     const { account } = JSON.parse(out);
     expect(account).toBe(`goal/${goalIdOf({ sessionId: "org/repo", goalId: "fix/it" })}`);
@@ -114,13 +114,13 @@ describe("smart-gateway budgets", () => {
     [["set", "--goal", "g", "--hard-usd", "lots"], "amount in US dollars"],
     [["set", "--day", "2026-02-30", "--clear"], "YYYY-MM-DD"],
     [["show", "--limit", "0"], "whole number"],
-  ])("wrong usage ends with 2 and says what is wrong: %p", async (args, message) => {
+  ])("incorrect usage ends with 2 and says what is wrong: %p", async (args, message) => {
     const { code, err } = await budgets(...args);
     expect(code).toBe(2);
     expect(err).toContain(message);
   });
 
-  test("a database that is not there to read ends with 1", async () => {
+  test("a database that does not exist ends with 1", async () => {
     url = "postgres://nobody:secret-word@127.0.0.1:1/none";
     const { code, err } = await budgets("show");
     expect(code).toBe(1);

@@ -16,7 +16,7 @@ async function chargedUsd(gateway: { get(path: string): Promise<Response> }): Pr
 }
 
 function suite(store: string, database: () => Promise<string>): void {
-  test(`the gauge of charges without proof follows the ledger, and is there right after a restart: ${store}`, async () => {
+  test(`the gauge of charges without proof follows the ledger, and has its value right after a restart: ${store}`, async () => {
     const url = await database();
     const policy = { upstream: { generation_lookup: "off" as const } };
     const options = { policy, env: { DATABASE_URL: url } };

@@ -21,13 +21,13 @@ function gate() {
   return { opened, open };
 }
 
-describe("a request that the budget refuses", () => {
+describe("a budget refusal", () => {
   // Flash: 0.28 USD per million output tokens. 100,000 tokens are 0.028 USD, and a little for the prompt.
   const policy = { budget: { per_goal_hard_usd: 0.05, per_goal_soft_usd: 0.05 } };
   const large = { max_tokens: 100_000 };
   const goal = { "x-goal-id": "refusals" };
 
-  test("is told to come back when running requests hold the money, and by which numbers", async () => {
+  test("has a Retry-After if running requests hold the money, and the numbers", async () => {
     const answering = gate();
     await using gateway = await start({ policy, script: () => after(answering.opened, completes()) });
     const running = gateway.chat(large, goal);
@@ -47,7 +47,7 @@ describe("a request that the budget refuses", () => {
     expect((await gateway.chat(large, goal)).status).toBe(200);
   });
 
-  test("is told when the hold of a call with an unknown outcome ends, and not to repeat until then", async () => {
+  test("has the end of the hold of a call with an unknown outcome, and says not to retry until then", async () => {
     await using gateway = await start({
       policy: { ...policy, upstream: { max_attempts: 1, timeouts_ms: { total: 120_000 } } },
     });
@@ -66,7 +66,7 @@ describe("a request that the budget refuses", () => {
     expect(await (await gateway.get("/metrics")).text()).toMatch(/smart_gateway_held_usd\{state="unresolved"\} 0\.028/);
   });
 
-  test("is told not to come back when only a higher cap can mend it", async () => {
+  test("says not to retry if only a higher cap helps", async () => {
     await using gateway = await start({ policy });
     const refused = await gateway.chat({ max_tokens: 1_000_000 }, goal);
     expect(refused.status).toBe(403);
@@ -74,7 +74,7 @@ describe("a request that the budget refuses", () => {
     expect(refused.headers.get("retry-after")).toBeNull();
   });
 
-  test("is told not to come back for what would not fit even if nothing else ran", async () => {
+  test("says not to retry if the request would not fit even without other requests", async () => {
     const answering = gate();
     await using gateway = await start({ policy, script: () => after(answering.opened, completes()) });
     const running = gateway.chat(large, goal);
@@ -120,7 +120,7 @@ async function sequence(databaseUrl: string, nodes: number): Promise<void> {
 }
 
 describe("a caller near the cap who waits for each answer", () => {
-  test("is never refused while its last answers have freed the money: SQLite", async () => {
+  test("is never refused if its last answers have released the money: SQLite", async () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-sequence-"));
     try {
       await sequence(`sqlite:${join(folder, "gateway.db")}`, 1);
@@ -151,7 +151,7 @@ describe("a cost far above the hold", () => {
     return streams({ events: [chunk({ content: "hi" }), chunk({}, "stop"), { ...chunk({}), choices: [], usage }] });
   };
 
-  test.each([false, true])("is not believed: the hold is charged, logged, counted (stream: %p)", async (stream) => {
+  test.each([false, true])("is not charged: the hold is charged, logged, counted (stream: %p)", async (stream) => {
     await using gateway = await start({ policy });
     const decisions: (string | null)[] = [];
     for (const costUsd of [9_000_000, 9_000_000, 1e300]) {
@@ -175,7 +175,7 @@ describe("a cost far above the hold", () => {
     expect((await gateway.chat()).status).toBe(200);
   });
 
-  test("begins where the policy says; up to there it is charged in full", async () => {
+  test("begins at the policy's factor; up to there it is charged in full", async () => {
     await using gateway = await start({ policy: { ...policy, budget: { absurd_cost_factor: 2 } } });
     // The hold is 0.00028 USD and the prompt's part.
     gateway.upstream.follow(costing(0.0005));
@@ -192,7 +192,7 @@ describe("a cost far above the hold", () => {
     expect(events.filter((event) => event === "upstream_cost_distrusted")).toHaveLength(1);
   });
 
-  test("a single overrun takes no model out of service; three do", async () => {
+  test("a single overrun does not exclude a model; three do", async () => {
     await using gateway = await start({ script: costing(0.001) });
     for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
       await (await gateway.chat({ max_tokens: 1_000 })).text();
@@ -201,7 +201,7 @@ describe("a cost far above the hold", () => {
   });
 });
 
-test("a gateway over accounts that have grown beyond what can be counted refuses by its caps, and nothing fails", async () => {
+test("a gateway with accounts beyond the countable range refuses by its caps, and nothing fails", async () => {
   const folder = mkdtempSync(join(tmpdir(), "smart-gateway-absurd-"));
   const path = join(folder, "gateway.db");
   const db = openSqlite(path);
@@ -230,7 +230,7 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is unav
     await server.remove();
   });
 
-  test("a server that takes no writes any more, as after a fail-over, gets 503, and needs no restart once it takes them again", async () => {
+  test("503 is answered while a server is read-only, as after a fail-over, and no restart is needed afterwards", async () => {
     const url = await server.createDatabase();
     const database = new URL(url).pathname.slice(1);
     const admin = new PostgresConnection(server.url, 10_000);
@@ -254,7 +254,7 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is unav
   });
 
   test.each(["swallow", "refuse"] as const)(
-    "(%s) new requests get 503 in 1.5 s without an upstream call, running streams end well, and all settles afterwards",
+    "(%s) new requests get 503 in 1.5 s without an upstream call, running streams complete, and all settle afterwards",
     async (mode) => {
       const url = await server.createDatabase();
       proxy.mode = "pass";

@@ -14,7 +14,7 @@ import { type GatewayProcess, serve } from "../harness/process.ts";
 
 /** Gateways as processes that are killed with calls in flight, and an operator beside them. */
 function suite(store: string, database: () => Promise<string>): void {
-  describe(`money of dead attempts, ${store}`, () => {
+  describe(`money of killed gateways, ${store}`, () => {
     let folder: string;
     let url: string;
     let upstream: Simulator;
@@ -149,7 +149,7 @@ function suite(store: string, database: () => Promise<string>): void {
       expect(running.output()).not.toContain("ledger_conflict");
     }, 180_000);
 
-    test("whoever closes a hold, its decision record gets the cost, and the records' sum is the ledger's", async () => {
+    test("whichever process closes a hold, its decision record gets the cost, and the records' sum is the ledger's", async () => {
       writeFileSync(policyPath, "upstream: { max_attempts: 1, timeouts_ms: { headers: 200 } }\n");
       upstream.follow(() => silent());
       const record = async (running: GatewayProcess, id: string) => {

@@ -14,7 +14,7 @@ const policy = { budget: { per_day_hard_usd: 0.05, per_day_soft_usd: 0.05 } };
 
 // In PostgreSQL the day is that of the database's own clock, which no test can move.
 for (const stream of [true, false]) {
-  test(`${stream ? "a stream" : "an answer"} under way at midnight UTC is charged to the day on which it was held; the new day has its own cap`, async () => {
+  test(`${stream ? "a stream" : "an answer"} in progress at midnight UTC is charged to the day on which it was held; the new day has its own cap`, async () => {
     const folder = mkdtempSync(join(tmpdir(), "midnight-"));
     const databaseUrl = `sqlite:${join(folder, "gateway.db")}`;
     let nowMs = midnight - 20_000;

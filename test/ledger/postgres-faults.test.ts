@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(figures.held).toBeGreaterThan(50);
   });
 
-  test("a server that crashes and recovers has every hold that was acknowledged", async () => {
+  test("a server that crashes and recovers has every acknowledged hold", async () => {
     const ledger = await open("a", false);
     const acknowledged: string[] = [];
     let stopping = false;
@@ -186,7 +186,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   });
 
   test.each(["swallow", "refuse"] as const)(
-    "while the network answers nothing (%s): unavailable within 1.5 s; what ran settles when it is back",
+    "while the network does not answer (%s): unavailable within 1.5 s; running calls settle when it is back",
     async (mode) => {
       const ledger = await open("a");
       const running = reservationOf({ amount: nanoUsd(100) });
@@ -256,7 +256,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect((await query(sessions))[0]?.["n"]).toBe("2");
   });
 
-  test("a server that became read-only behind the address is left for the one that takes writes", async () => {
+  test("a server that became read-only behind the address is replaced by the one that accepts writes", async () => {
     const ledger = await open("a", false);
     const before = reservationOf({ goal: "fail-over" });
     expect((await ledger.reserve(before)).kind).toBe("held");
@@ -282,7 +282,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   });
 
   test.each(["57P01", "57P02", "57P03", "53300", "08006", "25006", "25P03"])(
-    "a connection on which the server has said %s is not used again",
+    "a connection on which the server has reported %s is not reused",
     async (state) => {
       const connection = new PostgresConnection(database.url, 2_000);
       const pid = async () => (await connection.run("SELECT pg_backend_pid() AS pid"))[0]?.[0]?.["pid"];
@@ -316,7 +316,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(events).toContainEqual(expect.objectContaining({ kind: "store_available" }));
   });
 
-  test("a database that stays unavailable, or says no, ends the start", async () => {
+  test("a database that stays unavailable, or refuses access, ends the start", async () => {
     const { port } = database.proxy;
     await database.proxy.close();
     const away = database.url.replace(`:${database.server.port}/`, `:${port}/`);
@@ -329,7 +329,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(events).toEqual([]);
   });
 
-  test("ten nodes that start at once on an empty database make one schema", async () => {
+  test("ten nodes that start at once on an empty database create one schema", async () => {
     await Promise.all(Array.from({ length: 10 }, (_, i) => open(`node-${i}`, false)));
     expect((await query("SELECT count(*) AS n FROM node"))[0]?.["n"]).toBe("10");
     const versions = await query("SELECT version FROM schema_migration WHERE version > 0 ORDER BY version");
@@ -337,7 +337,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(new Set(versions.map(({ version }) => version)).size).toBe(versions.length);
   });
 
-  test("accounts beyond what can be counted are full, read, and said by the audit", async () => {
+  test("accounts beyond the countable range are full, readable, and reported by the audit", async () => {
     const ledger = await open("a", false);
     const running = reservationOf({ goal: "absurd", amount: nanoUsd(10) });
     expect((await ledger.reserve(running)).kind).toBe("held");
@@ -357,14 +357,14 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     await expect(openLedger(database.url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
   });
 
-  test("the second message of a batch does nothing on a connection that has not seen the first", async () => {
+  test("the second message of a batch has no effect on a connection that has not received the first", async () => {
     await (await open("a", false)).close(100);
     const second = "RELEASE SAVEPOINT locked; INSERT INTO account (id) VALUES ('goal/stray'); COMMIT";
     await expect(database.admin.run(second)).rejects.toThrow();
     expect(await query("SELECT id FROM account WHERE id = 'goal/stray'")).toEqual([]);
   });
 
-  test("a database that answers before its disk is asked to wait for our commits", async () => {
+  test("a database with asynchronous commits is told to wait for the disk at the ledger's commits", async () => {
     await database.admin.run(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET synchronous_commit = off`);
     const ledger = await open("a");
     const seen: string[] = [];
@@ -374,7 +374,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(seen.some((text) => text.includes("SET LOCAL synchronous_commit = 'on'"))).toBe(true);
   });
 
-  test("no account passes its cap for a nano-dollar while four nodes race for its end", async () => {
+  test("no account exceeds its cap by a nano-dollar while four nodes compete for the rest", async () => {
     const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => open(id, false)));
     const replies = await Promise.all(
       Array.from({ length: 800 }, (_, i) =>

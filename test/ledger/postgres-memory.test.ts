@@ -9,7 +9,7 @@ import { postgresFixture } from "./postgres-fixture.ts";
 
 const cap = nanoUsd(1_000);
 
-describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides from what it has written", () => {
+describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides from its cache", () => {
   const nodes: Node[] = [];
   const database = postgresFixture(async () => {
     for (const { store } of nodes.splice(0)) await store.close();
@@ -65,7 +65,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
   };
   const states = async () => (await query("SELECT state FROM reservation ORDER BY id")).map(({ state }) => state);
 
-  test("reads no reservation that it has made itself", async () => {
+  test("reads no reservation that it has created itself", async () => {
     const node = await open("a");
     expect(kinds(await node.commit(reserve("r1"), reserve("r2")))).toEqual(["held", "held"]);
     await node.commit(settle("r1", 40), reserve("r3"));
@@ -75,7 +75,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(await findings()).toEqual([]);
   });
 
-  test("writes the database's time, though it decides before it knows it", async () => {
+  test("writes the database's time, though it decides before it knows that time", async () => {
     const node = await open("a");
     await node.commit(reserve("r1"));
     await node.commit(settle("r1", 1));
@@ -87,7 +87,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(row).toEqual({ closed: true, lasts: "120000", created: true, entered: true });
   });
 
-  test("two batches at once take effect in their order, the second decided from what the first leaves", async () => {
+  test("two concurrent batches take effect in order, the second decided from the result of the first", async () => {
     const node = await open("a");
     await node.commit(reserve("r1", 900));
     const first = node.commit(settle("r1", 300), reserve("r2", 600));
@@ -98,7 +98,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(await findings()).toEqual([]);
   });
 
-  test("of two batches at once the second is locked when the first is written", async () => {
+  test("of two concurrent batches the second locks its rows when the first is written", async () => {
     const node = await open("a");
     await node.commit(reserve("r1"));
     node.sent.length = 0;
@@ -108,7 +108,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(reads(node)).toBe(0);
   });
 
-  test("what another node has written meanwhile counts", async () => {
+  test("writes of another node in the meantime count", async () => {
     const [a, b] = [await open("a"), await open("b")];
     await a.commit(reserve("r1", 500));
     await b.commit(reserve("r2", 400));
@@ -123,14 +123,14 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(await findings()).toEqual([]);
   });
 
-  test("a cap that an operator has set meanwhile counts", async () => {
+  test("a cap that an operator has set in the meantime counts", async () => {
     const node = await open("a");
     await node.commit(reserve("r1", 10));
     await database.admin.run("UPDATE account SET own_hard = 20 WHERE id = 'goal/g'");
     expect(kinds(await node.commit(reserve("r2", 11), reserve("r3", 10)))).toEqual(["refused", "held"]);
   });
 
-  test("an id that another node has used is told from a new one, and the batch behind is not harmed", async () => {
+  test("an id that another node has used is not taken for a new one, and the next batch is not affected", async () => {
     const [a, b] = [await open("a"), await open("b")];
     await a.commit(reserve("r0", 1));
     await b.commit(reserve("r1", 50));
@@ -144,14 +144,14 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(await findings()).toEqual([]);
   });
 
-  test("a used id is told from a new one where there is no room for it either", async () => {
+  test("a used id is not taken for a new one either if there is no room for it", async () => {
     const [a, b] = [await open("a"), await open("b")];
     await b.commit(reserve("r1", 1_000));
     await a.commit(reserve("r2", 1));
     expect(kinds(await a.commit(reserve("r1", 1_000), reserve("r3", 1)))).toEqual(["unavailable", "refused"]);
   });
 
-  test("what another node has closed meanwhile stays as it was closed, and all else is written", async () => {
+  test("a reservation that another node has closed in the meantime stays closed, and everything else is written", async () => {
     const [a, b] = [await open("a"), await open("b")];
     await a.commit(reserve("r1"), reserve("r2"));
     await b.commit(settle("r1", 70));
@@ -182,7 +182,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     expect(await findings()).toEqual([]);
   });
 
-  test("an account that retention has removed is made again", async () => {
+  test("an account that retention has deleted is created again", async () => {
     const node = await open("a");
     await node.commit(reserve("r1"));
     await node.commit(settle("r1", 0));

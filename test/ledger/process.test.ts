@@ -14,7 +14,7 @@ const ask = (gateway: GatewayProcess) =>
   });
 
 describe("a gateway process and its ledger", () => {
-  test("a database deleted under it: 503 that says so, unhealthy, alive, and one line in the log", async () => {
+  test("a deleted database: 503 with the reason, unhealthy, alive, and one line in the log", async () => {
     await using gateway = await serve();
     const database = join(gateway.directory, "data", "gateway.db");
     expect(statSync(database).mode & 0o777).toBe(0o600);
@@ -32,7 +32,7 @@ describe("a gateway process and its ledger", () => {
     expect(gateway.output()).toContain('"remedy":"store_lost"');
   });
 
-  test("killed and started again it shows what today has cost, before any request", async () => {
+  test("after a kill and a restart today's spend is shown before any request", async () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-killed-"));
     const env = { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}`, NODE_ID: "one" };
     const spent = async (gateway: GatewayProcess) => {

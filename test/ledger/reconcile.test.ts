@@ -24,7 +24,7 @@ const metric = async (gateway: TestGateway, line: RegExp) =>
   Number(line.exec(await (await gateway.get("/metrics")).text())?.[1] ?? Number.NaN);
 
 describe("the ledger's day against the aggregator's count", () => {
-  test("is equal after real calls, also where hosts charge the operator's own account", async () => {
+  test("is equal after real calls, also if hosts charge the operator's own account", async () => {
     for (const ownAccount of [false, true]) {
       const database = newDatabase();
       await using gateway = await start({ policy, ownAccount, env: { DATABASE_URL: database } });
@@ -55,7 +55,7 @@ describe("the ledger's day against the aggregator's count", () => {
     expect(out).toContain("also by others who use it");
   });
 
-  test("is read by a running gateway, exposed as metrics, and kept for later days", async () => {
+  test("is read by a running gateway, exposed as metrics, and stored for later days", async () => {
     const database = newDatabase();
     await using gateway = await start({ policy, env: { DATABASE_URL: database } });
     const aggregator = /smart_gateway_reconcile_usd\{side="aggregator"\} (\S+)/;
@@ -73,7 +73,7 @@ describe("the ledger's day against the aggregator's count", () => {
     });
   });
 
-  test("of a past day is what was read on that day", async () => {
+  test("of a past day is the reading of that day", async () => {
     const database = newDatabase();
     await using gateway = await start({ env: { DATABASE_URL: database } });
     const store = await openKeyUsageStore(database);
@@ -95,7 +95,7 @@ describe("the ledger's day against the aggregator's count", () => {
     expect((await reconcile(["--day", "2026-02-30"], env)).code).toBe(2);
   });
 
-  test("says why there is no count: a key that is not accepted, an aggregator that is unavailable, demo mode", async () => {
+  test("has a reason if it is missing: a refused key, an unavailable aggregator, demo mode", async () => {
     const database = newDatabase();
     const store = await openKeyUsageStore(database);
     await store.close();
@@ -114,7 +114,7 @@ describe("the ledger's day against the aggregator's count", () => {
     await upstream.stop();
   });
 
-  test("is not asked for where the policy says no, and by default only at the known aggregator", async () => {
+  test("is not read if the policy says no, and by default only at the known aggregator", async () => {
     await using gateway = await start();
     await gateway.chat();
     expect(gateway.upstream.requests.filter(({ path }) => path.endsWith("/key"))).toEqual([]);

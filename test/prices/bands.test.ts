@@ -90,7 +90,7 @@ describe("a call that asks for cache writes (cache_control)", () => {
     max_tokens: 10,
     messages: [{ role: "user", content: [{ type: "text", text: "hello", cache_control: { type: "ephemeral" } }] }],
   };
-  test("holds twice the input price where the price of cache writes is unknown", async () => {
+  test("holds twice the input price if the price of cache writes is unknown", async () => {
     await using gateway = await start({ models: { vendor_v4_flash: { prices: { input: 1, output: 2 } } } });
     const bytes = Buffer.byteLength(JSON.stringify({ model: "smart-router-flash", ...cached }));
     expect(await holdOf(gateway, cached)).toBe((bytes + 72) * 2_000 + 10 * 2_000);
@@ -101,7 +101,7 @@ describe("a call that asks for cache writes (cache_control)", () => {
     });
     expect(await holdOf(gateway, { max_tokens: 10 })).toBe((Buffer.byteLength(plain) + 72) * 1_000 + 10 * 2_000);
   });
-  test("is settled for what was written, and ledger and bill agree", async () => {
+  test("is settled for the written tokens, and ledger and bill agree", async () => {
     await using gateway = await start({
       models: { vendor_v4_flash: { prices: { input: 1, output: 2, cache_write: 1.25 } } },
     });
@@ -127,14 +127,14 @@ describe("a call on the operator's own account with the host (is_byok)", () => {
     await gateway.chat();
     expect((await gateway.ledger()).spent).toBe(21_000);
   });
-  test("is billed as the ledger says, streamed or whole", async () => {
+  test("is charged as billed, streamed or whole", async () => {
     await using gateway = await start({ ownAccount: true });
     await gateway.chat();
     await (await gateway.chat({ stream: true })).text();
     expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
     expect(gateway.upstream.billedNanoUsd()).toBeGreaterThan(0);
   });
-  test("is the only one for which the host's price is added", async () => {
+  test("is the only kind for which the host's price is added", async () => {
     await using gateway = await start();
     const usage = {
       prompt_tokens: 20,

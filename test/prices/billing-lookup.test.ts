@@ -34,7 +34,7 @@ const policy = {
 };
 const large = { max_tokens: 50_000 };
 
-describe("a call whose outcome is unknown is settled by what the aggregator has billed", () => {
+describe("a call of unknown outcome is settled by the billed cost", () => {
   test.each<[string, Parameters<typeof streams>[0] | { status: number }]>([
     [
       "a stream that breaks off, by the id in its chunks",
@@ -61,7 +61,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     );
   });
 
-  test("what was charged because the caller left is corrected", async () => {
+  test("a charge for a call whose caller disconnected is corrected", async () => {
     const { overrides, later } = hurried();
     await using gateway = await start({ policy, overrides });
     gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "silence", bills: 55_000 }));
@@ -74,7 +74,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     expect((await gateway.ledger(({ spent }) => spent < 1_000_000)).spent).toBe(55_000);
   });
 
-  test("not by a figure that is absurd: then the hold is charged, loudly", async () => {
+  test("an absurd figure is not accepted: then the hold is charged, and an error logged", async () => {
     const { overrides, later } = hurried();
     await using gateway = await start({ policy, overrides });
     gateway.upstream.follow(() =>
@@ -87,7 +87,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     expect(gateway.log.map(({ event }) => event)).toContain("upstream_cost_distrusted");
   });
 
-  test("also by the process that comes after it", async () => {
+  test("a later process looks the cost up too", async () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-lookup-"));
     const env = { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}` };
     const asks = { ...policy, upstream: { ...policy.upstream, timeouts_ms: { total: 300_000 } } };
@@ -115,7 +115,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
     rmSync(folder, { recursive: true });
   });
 
-  test("but not where the aggregator is not known to tell, and nobody said it does", async () => {
+  test("but not if the aggregator is not known to report it, and the policy does not switch it on", async () => {
     const { overrides, later } = hurried();
     await using gateway = await start({ policy: { ...policy, upstream: { max_attempts: 1 } }, overrides });
     gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 77_000 }));
@@ -128,7 +128,7 @@ describe("a call whose outcome is unknown is settled by what the aggregator has 
   });
 });
 
-describe("asking the aggregator about a call", () => {
+describe("a look-up at the aggregator", () => {
   const asking = async (data: Answer, status = 200) => {
     const server = Bun.serve({
       port: 0,
@@ -166,7 +166,7 @@ describe("asking the aggregator about a call", () => {
       cost === undefined ? { kind: "not_found" } : { kind: "billed", costNanoUsd: cost },
     );
   });
-  test("404 means not yet; anything else that is no record is a failure, without the upstream's words", async () => {
+  test("404 means not yet; any other answer without a record is a failure, without the upstream's message", async () => {
     expect(await asking({ error: { message: "no" } }, 404)).toEqual({ kind: "not_found" });
     expect(await asking("secret words", 500)).toEqual({ kind: "failed", detail: "it answered 500" });
     expect(await asking("secret words")).toEqual({ kind: "failed", detail: "its answer is not JSON" });
@@ -175,8 +175,8 @@ describe("asking the aggregator about a call", () => {
   });
 });
 
-describe("the round of questions", () => {
-  test("asks four at a time, drops what is told or was asked the last time, and keeps the rest", async () => {
+describe("a round of look-ups", () => {
+  test("sends four at a time, drops answered and final ones, and keeps the rest", async () => {
     const time = manualTime();
     const lookup = (id: string, last = false): BillingLookup => ({ id, generationId: id, hold: nanoUsd(10), last });
     const due = [

@@ -54,7 +54,7 @@ const aggregator = { UPSTREAM_BASE_URL: openRouter, DATABASE_URL: database, MODE
 const modelOf = (models: { key: string }[], key: string) => models.find((model) => model.key === key) ?? {};
 
 describe("smart-gateway models", () => {
-  test("shows where each price comes from, and when a list was read", async () => {
+  test("shows the source of each price, and when a list was read", async () => {
     const [{ out }, { json }] = await Promise.all([run(["models"], aggregator), run(["models", "--json"], aggregator)]);
     const time = new Date(now - 1_000).toISOString();
     expect(out).toMatch(/vendor_v4_flash .* 0\.25 +0\.025 +0\.5 \* +price book \d{4}-\d\d-\d\dT\d\d:\d\dZ/);
@@ -77,7 +77,7 @@ describe("smart-gateway models", () => {
     expect(modelOf(json(), "vendor_free_scout")).toMatchObject({ price_source: { kind: "shipped" } });
   });
 
-  test("shows the registry's prices for another upstream, and where the policy wants no list", async () => {
+  test("shows the registry's prices for another upstream, and if the policy reads no list", async () => {
     const policy = join(folder, "policy.json");
     writeFileSync(policy, JSON.stringify({ upstream: { price_book: "off" } }));
     const [other, off] = await Promise.all([
@@ -92,7 +92,7 @@ describe("smart-gateway models", () => {
     }
   });
 
-  test("makes no database where there is none", async () => {
+  test("creates no database if there is none", async () => {
     const path = join(folder, "none.db");
     const { code } = await run(["models"], { ...aggregator, DATABASE_URL: `sqlite:${path}` });
     expect([code, existsSync(path)]).toEqual([0, false]);
@@ -117,7 +117,7 @@ describe("smart-gateway doctor", () => {
     ]);
     expect(advice).toContain("price list");
   });
-  test("has nothing to warn of where no list is read, or none has been yet", async () => {
+  test("warns of nothing if no list is read, or none has been yet", async () => {
     expect(await pricesIn({ ...aggregator, UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" })).toMatchObject({
       status: "ok",
     });

@@ -57,7 +57,7 @@ function sync(args: readonly string[], url: string, env: Record<string, string> 
 }
 
 describe("smart-gateway models sync", () => {
-  test("shows each rate that differs by band, increases first, and the hosts that stay within our prices", async () => {
+  test("shows each rate that differs by band, increases first, and the hosts within the registry's price", async () => {
     const upstream = await aggregator(withFlashAt(higherPrice), ({ key }) =>
       key === flash
         ? [
@@ -112,7 +112,7 @@ describe("smart-gateway models sync", () => {
     await upstream.stop();
   });
 
-  test("writes nothing unless asked, and then only prices: comments, order and other fields stay", async () => {
+  test("writes only with --write, and then only prices: comments, order and other fields stay", async () => {
     const upstream = await aggregator(withFlashAt(higherPrice));
     const before = `# my registry
 models:
@@ -151,7 +151,7 @@ models:
     await upstream.stop();
   });
 
-  test("makes a new file, and keeps JSON JSON", async () => {
+  test("creates a new file, and writes JSON if the file is JSON", async () => {
     const upstream = await aggregator(withFlashAt(higherPrice));
     const fresh = join(folder, "fresh.yaml");
     const json = fileWith('{"models": {"vendor_v4_flash": {"prices": {"input": 0.1, "output": 0.2}}}}', "json");
@@ -167,7 +167,7 @@ models:
     await upstream.stop();
   });
 
-  test("refuses to write while the aggregator's data is not complete: a model gone, or without hosts", async () => {
+  test("refuses to write while the aggregator's data is not complete: a model removed, or without hosts", async () => {
     const gone = await aggregator((model) =>
       model.key === "vendor_v4_pro" ? undefined : withFlashAt(higherPrice)(model),
     );
@@ -190,7 +190,7 @@ models:
     expect(readFileSync(path, "utf8")).toBe("models: {}\n");
   });
 
-  test("lets a model that is disabled be gone", async () => {
+  test("ignores a removed model that is disabled", async () => {
     const upstream = await aggregator((model) =>
       model.key === "vendor_emergency" ? undefined : withFlashAt(higherPrice)(model),
     );
@@ -199,7 +199,7 @@ models:
     await upstream.stop();
   });
 
-  test("refuses what a registry file cannot state, and leaves nothing beside it", async () => {
+  test("refuses prices that a registry file cannot state, and leaves no temporary file", async () => {
     const both = {
       ...higherPrice,
       bands: [{ fromInputTokens: 9, window: { fromMinute: 0, toMinute: 60 }, rates: { input: perMTok(1) } }],
@@ -213,7 +213,7 @@ models:
     await upstream.stop();
   });
 
-  test("says what keeps it from reading, and what is asked wrongly", async () => {
+  test("reports why it cannot read, and invalid options", async () => {
     const away = await sync(["--json"], "http://127.0.0.1:9/v1");
     expect([away.code, away.json().ok]).toEqual([1, false]);
     expect(away.json().problem).toContain("the aggregator's list could not be read");

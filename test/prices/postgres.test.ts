@@ -14,7 +14,7 @@ describeOnPostgres("the price book", (postgres) => {
   }
   priceBookStoreContract("PostgreSQL", emptyStore);
 
-  test("prices read by one node are there for the next, and ledger entries name their version", async () => {
+  test("prices read by one node are available to the next, and ledger entries name their version", async () => {
     const database = await postgres.server.createDatabase();
     const double = shippedModels.map((model) => ({
       ...model,

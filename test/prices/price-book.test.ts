@@ -75,7 +75,7 @@ const inputPrice = (gateway: Awaited<ReturnType<typeof start>>) =>
   gateway.gateway.ports.config().registry.models.get("vendor_v4_flash")?.price.input as number;
 
 describe("a gateway that reads its aggregator's prices", () => {
-  test("holds, settles and limits by them from its first request on, and names their version", async () => {
+  test("holds, settles and limits with them from its first request on, and names their version", async () => {
     await using upstream = await aggregator(flashAt("0.00000021", "0.00000042"));
     const database = databaseUrl();
     const gateway = await gatewayAt(upstream, { database });
@@ -104,7 +104,7 @@ describe("a gateway that reads its aggregator's prices", () => {
     db.close();
   });
 
-  test("says a change of more than half in the log and the metrics", async () => {
+  test("reports a change of more than half in the log and the metrics", async () => {
     await using upstream = await aggregator(flashAt("0.00000028"));
     await using gateway = await gatewayAt(upstream);
     const drifts = gateway.log.filter(({ event }) => event === "price_drift").map(({ fields }) => fields);
@@ -125,7 +125,7 @@ describe("a gateway that reads its aggregator's prices", () => {
     });
   });
 
-  test("lets the operator's own prices stand above them, through reloads too", async () => {
+  test("gives the operator's own prices precedence, through reloads too", async () => {
     await using upstream = await aggregator(
       listed({
         [flash]: { prompt: "0.00000016", completion: "0.00000028" },
@@ -148,7 +148,7 @@ describe("a gateway that reads its aggregator's prices", () => {
     expect([inputPrice(gateway), proPrice()]).toEqual([160_000_000, 500_000_000]);
   });
 
-  test("goes back to the registry's when a reload switches the book off", async () => {
+  test("returns to the registry's prices when a reload switches the book off", async () => {
     await using upstream = await aggregator(flashAt("0.00000016"));
     await using gateway = await gatewayAt(upstream);
     expect(inputPrice(gateway)).toBe(160_000_000);
@@ -159,7 +159,7 @@ describe("a gateway that reads its aggregator's prices", () => {
     expect(inputPrice(gateway)).toBe(140_000_000);
   });
 
-  test("does not ask an aggregator whose list may be another kind of list, unless the policy says so", async () => {
+  test("does not read the list of an unknown aggregator, unless the policy says so", async () => {
     await using upstream = await aggregator(flashAt("0.00000021"));
     await using gateway = await gatewayAt(upstream, { policy: { price_book: "auto", price_limit: "auto" } });
     expect(upstream.state.lists).toEqual([]);
@@ -191,7 +191,7 @@ test("what one simulator lists another gateway has: rates, tiers, windows and th
   expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
 });
 
-test("in demo mode the simulator's list is read where the policy asks for it", async () => {
+test("in demo mode the simulator's list is read if the policy says so", async () => {
   await using gateway = await start({
     policy: { upstream: both },
     env: { UPSTREAM_BASE_URL: "", UPSTREAM_API_KEY: "" },
@@ -200,7 +200,7 @@ test("in demo mode the simulator's list is read where the policy asks for it", a
   expect((await gateway.chat()).status).toBe(200);
 });
 
-test("a model whose price rises goes to the next model only until the list is read again", async () => {
+test("traffic of a model whose price rises goes to the next model only until the list is read again", async () => {
   const time = { offsetMs: 0 };
   const clock = { ...systemClock, now: () => systemClock.now() + time.offsetMs };
   await using upstream = await aggregator(flashAt("0.00000014"));
@@ -230,19 +230,22 @@ describe("a list that cannot be read", () => {
     ["is another list", json({ data: [{ id: flash }] })],
     ["names no price", flashAt("-1")],
   ];
-  test.each(broken)("because it %s leaves the last known prices in force, and a start in peace", async (_, list) => {
-    await using upstream = await aggregator(flashAt("0.00000021"));
-    const database = databaseUrl();
-    await (await gatewayAt(upstream, { database })).stop();
-    upstream.state.list = list;
-    await using gateway = await gatewayAt(upstream, { database });
-    expect(inputPrice(gateway)).toBe(210_000_000);
-    expect((await gateway.chat()).status).toBe(200);
-    // Confirmed once, the price still goes as the limit.
-    expect(upstream.state.chats[0]?.["provider"]).toMatchObject({ max_price: { prompt: 0.21 } });
-  });
+  test.each(broken)(
+    "because it %s leaves the last known prices in force, and does not stop a start",
+    async (_, list) => {
+      await using upstream = await aggregator(flashAt("0.00000021"));
+      const database = databaseUrl();
+      await (await gatewayAt(upstream, { database })).stop();
+      upstream.state.list = list;
+      await using gateway = await gatewayAt(upstream, { database });
+      expect(inputPrice(gateway)).toBe(210_000_000);
+      expect((await gateway.chat()).status).toBe(200);
+      // Confirmed once, the price still goes as the limit.
+      expect(upstream.state.chats[0]?.["provider"]).toMatchObject({ max_price: { prompt: 0.21 } });
+    },
+  );
 
-  test("leaves the shipped prices where none were ever known, and sends no limit", async () => {
+  test("leaves the shipped prices if none were ever known, and sends no limit", async () => {
     await using upstream = await aggregator((response) => void response.writeHead(503).end());
     await using gateway = await gatewayAt(upstream);
     expect(inputPrice(gateway)).toBe(140_000_000);
@@ -253,7 +256,7 @@ describe("a list that cannot be read", () => {
     ]);
   });
 
-  test("does not keep a start longer than the policy says, and counts when it comes", async () => {
+  test("does not delay a start longer than the policy says, and is applied when it arrives", async () => {
     const waiting: ServerResponse[] = [];
     await using upstream = await aggregator((response) => void waiting.push(response));
     const before = performance.now();
@@ -274,31 +277,31 @@ describe("reading the list", () => {
   const read = (url: string, more: { timeoutMs?: number; maxBytes?: number } = {}) =>
     readModelList({ baseUrl: url, clock, timers, ...more });
 
-  test("gives up on one that does not come", async () => {
+  test("ends at its time limit before the list begins", async () => {
     await using upstream = await aggregator(hangs);
     expect(await read(upstream.url, { timeoutMs: 50 })).toEqual({
       kind: "failed",
       detail: "it did not answer within 50 ms",
     });
   });
-  test("gives up on one that begins and does not end", async () => {
+  test("ends at its time limit before the list ends", async () => {
     await using upstream = await aggregator((response) => void response.writeHead(200).write('{"data":['));
     expect(await read(upstream.url, { timeoutMs: 50 })).toMatchObject({ kind: "failed" });
   });
-  test("gives up on one that is too large", async () => {
+  test("ends at a list that is too large", async () => {
     await using upstream = await aggregator(json({ data: "x".repeat(10_000) }));
     expect(await read(upstream.url, { maxBytes: 1_000 })).toEqual({
       kind: "failed",
       detail: "its answer is larger than 1000 bytes",
     });
   });
-  test("says that nobody is there", async () => {
+  test("reports a refused connection", async () => {
     expect(await read("http://127.0.0.1:1")).toMatchObject({
       kind: "failed",
       detail: expect.stringContaining("ECONNREFUSED"),
     });
   });
-  test("ends at once when it is not wanted any more", async () => {
+  test("ends at once when it is cancelled", async () => {
     await using upstream = await aggregator(hangs);
     const over = new AbortController();
     const reading = readModelList({ baseUrl: upstream.url, clock, timers, signal: over.signal });
@@ -306,7 +309,7 @@ describe("reading the list", () => {
     over.abort();
     expect((await reading).kind).toBe("failed");
   });
-  test("goes through the proxy of the environment, as calls do", async () => {
+  test("uses the proxy of the environment, as calls do", async () => {
     const seen: string[] = [];
     const proxy = createServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
@@ -326,7 +329,7 @@ describe("reading the list", () => {
       proxy.close();
     }
   });
-  test("reads one that comes compressed all the same", async () => {
+  test("accepts a compressed list", async () => {
     await using upstream = await aggregator(
       (response) =>
         void response.writeHead(200, { "content-encoding": "gzip" }).end(Bun.gzipSync(Buffer.from('{"data":[1]}'))),

@@ -35,18 +35,18 @@ async function sent(gateway: TestGateway, body: JsonObject = {}): Promise<JsonOb
   return gateway.upstream.requests.at(-1)?.body ?? {};
 }
 
-describe("the price limit that goes with a call", () => {
+describe("the price limit of a call", () => {
   test("is the model's price per million tokens and per call", async () => {
     await using gateway = await start({ policy: on, models: stated });
     expect((await sent(gateway))["provider"]).toEqual({ max_price: limit });
   });
-  test("goes with streams too", async () => {
+  test("is sent with streams too", async () => {
     await using gateway = await start({ policy: on, models: stated });
     gateway.upstream.next(completes());
     await (await gateway.chat({ stream: true })).text();
     expect(gateway.upstream.requests.at(-1)?.body?.["provider"]).toEqual({ max_price: limit });
   });
-  test("is the price of the highest band that the call can reach, as its hold is", async () => {
+  test("is the price of the highest band that the call can reach, like its hold", async () => {
     const tiers = [{ from_input_tokens: 500, input: 1, output: 2 }];
     const windows = [{ from: "00:00", to: "12:00", output: 4 }];
     const prices = { input: 0.14, output: 0.28, request: 0.01, tiers, windows };
@@ -57,7 +57,7 @@ describe("the price limit that goes with a call", () => {
       max_price: { prompt: 1, completion: 4, request: 0.01 },
     });
   });
-  test("is part of the scout's question", async () => {
+  test("is part of the scout's call", async () => {
     const scout = { vendor_free_scout: { prices: { input: 0, output: 0 } } };
     await using gateway = await start({ policy: on, models: { ...stated, ...scout } });
     await gateway.chat({ model: "smart-router", metadata: { sensitive: false } }, { "x-scout": "true" });
@@ -71,15 +71,15 @@ describe("the price limit that goes with a call", () => {
     await using gateway = await start({ models: stated });
     expect(await sent(gateway)).not.toHaveProperty("provider");
   });
-  test("is not sent for a price that nobody has confirmed", async () => {
+  test("is not sent for an unconfirmed price", async () => {
     await using gateway = await start({ policy: on });
     expect(await sent(gateway)).not.toHaveProperty("provider");
   });
-  test("is not sent for half a price of the operator's own", async () => {
+  test("is not sent if the operator states only a part of the price", async () => {
     await using gateway = await start({ policy: on, models: { vendor_v4_flash: { prices: { output: 0.3 } } } });
     expect(await sent(gateway)).not.toHaveProperty("provider");
   });
-  test("leaves the caller's other wishes and lower limits, and lowers higher ones", async () => {
+  test("keeps the caller's other preferences and lower limits, and lowers higher ones", async () => {
     await using gateway = await start({ policy: on, models: stated });
     const provider = { sort: "price", order: ["a", "b"] };
     expect((await sent(gateway, { provider }))["provider"]).toEqual({ ...provider, max_price: limit });
@@ -96,7 +96,7 @@ describe("the price limit that goes with a call", () => {
       expect((await wished({ completion: nonsense as string }))["provider"]).toEqual({ ...provider, max_price: limit });
     }
   });
-  test("stands above a caller's number of twenty digits", async () => {
+  test("takes precedence over a caller's number of twenty digits", async () => {
     await using gateway = await start({ policy: on, models: stated });
     gateway.upstream.next(completes());
     const text = `{"model":"smart-router-flash","messages":[{"role":"user","content":"hi"}],"seed":12345678901234567890,"provider":{"max_price":{"prompt":10000000000000000000}}}`;
@@ -107,7 +107,7 @@ describe("the price limit that goes with a call", () => {
 });
 
 describe("a model whose hosts all charge more than its price", () => {
-  test("is passed over for the next, costs nothing, keeps its health and raises an alarm", async () => {
+  test("is skipped for the next, costs nothing, keeps its health and raises an alarm", async () => {
     await using gateway = await start({
       policy: on,
       models: stated,
@@ -134,7 +134,7 @@ describe("a model whose hosts all charge more than its price", () => {
     );
   });
 
-  test("raises no alarm where the caller's own wishes may be what leaves no host", async () => {
+  test("raises no alarm if the caller's own preferences may exclude the hosts", async () => {
     await using gateway = await start({ policy: on, models: stated });
     const error = { code: 404, message: "filtered", availability: { code: "constraint_filtered" } };
     for (const provider of [{ max_price: { prompt: 0.001 } }, { only: ["nobody"] }]) {
@@ -147,7 +147,7 @@ describe("a model whose hosts all charge more than its price", () => {
     expect(await (await gateway.get("/metrics")).text()).not.toContain("smart_gateway_price_drift_total{");
   });
 
-  test("does not lose its place however often it happens, and every request is still answered", async () => {
+  test("keeps its place however often this happens, and every request is still answered", async () => {
     await using gateway = await start({
       policy: on,
       models: stated,
@@ -157,7 +157,7 @@ describe("a model whose hosts all charge more than its price", () => {
     expect((await gateway.health())["vendor_v4_flash"]).not.toMatch(/UNHEALTHY|QUARANTINE|DISABLED/);
   });
 
-  test("ends the request with that cause where no other model has a host either", async () => {
+  test("ends the request with that cause if no other model has a host either", async () => {
     await using gateway = await start({
       policy: on,
       models: { ...stated, vendor_emergency: { prices: { input: 0.3, output: 2.5 } } },

@@ -11,7 +11,7 @@ const restoring = privacyEngine(Policy.parse({ privacy: { restore: "text" } }).p
 const body = (...messages: ChatBody["messages"]): ChatBody => ({ model: "smart-router", messages });
 
 describe("a request body", () => {
-  test("without secrets is handed back as the same object", () => {
+  test("without secrets is returned as the same object", () => {
     const plain = body({ role: "user", content: "hello" }, { role: "assistant", content: null });
     const redacted = engine.redactBody(plain);
     expect(redacted.body).toBe(plain);
@@ -19,7 +19,7 @@ describe("a request body", () => {
     expect(redacted.restore).toBeUndefined();
   });
 
-  test("loses a secret in every role and place, and is not changed itself", () => {
+  test("has every secret replaced in every role and place, and is not changed itself", () => {
     const call = { id: "call_1", type: "function", function: { name: "f", arguments: JSON.stringify({ a: token }) } };
     const sent = body(
       { role: "system", content: `s ${token}` },
@@ -45,12 +45,12 @@ describe("a request body", () => {
     expect(JSON.stringify(redacted)).not.toContain(token.slice(8, 16));
   });
 
-  test("shares what was not touched", () => {
+  test("shares the unchanged parts", () => {
     const sent = body({ role: "user", content: "hello" }, { role: "user", content: token });
     expect(engine.redactBody(sent).body.messages[0]).toBe(sent.messages[0]!);
   });
 
-  test("gives the same secret the same number, in document order", () => {
+  test("has the same number for the same secret, in document order", () => {
     const sent = body({ role: "user", content: `${other} ${token}` }, { role: "user", content: `${token} ${other}` });
     const contents = engine.redactBody(sent).body.messages.map((message) => message["content"]);
     expect(contents).toEqual([
@@ -59,7 +59,7 @@ describe("a request body", () => {
     ]);
   });
 
-  test("loses a secret that is split over two text parts", () => {
+  test("has a secret replaced that is split over two text parts", () => {
     const parts = [
       { type: "text", text: `token ${token.slice(0, 12)}` },
       { type: "text", text: `${token.slice(12)} end` },
@@ -72,7 +72,7 @@ describe("a request body", () => {
     expect(redacted.total).toBe(1);
   });
 
-  test("keeps what follows a whole token in the next part, unless that can be more of the token", () => {
+  test("keeps the text after a whole token in the next part, unless it can belong to the token", () => {
     const parts = (next: string) => [
       { type: "text", text: `token ${token}` },
       { type: "text", text: next },
@@ -95,7 +95,7 @@ describe("a request body", () => {
     );
   });
 
-  test("keeps tool definitions as they are, and reports what is in them", () => {
+  test("keeps tool definitions unchanged, and reports their findings", () => {
     const sent = { ...body({ role: "user", content: "hello" }), tools: [{ type: "function", description: token }] };
     const redacted = engine.redactBody(sent);
     expect(redacted.body).toBe(sent);
@@ -103,7 +103,7 @@ describe("a request body", () => {
     expect(redacted.total).toBe(0);
   });
 
-  test("is redacted the same way when the event loop may run in between", async () => {
+  test("is redacted in the same way if the event loop may run in between", async () => {
     const filler = "The quarterly report is generated from the orders table. ".repeat(12_000);
     const sent = body(...[1, 2, 3, 4].map((n) => ({ role: "user" as const, content: `${filler}${n} ${token}` })));
     let turns = 0;
@@ -114,7 +114,7 @@ describe("a request body", () => {
     expect(redacted.total).toBe(4);
   });
 
-  test("offers to restore only where the policy says so", () => {
+  test("offers to restore only if the policy says so", () => {
     const sent = body({ role: "user", content: token });
     expect(engine.redactBody(sent).restore).toBeUndefined();
     expect(restoring.redactBody(sent).restore?.text("use [REDACTED:github_token:1]")).toBe(`use ${token}`);

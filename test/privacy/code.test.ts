@@ -95,7 +95,7 @@ const lines: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-describe("code is left as it is:", () => {
+describe("code is not changed:", () => {
   for (const [kind, texts] of Object.entries(lines))
     test(kind, () => {
       for (const text of texts) expect(redact(text)).toBe(text);
@@ -164,7 +164,7 @@ const passwordPlaces: readonly ((password: string) => string)[] = [
   (password) => `await page.fill('#password', '${password}');\n`,
 ];
 
-describe("beside code, a credential is found as before:", () => {
+describe("beside code, a credential is found:", () => {
   for (const [kind, [alphabet, length]] of Object.entries(alphabets))
     test(kind, () => {
       const random = generator(length);

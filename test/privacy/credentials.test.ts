@@ -107,7 +107,7 @@ describe("the rules", () => {
     });
   }
 
-  test("a token longer than documented leaves no suffix behind", () => {
+  test("a token longer than documented is replaced to its end", () => {
     const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}Zz19`;
     expect(redact(`(${token})`)).toBe("([REDACTED:github_token:1])");
   });
@@ -238,7 +238,7 @@ describe("a key is found", () => {
     test(text.replace(key, "…"), () => expect(redact(text)).not.toContain(key));
   }
 
-  test("in a long value of a second text, whatever stood in the first", () => {
+  test("in a long value of a second text, whatever the first text was", () => {
     const long = `a${drawnKey(160)}`;
     redact(`${"x".repeat(20)} password=${"y".repeat(2_000)}`);
     expect(redact(`${"x".repeat(40)} x.token=${long}`)).not.toContain(long.slice(-20));
@@ -270,7 +270,7 @@ describe("a key is found", () => {
   });
 });
 
-describe("left as it is:", () => {
+describe("is not changed:", () => {
   for (const text of [
     "request_id=ce5709bc-c8a3-42d8-b377-094bea374179 took 31ms",
     "git cherry-pick 9e11c0768af86c5973a4b8d8110ddd0279aaf404",
@@ -303,7 +303,7 @@ describe("left as it is:", () => {
   }
 });
 
-test("what follows a token without a break, thousands of characters later, does not make a dummy value of it", () => {
+test("text thousands of characters after a value, without a break, does not make it a dummy value", () => {
   const drawn = Buffer.from(Array.from({ length: 20_000 }, (_, at) => (at * 7_919) % 251)).toString("hex");
   expect(redact(`${["ghp", "x7Gk2mQ9vB4nR8tL1wZ5cJ3hF6yD0sA2pE4u"].join("_")}${drawn}example`)).toBe(
     "[REDACTED:github_token:1]",

@@ -16,7 +16,7 @@ function expectGone(text: string, secret = token) {
   expect(redact(out)).toBe(out);
 }
 
-describe("a token is found where a terminal coloured a part of it", () => {
+describe("a token is found with terminal colours inside", () => {
   for (const [name, on, off] of [
     ["by grep", "\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"],
     ["by ripgrep", "\x1b[0m\x1b[1m\x1b[31m", "\x1b[0m"],
@@ -46,7 +46,7 @@ test("a token is found where `_`, `-`, `.` in it are percent-encoded", () => {
   expect(redact(`t=${slack}`)).not.toContain("FGqddMF8");
 });
 
-describe("a token is found where letters of another script stand for Latin ones", () => {
+describe("a token is found with letters of another script in place of Latin ones", () => {
   test("in its beginning", () => {
     expectGone(`g\u04bbp_${body}`); // Cyrillic һ
     expectGone(`AWS \u0410KIA${"W7LWFKN6WPOHDWLE"}`, "W7LWFKN6WPOHDWLE"); // Cyrillic А
@@ -56,7 +56,7 @@ describe("a token is found where letters of another script stand for Latin ones"
     expectGone(`\u0430pi_k\u0435y = "${key}"`, key);
     expectGone("p\u0430ssw\u043erd: Xk29!mmQz7", "Xk29!mmQz7");
   });
-  test("and words of such a script are still none of it", () => {
+  test("but words of such a script are not a finding", () => {
     expect(redact(`ключ${token} да`)).toBe("ключ[REDACTED:github_token:1] да");
     expect(redact(`наAKIA${"W7LWFKN6WPOHDWLE"}`)).toBe("на[REDACTED:aws_access_key_id:1]");
     for (const text of ["Проверка сети и ключа API", "αβγ x ρ2 και"]) expect(redact(text)).toBe(text);
@@ -94,7 +94,7 @@ function dump(text: string, group: 1 | 2 | 4 | "hexdump"): string {
   return `${lines.join("\n")}\n`;
 }
 
-describe("a token is found in a dump, its bytes and its characters,", () => {
+describe("a token is found in a dump, in its bytes and its characters,", () => {
   const settings = `HOST=x.test\nDB_USER=app\nGITHUB=${token}\nMODE=1\nand text without anything in it, deadbeef\n`;
   for (const group of [1, 2, 4, "hexdump"] as const)
     test(group === "hexdump" ? "of hexdump -C" : `of xxd in groups of ${group}`, () => {
@@ -115,7 +115,7 @@ describe("a token is found in a dump, its bytes and its characters,", () => {
       expect(redact(escaped)).not.toContain("gNzxD8lb");
     });
 
-  test("of xxd -p, whose lines hold nothing but hex", () => {
+  test("of xxd -p, whose lines contain only hex", () => {
     for (const [columns, lineEnd, text] of [
       [60, "\n", settings],
       [60, "\r\n", settings],
@@ -130,7 +130,7 @@ describe("a token is found in a dump, its bytes and its characters,", () => {
     }
   });
 
-  test("and lines of hex that are something else stay", () => {
+  test("and other lines of hex stay", () => {
     const hashes = Array.from({ length: 9 }, (_, i) => createHash("sha256").update(String(i)).digest("hex")).join("\n");
     expect(redact(hashes)).toBe(hashes);
     const words = Buffer.from("The quick brown fox jumps over the lazy dog, 12 times.").toString("hex");
@@ -139,7 +139,7 @@ describe("a token is found in a dump, its bytes and its characters,", () => {
     expect(redact(`${line}\n${hashes}`)).toBe(`[REDACTED:hex_secret:1]\n${hashes}`);
   });
 
-  test("and one without a token stays", () => {
+  test("and a dump without a token stays", () => {
     for (const group of [1, 2, 4, "hexdump"] as const) {
       const text = dump("The quick brown fox jumps over the lazy dog, 12 times.", group);
       expect(redact(text)).toBe(text);

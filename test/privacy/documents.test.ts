@@ -57,7 +57,7 @@ describe("the answer of an identity provider is found", () => {
       test(`${name}: ${place}`, () => expectGone(text, secret));
   }
 
-  test("but not what only speaks of it", () => {
+  test("but not text that only mentions it", () => {
     for (const text of [
       "The SAMLResponse parameter is missing from the request.",
       `SAMLResponse=${"$"}{response}&RelayState=${"$"}{state}`,
@@ -67,7 +67,7 @@ describe("the answer of an identity provider is found", () => {
       expect(redact(text)).toBe(text);
   });
 
-  test("and what stands behind it stays", () => {
+  test("and the text after it stays", () => {
     const encoded = Buffer.from(answers["samlp"] ?? "").toString("base64");
     expect(redact(`here:\n${lines(encoded, 76)}\n\nWhat is wrong?`)).toBe(
       "here:\n[REDACTED:saml_response:1]\n\nWhat is wrong?",
@@ -75,7 +75,7 @@ describe("the answer of an identity provider is found", () => {
   });
 });
 
-describe("a private key without its armour is found", () => {
+describe("a private key without BEGIN and END lines is found", () => {
   const keys: Record<string, () => Buffer> = {
     "RSA, PKCS #8": () =>
       generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey.export({ type: "pkcs8", format: "der" }),
@@ -98,7 +98,7 @@ describe("a private key without its armour is found", () => {
   }
 
   // A version, the length of the key, and bytes that are `+` and `/` in base64 in every few characters.
-  test("with symbols of base64 in every few characters of its first line", () => {
+  test("with base64 symbols in every few characters of its first line", () => {
     for (const head of ["MHcCAQEEI", "MIGkAgEBBDD", "MIHcAgEBBEI"]) {
       const encoded = `${head}${"Qx7+kP2/vT".repeat(16)}`.slice(0, 160);
       for (const [before, after] of [
@@ -113,7 +113,7 @@ describe("a private key without its armour is found", () => {
     }
   });
 
-  test("but no public one", () => {
+  test("but not a public key", () => {
     const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     const encoded = publicKey.export({ type: "spki", format: "der" }).toString("base64");
     expect(redact(`public key ${encoded}`)).toBe(`public key ${encoded}`);
@@ -130,7 +130,7 @@ describe("a private key without its armour is found", () => {
   });
 });
 
-test("the documentation counts the types that there are", () => {
+test("the documentation has the right number of types", () => {
   const page = readFileSync(join(import.meta.dir, "../../docs/privacy.md"), "utf8");
   expect(page).toContain(`| ${tokenRules.length} types:`);
   expect(page).toContain(`| ${keyedRules.length} types,`);

@@ -9,7 +9,7 @@ const engineOf = (privacy: object, exact: Parameters<typeof privacyEngine>[1] = 
   privacyEngine(Policy.parse({ privacy }).privacy, exact);
 
 describe("a policy", () => {
-  test("can switch a rule off by name, and the engine says so", () => {
+  test("can switch a rule off by name, which the engine reports", () => {
     const engine = engineOf({ disabled_rules: ["github_token"] });
     expect(engine.redactText(`see ${token}`).text).toBe(`see ${token}`);
     expect(engine.disabledRules).toEqual(["github_token"]);
@@ -25,7 +25,7 @@ describe("a policy", () => {
     expect(engineOf({ redact: false }).redactText(token).findings).toEqual([]);
   });
 
-  test("can bring rules of its own; group 1 is the secret where there is one", () => {
+  test("can add rules; group 1 is the secret if there is one", () => {
     const engine = engineOf({
       custom_rules: [
         { id: "employee_number", pattern: "EMP-\\d{6}" },
@@ -37,7 +37,7 @@ describe("a policy", () => {
     );
   });
 
-  test("has its own credentials replaced wherever they stand, encoded or not", () => {
+  test("has the gateway's own credentials replaced everywhere, encoded or not", () => {
     const value = "hunter/two plus three";
     const engine = engineOf({}, [{ rule: "upstream_key", value }]);
     for (const form of [value, encodeURIComponent(value), Buffer.from(value).toString("base64")]) {
@@ -46,24 +46,24 @@ describe("a policy", () => {
   });
 });
 
-describe("rules of a policy's own are refused", () => {
+describe("custom rules are refused", () => {
   const problemsOf = async (pattern: string) =>
     (await checkCustomRules([{ id: "mine", pattern }])).map(({ problem }) => problem);
 
-  test("when they are no regular expression", async () => {
+  test("if they are not a regular expression", async () => {
     expect(await problemsOf("(")).toEqual([expect.stringContaining("not a regular expression")]);
   });
-  test("when they match the empty text", async () => {
+  test("if they match the empty text", async () => {
     expect(await problemsOf("a*")).toEqual(["matches the empty text"]);
   });
-  test("when they can take more than linear time", async () => {
+  test("if they can take more than linear time", async () => {
     expect(await problemsOf("(a+)+b")).toEqual([expect.stringContaining("time")]);
   });
-  test("when two have one id", async () => {
+  test("if two have the same id", async () => {
     const rule = { id: "mine", pattern: "EMP-\\d{6}" };
     expect(await checkCustomRules([rule, rule])).toEqual([{ rule: "mine", problem: "another rule has the same id" }]);
   });
-  test("and only then", async () => {
+  test("and otherwise accepted", async () => {
     expect(await problemsOf("EMP-\\d{6}")).toEqual([]);
   });
 });
@@ -84,12 +84,12 @@ describe("personal data", () => {
     test(`${rule} is replaced`, () => {
       expect(engine.redactText(text).text).toBe(text.replace(value, `[REDACTED:${rule}:1]`));
     });
-    test(`${rule} is left alone by default`, () => {
+    test(`${rule} is not replaced by default`, () => {
       expect(engineOf({}).redactText(text).text).toBe(text);
     });
   }
 
-  test("with a wrong check digit is left alone", () => {
+  test("is not replaced with a wrong check digit", () => {
     for (const text of [
       "card 4111 1111 1111 1112 ok",
       "to DE89 3704 0044 0532 0130 01 please",

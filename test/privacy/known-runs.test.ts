@@ -62,8 +62,8 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   },
 );
 
-describe("runs of messages that are known by their bytes", () => {
-  test("change no answer while a conversation grows, at once or in turns", async () => {
+describe("known runs of messages", () => {
+  test("do not change the result while a conversation grows, at once or in turns", async () => {
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(message, { minLength: 8, maxLength: 24 }), async (messages) => {
@@ -86,7 +86,7 @@ describe("runs of messages that are known by their bytes", () => {
     expect(runs).toBeGreaterThan(500);
   });
 
-  test("are not clean because of what the rest of a body has allowed", () => {
+  test("are not clean because of names that the rest of a body has allowed", () => {
     const engine = privacyEngine(policyOf(1_000_000));
     const call = { id: "call_1", type: "function", function: { name: token, arguments: "{}" } };
     const messages = [
@@ -102,7 +102,7 @@ describe("runs of messages that are known by their bytes", () => {
     expect(() => engine.redactBody(undeclared.body, undeclared.received)).toThrow(CredentialNotReplaceable);
   });
 
-  test("are not clean where the limit has left texts out", () => {
+  test("are not clean if the limit has left texts out", () => {
     const engine = privacyEngine(policyOf(1_000_000));
     const messages = Array.from({ length: 60 }, (_, index) => ({
       role: "user",

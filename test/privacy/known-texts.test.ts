@@ -61,7 +61,7 @@ const places: readonly ((text: string) => ChatMessage[])[] = [
 describe.skipIf(!existsSync(file))("the development cases (skipped where ../shared/secrets-dev is absent)", () => {
   const cases = existsSync(file) ? casesOf(file) : [];
 
-  test("come out of the privacy gate the same when their texts are known", () => {
+  test("give the same result in the privacy gate when their texts are known", () => {
     const outputs = cases.map(({ text }) => redact(text).text);
     expect(cases.map(({ text }) => redact(text).text)).toEqual(outputs);
     const leaked = cases.filter(({ secrets }, index) => secrets.some((secret) => outputs[index]?.includes(secret)));
@@ -70,7 +70,7 @@ describe.skipIf(!existsSync(file))("the development cases (skipped where ../shar
     expect(changed.map(({ id }) => id)).toEqual([]);
   });
 
-  test("come through a running gateway the same the second time, when none of their texts is scanned", async () => {
+  test("give the same result in a running gateway the second time, when none of their texts is scanned", async () => {
     await using gateway = await start();
     const counters = async () => {
       const metrics = await (await gateway.get("/metrics")).text();

@@ -35,7 +35,7 @@ const kinds: readonly ((secret: (body: string) => string) => string)[] = [
     `-----BEGIN ${["PRIVATE", "KEY"].join(" ")}-----\n${secret(letters(64))}\n-----END ${["PRIVATE", "KEY"].join(" ")}-----`,
 ];
 
-test("of a thousand planted secrets none is in a log, a metric, an error, an answer, the database or the upstream's mail", async () => {
+test("of a thousand planted secrets none is in a log, a metric, an error, an answer, the database or a request to the upstream", async () => {
   const secrets: string[] = [];
   const plant = (index: number): string => {
     const kind = kinds[index % kinds.length];

@@ -35,7 +35,7 @@ const call = (more: JsonObject) => ({
 });
 const assistant = (more: JsonObject) => ({ role: "assistant" as const, content: null, ...more });
 
-describe("a credential where nothing can stand in for it", () => {
+describe("a credential that cannot be replaced", () => {
   const refused: [path: string, sent: ChatBody][] = [
     ["messages[0].id", body({}, { role: "user", content: "x", id: token })],
     ["messages[0].type", body({}, { role: "user", content: "x", type: token })],
@@ -89,7 +89,7 @@ describe("a credential where nothing can stand in for it", () => {
     ],
     ["unknown.*", body({ unknown: { "a key of many words": { [token]: 1 } } })],
   ];
-  test.each(keys)("as a key of %p is refused, naming what the key is in", (path, sent) => {
+  test.each(keys)("as a key of %p is refused, naming the object", (path, sent) => {
     expect(refusalOf(sent)).toEqual({ path, isKey: true, rule: "github_token" });
   });
 
@@ -105,7 +105,7 @@ describe("a credential where nothing can stand in for it", () => {
     expect(refusalOf(body({ unknown: deep }))?.path.length).toBeLessThan(210);
   });
 
-  test("is let through where the operator allows the value, or the rule is off", () => {
+  test("is forwarded if the operator allows the value or disables the rule", () => {
     const sent = body({ metadata: { [token]: 1 } }, assistant({ tool_calls: [call({ id: token })] }));
     for (const privacy of [{ allow: [token] }, { disabled_rules: ["github_token"] }, { redact: false }]) {
       expect(privacyEngine(Policy.parse({ privacy }).privacy).redactBody(sent).body).toBe(sent);
@@ -143,7 +143,7 @@ describe("ids", () => {
     fc.uuid().map((id) => `call_0_${id}`),
   );
 
-  test("that providers and agents draw are no credentials, nor personal data", () => {
+  test("that providers and agents generate are neither credentials nor personal data", () => {
     const strict = privacyEngine(Policy.parse({ privacy: { personal_data: true } }).privacy);
     fc.assert(
       fc.property(ids, (id) => {
@@ -158,14 +158,14 @@ describe("ids", () => {
     );
   });
 
-  test("are labels in metadata, where they are replaced", () => {
+  test("in metadata are labels, and replaced", () => {
     const sent = body({ metadata: { id: `a ${token}`, type: token, model: token } });
     const placeholder = "[REDACTED:github_token:1]";
     const { metadata } = engine.redactBody(sent).body;
     expect(metadata).toEqual({ id: `a ${placeholder}`, type: placeholder, model: placeholder });
   });
 
-  test("that name a declared function go out with its declaration, and the request is sensitive", () => {
+  test("that name a declared function are forwarded like its declaration, and the request is sensitive", () => {
     const sent = body(
       { tools: [{ type: "function", function: { name: token } }] },
       assistant({ tool_calls: [call({ function: { name: token, arguments: "{}" } })] }),
@@ -206,7 +206,7 @@ describe("a token over several text parts", () => {
   const survives = (texts: readonly string[]) =>
     Array.from(token.slice(7), (_, at) => token.slice(at, at + 8)).some((piece) => texts.join("").includes(piece));
 
-  test("is lost wherever three parts, an empty one or a refusal cut it", () => {
+  test("is replaced if three parts, an empty one or a refusal split it", () => {
     for (let first = 1; first < token.length - 1; first += 3) {
       for (let second = first; second < token.length; second += 3) {
         const parts = [`say ${token.slice(0, first)}`, token.slice(first, second), `${token.slice(second)} end`];
@@ -220,20 +220,20 @@ describe("a token over several text parts", () => {
     }
   });
 
-  test("is lost when every character is a part", () => {
+  test("is replaced if every character is a part", () => {
     const redacted = sent([...token]);
     expect(survives(contents(redacted))).toBe(false);
     expect(contents(redacted).slice(0, 30)).toEqual([...token.slice(0, 30)].map(() => placeholder));
     expect(redacted.total).toBe(1);
   });
 
-  test("is lost behind a long part and before one", () => {
+  test("is replaced after a long part and before one", () => {
     const long = "The quarterly report is generated from the orders table. ".repeat(400);
     const redacted = sent([long + token.slice(0, 10), token.slice(10, 20), `${token.slice(20)} ${long}`]);
     expect(contents(redacted)).toEqual([long + placeholder, placeholder, ` ${long}`]);
   });
 
-  test("is lost in parts of any one length", () => {
+  test("is replaced in parts of any one length", () => {
     for (let length = 1; length < 12; length++) {
       const parts = token.match(new RegExp(`.{1,${length}}`, "g")) ?? [];
       const out = contents(sent(parts));
@@ -244,7 +244,7 @@ describe("a token over several text parts", () => {
     }
   });
 
-  test("takes nothing of a part that only follows it, nor spares what else its part holds", () => {
+  test("keeps the text of a part that only follows it, and the other text of its own parts", () => {
     expect(contents(sent([`a ${token.slice(0, 9)}`, token.slice(9), "Continue", "here"]))).toEqual([
       `a ${placeholder}`,
       placeholder,
@@ -260,7 +260,7 @@ describe("a token over several text parts", () => {
   });
 });
 
-describe("whatever the body", () => {
+describe("for any body", () => {
   const name = fc.oneof(
     fc.constantFrom("id", "type", "role", "model", "tool_call_id", "name", "text", "content", "arguments", "function"),
     fc.constantFrom("metadata", "audio", "tools", "input", "refusal", "password", "__proto__", "constructor"),
@@ -320,7 +320,7 @@ describe("whatever the body", () => {
     return Object.values(given).reduce<number>((sum, item) => sum + 1 + countOf(item), 0);
   }
 
-  test("a token in any string or key is gone, or the request is refused, or it stands in a schema and the request is sensitive", async () => {
+  test("a token in any string or key is replaced, or the request is refused, or it is in a schema and the request is sensitive", async () => {
     let [gone, refused, sensitive] = [0, 0, 0];
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {

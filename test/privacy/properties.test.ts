@@ -74,8 +74,8 @@ function escaped(text: string, levels: number): string {
   return out;
 }
 
-describe("whatever the text", () => {
-  test("no eight characters of a secret survive, wherever it stands and however often it was escaped", () => {
+describe("for any text", () => {
+  test("no eight characters of a secret remain, wherever it is and however often it was escaped", () => {
     fc.assert(
       fc.property(
         surroundings,
@@ -92,7 +92,7 @@ describe("whatever the text", () => {
     );
   });
 
-  test("text without findings is the same string", () => {
+  test("text without findings is returned unchanged", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ maxLength: 300 }), surroundings), (text) => {
         const redacted = engine.redactText(text);
@@ -153,7 +153,7 @@ describe("whatever the text", () => {
     );
   });
 
-  test("a streamed answer is restored as a whole one is, wherever the chunks are cut", () => {
+  test("a streamed answer is restored like a whole one, wherever the chunks are cut", () => {
     const values = new Map([
       ["[REDACTED:github_token:1]", "first"],
       ["[REDACTED:password:12]", "second"],

@@ -13,7 +13,7 @@ const placeholder = (number: number) => `[REDACTED:github_token:${number}]`;
 const body = (messages: ChatBody["messages"], more: JsonObject = {}): ChatBody => ({ model: "m", messages, ...more });
 const user = { role: "user" as const, content: `push with ${token}` };
 
-describe("a placeholder that stands in the request already", () => {
+describe("a placeholder that is already in the request", () => {
   const literal = placeholder(4);
   const call = { id: "c1", type: "function", function: { name: "f", arguments: JSON.stringify({ a: literal }) } };
   const places: [place: string, sent: ChatBody][] = [
@@ -54,7 +54,7 @@ describe("a placeholder that stands in the request already", () => {
     );
   });
 
-  test("leaves a secret the same placeholder throughout the request", () => {
+  test("does not change the placeholder of a secret within the request", () => {
     const sent = body([
       { role: "user", content: `${token} and ${other}` },
       { role: "assistant", content: `wrote ${placeholder(1)}` },
@@ -68,7 +68,7 @@ describe("a placeholder that stands in the request already", () => {
     ]);
   });
 
-  test("with the highest number there is leaves room for others", () => {
+  test("with the highest possible number leaves room for others", () => {
     const high = [99_999_999, 100_000_000, 100_000_001, 999_999_999].map(placeholder).join(" ");
     const { body: forwarded, restore } = restoring.redactBody(body([{ role: "user", content: `${high} ${token}` }]));
     expect(forwarded.messages[0]?.["content"]).toBe(`${high} ${placeholder(100_000_002)}`);
@@ -76,14 +76,14 @@ describe("a placeholder that stands in the request already", () => {
     expect(restore?.text(high)).toBe(high);
   });
 
-  test("changes no number where nothing is put back, so that prompt caches keep working", () => {
+  test("changes no number if nothing is restored, so that prompt caches keep working", () => {
     const first = engine.redactBody(body([user])).body.messages[0];
     const next = body([user, { role: "assistant", content: `I use ${placeholder(1)}` }]);
     expect(engine.redactBody(next).body.messages[0]).toEqual(first!);
   });
 });
 
-describe("a value is never put into an address", () => {
+describe("a value is never restored inside an address", () => {
   const values = new Map([
     [placeholder(1), "value-one"],
     [placeholder(2), "https://hooks.example.com/T1/B2"],
@@ -140,7 +140,7 @@ describe("a value is never put into an address", () => {
     expect([...ways(answer)]).toEqual([answer]);
   });
 
-  test("not even into one that a value begins", () => {
+  test("not even in one that begins with a restored value", () => {
     expect([...ways(`${placeholder(2)}/${placeholder(3)}`)]).toEqual([
       `https://hooks.example.com/T1/B2/${placeholder(3)}`,
     ]);
@@ -165,7 +165,7 @@ describe("a value is never put into an address", () => {
     expect([...ways(answer)]).toEqual([answer.replaceAll(p, "value-one")]);
   });
 
-  test("and reading an answer takes time that grows with its length", () => {
+  test("and the time to read an answer grows linearly with its length", () => {
     for (const hard of ["a.", "/ ", "<a ", "](", "..::", "&a", "[REDACTED:a:1"]) {
       const begun = performance.now();
       text(hard.repeat(200_000 / hard.length));

@@ -51,7 +51,7 @@ async function ready(gateway: GatewayProcess): Promise<number> {
 }
 
 describe("the process", () => {
-  test("with no settings at all it is a demo, says so loudly, and keeps its ledger in ./data", async () => {
+  test("without settings it is a demo, says so, and keeps its ledger in ./data", async () => {
     await using gateway = await serve();
     const reply = await ask(gateway);
     expect(reply.status).toBe(200);
@@ -74,13 +74,13 @@ describe("the process", () => {
     await simulator.stop();
   });
 
-  test("all bad settings are named at once, with exit code 2", async () => {
+  test("all invalid settings are named at once, with exit code 2", async () => {
     const { code, output } = await serveToEnd({ PORT: "eighty", WORKERS: "0", DATABASE_URL: "mysql://x" });
     expect(code).toBe(2);
     for (const name of ["PORT", "WORKERS", "DATABASE_URL"]) expect(output).toContain(name);
   });
 
-  test("a bad policy stops the start with its file, path and line, with exit code 2", async () => {
+  test("an invalid policy stops the start with its file, path and line, with exit code 2", async () => {
     await using scratch = await serve();
     const file = join(scratch.directory, "policy.yaml");
     writeFileSync(file, "routing:\n  flash_below: 90\n  pro_form: 10\n");
@@ -90,7 +90,7 @@ describe("the process", () => {
     expect(output).toContain("pro_from");
   });
 
-  test("a budget store that cannot be reached is named as such, without its password, with exit code 1", async () => {
+  test("an unreachable budget store is named, without its password, with exit code 1", async () => {
     const password = ["pass", "word", "1234"].join("-");
     const closed = Bun.serve({ port: 0, fetch: () => new Response() });
     await closed.stop(true);
@@ -103,14 +103,14 @@ describe("the process", () => {
     expect(output).not.toContain(password);
   });
 
-  test("a port that is taken is said in one line, with exit code 1", async () => {
+  test("a port in use is reported in one line, with exit code 1", async () => {
     await using gateway = await serve();
     const { code, output } = await serveToEnd({ PORT: new URL(gateway.url).port });
     expect(code).toBe(1);
     expect(output).toContain("is taken");
   });
 
-  test("SIGHUP reads the policy again; a bad file is refused whole and the last good one stays", async () => {
+  test("SIGHUP reloads the policy; an invalid file is refused completely and the last valid one stays", async () => {
     await using scratch = await serve();
     const file = join(scratch.directory, "policy.yaml");
     writeFileSync(file, "budget: { per_goal_hard_usd: 5 }\n");
@@ -156,7 +156,7 @@ describe("the end of the process", () => {
     },
   );
 
-  test("SIGTERM lets what is under way end, then exits 0", async () => {
+  test("SIGTERM lets requests in flight end, then exits with 0", async () => {
     let answer: () => void = () => {};
     const gate = new Promise<void>((resolve) => {
       answer = resolve;
@@ -181,7 +181,7 @@ describe("the end of the process", () => {
     await server.stop(true);
   });
 
-  test("while draining it is not ready, and still serves those who have not noticed", async () => {
+  test("while draining it is not ready, and still serves new requests", async () => {
     const simulator = await upstream();
     await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, DRAIN_ACCEPT_MS: "600000" });
     expect(await ready(gateway)).toBe(200);
@@ -193,7 +193,7 @@ describe("the end of the process", () => {
     await simulator.stop();
   });
 
-  test("a stream that outlasts the drain ends in an error of its own words, and is charged", async () => {
+  test("a stream that outlasts the drain ends in an error with the reason, and is charged", async () => {
     const silent = await silentAfterFirst();
     await using gateway = await serve({ UPSTREAM_BASE_URL: silent.url, DRAIN_STREAMS_MS: "0" });
     const reply = await ask(gateway, { stream: true });

@@ -98,7 +98,7 @@ describe("a backtest", () => {
     for (const tier of ["flash", "pro", "free"]) expect(records.some((record) => record.tier === tier)).toBe(true);
   });
 
-  test("under the same policy changes nothing: no model, no cause, no cent, no cap hit", async () => {
+  test("under the same policy changes nothing: no model, no cause, no cost, no cap", async () => {
     const result = await under(policy);
     expect(result.requests + result.skipped).toBe(records.reduce((sum, { repeated }) => sum + repeated, 0));
     expect(result.skipped).toBe(0);
@@ -113,7 +113,7 @@ describe("a backtest", () => {
     expect(result.before.refused).toBe(records.filter(({ outcome }) => outcome === "refused").length);
   });
 
-  test("with all thresholds at 0, what the score decided goes to pro and costs more", async () => {
+  test("with all thresholds at 0, requests that the score decided go to pro and cost more", async () => {
     const result = await under(
       withKeys({
         routing: { flash_below: 0, pro_from: 0 },
@@ -130,7 +130,7 @@ describe("a backtest", () => {
     );
   });
 
-  test("with no money to spend everything that costs is refused, and costs nothing", async () => {
+  test("with caps of 0 every request that costs is refused, and costs nothing", async () => {
     const result = await under(withKeys({ budget: { per_goal_soft_usd: 0, per_goal_hard_usd: 0 } }));
     expect(result.after.cost_nano_usd).toBe(0);
     const paid = records.filter(({ cost_nano_usd }) => cost_nano_usd > 0).length;
@@ -138,7 +138,7 @@ describe("a backtest", () => {
     expect(result.days.reduce((sum, { cap_hits_after }) => sum + cap_hits_after, 0)).toBeGreaterThan(paid - 1);
   });
 
-  test("with higher caps, what was refused for its cost is answered, at an estimated cost", async () => {
+  test("with higher caps, requests refused for their cost are answered, at an estimated cost", async () => {
     const result = await under(
       withKeys({
         budget: {
@@ -154,7 +154,7 @@ describe("a backtest", () => {
     expect(result.changes.some(({ from_cause }) => from_cause === "budget_hard_cap_exceeded")).toBe(true);
   });
 
-  test("tells how far it has come, and stops when it is no longer wanted", async () => {
+  test("reports its progress, and stops when it is cancelled", async () => {
     const seen: number[] = [];
     const stop = new AbortController();
     const running = backtest({

@@ -29,7 +29,7 @@ const spawn = (args: readonly string[], url = databaseUrl) => spawnCommand(args,
 const run = (...args: string[]) => runCommand(args, { env: { DATABASE_URL: databaseUrl } });
 
 describe("explain", () => {
-  test("says the sentence first, then the stages and what would have changed it", async () => {
+  test("begins with a sentence, then the stages and what would have changed the decision", async () => {
     const { out, code } = await run("explain", decisionId);
     expect(code).toBe(0);
     const [sentence = ""] = out.split("\n");
@@ -48,14 +48,14 @@ describe("explain", () => {
     expect(record.explanation.stages).toHaveLength(5);
   });
 
-  test("of an id that nothing is recorded under fails, and says which ids there are", async () => {
+  test("of an unknown id fails, and says which ids there are", async () => {
     const { err, code } = await run("explain", "nobody");
     expect([code, err.includes("X-Smart-Gateway-Decision-Id")]).toEqual([1, true]);
   });
 });
 
 describe("decisions", () => {
-  test("tail prints the newest, and goes on with those to come, each once", async () => {
+  test("tail prints the newest, then new ones, each once", async () => {
     const child = spawn(["decisions", "tail", "-n", "2", "--json"]);
     const lines: string[] = [];
     const reading = (async () => {
@@ -78,7 +78,7 @@ describe("decisions", () => {
     expect(ids).toHaveLength(3);
   });
 
-  test("tail takes filters, and ends at once without --follow", async () => {
+  test("tail accepts filters, and ends at once without --follow", async () => {
     const { out, code } = await run("decisions", "tail", "--no-follow", "--cause", "hard_pro_rule,explicit_pro");
     expect(code).toBe(0);
     expect(out.trim().split("\n")).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("decisions", () => {
     expect(JSON.parse(out).decision_id).toBe(decisionId);
   });
 
-  test("export writes all of a span, the oldest first, as lines of JSON or as a table", async () => {
+  test("export writes all records of a range, the oldest first, as lines of JSON or as CSV", async () => {
     const { out } = await run("decisions", "export", "--since", "1h");
     const records = out
       .trim()
@@ -111,7 +111,7 @@ describe("decisions", () => {
     expect((await run("decisions", "export", "--since", "2020-01-01", "--until", "2020-01-02")).out).toBe("");
   });
 
-  test("export of many records is whole", async () => {
+  test("export of many records is complete", async () => {
     const url = `sqlite:${join(folder, "many.db")}`;
     const store = await openRecordStore(url);
     for (let batch = 0; batch < 12; batch++) {
@@ -123,19 +123,19 @@ describe("decisions", () => {
     expect(text.trim().split("\n")).toHaveLength(1_200);
   });
 
-  test("where there is no database they say so, and end with 2", async () => {
+  test("without a database they say so, and end with 2", async () => {
     const child = spawn(["decisions", "tail"], `sqlite:${join(folder, "none.db")}`);
     const err = await new Response(child.stderr).text();
     expect([await child.exited, err.includes("no database")]).toEqual([2, true]);
   });
 
-  test("a moment that is none is refused", async () => {
+  test("an invalid time is refused", async () => {
     expect((await run("decisions", "export", "--since", "yesterday")).code).toBe(2);
   });
 });
 
 describe("policy backtest", () => {
-  test("under the policy in force says that nothing changes; under another what does, as a table or as JSON", async () => {
+  test("under the active policy says that nothing changes; under another it shows the changes, as a table or as JSON", async () => {
     const same = join(folder, "same.yaml");
     writeFileSync(same, "{}\n");
     // The test gateway's policy differs from the shipped one in its timeouts only, which decide nothing.
@@ -154,7 +154,7 @@ describe("policy backtest", () => {
     });
   });
 
-  test("of a file that is wrong says what is wrong, with 2", async () => {
+  test("of an invalid file says what is wrong, with 2", async () => {
     const file = join(folder, "wrong.yaml");
     writeFileSync(file, "routing:\n  flash_belo: 3\n");
     const { err, code } = await run("policy", "backtest", file);

@@ -17,7 +17,7 @@ async function recordOf(gateway: TestGateway, id: string | null): Promise<Answer
 }
 const idOf = (reply: Reply) => reply.headers.get("x-smart-gateway-decision-id");
 
-test("a decision can be asked for by its id or by the request's, with what it cost and why", async () => {
+test("a decision can be read by its id or by the request's, with its cost and the reasons", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({ model: "smart-router" }, { "x-request-id": "mine-1", "x-same-error-count": "3" });
   await reply.json();
@@ -34,7 +34,7 @@ test("a decision can be asked for by its id or by the request's, with what it co
   expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test("the stages say what each saw, and which of them decided", async () => {
+test("the stages show their evidence, and which of them decided", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({ model: "smart-router" }, { "x-same-error-count": "3" });
   await reply.json();
@@ -52,7 +52,7 @@ test("the stages say what each saw, and which of them decided", async () => {
   expect(new Set(changes).size, "each change once, at its nearest").toBe(changes.length);
 });
 
-test("after a refusal, the later stages say what they would have said", async () => {
+test("after a refusal, the later stages show what they would have decided", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({ model: "smart-router-free" }, explain);
   expect(reply.status).toBe(403);
@@ -68,7 +68,7 @@ test("after a refusal, the later stages say what they would have said", async ()
   expect(lifted).toMatchObject({ to: "false", leads_to: "free" });
 });
 
-test("a request over its cap is told how much is missing", async () => {
+test("a request over its cap shows how much is missing", async () => {
   await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0.001, per_goal_soft_usd: 0.001 } } });
   const reply = await gateway.chat({ model: "smart-router" }, explain);
   expect(reply.status).toBe(403);
@@ -79,7 +79,7 @@ test("a request over its cap is told how much is missing", async () => {
   expect(decision.explanation.sentence).toBe("Refused because it could pass the hard cap of the goal.");
 });
 
-test("with X-Smart-Gateway-Explain the answer carries its decision, and nothing else changes", async () => {
+test("with X-Smart-Gateway-Explain the answer has its decision, and nothing else changes", async () => {
   await using gateway = await start();
   const plain = await (await gateway.chat()).json();
   const reply = await gateway.chat({}, explain);
@@ -102,14 +102,14 @@ test("a stream has it as a comment before its first chunk", async () => {
   expect(await (await gateway.chat({ stream: true })).text()).not.toContain("smart-gateway");
 });
 
-test("an explanation holds no text of the request", async () => {
+test("an explanation contains no text of the request", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({ messages: [{ role: "user", content: "the Perugian plan" }] }, explain);
   const { smart_gateway: decision } = await reply.json();
   expect(JSON.stringify(decision)).not.toContain("Perugian");
 });
 
-test("what a caller reports of an answer stands in its decision's record", async () => {
+test("a caller's report about an answer is in the decision's record", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reported-"));
   await using gateway = await start({ env: { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}` } });
   const reply = await gateway.chat();

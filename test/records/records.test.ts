@@ -13,7 +13,7 @@ async function recordsOf(gateway: TestGateway, count: number): Promise<DecisionR
   }
 }
 
-test("each request leaves one record, which its schema reads, with what the answer's head said of it", async () => {
+test("each request leaves one record, which matches its schema and the headers of the answer", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({}, { "x-session-id": "s1", "x-goal-id": "g1", "x-task-id": "t1" });
   await reply.json();
@@ -41,7 +41,7 @@ test("each request leaves one record, which its schema reads, with what the answ
   expect(record?.attempts[0]).toMatchObject({ outcome: "answered", upstream_status: 200, number: 2 });
 });
 
-describe("what the aggregator says of a call is recorded, also where it is not asked for what it has billed", () => {
+describe("upstream metadata is recorded, also if billed costs are not looked up", () => {
   const policy = { upstream: { generation_lookup: "off" } };
   test.each([
     [false, false],
@@ -62,7 +62,7 @@ describe("what the aggregator says of a call is recorded, also where it is not a
     });
   });
 
-  test("a call that failed has the id of its head and the provider that its error names", async () => {
+  test("a failed call has the id of its headers and the provider that its error names", async () => {
     await using gateway = await start({ policy: { upstream: { ...policy.upstream, max_attempts: 2 } } });
     const error = { message: "busy", code: 503, metadata: { provider_name: "Google Vertex (Europe)" } };
     gateway.upstream.next(replies(503, { error }, { headers: { "x-generation-id": "gen-1-failed" } }), completes());
@@ -98,7 +98,7 @@ describe("what the aggregator says of a call is recorded, also where it is not a
   });
 });
 
-test("refusals of every kind are recorded, and say that the gateway refused", async () => {
+test("refusals of every kind are recorded as refused by the gateway", async () => {
   await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0, per_goal_soft_usd: 0 } } });
   const { url } = gateway;
   const body = JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hi" }] });
@@ -153,7 +153,7 @@ test("no text of a prompt or an answer is recorded, and no secret in an id", asy
   expect(record?.redactions.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
 });
 
-test("what the records and the ledger say of a day is the same, also for failures and callers who leave", async () => {
+test("records and ledger have the same sums of a day, also for failures and disconnected callers", async () => {
   await using gateway = await start();
   for (let n = 0; n < 4; n++) await (await gateway.chat()).json();
   for (const stream of [true, true]) await (await gateway.chat({ stream })).text();
@@ -166,7 +166,7 @@ test("what the records and the ledger say of a day is the same, also for failure
   expect(summary.requests).toBe(6);
 });
 
-test("with the policy's switch off nothing is recorded", async () => {
+test("with records switched off in the policy nothing is recorded", async () => {
   await using gateway = await start({ policy: { records: { enabled: false } } });
   await (await gateway.chat()).json();
   expect(gateway.gateway.records.status().kind).toBe("off");

@@ -12,7 +12,7 @@ const call = (n: number, result: string) => [
 const hard =
   "Design a distributed, fault-tolerant job queue with exactly-once delivery, sharding and failover, prove that it is correct, and then migrate the concurrent workers step by step.";
 
-test("a run stays on the model that its ask was routed to, without any id; the next ask is routed anew", async () => {
+test("a run stays on the model of its ask, without any id; the next ask is routed again", async () => {
   await using gateway = await start();
   const ask = { role: "user", content: hard };
   const first = await gateway.chat({ messages: [ask] });

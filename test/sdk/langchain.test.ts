@@ -34,7 +34,7 @@ test("invoke answers, with usage", async () => {
   expect(tokensOf(message)).toBeGreaterThan(0);
 });
 
-test("stream streams, with usage at its end", async () => {
+test("stream returns chunks, with usage at its end", async () => {
   let text = "";
   let tokens = 0;
   for await (const part of await model().stream("hello")) {
@@ -73,7 +73,7 @@ test("an abort reaches the upstream", async () => {
   expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
 });
 
-test("refusals and upstream failures say why", async () => {
+test("refusals and upstream failures show the reason", async () => {
   const refused = await model("smart-router-free")
     .invoke("hello")
     .catch((error) => error);

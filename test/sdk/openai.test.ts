@@ -48,7 +48,7 @@ test("create streams, and ends", async () => {
   expect(finish).toBe("stop");
 });
 
-test("usage comes to who asks for it", async () => {
+test("usage is sent to callers who request it", async () => {
   let usage: number | undefined;
   const asked = { ...hello, stream: true, stream_options: { include_usage: true } } as const;
   for await (const event of await openai.chat.completions.create(asked)) usage = event.usage?.total_tokens ?? usage;
@@ -93,7 +93,7 @@ test("the stream helper gives the whole completion, its reasoning apart from its
 });
 
 describe("abort", () => {
-  test("before the headers: the SDK says so, and the upstream sees it", async () => {
+  test("before the headers: the SDK throws, and the upstream call is aborted", async () => {
     const index = gateway.upstream.received();
     gateway.upstream.next(() => undefined);
     const controller = new AbortController();
@@ -123,7 +123,7 @@ describe("errors", () => {
       (error) => error,
     );
 
-  test("a refusal says why, in the error's own message", async () => {
+  test("a refusal has its reason in the error's own message", async () => {
     const error = await caught(openai.chat.completions.create({ ...hello, model: "smart-router-free" }));
     expect(error).toBeInstanceOf(PermissionDeniedError);
     expect(error.message).toContain("sensitive");
@@ -138,13 +138,13 @@ describe("errors", () => {
     expect(error.param).toBe("max_tokens");
   });
 
-  test("a short token is told what is wrong with it", async () => {
+  test("a short token gets an error that names the problem", async () => {
     const error = await caught(client({ apiKey: "short" }).chat.completions.create(hello));
     expect(error).toBeInstanceOf(AuthenticationError);
     expect(error.message).toContain("too short");
   });
 
-  test("an upstream's refusal reaches the reader", async () => {
+  test("an upstream's refusal reaches the caller", async () => {
     gateway.upstream.next(fails(400, "the widget is not supported"));
     const error = await caught(openai.chat.completions.create(hello));
     expect(error).toBeInstanceOf(InternalServerError);
@@ -164,7 +164,7 @@ describe("errors", () => {
     expect(error).not.toBeInstanceOf(APIConnectionError);
   });
 
-  test("what waiting cannot mend is not tried again by the SDK; what it can is", async () => {
+  test("the SDK retries a refusal only if waiting helps", async () => {
     const before = gateway.log.length;
     await caught(client({ maxRetries: 2 }).chat.completions.create({ ...hello, model: "smart-router-free" }));
     expect(gateway.log.slice(before).filter(({ event }) => event === "request_finished")).toHaveLength(1);
@@ -174,7 +174,7 @@ describe("errors", () => {
   });
 });
 
-describe("how often the SDK asks", () => {
+describe("the number of calls that the SDK makes", () => {
   /** An SDK with its usual two repeats, and the number of calls that it makes. */
   async function callsOf(
     ask: (client: OpenAI) => Promise<unknown>,
@@ -199,7 +199,7 @@ describe("how often the SDK asks", () => {
   }
   const usual = (client: OpenAI) => client.chat.completions.create(hello);
 
-  test("once, where asking again cannot help", async () => {
+  test("one, if a retry cannot help", async () => {
     const wrong = (body: object) => (client: OpenAI) => client.chat.completions.create({ ...hello, ...body });
     expect(await callsOf(wrong({ n: 0 }))).toEqual([422, 1]);
     expect(await callsOf(wrong({ model: "smart-router-free" }))).toEqual([403, 1]);
@@ -209,7 +209,7 @@ describe("how often the SDK asks", () => {
     expect(await callsOf(usual)).toEqual([500, 1]);
   });
 
-  test("once, where it would have to wait longer than it does", async () => {
+  test("one, if it would have to wait longer than it does", async () => {
     await using limited = await start();
     const later = fails(429, "slow down", { "retry-after": "300" });
     limited.upstream.next(later, later, later);
@@ -217,7 +217,7 @@ describe("how often the SDK asks", () => {
     expect(limited.upstream.received()).toBe(3);
   });
 
-  test("again after the time it was told, where that can help", async () => {
+  test("another after the time in Retry-After, if that can help", async () => {
     await using failing = await start();
     failing.upstream.next(fails(503), fails(503), fails(503));
     expect(await callsOf(usual, { baseURL: `${failing.url}/v1` })).toEqual(["answered", 2]);

@@ -25,14 +25,14 @@ async function* streamed() {
   yield* answer as EventStream<ChatStreamChunk>; // which is a ReadableStream that can be iterated over
 }
 
-test("send answers", async () => {
+test("send returns answers", async () => {
   const completion = await client().chat.send({ chatRequest: hello() });
   if (!("choices" in completion)) throw new Error("not a completion");
   expect(String(completion.choices[0]?.message.content)).toContain("[simulated]");
   expect(completion.model).toBe(upstreamIds["vendor_v4_flash"] ?? "");
 });
 
-test("send streams, and ends", async () => {
+test("send returns streams, which end", async () => {
   let text = "";
   let finish: string | null = null;
   for await (const event of streamed()) {
@@ -43,7 +43,7 @@ test("send streams, and ends", async () => {
   expect(finish).toBe("stop");
 });
 
-test("leaving the loop reaches the upstream", async () => {
+test("leaving the loop aborts the upstream call", async () => {
   const index = gateway.upstream.received();
   gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
   for await (const event of streamed()) {
@@ -88,7 +88,7 @@ describe("errors", () => {
       expect(error.name).toEndWith("ResponseError");
     });
 
-  test("a stream that breaks off carries an error that the SDK hands on", async () => {
+  test("a stream that breaks off has an error that the SDK passes on", async () => {
     const { behaviour, received } = cutStream();
     gateway.upstream.next(behaviour);
     let error: unknown;

@@ -28,14 +28,14 @@ const weather = tool({
   execute: ({ city }) => `18 degrees in ${city}`,
 });
 
-test("generateText answers, with usage", async () => {
+test("generateText returns answers, with usage", async () => {
   const { text, usage, finishReason } = await generateText({ model: model(), prompt: "hello", maxRetries: 0 });
   expect(text).toContain("[simulated]");
   expect(usage.outputTokens).toBeGreaterThan(0);
   expect(finishReason).toBe("stop");
 });
 
-test("streamText streams, with usage", async () => {
+test("streamText returns streams, with usage", async () => {
   const result = streamText({ model: model(), prompt: "hello", ...quiet });
   let text = "";
   for await (const part of result.textStream) text += part;
@@ -78,14 +78,14 @@ describe("errors", () => {
     return error;
   };
 
-  test("a refusal says why", async () => {
+  test("a refusal has its reason", async () => {
     const error = await caught(generateText({ model: model("smart-router-free"), prompt: "hello", maxRetries: 0 }));
     expect(error.statusCode).toBe(403);
     expect(error.message).toContain("sensitive");
     expect(error.isRetryable).toBe(false);
   });
 
-  test("an upstream's refusal reaches the reader", async () => {
+  test("an upstream's refusal reaches the caller", async () => {
     gateway.upstream.next(fails(400, "the widget is not supported"));
     const error = await caught(generateText({ model: model(), prompt: "hello", maxRetries: 0 }));
     expect(error.message).toContain("the widget is not supported");

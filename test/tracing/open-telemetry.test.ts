@@ -136,7 +136,7 @@ const newTrace = () => {
 };
 
 describe("a gateway with OTEL_*", () => {
-  test("makes one SERVER span of a request and one CLIENT span of its call, under the caller's trace", async () => {
+  test("creates one SERVER span of a request and one CLIENT span of its call, in the caller's trace", async () => {
     const { traceId, headers } = newTrace();
     const before = upstream.received();
     const response = await chat({ max_tokens: 50 }, headers);
@@ -178,7 +178,7 @@ describe("a gateway with OTEL_*", () => {
     expect(sent["traceparent"]).toBe(`00-${traceId}-${client.spanId}-01`);
   });
 
-  test("begins a trace of its own for a caller that names none, or names one wrongly", async () => {
+  test("begins a new trace for a caller without a valid traceparent", async () => {
     for (const traceparent of ["", "nonsense", `00-${"0".repeat(32)}-00f067aa0ba902b7-01`, "ff-1-2-3"]) {
       const before = collector.spans().length;
       const response = await chat({}, traceparent === "" ? {} : { traceparent });
@@ -190,7 +190,7 @@ describe("a gateway with OTEL_*", () => {
     }
   });
 
-  test("keeps the caller's tracestate from the upstream", async () => {
+  test("does not send the caller's tracestate to the upstream", async () => {
     const { traceId, headers } = newTrace();
     const before = upstream.received();
     await chat({}, { ...headers, tracestate: "vendor=private" });
@@ -233,7 +233,7 @@ describe("a gateway with OTEL_*", () => {
     });
   });
 
-  test("has no text that an upstream sends in the place of a name", async () => {
+  test("has no text that an upstream sends instead of a name", async () => {
     const { traceId, headers } = newTrace();
     const quoted = "could not read: my private words";
     const answer = {
@@ -250,7 +250,7 @@ describe("a gateway with OTEL_*", () => {
     expect(JSON.stringify(spans)).not.toContain("private words");
   });
 
-  test("makes a CLIENT span of every attempt, with the kind of each failure", async () => {
+  test("creates a CLIENT span of every attempt, with the kind of each failure", async () => {
     const { traceId, headers } = newTrace();
     upstream.next(fails(500), completes());
     expect((await chat({}, headers)).status).toBe(200);
@@ -263,7 +263,7 @@ describe("a gateway with OTEL_*", () => {
     });
   });
 
-  test("ends the spans of a caller that leaves in mid-stream", async () => {
+  test("ends the spans of a caller that disconnects in mid-stream", async () => {
     const { traceId, headers } = newTrace();
     upstream.next(streams({ events: [chunk({ content: "half" })], end: "silence" }));
     const response = await chat({ stream: true }, headers);
@@ -274,7 +274,7 @@ describe("a gateway with OTEL_*", () => {
     expect(valuesOf(clients[0].attributes)["error.type"]).toBe("aborted");
   });
 
-  test("has a span for a refusal too, and marks only what is its own fault as an error", async () => {
+  test("has a span for a refusal too, and marks only the gateway's own failures as errors", async () => {
     const { traceId, headers } = newTrace();
     expect((await chat({ model: "nobody" }, headers)).status).toBe(422);
     const { server, clients } = await spansOf(traceId, 1);
@@ -290,7 +290,7 @@ describe("a gateway with OTEL_*", () => {
     expect(collector.spans().filter(({ name }) => /healthz|livez|readyz|metrics/.test(name))).toEqual([]);
   });
 
-  test("exports the four histograms of GenAI clients, and says who it is", async () => {
+  test("exports the four histograms of GenAI clients, with its resource attributes", async () => {
     await chat({ stream: true }).then((response) => response.text());
     const names = [
       "gen_ai.client.operation.duration",
@@ -318,14 +318,14 @@ describe("a gateway with OTEL_*", () => {
     });
   });
 
-  test("says nothing of what was said, nor the keys", async () => {
+  test("exports no text of prompts or answers, and no keys", async () => {
     await eventually(() => collector.spans().length > 0);
     const all = JSON.stringify(collector.received);
     for (const secret of [secretWords, "one", "three", upstreamKey, authorization.authorization])
       if (secret.length > 5) expect(all).not.toContain(secret);
   });
 
-  test("sends what is left when it stops, and is not held up by a collector that is unavailable", async () => {
+  test("exports the remaining data when it stops, and an unavailable collector does not delay it", async () => {
     const own = await serve({ ...env(), OTEL_EXPORTER_OTLP_ENDPOINT: otlp });
     const { traceId, headers } = newTrace();
     await fetch(`${own.url}/v1/models`, { headers: { ...authorization, ...headers } });

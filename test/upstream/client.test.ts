@@ -38,14 +38,14 @@ function answered(
 }
 
 describe("a call", () => {
-  test("whose answer holds too many JSON values is garbage; one of just as many is not", async () => {
+  test("whose answer has too many JSON values is garbage; one with just as many as allowed is not", async () => {
     const answer = { ...completion, logprobs: Array.from({ length: 2_000 }, () => []) };
     const refused = failureOf(await answered(jsonAnswer(answer), { limits: { maxValues: 2_000 } }));
     expect(refused).toMatchObject({ kind: "garbage", message: expect.stringContaining("2000 JSON values") });
     expect((await answered(jsonAnswer(answer), { limits: { maxValues: 5_000 } })).kind).toBe("answer");
   });
 
-  test("posts the body as JSON with our credentials and nothing of the caller's", async () => {
+  test("posts the body as JSON with the gateway's credentials and no header of the caller", async () => {
     const key = ["sk", "test", "key"].join("-");
     await withUpstream(
       async ({ socket, request }) => {
@@ -95,7 +95,7 @@ describe("a call", () => {
     );
   });
 
-  test("refuses a key that cannot stand in a header, without showing it", async () => {
+  test("refuses a key that is not valid in a header, without showing it", async () => {
     const key = `secret${"\n"}line`;
     await expect(
       withUpstream(
@@ -106,7 +106,7 @@ describe("a call", () => {
     ).rejects.toThrow(/^the upstream API key contains characters/);
   });
 
-  test("gives the whole answer untouched, with usage and cost", async () => {
+  test("returns the whole answer unchanged, with usage and cost", async () => {
     const reply = await answered(jsonAnswer(completion));
     expect(reply).toMatchObject({
       kind: "answer",
@@ -115,7 +115,7 @@ describe("a call", () => {
     });
   });
 
-  test("reads an answer in chunks, split anywhere", async () => {
+  test("reads a chunked answer, split anywhere", async () => {
     const bytes = Buffer.from(JSON.stringify(completion));
     const pieces = [...bytes].map((_, i) => chunked(bytes.subarray(i, i + 1)));
     const head = headOf("application/json", "chunked");
@@ -123,7 +123,7 @@ describe("a call", () => {
     expect(reply).toMatchObject({ kind: "answer", answer: completion });
   });
 
-  test("uses the connection again", async () => {
+  test("reuses the connection", async () => {
     await withUpstream(
       async ({ socket, request }) => {
         for (;;) {
@@ -187,7 +187,7 @@ describe("a status", () => {
     expect(failureOf(await answered(jsonAnswer("", "502 X"))).message).toBe("the upstream answered 502");
   });
 
-  test("an endless error page is not read to its end", async () => {
+  test("of an endless error page does not read it to its end", async () => {
     const reply = await withUpstream(
       async ({ socket, request, closed }) => {
         await request();
@@ -204,7 +204,7 @@ describe("a status", () => {
     expect(failureOf(reply)).toMatchObject({ kind: "upstream_error", status: 500 });
   });
 
-  test("stands even if its body is cut off", async () => {
+  test("is kept even if its body is cut off", async () => {
     for (const ending of ["end", "reset"] as const) {
       const cut = `${headOf("application/json", 100, "401 X")}{"error":`;
       expect(failureOf(await answered(cut, { ending }))).toMatchObject({ kind: "unauthorized", status: 401 });
@@ -270,12 +270,12 @@ describe("a 200", () => {
     });
   }
 
-  test("that is useless still reports what it cost", async () => {
+  test("that is unusable still reports its cost", async () => {
     const reply = await answered(jsonAnswer({ choices: [], usage: completion["usage"] }));
     expect(reply).toMatchObject({ kind: "failure", failure: { kind: "garbage" }, report: { costNanoUsd: 5_180 } });
   });
 
-  test("larger than the bound is garbage, told or not, and its connection is closed", async () => {
+  test("larger than the bound is garbage, with and without a declared length, and its connection is closed", async () => {
     const big = JSON.stringify({ ...completion, pad: "x".repeat(5_000) });
     for (const head of [headOf("application/json", Buffer.byteLength(big)), headOf("application/json", "close")]) {
       const failure = failureOf(await answered(head + big, { limits: { maxAnswerBytes: 4_000 }, ending: "end" }));
@@ -283,7 +283,7 @@ describe("a 200", () => {
     }
   });
 
-  test("cut short is cut off, however its end is told and however it was cut", async () => {
+  test("cut short is cut off, however its end is declared and however it was cut", async () => {
     const body = JSON.stringify(completion);
     const half = body.slice(0, 100);
     for (const ending of ["end", "reset"] as const) {
@@ -302,7 +302,7 @@ describe("a 200", () => {
     }
   });
 
-  test("with headers without end is garbage, long before memory is at stake", async () => {
+  test("with endless headers is garbage, long before memory runs short", async () => {
     for (const line of [`x: ${"a".repeat(1_000)}\r\n`, "a".repeat(1_000)]) {
       let sent = 0;
       const reply = await withUpstream(
@@ -337,7 +337,7 @@ describe("a 200", () => {
   ];
   for (const [coding, bytes] of codings) {
     const head = headOf(`application/json\r\nContent-Encoding: ${coding}`, bytes.length);
-    test(`that is compressed by ${coding} against our wish is read all the same, and bounded`, async () => {
+    test(`that is compressed by ${coding} although not accepted is read, and bounded`, async () => {
       const whole = Buffer.concat([Buffer.from(head), bytes]);
       expect(await answered(whole)).toMatchObject({ kind: "answer", answer: completion });
       const bounded = failureOf(await answered(whole, { limits: { maxAnswerBytes: text.length - 1 } }));
@@ -345,7 +345,7 @@ describe("a 200", () => {
     });
   }
 
-  test("that is not compressed as it says, or in a way that nobody knows, is garbage", async () => {
+  test("that is not compressed as declared, or in an unknown coding, is garbage", async () => {
     for (const coding of ["gzip", "deflate", "br", "zstd", "gzip, gzip", "x-unknown"]) {
       const head = headOf(`application/json\r\nContent-Encoding: ${coding}`, text.length);
       const failure = failureOf(await answered(Buffer.concat([Buffer.from(head), text])));
@@ -363,7 +363,7 @@ describe("a 200", () => {
     expect(events).toMatchObject([{ kind: "chunk", chunk }, { kind: "end" }]);
   });
 
-  test("with a whole completion where a stream was asked for becomes a stream of one chunk", async () => {
+  test("with a whole completion instead of a requested stream becomes a stream of one chunk", async () => {
     const calls = [{ id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }];
     const message = { role: "assistant", content: null, tool_calls: calls };
     const whole = { ...completion, choices: [{ index: 0, message, finish_reason: "tool_calls" }] };

@@ -19,7 +19,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("a connection that lies idle", () => {
+describe("an idle connection", () => {
   const oneAnswerEach = async ({ socket, request }: { socket: Socket; request: () => Promise<string> }) => {
     for (;;) {
       await request();
@@ -27,7 +27,7 @@ describe("a connection that lies idle", () => {
     }
   };
 
-  test("is not used again once the upstream has closed it", async () => {
+  test("is not reused once the upstream has closed it", async () => {
     let first: Socket | undefined;
     await withUpstream(
       (connection) => {
@@ -44,7 +44,7 @@ describe("a connection that lies idle", () => {
     );
   });
 
-  test("is closed when it has lain there too long", async () => {
+  test("is closed after its time limit", async () => {
     const closed: Promise<void>[] = [];
     await withUpstream(
       (connection) => {
@@ -63,7 +63,7 @@ describe("a connection that lies idle", () => {
     );
   });
 
-  test("is dropped when the upstream says something unasked: it would be taken for the next answer", async () => {
+  test("is dropped if the upstream sends unrequested bytes, which would be taken for the next answer", async () => {
     await withUpstream(
       async ({ socket, request, closed, number }) => {
         await request();
@@ -82,7 +82,7 @@ describe("a connection that lies idle", () => {
     );
   });
 
-  test("is not used again after an answer that came before the request was sent", async () => {
+  test("is not reused after an answer that arrived before the request was sent", async () => {
     await withUpstream(
       ({ socket, number }) => {
         // The first request is far larger than what the system takes from us at once.
@@ -109,7 +109,7 @@ describe("`Connection: close` in an answer's head", () => {
     ["a stream", true, `${sse}Connection: close\r\nContent-Length: ${stream.length}\r\n\r\n${stream}`],
   ];
   for (const [what, streamed, bytes] of rows) {
-    test(`of ${what} is honoured, although the upstream leaves the connection open`, async () => {
+    test(`of ${what} is respected, although the upstream leaves the connection open`, async () => {
       let first: Promise<void> | undefined;
       await withUpstream(
         async ({ socket, request, closed }) => {
@@ -132,7 +132,7 @@ describe("`Connection: close` in an answer's head", () => {
   }
 });
 
-describe("an upstream that speaks only HTTP/2 is named as such", () => {
+describe("an upstream that supports only HTTP/2 is named as such", () => {
   const settings = Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]);
   const rows: [what: string, bytes: string | Buffer][] = [
     ["by its first frame", settings],
@@ -158,7 +158,7 @@ describe("an upstream that speaks only HTTP/2 is named as such", () => {
   }
 });
 
-test("where no descriptor is left, a call fails at once, and nothing was sent", async () => {
+test("without free descriptors a call fails at once, and nothing was sent", async () => {
   await withUpstream(
     async ({ socket, request }) => {
       await request();
@@ -178,7 +178,7 @@ test("where no descriptor is left, a call fails at once, and nothing was sent", 
   );
 }, 4_500);
 
-test("a large request arrives whole, whatever its characters", async () => {
+test("a large request arrives complete, whatever its characters", async () => {
   for (const text of ["x", "é", "🌍"]) {
     await withUpstream(
       async ({ socket, request }) => {
@@ -196,7 +196,7 @@ test("a large request arrives whole, whatever its characters", async () => {
   }
 });
 
-test("a request that is known to be large is written in turns of the event loop before it connects, and arrives whole", async () => {
+test("a request that is known to be large is serialized in turns of the event loop before it connects, and arrives complete", async () => {
   const content = `${'"🌍é\n'.repeat(1_200_000)}\ud83d`;
   let turns = 0;
   let turnsToConnect: number | undefined;
@@ -230,7 +230,7 @@ test("a request that is known to be large is written in turns of the event loop 
   );
 });
 
-test("what came before a cut is given out before the cut is told", async () => {
+test("text received before a cut is delivered before the cut is reported", async () => {
   for (const ending of ["end", "resetAndDestroy"] as const) {
     await withUpstream(
       async ({ socket, request }) => {
@@ -246,7 +246,7 @@ test("what came before a cut is given out before the cut is told", async () => {
   }
 });
 
-test("a stream reads the same, however the network splits it and frames it", async () => {
+test("a stream is read in the same way, however the network splits and frames it", async () => {
   const texts = ["Grüße ", "🌍", " 你好", "!"];
   const body = Buffer.from(`${texts.map((text) => say(text)).join("")}${say("", "stop")}data: [DONE]\n\n`);
   const cuts = fc.array(fc.nat(body.length), { maxLength: 12 });
@@ -392,7 +392,7 @@ describe("TLS", () => {
     ["a trusted authority, for another address", "127.0.0.2", true, "ERR_TLS_CERT_ALTNAME_INVALID"],
   ];
   for (const [what, name, trusted, code] of untrusted) {
-    test(`with a certificate of ${what}: not a byte is sent, not even where checks are turned off`, async () => {
+    test(`with a certificate of ${what}: not a byte is sent, even with checks turned off`, async () => {
       const { port, seen } = await upstreamNamed(name);
       const host = /^[\d.]+$/.test(name) ? "127.0.0.1" : "localhost";
       for (const turnedOff of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }]) {
@@ -405,7 +405,7 @@ describe("TLS", () => {
     });
   }
 
-  test("through a proxy of the environment is ours: the proxy sees the host's name and its own credentials", async () => {
+  test("through a proxy of the environment is end to end: the proxy sees the host's name and its own credentials", async () => {
     const { port, seen } = await upstreamNamed("upstream.test");
     const via = await proxy();
     const env = { NODE_EXTRA_CA_CERTS: authority, HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${via.port}` };
@@ -422,7 +422,7 @@ describe("TLS", () => {
     expect(seen.requests[0]?.toLowerCase()).not.toContain("proxy-authorization");
   });
 
-  test("through a proxy that leads elsewhere is refused", async () => {
+  test("through a proxy that leads to another host is refused", async () => {
     const { port, seen } = await upstreamNamed("elsewhere.test");
     const via = await proxy();
     const env = { NODE_EXTRA_CA_CERTS: authority, HTTPS_PROXY: `http://127.0.0.1:${via.port}` };
@@ -432,7 +432,7 @@ describe("TLS", () => {
     expect(seen.bytes).toBe(0);
   });
 
-  test("through a proxy that refuses, says too much or does not speak HTTP: nothing was sent", async () => {
+  test("through a proxy that refuses, sends too much or does not use HTTP: nothing was sent", async () => {
     const words = [
       "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
       "HTTP/1.1 302 Found\r\nLocation: http://x/\r\n\r\n",
@@ -447,7 +447,7 @@ describe("TLS", () => {
     }
   });
 
-  test("is not spoken with an http:// upstream: a proxy is handed the whole request", async () => {
+  test("is not used with an http:// upstream: a proxy receives the whole request", async () => {
     const upstream = createServer((socket) => void socket.on("data", () => socket.write(jsonAnswer(answer))));
     const port = await listening(upstream);
     const via = await proxy();

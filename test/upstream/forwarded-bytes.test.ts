@@ -143,8 +143,8 @@ function hasKeyTwice(json: string): boolean {
   return false;
 }
 
-describe("the bytes that go upstream", () => {
-  test("say what was scanned and what would have been written, and no key twice, whatever was received", () => {
+describe("the bytes sent upstream", () => {
+  test("have the meaning of the scanned and of the serialized body, and no key twice, whatever was received", () => {
     let spliced = 0;
     let refused = 0;
     let keysTwice = 0;
@@ -188,7 +188,7 @@ describe("the bytes that go upstream", () => {
   const large = (members: string) =>
     `{"model":"smart-router","messages":[{"role":"user","content":${JSON.stringify(filler)}}]${members}}`;
 
-  test("are the caller's own, white space and escape sequences included, between what is changed", () => {
+  test("are the caller's own, white space and escape sequences included, between the changes", () => {
     const json = `{ "seed" : 7, "messages": [ {"role":"user","content":${JSON.stringify(filler)}} ,\n {"role":"user","content":"${token}"},{"content":"go \\u006fn","role":"user"}\t],"model":"smart-router" , "x":[1, 2] }`;
     const request = parsed(json);
     if (request?.received === undefined) throw new Error("unreachable: nothing in it is unusual");
@@ -217,13 +217,13 @@ describe("the bytes that go upstream", () => {
     expect(request?.received).toBeUndefined();
   });
 
-  test("are written anew for a body with a byte order mark", () => {
+  test("are serialized for a body with a byte order mark", () => {
     const json = large("");
     expect(parsed(json)?.received).toBeDefined();
     expect(parsed(json, Buffer.from(`\ufeff${json}`))?.received).toBeUndefined();
   });
 
-  test("are those received, but for what the gateway changes and the messages with a credential", async () => {
+  test("are the received ones, except for the gateway's changes and the messages with a credential", async () => {
     await using gateway = await start();
     const say = (role: string, content: string) => `{"role": "${role}",  "content": ${JSON.stringify(content)}}`;
     const messages = [

@@ -110,7 +110,7 @@ const around = fc.constantFrom(
 );
 
 describe("messages that are known by their bytes", () => {
-  test("are what parsing the whole body gives, whatever stands around them", () => {
+  test("equal those of parsing the whole body, whatever surrounds them", () => {
     let known = 0;
     fc.assert(
       fc.property(conversation, around, fc.constantFrom("", "", " ", "\n "), (messages, [before, after], space) => {
@@ -129,7 +129,7 @@ describe("messages that are known by their bytes", () => {
     expect(known).toBeGreaterThan(1_000);
   }, 60_000);
 
-  test("are parsed anew where a byte of the body is another", () => {
+  test("are parsed again if a byte of the body differs", () => {
     fc.assert(
       fc.property(
         conversation,
@@ -184,7 +184,7 @@ describe("messages that are known by their bytes", () => {
     );
   }, 60_000);
 
-  test("go upstream without what is redacted in them, at every turn", () => {
+  test("are forwarded without their redacted values, at every turn", () => {
     fc.assert(
       fc.property(conversation, fc.constantFrom("off", "text"), (messages, restore) => {
         const memory = new MessageMemory();
@@ -210,7 +210,7 @@ describe("messages that are known by their bytes", () => {
   }, 60_000);
 });
 
-test("each turn of a long conversation reaches the upstream whole and redacted", async () => {
+test("each turn of a long conversation reaches the upstream complete and redacted", async () => {
   await using gateway = await start();
   const messages: JsonObject[] = [first, { role: "user", content: `Deploy with ${token}.` }];
   for (let turn = 0; turn < 30; turn++) {

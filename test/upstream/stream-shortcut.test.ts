@@ -64,7 +64,7 @@ const event = (delta: object, more: object = {}, choice: object = {}) =>
 const words = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => event({ content: `word ${at} ` }, more));
 
-describe("a chunk that is like those before it", () => {
+describe("a chunk that matches those before it", () => {
   const content = fc.string({ unit: "binary", maxLength: 6 });
   const anyEvent = fc.oneof(
     { weight: 8, arbitrary: content.map((text) => event({ content: text })) },
@@ -87,7 +87,7 @@ describe("a chunk that is like those before it", () => {
     ),
   );
 
-  test("leaves as it would if it had been read", () => {
+  test("is sent as it would be if it had been parsed", () => {
     fc.assert(
       fc.property(
         fc.array(anyEvent, { maxLength: 30 }),
@@ -111,19 +111,19 @@ describe("a chunk that is like those before it", () => {
     );
   });
 
-  test("is not read at all, once the stream is under way", () => {
+  test("is not parsed at all, once the stream has begun", () => {
     const { out, spared } = answer([event({ role: "assistant", content: "" }), ...words(50)], true, {});
     expect(spared).toBeGreaterThan(45);
     expect(out).toBe(`${event({ role: "assistant", content: "" })}${words(50).join("")}data: [DONE]\n\n`);
   });
 
-  test("is not read either when it must change the same way as those before it", () => {
+  test("is not parsed either if it must change in the same way as those before it", () => {
     const { out, spared } = answer(words(50, { model: "vendor/model-20250101" }), true, {});
     expect(spared).toBeGreaterThan(45);
     expect(out.split("\n\n").slice(1)).toEqual(`${words(50).join("")}data: [DONE]\n\n`.split("\n\n").slice(1));
   });
 
-  test("is soon no longer looked for where each chunk differs in more than its text", () => {
+  test("is soon no longer compared if each chunk differs in more than its text", () => {
     const padded = Array.from({ length: 50 }, (_, at) => event({ content: "word " }, { padding: "x".repeat(at) }));
     expect(answer(padded, true, {})).toMatchObject({ spared: 0, events: answer(padded, false, {}).events });
   });

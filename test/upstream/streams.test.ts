@@ -113,14 +113,14 @@ const say = (content: string, finish: string | null = null, index = 0) =>
 const role = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: "assistant", content: "" } }] })}\n\n`;
 const done = "data: [DONE]\n\n";
 
-describe("a stream's end", () => {
+describe("the end of a stream", () => {
   const clean = [
     ["chunked", "finish"],
     ["close", "end"],
     ["close", "reset"],
   ] as const;
   for (const [framing, ending] of clean) {
-    test(`is good after a finish reason without [DONE] (${framing}, ${ending})`, async () => {
+    test(`is complete after a finish reason without [DONE] (${framing}, ${ending})`, async () => {
       expect((await outcome([say("a"), say("b", "stop")], { framing, ending })).last?.kind).toBe("end");
     });
   }
@@ -145,12 +145,12 @@ describe("a stream's end", () => {
     expect(last).toMatchObject({ kind: "broken", failure: { kind: "cut_off" } });
   });
 
-  test("is not waited for beyond [DONE]: what comes after it is dropped", async () => {
+  test("is [DONE]: later bytes are dropped", async () => {
     const { events } = await outcome([say("a", "stop") + done + say("late")]);
     expect(events.map(({ kind }) => kind)).toEqual(["chunk", "end"]);
   });
 
-  test("keeps what was reported before a cut", async () => {
+  test("keeps the usage that was reported before a cut", async () => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, cost: 0 } })}\n\n`;
     const { last } = await outcome([say("a"), usage], { framing: "close" });
     expect(last).toMatchObject({ kind: "broken", report: { usage: { input: 3, output: 4 }, costNanoUsd: 0 } });
@@ -162,8 +162,8 @@ describe("a stream's end", () => {
   });
 });
 
-describe("a stream's beginning", () => {
-  test("is the first event that carries something; all before it comes in the first batch", async () => {
+describe("the beginning of a stream", () => {
+  test("is the first event with content; all events before it are in the first batch", async () => {
     await withUpstream(
       async ({ socket, request }) => {
         await request();
@@ -210,7 +210,7 @@ describe("a stream's beginning", () => {
     });
   }
 
-  test("of roles without end is garbage, and not kept", async () => {
+  test("of endless roles is garbage, and not stored", async () => {
     const reply = await withUpstream(
       async ({ socket, request, closed }) => {
         await request();
@@ -228,7 +228,7 @@ describe("a stream's beginning", () => {
     expect(reply).toMatchObject({ failure: { kind: "garbage" } });
   });
 
-  test("that opens with an event of too many JSON values is garbage; later one breaks it", async () => {
+  test("with an event of too many JSON values is garbage; a later such event breaks the stream", async () => {
     const event = `data: {"choices":[{"index":0,"delta":{"content":"x"},"more":[${"[],".repeat(3_000)}0]}]}\n\n`;
     const limits = () => ({ ...defaultAnswerLimits, maxValues: 3_000 });
     const asked = (before: string) =>
@@ -260,7 +260,7 @@ describe("a stream's beginning", () => {
     expect(failure).toMatchObject({ failure: { kind: "garbage" } });
   });
 
-  test("of events that are no chunks is skipped", async () => {
+  test("of events that are not chunks is skipped", async () => {
     const { events } = await outcome([`data: {"type":"ping"}\n\n`, "data:\n\n", say("a", "stop"), done]);
     expect(events.map(({ kind }) => kind)).toEqual(["chunk", "end"]);
   });
@@ -294,7 +294,7 @@ describe("a malformed event in mid-stream", () => {
     );
   });
 
-  test("a finish reason `error` breaks it as a 500", async () => {
+  test("with the finish reason `error` breaks it as a 500", async () => {
     const { last } = await outcome([say("a"), say("", "error"), done]);
     expect(last).toMatchObject({ kind: "broken", failure: { kind: "upstream_error", status: 500 } });
   });
@@ -310,7 +310,7 @@ test("usage without choices becomes a usual usage chunk", async () => {
   });
 });
 
-test("every way to split a recorded stream gives the same events", async () => {
+test("a recorded stream split in any way gives the same events", async () => {
   for (const name of fixtures) {
     const bytes = readFileSync(join(folder, name));
     const kept = (events: readonly UpstreamEvent[]) => events.filter(({ kind }) => kind !== "keepalive");
@@ -329,7 +329,7 @@ describe("a recorded stream cut at every byte", () => {
   ] as const;
   for (const name of fixtures) {
     for (const [framing, ending] of endings) {
-      test(`${name} (${framing}, ${ending}): a prefix of its chunks, then the truth about its end`, async () => {
+      test(`${name} (${framing}, ${ending}): a prefix of its chunks, then its real end`, async () => {
         const bytes = readFileSync(join(folder, name));
         await withUpstream(
           async ({ socket, request }) => {
@@ -398,7 +398,7 @@ describe("an event of more than a megabyte", () => {
       .join("");
   const done = `${event({}, { finish_reason: "stop" })}data: [DONE]\n\n`;
 
-  test("comes in pieces, in its place between the others", async () => {
+  test("is sent in pieces, in its place between the others", async () => {
     const { events } = await streamed([
       `${event({ content: "a" })}${event({ content: long })}${event({ content: "b" })}${done}`,
     ]);
@@ -413,7 +413,7 @@ describe("an event of more than a megabyte", () => {
     expect(events.at(-1)?.kind).toBe("end");
   });
 
-  test("leaves turns of the event loop to others while it is read", async () => {
+  test("lets other turns of the event loop run while it is read", async () => {
     let turns = 0;
     let counting = true;
     const count = () => {
@@ -429,7 +429,7 @@ describe("an event of more than a megabyte", () => {
     expect(turns).toBeGreaterThan(before);
   });
 
-  test("is garbage if it is no JSON; what came before it has been handed out", async () => {
+  test("is garbage if it is not JSON; earlier events have been delivered", async () => {
     const { events } = await streamed([
       `${event({ content: "a" })}data: {"choices": ${"[".repeat(2_000_000)}\n\n${done}`,
     ]);
@@ -437,14 +437,14 @@ describe("an event of more than a megabyte", () => {
     expect(events.at(-1)).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
   });
 
-  test("is followed by the failure of one behind it that is too large", async () => {
+  test("is followed by the failure of a later one that is too large", async () => {
     const tooLarge = `data: {"x": "${"y".repeat(defaultAnswerLimits.maxEventBytes)}`;
     const { events } = await streamed([`${event({ content: long })}${tooLarge}`]);
     expect(contentOf(events)).toBe(long);
     expect(events.at(-1)).toMatchObject({ kind: "broken", failure: { message: expect.stringContaining("too large") } });
   });
 
-  test("is cut off with the stream that ends behind it", async () => {
+  test("is cut off if the stream ends during it", async () => {
     const { events } = await streamed([event({ content: long })], { ending: "end" });
     expect(contentOf(events)).toBe(long);
     expect(events.at(-1)).toMatchObject({ kind: "broken" });

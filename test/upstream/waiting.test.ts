@@ -166,7 +166,7 @@ describe("a deadline", () => {
     },
   ];
   for (const { phase, what, stream, serve } of rows) {
-    test(`${phase} ends ${what} (${stream ? "stream" : "whole"}), and the upstream sees it`, async () => {
+    test(`${phase} ends ${what} (${stream ? "stream" : "whole"}), and the upstream sees the abort`, async () => {
       let served: Promise<void> | undefined;
       await withUpstream(
         async (connection) => {
@@ -193,7 +193,7 @@ describe("a deadline", () => {
     });
   }
 
-  test("is not all that bounds what comes without data: so does its size", async () => {
+  test("is not the only bound on bytes without data: their size is bounded too", async () => {
     await withUpstream(
       async (connection) => {
         await connection.request();
@@ -210,7 +210,7 @@ describe("a deadline", () => {
     );
   });
 
-  test("in the middle of an error answer does not hide its status", async () => {
+  test("during the body of an error answer does not hide its status", async () => {
     await withUpstream(
       async ({ socket, request }) => {
         await request();
@@ -225,7 +225,7 @@ describe("a deadline", () => {
     );
   });
 
-  test("for connecting ends a handshake that does not go on; nothing was sent", async () => {
+  test("for connecting ends a handshake that stalls; nothing was sent", async () => {
     await withUpstream(
       () => {},
       async ({ server }) => {
@@ -403,7 +403,7 @@ describe("an abort", () => {
     expect(await seen?.next()).toMatchObject(broken);
   });
 
-  test("is what leaving the loop early does", async () => {
+  test("is caused by leaving the loop early", async () => {
     await midStream(async ({ events }) => {
       await events.return?.();
       expect((await events.next()).done).toBe(true);
@@ -444,7 +444,7 @@ describe("a connection", () => {
     ["reset", ({ socket }) => void socket.resetAndDestroy()],
   ];
   for (const [how, fail] of fails) {
-    test(`${how} when it is used again is a stale socket; one on a new connection is none`, async () => {
+    test(`${how} on reuse is a stale socket; a new one is not`, async () => {
       await withUpstream(failing(1, fail), async ({ server, send }) => {
         expect((await send(callOf(false))).kind).toBe("answer");
         const failure = failureOf(await send(callOf(false)));
@@ -460,7 +460,7 @@ describe("a connection", () => {
     });
   }
 
-  test("that fails long after the request was sent is no stale socket", async () => {
+  test("that fails long after the request was sent is not a stale socket", async () => {
     const fail = Promise.withResolvers<void>();
     await withUpstream(
       failing(1, async ({ socket }) => {
@@ -477,7 +477,7 @@ describe("a connection", () => {
     );
   });
 
-  test("asked to be fresh is a new one, and is not kept", async () => {
+  test("requested as fresh is a new one, and is not kept", async () => {
     const heads: string[] = [];
     await withUpstream(
       async ({ socket, request }) => {
@@ -496,7 +496,7 @@ describe("a connection", () => {
     );
   });
 
-  test("is used again after a stream that was read to its end", async () => {
+  test("is reused after a stream that was read to its end", async () => {
     await withUpstream(
       async ({ socket, request }) => {
         for (;;) {
@@ -533,7 +533,7 @@ describe("a connection", () => {
     );
   });
 
-  test("that is refused, or a name that is not found, means that nothing was sent", async () => {
+  test("that is refused, or whose name is not found, means that nothing was sent", async () => {
     const urls = ["http://127.0.0.1:1/v1", "http://nowhere.invalid/v1"];
     for (const baseUrl of urls) {
       const failure = await withUpstream(
@@ -545,7 +545,7 @@ describe("a connection", () => {
     }
   });
 
-  test("to a server that does not speak TLS means that nothing was sent", async () => {
+  test("to a server without TLS means that nothing was sent", async () => {
     await withUpstream(
       ({ socket }) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
       async ({ server }) => {
@@ -560,7 +560,7 @@ describe("a connection", () => {
   });
 });
 
-test("a reader that does not ask pauses the upstream", async () => {
+test("a reader that does not read pauses the upstream", async () => {
   let sent = 0;
   let blocked = false;
   const piece = Buffer.concat(Array(50).fill(say("x".repeat(1_000))));

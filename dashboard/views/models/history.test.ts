@@ -18,12 +18,12 @@ describe("the states that a model had in a range", () => {
     ]);
   });
 
-  test("are unknown before the first change that was seen", () => {
+  test("are unknown before the first recorded change", () => {
     const model = { history: [], state: "HEALTHY", since_ms: 180, reason: "started" } as const;
     expect(spansOf(model, range).map(({ fromMs, toMs }) => [fromMs, toMs])).toEqual([[180, 200]]);
   });
 
-  test("end with the state of now, also when another node has seen the change", () => {
+  test("end with the current state, also when another node has recorded the change", () => {
     const model = { history: [change(120, "HEALTHY")], state: "UNHEALTHY", since_ms: 160, reason: "shared" } as const;
     expect(spansOf(model, range).map(({ state }) => state)).toEqual(["HEALTHY", "UNHEALTHY"]);
   });

@@ -17,12 +17,12 @@ const day = {
 } as const;
 
 describe("the projection of the day's spend", () => {
-  test("goes to the end of the day where the cap is not reached", () => {
+  test("reaches the end of the day if the cap is not reached", () => {
     const caps = { day: { ...day, hard_nano_usd: 100 }, pace: { ...pace, runs_out_at_ms: null } };
     expect(projectionOf({ at_ms: 100, caps }, 20)).toEqual([{ atMs: 1_000, nano: 70 }]);
   });
 
-  test("goes to the hard cap and stays there, because requests are refused from then on", () => {
+  test("stops at the hard cap, because requests are refused from then on", () => {
     const caps = { day, pace: { ...pace, runs_out_at_ms: 600 } };
     expect(projectionOf({ at_ms: 100, caps }, 20)).toEqual([
       { atMs: 600, nano: 50 },
@@ -30,7 +30,7 @@ describe("the projection of the day's spend", () => {
     ]);
   });
 
-  test("never falls below what is spent, and its times rise", () => {
+  test("is never below the amount spent, and its times rise", () => {
     const caps = { day, pace: { ...pace, runs_out_at_ms: 90 } };
     expect(projectionOf({ at_ms: 100, caps }, 60)).toEqual([
       { atMs: 101, nano: 60 },

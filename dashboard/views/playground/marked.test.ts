@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { piecesOf } from "./marked.ts";
 
-test("what was found is a piece of its own", () => {
+test("each finding is a separate piece", () => {
   expect(piecesOf("key abc end", [{ rule: "api_key", start: 4, end: 7 }])).toEqual([
     { start: 0, text: "key ", rule: null },
     { start: 4, text: "abc", rule: "api_key" },
@@ -10,7 +10,7 @@ test("what was found is a piece of its own", () => {
   ]);
 });
 
-test("the pieces are the text, whatever was found, also by an answer to an older text", () => {
+test("the pieces add up to the text, whatever the findings, also with findings of an older text", () => {
   const finding = fc.record({ rule: fc.constant("r"), start: fc.nat(30), end: fc.nat(30) });
   fc.assert(
     fc.property(fc.string({ maxLength: 20 }), fc.array(finding), (text, findings) => {

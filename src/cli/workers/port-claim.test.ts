@@ -42,10 +42,13 @@ describe("a port is claimed for one gateway", () => {
     ["::", "127.0.0.1"],
     ["::1", "::"],
     ["::1", "::1"],
-  ])("listening on %s keeps another from %s, although both would share", async (first, second) => {
-    const port = listen(first);
-    await expect(claim(second, port)).rejects.toEqual(taken);
-  });
+  ])(
+    "a gateway that listens on %s prevents another on %s, although both share the port with their workers",
+    async (first, second) => {
+      const port = listen(first);
+      await expect(claim(second, port)).rejects.toEqual(taken);
+    },
+  );
 
   onLinux("another address of the same port is another gateway's to have", async () => {
     const port = listen("127.0.0.1");

@@ -3,7 +3,7 @@ import { ResponseWatch } from "./response-watch.ts";
 
 const [one, other] = [{ pid: 1 }, { pid: 2 }];
 
-test("a worker hangs once it has left two questions in a row unanswered", () => {
+test("a worker counts as hanging after two queries in a row without an answer", () => {
   const watch = new ResponseWatch<object>();
   expect(watch.asking([one, other])).toEqual([]);
   watch.answered(other);
@@ -12,7 +12,7 @@ test("a worker hangs once it has left two questions in a row unanswered", () => 
   expect(watch.asking([one, other])).toEqual([one]);
 });
 
-test("a late answer, to whichever question, shows that it does not hang", () => {
+test("a late answer to any query shows that the worker does not hang", () => {
   const watch = new ResponseWatch<object>();
   for (let round = 0; round < 5; round++) {
     expect(watch.asking([one])).toEqual([]);
@@ -21,7 +21,7 @@ test("a late answer, to whichever question, shows that it does not hang", () => 
   }
 });
 
-test("a worker that was not asked, because it ended or has not started, is forgotten", () => {
+test("a worker that was not queried, because it ended or has not started, is forgotten", () => {
   const watch = new ResponseWatch<object>();
   watch.asking([one]);
   watch.asking([one]);

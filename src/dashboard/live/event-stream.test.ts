@@ -19,7 +19,7 @@ async function open() {
   return { time, stream, closed: () => closed, read: () => fetch(server.url), server };
 }
 
-test("events go out in their order, with their ids, and the end after them", async () => {
+test("events are sent in order, with their ids, followed by the end", async () => {
   const { stream, read, closed, server } = await open();
   stream.send({ kind: "ping", n: 1 }, "7");
   stream.send({ kind: "ping", n: 2 });
@@ -31,7 +31,7 @@ test("events go out in their order, with their ids, and the end after them", asy
   await server.stop(true);
 });
 
-test("what waits for a slow caller is bounded, and the sender hears of it", async () => {
+test("events that wait for a slow caller are bounded, and the sender is notified", async () => {
   const { stream, server } = await open();
   const taken = Array.from({ length: 600 }, (_, n) => stream.send({ kind: "ping", n }));
   expect(taken.filter((one) => one).length).toBe(500);
@@ -39,7 +39,7 @@ test("what waits for a slow caller is bounded, and the sender hears of it", asyn
   await server.stop(true);
 });
 
-test("a silent stream says every ten seconds that it is alive", async () => {
+test("an idle stream sends a comment every ten seconds", async () => {
   const { time, stream, read, server } = await open();
   stream.send({ kind: "ping", n: 1 });
   const reader = (await read()).body?.getReader();

@@ -12,7 +12,7 @@ function textBytes(value: Json): number {
 }
 
 describe("the bound on input tokens", () => {
-  test("is never below the bytes of all text sent, 8 per message and 64", () => {
+  test("is at least the bytes of all text sent, plus 8 per message and 64", () => {
     const text = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(

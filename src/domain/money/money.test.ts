@@ -40,21 +40,21 @@ describe("US dollars as text", () => {
     expect(parseUsd(text)).toBe(expected as never);
   });
 
-  test("a fraction of a nano-dollar goes up for what is owed and down for what is allowed", () => {
+  test("a fraction of a nano-dollar is rounded up for costs and down for caps", () => {
     expect(parseUsd("0.0000000011", "up")).toBe(nanoUsd(2));
     expect(parseUsd("0.0000000011", "down")).toBe(nanoUsd(1));
     expect(parseUsd("1e-30", "up")).toBe(nanoUsd(1));
     expect(parseUsd("1e-30", "down")).toBe(nanoUsd(0));
   });
 
-  test("prices that floats cannot hold come out exact", () => {
+  test("prices that floats cannot represent are exact", () => {
     expect(parseUsd("0.435")).toBe(nanoUsd(435_000_000));
     expect(parseUsd("0.003625")).toBe(nanoUsd(3_625_000));
     expect(usdToNano(0.1 + 0.2, "down")).toBe(nanoUsd(300_000_000));
     expect(usdToNano(1.005)).toBe(nanoUsd(1_005_000_000));
   });
 
-  test("what is printed is read back to the same amount", () => {
+  test("printed text parses to the same amount", () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (amount) => {
         expect(parseUsd(formatUsd(amount))).toBe(nanoUsd(amount));
@@ -62,7 +62,7 @@ describe("US dollars as text", () => {
     );
   });
 
-  test("is the amount itself, digit for digit, rounded as named", () => {
+  test("is parsed digit by digit, and rounded as the function's name says", () => {
     const digits = fc.stringMatching(/^[0-9]{1,6}$/);
     fc.assert(
       fc.property(digits, fc.stringMatching(/^[0-9]{0,14}$/), fc.integer({ min: -4, max: 0 }), (whole, fraction, e) => {
@@ -77,7 +77,7 @@ describe("US dollars as text", () => {
     );
   });
 
-  test("a number is what its shortest text is, however it is counted", () => {
+  test("a number has the amount of its shortest decimal text", () => {
     const usd = fc.oneof(
       fc.double({ min: 0, noNaN: true }),
       fc.double({ min: 0, max: 1, noNaN: true }),
@@ -96,7 +96,7 @@ describe("US dollars as text", () => {
     );
   });
 
-  test("a number that is no amount is not guessed at", () => {
+  test("a number that is no amount is rejected", () => {
     for (const value of [-0.01, Number.NaN, Number.POSITIVE_INFINITY, 1e12]) expect(usdToNano(value)).toBeUndefined();
   });
 

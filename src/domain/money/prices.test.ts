@@ -22,7 +22,7 @@ describe("tiers", () => {
     ...base,
     bands: [tier(200, { input: perMTok(200), output: perMTok(600) }), tier(500, { input: perMTok(150) })],
   };
-  test("the highest tier that a prompt reaches replaces the prices it names", () => {
+  test("the highest tier that a prompt reaches replaces the prices that it names", () => {
     expect(ratesOf(price, 199)).toMatchObject({ input: 100, output: 400 });
     expect(ratesOf(price, 200)).toMatchObject({ input: 200, output: 600 });
     expect(ratesOf(price, 500)).toMatchObject({ input: 150, output: 600, cachedInput: 10 });
@@ -45,24 +45,24 @@ describe("windows", () => {
   ])("a window across midnight is open at %s or not, its end not included", (time, input) => {
     expect(ratesOf(night, 10, at(time)).input).toBe(perMTok(input));
   });
-  test("a call that begins inside a cheap window and ends outside costs the higher price", () => {
+  test("a call that begins in a cheap window and ends outside it costs the higher price", () => {
     expect(ratesOf(night, 10, at("00:29:00", 2)).input).toBe(perMTok(100));
     expect(ratesOf(night, 10, at("16:29:00", 2)).input).toBe(perMTok(100));
   });
-  test("a call longer than the rest of the day meets the window again", () => {
+  test("a call longer than the rest of the day reaches the window again", () => {
     const peak: Price = { ...base, bands: [window(60, 120, { input: perMTok(900) })] };
     expect(ratesOf(peak, 10, at("03:00:00", 60)).input).toBe(perMTok(100));
     expect(ratesOf(peak, 10, at("03:00:00", 24 * 60)).input).toBe(perMTok(900));
   });
-  test("equal ends are the whole day", () => {
+  test("equal ends mean the whole day", () => {
     expect(ratesOf({ ...base, bands: [window(60, 60, { input: perMTok(70) })] }, 10, at("12:00:00")).input).toBe(
       perMTok(70),
     );
   });
-  test("without a time the most expensive hours count", () => {
+  test("without a time the most expensive hours apply", () => {
     expect(ratesOf(night, 10).input).toBe(perMTok(100));
   });
-  test("where a tier and a window both apply, the higher rate counts", () => {
+  test("if both a tier and a window apply, the higher rate counts", () => {
     const both: Price = { ...base, bands: [tier(5, { input: perMTok(300) }), ...(night.bands ?? [])] };
     expect(ratesOf(both, 10, at("20:00:00"))).toMatchObject({ input: 300, output: 200 });
   });
@@ -73,20 +73,20 @@ describe("cache writes", () => {
   test("are charged at their own price", () => {
     expect(costOf(usage, { ...base, cacheWrite: perMTok(125) })).toBe(nanoUsd(30 + 2 + 63));
   });
-  test("are plain input where no price of theirs is known and none was asked for", () => {
+  test("cost the input price if their price is unknown and none were requested", () => {
     expect(costOf(usage, base)).toBe(nanoUsd(80 + 2));
   });
-  test("cost twice the input price where they were asked for and no price is known, in every band", () => {
+  test("cost twice the input price if they were requested and their price is unknown, in every band", () => {
     const price = priceWithCacheWrites({ ...base, bands: [tier(10, { input: perMTok(300) })] });
     expect(costOf({ ...usage, cachedInput: 0, cacheWrite: 1_000_000 }, price)).toBe(nanoUsd(600));
     expect(holdFor({ inputTokens: 9, outputTokens: 0, choices: 1 }, price)).toBe(nanoUsd(1));
     expect(highestRates(price, 9).cacheWrite).toBe(perMTok(200));
   });
-  test("keep a price that is known", () => {
+  test("keep a known price", () => {
     const price = { ...base, cacheWrite: perMTok(125) };
     expect(priceWithCacheWrites(price)).toBe(price);
   });
-  test("are part of the hold whether asked for or not, once their price is known", () => {
+  test("are part of the hold whether requested or not, if their price is known", () => {
     const price = { ...base, cacheWrite: perMTok(125) };
     expect(holdFor({ inputTokens: 1_000_000, outputTokens: 0, choices: 1 }, price)).toBe(nanoUsd(125));
   });

@@ -36,7 +36,7 @@ function conversation() {
 }
 
 describe("messages of known runs", () => {
-  test("are an array like any other", () => {
+  test("behave like any other array", () => {
     const reads: ((messages: ChatMessage[]) => unknown)[] = [
       (messages) => JSON.stringify({ messages }),
       (messages) => messages.map(({ content }) => content),
@@ -54,7 +54,7 @@ describe("messages of known runs", () => {
     for (const read of reads) expect(read(conversation().messages)).toEqual(read([...all]));
   });
 
-  test("are parsed when they are looked at, once, and no others are", () => {
+  test("are parsed once, when they are accessed, and no others are", () => {
     const { messages, parsed } = conversation();
     expect(messages.length).toBe(5);
     expect(messages[4]).toBe(all[4] as ChatMessage);
@@ -66,8 +66,8 @@ describe("messages of known runs", () => {
   });
 });
 
-describe("a copy with other messages in some places", () => {
-  test("shares the rest, without looking at it", () => {
+describe("a copy with replaced messages", () => {
+  test("shares the other messages without accessing them", () => {
     const { messages, parsed } = conversation();
     const copy = replaceMessages(messages, new Map([[3, user("other")]]));
     expect(copy.map((_, index) => isSharedMessage(copy, messages, index))).toEqual([true, true, true, false, true]);
@@ -85,7 +85,7 @@ describe("a copy with other messages in some places", () => {
     expect(parsed).toEqual([0]);
   });
 
-  test("of messages that are parsed already is the same", () => {
+  test("of messages that are already parsed behaves the same", () => {
     const plain = [...all];
     setKnownRuns(plain, runs);
     const copy = replaceMessages(plain, new Map([[0, user("other")]]));

@@ -68,7 +68,7 @@ describe("edge 1, HEALTHY to DEGRADED", () => {
     model.fail().is("DEGRADED");
     expect(model.health.reason).toBe("3 failures in a row");
   });
-  test("a success between failures starts the row anew", () => {
+  test("a success between failures resets the count", () => {
     patient().fail().fail().ok().fail().fail().is("HEALTHY");
   });
   test("a tenth of failures degrades from twenty answers on, not before", () => {
@@ -84,7 +84,7 @@ describe("edge 1, HEALTHY to DEGRADED", () => {
     model.is("HEALTHY");
     model.ok(true).is("DEGRADED");
   });
-  test("what happened more than a window ago is forgotten", () => {
+  test("answers from more than a window ago do not count", () => {
     const model = patient();
     model.times(8, () => model.fail().ok().ok().ok()); // 8 of 32
     expect(model.health.state).toBe("DEGRADED");
@@ -96,7 +96,7 @@ describe("edge 1, HEALTHY to DEGRADED", () => {
 
 describe("edge 2, DEGRADED to HEALTHY", () => {
   const degraded = () => patient().fail().fail().fail();
-  test("two good windows of ten answers bring it back, one does not", () => {
+  test("two good windows of ten answers restore it, one does not", () => {
     const model = degraded();
     model.times(10, () => model.wait(6 * second).ok()).is("DEGRADED");
     model.times(9, () => model.wait(6 * second).ok()).is("DEGRADED");
@@ -105,7 +105,7 @@ describe("edge 2, DEGRADED to HEALTHY", () => {
       .ok()
       .is("HEALTHY");
   });
-  test("a bad window in between starts the count anew", () => {
+  test("a bad window in between resets the count", () => {
     const model = degraded();
     model.times(10, () => model.wait(6 * second).ok());
     model
@@ -123,7 +123,7 @@ describe("edge 2, DEGRADED to HEALTHY", () => {
       .ok()
       .is("HEALTHY");
   });
-  test("slow answers keep it out", () => {
+  test("slow answers prevent it", () => {
     const model = degraded();
     model.times(30, () => model.wait(6 * second).ok(true)).is("DEGRADED");
   });
@@ -144,7 +144,7 @@ describe("edge 3, trips", () => {
       .is("HEALTHY"); // 9 of 19
     model.fail().is("UNHEALTHY"); // 10 of 20
   });
-  test("the pause is the base with a fifth either way, by jitter", () => {
+  test("the pause is the base plus or minus a fifth, by jitter", () => {
     const early = patient();
     early.jitter = 0;
     early.trip();
@@ -154,7 +154,7 @@ describe("edge 3, trips", () => {
     late.trip();
     expect(late.retryAtMs).toBe(18 * second);
   });
-  test("a longer Retry-After is honoured, up to the limit", () => {
+  test("a longer Retry-After extends the pause, up to the limit", () => {
     const stated = patient();
     stated.times(4, () => stated.fail()).fail(2 * minute);
     expect(stated.retryAtMs).toBe(2 * minute);
@@ -162,11 +162,11 @@ describe("edge 3, trips", () => {
     excessive.times(4, () => excessive.fail()).fail(86_400_000);
     expect(excessive.retryAtMs).toBe(defaults.limited_max_ms);
   });
-  test("the aggregator failing for this model alone trips it at once", () => {
+  test("a failure of the aggregator for this model alone trips it at once", () => {
     const model = patient();
     model.say({ kind: "unreachable_alone", epoch: 1, reason: "unauthorized" }).is("UNHEALTHY");
   });
-  test("a reason never carries text that is not ours", () => {
+  test("a reason never contains text from outside", () => {
     const model = patient();
     model.times(5, () => model.say({ kind: "failed", epoch: model.health.epoch, reason: "Key sk-123 <is> bad!" }));
     expect(model.health.reason).toBe("5 failures in a row");
@@ -174,7 +174,7 @@ describe("edge 3, trips", () => {
 });
 
 describe("edges 4 to 6, probing", () => {
-  test("nobody is let in before the pause is over, one after", () => {
+  test("no probe is admitted before the pause is over, and one after it", () => {
     const model = patient().trip();
     model.ms = model.retryAtMs - 1;
     model.want().is("UNHEALTHY");
@@ -182,7 +182,7 @@ describe("edges 4 to 6, probing", () => {
     model.want().is("HALF_OPEN");
     expect((model.health as Health<"HALF_OPEN">).leaseUntilMs).toBe(model.ms + probeLeaseMs);
   });
-  test("three probes in a row bring back a DEGRADED model whose traffic grows over a window", () => {
+  test("three successful probes in a row lead to DEGRADED, with traffic that grows over a window", () => {
     const model = patient().trip().recover();
     model.is("DEGRADED");
     expect(shedShare(model.health, model.ms, model.rules)).toBe(0.8);
@@ -200,7 +200,7 @@ describe("edges 4 to 6, probing", () => {
     }
     expect(pauses).toEqual([30, 60, 120, 240, 300, 300].map((s) => s * second));
   });
-  test("a long outage is no flapping: it is not quarantined, however many probes fail", () => {
+  test("a long outage is not flapping: it does not quarantine, however many probes fail", () => {
     const model = patient().trip();
     model
       .times(20, () => {
@@ -209,7 +209,7 @@ describe("edges 4 to 6, probing", () => {
       })
       .is("UNHEALTHY");
   });
-  test("ten healthy minutes forgive one trip", () => {
+  test("ten healthy minutes undo one trip", () => {
     const model = patient().trip().recover();
     const healthyFor = (ms: number) => {
       model.times(30, () => model.wait(6 * second).ok()).is("HEALTHY");
@@ -219,7 +219,7 @@ describe("edges 4 to 6, probing", () => {
     model.trip();
     expect(model.retryAtMs - model.ms).toBe(15 * second);
   });
-  test("an early probe that fails leaves the pause as it was", () => {
+  test("an early probe that fails leaves the pause unchanged", () => {
     const model = patient().trip();
     const { retryAtMs } = model;
     model
@@ -230,7 +230,7 @@ describe("edges 4 to 6, probing", () => {
     expect(model.retryAtMs).toBe(retryAtMs);
     expect(model.health.trips).toBe(1);
   });
-  test("what happened before the probes is not held against it after them", () => {
+  test("verdicts from before the probes do not count after them", () => {
     const model = patient();
     model
       .times(9, () => model.ok().fail())
@@ -239,7 +239,7 @@ describe("edges 4 to 6, probing", () => {
     model.recover();
     model.times(3, () => model.fail().fail().ok()).is("DEGRADED");
   });
-  test("a probe that proves nothing gives its lease to the next", () => {
+  test("a probe without a verdict releases its lease to the next", () => {
     const model = patient().trip();
     model.ms = model.retryAtMs;
     const first = model.want().health.epoch;
@@ -267,17 +267,17 @@ describe("edges 7 and 8, quarantine", () => {
   });
   test("an answer that cost more than was held", () =>
     quarantine(patient().say({ kind: "price_breached", epoch: 1 }), "price_breach"));
-  test("a model the upstream does not know, said twice", () => {
+  test("two answers that the upstream does not know the model", () => {
     const model = patient().say({ kind: "not_found", epoch: 1 });
     model.is("HEALTHY");
     quarantine(model.say({ kind: "not_found", epoch: 1 }), "delisted");
   });
-  test("four trips while serving within an hour", () => {
+  test("four trips in service within an hour", () => {
     const model = patient();
     model.times(3, () => model.trip().recover());
     quarantine(model.trip(), "flapping");
   });
-  test("the trips that led to a quarantine are paid for by it", () => {
+  test("the trips that led to a quarantine do not count again", () => {
     const model = patient();
     model
       .times(3, () => model.trip().recover())
@@ -286,7 +286,7 @@ describe("edges 7 and 8, quarantine", () => {
     model.recover().is("DEGRADED");
     model.trip().is("UNHEALTHY");
   });
-  test("the dwell doubles up to a day and then ends in a probe", () => {
+  test("its time doubles up to a day and then ends in a probe", () => {
     const model = patient();
     const dwells: number[] = [];
     for (let i = 0; i < 7; i++) {
@@ -298,7 +298,7 @@ describe("edges 7 and 8, quarantine", () => {
     }
     expect(dwells).toEqual([30, 60, 120, 240, 480, 960, 1440]);
   });
-  test("a price breach is not probed early, whatever else is down; rubbish is", () => {
+  test("a price breach is not probed early, whatever else is excluded; garbage is", () => {
     patient().say({ kind: "price_breached", epoch: 1 }).want(true).is("QUARANTINE");
     patient().garble().garble().garble().want(true).is("HALF_OPEN");
   });
@@ -319,13 +319,13 @@ describe("edges 9 and 10, silence", () => {
       .wait(15 * minute)
       .is("STALE");
   });
-  test("the first success makes it HEALTHY, a slow one or a failure DEGRADED", () => {
+  test("the first success makes it HEALTHY, a slow answer or a failure DEGRADED", () => {
     const stale = () => patient().wait(15 * minute);
     stale().ok().is("HEALTHY");
     stale().ok(true).is("DEGRADED");
     stale().fail().is("DEGRADED");
   });
-  test("two failures in a row after a silence trip it, a success between makes it an ordinary model again", () => {
+  test("two failures in a row after a silence trip it; a success between them restores the usual rules", () => {
     patient()
       .wait(15 * minute)
       .fail()
@@ -342,13 +342,13 @@ describe("edges 9 and 10, silence", () => {
 });
 
 describe("edge 11, the operator", () => {
-  test("every state can be disabled, and comes back as STALE", () => {
+  test("every state can be disabled, and leads to STALE when enabled", () => {
     for (const model of oneOfEach()) {
       model.say({ kind: "disabled", reason: "disabled by the operator" }).is("DISABLED");
       model.say({ kind: "enabled" }).is("STALE");
     }
   });
-  test("a reset forgives everything and lets an excluded model be probed at once", () => {
+  test("a reset clears all counts, and lets an excluded model be probed at once", () => {
     const outcome: Record<HealthState, HealthState> = {
       HEALTHY: "HEALTHY",
       DEGRADED: "HEALTHY",
@@ -380,7 +380,7 @@ describe("a 429", () => {
     model.say({ kind: "limited", untilMs: 86_400_000 });
     expect(model.health.limitedUntilMs).toBe(defaults.limited_max_ms);
   });
-  test("holds back a probe, even an urgent one", () => {
+  test("delays a probe, even an early one", () => {
     const model = patient()
       .trip()
       .say({ kind: "limited", untilMs: 5 * minute });
@@ -392,7 +392,7 @@ describe("a 429", () => {
   });
 });
 
-test("a DEGRADED model sheds by how much it fails, and keeps a fifth of its traffic", () => {
+test("a DEGRADED model sheds by its share of failures, and keeps a fifth of its traffic", () => {
   const model = patient();
   model.times(3, () => model.fail()).ok();
   expect(shedShare(model.health, 0, model.rules)).toBeCloseTo((4 - 1.5) / 5);
@@ -402,7 +402,7 @@ test("a DEGRADED model sheds by how much it fails, and keeps a fifth of its traf
   expect(shedShare(patient().ok().health, 0, defaults)).toBe(0);
 });
 
-test("the table has a cell for every state and event, and the same edges as the list of them", () => {
+test("the table has a cell for every state and event, and the same edges as the documented list", () => {
   const kinds = Object.keys(transitions.HEALTHY).sort();
   for (const state of healthStates) expect(Object.keys(transitions[state]).sort()).toEqual(kinds);
   expect(Object.keys(allowedTransitions).sort()).toEqual([...healthStates].sort());
@@ -499,7 +499,7 @@ function play(steps: readonly Step[], look: (before: Health, event: HealthEvent,
 }
 
 describe("in any sequence of events", () => {
-  test("every edge of the table is walked by some", () => {
+  test("every edge of the table occurs", () => {
     const walked = new Set<string>();
     for (const steps of fc.sample(eventsWithOperator, { numRuns: 1_000, seed: 1 })) {
       play(steps, (before, _, after) => {
@@ -511,7 +511,7 @@ describe("in any sequence of events", () => {
     expect([...walked].sort()).toEqual(all.sort());
   });
 
-  test("no state is reached but by an edge of the table", () => {
+  test("every state is reached only by an edge of the table", () => {
     fc.assert(
       fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, _, after) => {
@@ -522,7 +522,7 @@ describe("in any sequence of events", () => {
     );
   });
 
-  test("the epoch grows by one with each change of state, and never else but for a probe", () => {
+  test("the epoch grows by one with each change of state, and otherwise only for a probe", () => {
     fc.assert(
       fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, event, after) => {
@@ -544,7 +544,7 @@ describe("in any sequence of events", () => {
     );
   });
 
-  test("while a probe is out no second one is let in, and only it can give its lease back", () => {
+  test("while a probe is in flight no second one is admitted, and only its own permit can release the lease", () => {
     fc.assert(
       fc.property(eventsWithOperator, (steps) => {
         play(steps, (before, event, after, ms) => {
@@ -556,7 +556,7 @@ describe("in any sequence of events", () => {
     );
   });
 
-  test("nothing flaps: a state is entered anew only after the dwell of the states it left for", () => {
+  test("no state flaps: a state is entered again only after the minimum times of the states between", () => {
     // Shortest time between two entries into the same state, the operator and silences aside.
     const apart: { readonly [S in HealthState]?: number } = {
       HEALTHY: 2 * defaults.window_ms,
@@ -593,7 +593,7 @@ describe("in any sequence of events", () => {
     );
   });
 
-  test("what is kept stays small", () => {
+  test("the stored history stays small", () => {
     fc.assert(
       fc.property(eventsWithOperator, (steps) => {
         play(steps, (_, __, after) => {

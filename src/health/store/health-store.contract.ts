@@ -21,11 +21,11 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
     });
     const epochs = async () => (await store.load()).rows.map(({ model, epoch }) => [model, epoch]);
 
-    test("begins empty", async () => {
+    test("is empty at first", async () => {
       expect(await store.load()).toEqual({ rows: [], overrides: [], samples: [] });
     });
 
-    test("gives back every state as it was kept", async () => {
+    test("returns every state as it was saved", async () => {
       const all = states();
       expect(await store.save(all.map((health, i) => change(undefined, health, `m${i}`)))).toEqual(
         all.map((_, i) => `m${i}`),
@@ -36,7 +36,7 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       expect(sorted[0]).toMatchObject({ model: "m0", epoch: 1, updatedMs: 1_000, updatedBy: "node-a" });
     });
 
-    test("writes only over the epoch that the writer has seen", async () => {
+    test("writes only over the epoch that the writer has read", async () => {
       expect(await store.save([change(undefined)])).toEqual(["flash"]);
       expect(await store.save([change(undefined)])).toEqual([]);
       expect(await store.save([change(1)])).toEqual(["flash"]);
@@ -45,19 +45,19 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       expect(await epochs()).toEqual([["flash", 2]]);
     });
 
-    test("of two that write at once over the same epoch, one wins", async () => {
+    test("lets one of two concurrent writers over the same epoch win", async () => {
       await store.save([change(undefined)]);
       const written = await Promise.all(Array.from({ length: 8 }, () => store.save([change(1)])));
       expect(written.flat()).toEqual(["flash"]);
       expect(await epochs()).toEqual([["flash", 2]]);
     });
 
-    test("writes the rows of a batch that can be written", async () => {
+    test("writes the valid rows of a batch", async () => {
       await store.save([change(undefined, healthy, "a")]);
       expect(await store.save([change(undefined, healthy, "a"), change(undefined, healthy, "b")])).toEqual(["b"]);
     });
 
-    test("keeps what the operator said; each part stands until it is said otherwise", async () => {
+    test("keeps the operator's settings; each part stays until it is set again", async () => {
       const say = (action: "disable" | "enable" | "reset", atMs: number) =>
         store.override({ model: "flash", action, atMs, by: "ada" });
       const said = async () => (await store.load()).overrides;
@@ -72,7 +72,7 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       expect(await said()).toEqual([{ ...base, disabled: false, resetMs: 30, changedMs: 40 }]);
     });
 
-    test("keeps the newest sample of each node and model, and forgets nodes that fell silent", async () => {
+    test("keeps the newest sample of each node and model, and deletes those of silent nodes", async () => {
       const sample = (nodeId: string, atMs: number, excluded = false) => ({
         nodeId,
         model: "flash",
@@ -89,7 +89,7 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       expect((await store.load()).samples.map(({ nodeId }) => nodeId)).toEqual(["a"]);
     });
 
-    test("reports and saves of nothing are nothing", async () => {
+    test("accepts empty reports and saves", async () => {
       await store.saveSamples([]);
       expect(await store.save([])).toEqual([]);
     });

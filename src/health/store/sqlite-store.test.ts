@@ -18,7 +18,7 @@ healthStoreContract("SQLite in memory", async () => openSqliteHealthStore(":memo
 
 const change = { model: "flash", basedOn: undefined, health: toStored(initialHealth(1)), updatedMs: 1, updatedBy: "a" };
 
-test("SQLite: what one process wrote another reads, and a later one too", async () => {
+test("SQLite: another process, and a later one, can read what one process wrote", async () => {
   const path = fresh();
   const gateway = openSqliteHealthStore(path);
   const command = openSqliteHealthStore(path);
@@ -32,7 +32,7 @@ test("SQLite: what one process wrote another reads, and a later one too", async 
   await later.close();
 });
 
-test("SQLite: while another process writes, a save fails soon instead of holding up the gateway", async () => {
+test("SQLite: while another process writes, a save fails soon instead of delaying the gateway", async () => {
   const path = fresh();
   const other = openSqlite(path);
   const store = openSqliteHealthStore(path);
@@ -47,7 +47,7 @@ test("SQLite: while another process writes, a save fails soon instead of holding
   await store.close();
 });
 
-test("SQLite: a row that this release cannot read has no health, and can be written over", async () => {
+test("SQLite: a row that this release cannot read has no health, and can be overwritten", async () => {
   const db = openSqlite(":memory:");
   const store = sqliteHealthStore(db);
   await store.save([change]);

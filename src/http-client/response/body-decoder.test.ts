@@ -19,7 +19,7 @@ function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
 }
 
 describe("UTF-8 in pieces", () => {
-  test("reads as the runtime's decoder reads it whole, however it is split, valid or not", () => {
+  test("decodes like the runtime's decoder, wherever the bytes are split, valid or not", () => {
     // Bytes that mean something in UTF-8 come more often than chance would have it.
     const byte = fc.oneof(
       fc.nat(255),
@@ -37,14 +37,14 @@ describe("UTF-8 in pieces", () => {
     );
   });
 
-  test("gives out each character as soon as it is whole", () => {
+  test("returns each character as soon as it is complete", () => {
     const decoder = new Utf8Decoder();
     const bytes = Buffer.from("aé🌍b");
     const given = [...bytes].map((_, i) => decoder.decode(bytes, i, i + 1));
     expect(given).toEqual(["a", "", "é", "", "", "", "🌍", "b"]);
   });
 
-  test("loses a byte order mark at its start, and only there", () => {
+  test("drops a byte order mark at the start only", () => {
     const mark = "\ufeff";
     expect(decoded(split(Buffer.from(`${mark}a${mark}b`), [1, 2]))).toBe(`a${mark}b`);
   });

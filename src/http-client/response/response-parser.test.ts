@@ -39,7 +39,7 @@ function read(pieces: readonly (string | Uint8Array)[], thenCloses = false): Rea
 const ok = "HTTP/1.1 200 OK\r\n";
 
 describe("an answer", () => {
-  test("of known length is complete with its last byte, and the connection stays", () => {
+  test("of known length is complete with its last byte, and the connection stays open", () => {
     expect(read([`${ok}Content-Type: text/plain\r\nContent-Length: 3\r\n\r\nabc`])).toEqual({
       status: 200,
       headers: { "content-type": "text/plain", "content-length": "3", "retry-after": undefined },
@@ -51,32 +51,32 @@ describe("an answer", () => {
     expect(read([`${ok}Content-Length: 3\r\n\r\nab`], true).complete).toBe(false);
   });
 
-  test("in chunks is complete with the blank line after the last, and not before", () => {
+  test("in chunks is complete with the blank line after the last chunk, and not before", () => {
     const whole = `${ok}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nX-Trailer: 1\r\n\r\n`;
     expect(read([whole])).toMatchObject({ body: "abc0123456789", complete: true, keepsOpen: true, framed: true });
     expect(read([whole.slice(0, -1)], true).complete).toBe(false);
   });
 
-  test("without framing ends with its connection, and nothing follows there", () => {
+  test("without framing ends with its connection, which is not reused", () => {
     const open = read([`${ok}\r\nabc`, "def"]);
     expect(open).toMatchObject({ body: "abcdef", complete: false, keepsOpen: false, framed: false });
     expect(read([`${ok}\r\nabc`], true)).toMatchObject({ complete: true, framed: false });
   });
 
-  test("204 and 304 have no body, whatever they say", () => {
+  test("of status 204 or 304 has no body, whatever its headers say", () => {
     for (const status of ["204 No Content", "304 Not Modified"]) {
       const answer = read([`HTTP/1.1 ${status}\r\nContent-Length: 3\r\n\r\n`]);
       expect(answer).toMatchObject({ body: "", complete: true, keepsOpen: true });
     }
   });
 
-  test("comes after any number of interim ones", () => {
+  test("may follow any number of interim answers", () => {
     const interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     const answer = read([`${interim}${ok}Content-Length: 1\r\n\r\nx`]);
     expect(answer).toMatchObject({ status: 200, headers: { "content-length": "1" }, body: "x", complete: true });
   });
 
-  test("keeps the connection as its version and headers say", () => {
+  test("keeps the connection open or not, as its version and headers say", () => {
     const rows: [string, string, boolean][] = [
       ["1.1", "", true],
       ["1.1", "Connection: close\r\n", false],
@@ -90,7 +90,7 @@ describe("an answer", () => {
     }
   });
 
-  test("with bytes after its end cannot be trusted with another request", () => {
+  test("with bytes after its end makes its connection unusable", () => {
     for (const more of ["x", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"]) {
       expect(read([`${ok}Content-Length: 1\r\n\r\nx${more}`])).toMatchObject({ body: "x", keepsOpen: false });
     }
@@ -101,12 +101,12 @@ describe("an answer", () => {
     expect(answer).toMatchObject({ headers: { "retry-after": "1, 2" }, body: "x", complete: true });
   });
 
-  test("may have characters beyond ASCII in a value, which are no white space", () => {
+  test("may have characters beyond ASCII in a value, which are not white space", () => {
     const answer = read([`${ok}Content-Type: \xa0text\xa0\r\nContent-Length: 1\r\n\r\nx`]);
     expect(answer).toMatchObject({ headers: { "content-type": "\xa0text\xa0" }, body: "x" });
   });
 
-  test("may have no reason in its first line, chunk extensions and trailers", () => {
+  test("may have no reason phrase, chunk extensions and trailers", () => {
     expect(read(["HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx"])).toMatchObject({ body: "x", complete: true });
     for (const line of ["1", "0001", "1;a", "1;a=b", '1;a="b c"', '1;a="b\\"c";d']) {
       const wire = `${line}\r\nx\r\n000\r\nA: b\r\nC:\td\r\n\r\n`;
@@ -115,7 +115,7 @@ describe("an answer", () => {
   });
 });
 
-describe("refused is", () => {
+describe("the parser refuses", () => {
   const rows: [string, string][] = [
     ["what is not HTTP", "SSH-2.0-OpenSSH_9.6\r\n\r\n"],
     ["another version", "HTTP/2 200\r\n\r\n"],
@@ -247,17 +247,17 @@ describe("a server that speaks only HTTP/2", () => {
     ["its name", "HTTP/2 200\r\n\r\n"],
     ["its preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ] as const) {
-    test(`is told by ${what}, and the message says so`, () => {
+    test(`is detected by ${what}, and the message says so`, () => {
       expect(() => read([bytes])).toThrow(Http2Error);
     });
   }
 
-  test("is not what every other start of bytes is", () => {
+  test("is not detected in any other first bytes", () => {
     expect(() => read([Buffer.from([0, 0, 0, 0, 0])])).toThrow("it does not begin with HTTP/1.1");
   });
 });
 
-describe("whatever comes", () => {
+describe("for any bytes", () => {
   const bytes = fc.uint8Array({ maxLength: 40 });
   const framings = fc.oneof(
     fc.array(bytes, { maxLength: 5 }).map((parts) => {
@@ -274,7 +274,7 @@ describe("whatever comes", () => {
     })),
   );
 
-  test("an answer reads the same, wherever it is split", () => {
+  test("an answer is parsed in the same way, wherever it is split", () => {
     fc.assert(
       fc.property(framings, fc.array(fc.nat(400), { maxLength: 8 }), ({ head, wire, body }, cuts) => {
         const whole = Buffer.concat([Buffer.from(`${ok}${head}\r\n`), wire]);
@@ -287,7 +287,7 @@ describe("whatever comes", () => {
     );
   });
 
-  test("a cut is never complete, at any byte", () => {
+  test("a cut answer is never complete, at any byte", () => {
     fc.assert(
       fc.property(framings, ({ head, wire }) => {
         const whole = Buffer.concat([Buffer.from(`${ok}${head}\r\n`), wire]);
@@ -299,7 +299,7 @@ describe("whatever comes", () => {
     );
   });
 
-  test("any bytes at all are read or refused, and nothing else", () => {
+  test("any bytes are parsed or refused, without an exception", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.uint8Array(), fc.constantFrom(...crumbs)), { maxLength: 12 }), (pieces) => {
         try {

@@ -17,17 +17,17 @@ test("a date, in each of the three spellings of HTTP", () => {
   expect(retryAfterMs("Sun Nov  6 08:49:37 1994", now)).toBe(30_000);
 });
 
-test("a two-digit year more than fifty years ahead is one of the past", () => {
+test("a two-digit year more than fifty years ahead is in the past", () => {
   const in2026 = Date.UTC(2026, 0, 1);
   expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", in2026)).toBe(0);
   expect(retryAfterMs("Thursday, 01-Jan-26 00:00:30 GMT", in2026)).toBe(30_000);
 });
 
-test("a date that has passed means now", () => {
+test("a date in the past means now", () => {
   expect(retryAfterMs("Sun, 06 Nov 1994 08:00:00 GMT", now)).toBe(0);
 });
 
-test("every date that a computer writes is read back", () => {
+test("every generated HTTP date is parsed to the same time", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_102_444_799 }), (seconds) => {
       expect(retryAfterMs(new Date(seconds * 1_000).toUTCString(), 0)).toBe(seconds * 1_000);
@@ -35,7 +35,7 @@ test("every date that a computer writes is read back", () => {
   );
 });
 
-test("nothing and nonsense say nothing", () => {
+test("an absent or invalid value is undefined", () => {
   const nonsense = [
     null,
     undefined,

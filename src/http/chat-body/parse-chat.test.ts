@@ -59,13 +59,13 @@ describe("a body of an unsupported shape gives 400", () => {
     expect(refusal(body)).toMatchObject({ status: 400, param: "messages[0].content[1]" });
   });
 
-  test("also when other things are wrong too, before or after it", () => {
+  test("also if other parts are invalid too, before or after it", () => {
     const image = { role: "user", content: [{ type: "image_url" }] };
     expect(refusal({ messages: [{ role: "robot", content: 7 }, image], max_tokens: -1 }).status).toBe(400);
     expect(refusal({ ...plain, messages: [image, { role: "robot" }] }, { "X-Pro": "maybe" }).status).toBe(400);
   });
 
-  test("nesting of 64 levels passes, 65 does not, however deep the hostile text goes", () => {
+  test("nesting of 64 levels is accepted, 65 is not, however deep the text is", () => {
     const nested = (levels: number) =>
       `{"model":"smart-router","messages":[{"role":"user","content":"[[["}],"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
     expect(parseText(nested(63)).kind).toBe("ok");
@@ -74,7 +74,7 @@ describe("a body of an unsupported shape gives 400", () => {
     expect(parseText(`{"a":`.repeat(200_000))).toMatchObject({ status: 400 });
   });
 
-  test("brackets inside strings are no nesting", () => {
+  test("brackets inside strings are not nesting", () => {
     const text = `${"[".repeat(100)}"\\"${"{".repeat(100)}\\\\`;
     expect(accepted({ ...plain, messages: [{ role: "user", content: text }] }).body.messages[0]?.["content"]).toBe(
       text,
@@ -170,7 +170,7 @@ describe("a body that breaks the schema gives 422 and names the field", () => {
     expect(refusal(plain, { [name]: value })).toMatchObject({ status: 422, param: name });
   });
 
-  test("the message never repeats what was sent", () => {
+  test("the message never repeats the caller's values", () => {
     expect(refusal({ ...plain, model: "sk-something" }).detail).not.toContain("sk-something");
     expect(refusal(plain, { "X-Pro": "hush" }).detail).not.toContain("hush");
   });
@@ -202,7 +202,7 @@ describe("what is accepted", () => {
     });
   });
 
-  test("unknown fields and unknown metadata pass untouched, unicode and deep nulls included", () => {
+  test("unknown fields and unknown metadata are kept unchanged, with Unicode and nested nulls", () => {
     const extra = { reasoning: { effort: "high" }, ключ: [null, { "": [[[]]] }], seed: 7, metadata: { mine: "💡" } };
     expect(accepted({ ...plain, ...extra }).body).toEqual({ ...plain, ...extra } as never);
   });
@@ -221,7 +221,7 @@ describe("what is accepted", () => {
     });
   });
 
-  test("usage is wanted by either of the two ways of asking, and by nothing else", () => {
+  test("usage is requested by either of the two fields, and by nothing else", () => {
     for (const fields of [{ stream_options: { include_usage: true } }, { usage: { include: true } }]) {
       expect(accepted({ ...plain, stream: true, ...fields }).wantsUsage).toBe(true);
     }
@@ -251,26 +251,26 @@ describe("what is accepted", () => {
     });
   });
 
-  test("an output bound of 0 is none", () => {
+  test("an output bound of 0 counts as none", () => {
     expect(accepted({ ...plain, max_tokens: 0 }).requestedOutputTokens).toBeNull();
     expect(accepted({ ...plain, max_tokens: 0, max_completion_tokens: 0 }).requestedOutputTokens).toBeNull();
     expect(accepted({ ...plain, max_tokens: 0, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
   });
 
-  test("as many answers are paid for as are written, whatever is shown of them", () => {
+  test("the number of billed answers is that of the written ones, whatever is shown of them", () => {
     expect(accepted({ ...plain, n: 2, best_of: 5 }).choices).toBe(5);
     expect(accepted({ ...plain, n: 2, best_of: null }).choices).toBe(2);
     expect(accepted({ ...plain, best_of: 4 }).choices).toBe(4);
   });
 
-  test("of two output bounds the larger counts, because either may bind upstream", () => {
+  test("the larger of two output bounds counts, because either may apply upstream", () => {
     expect(accepted({ ...plain, max_tokens: 10, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
     expect(accepted({ ...plain, max_tokens: 30, max_completion_tokens: 20 }).requestedOutputTokens).toBe(30);
     expect(accepted({ ...plain, max_tokens: null, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
   });
 });
 
-describe("what headers and metadata say to the gateway", () => {
+describe("what headers and metadata state", () => {
   test("metadata alone", () => {
     const metadata = {
       sensitive: false,
@@ -330,7 +330,7 @@ describe("what headers and metadata say to the gateway", () => {
     });
   });
 
-  test("a header beats metadata, X-Goal-Id beats X-Smart-Gateway-Goal, and an empty header says nothing", () => {
+  test("a header takes precedence over metadata, X-Goal-Id over X-Smart-Gateway-Goal, and an empty header counts as absent", () => {
     const metadata = { session_id: "m-s", goal_id: "m-g", task_id: "m-t" };
     const all = {
       "X-Smart-Gateway-Session": "h-s",
@@ -353,7 +353,7 @@ describe("what headers and metadata say to the gateway", () => {
     });
   });
 
-  test("the session that an agent names as X-Session-Id counts where none is named for the gateway", () => {
+  test("X-Session-Id of an agent is the session if the gateway's own header is absent", () => {
     const session = (headers: Record<string, string>, body: object = plain) =>
       accepted(body, headers).routing.sessionId;
     expect(session({ "X-Session-Id": "ses_1" })).toBe("ses_1");
@@ -364,7 +364,7 @@ describe("what headers and metadata say to the gateway", () => {
     expect(session({ "X-Session-Id": "" })).toBeUndefined();
   });
 
-  test("false is false", () => {
+  test("false means false", () => {
     expect(accepted(plain, { "X-Pro": "false", "X-Scout": "False" }).routing).toMatchObject({
       forcePro: false,
       scoutFirst: false,
@@ -456,7 +456,7 @@ describe("the published schema", () => {
     { requiredKeys: ["model", "messages"] },
   );
 
-  test("gives the verdict of the check on the hot path, for any body", () => {
+  test("agrees with the hand-written validation, for any body", () => {
     let good = 0;
     fc.assert(
       fc.property(body, (sent) => {
@@ -470,7 +470,7 @@ describe("the published schema", () => {
     expect(good).toBeGreaterThan(50); // otherwise it has compared refusals only
   });
 
-  test("accepts leave the body as it was sent", () => {
+  test("does not change accepted bodies", () => {
     fc.assert(
       fc.property(body, (sent) => {
         const text = JSON.stringify(sent);
@@ -481,7 +481,7 @@ describe("the published schema", () => {
   });
 });
 
-test("any text at all is answered, never thrown at", () => {
+test("any text gets an answer, never an exception", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       expect(["ok", "refused"]).toContain(parseText(text).kind);

@@ -27,7 +27,7 @@ describe("bytes of bodies in flight", () => {
     expect(bodies.hold(large)).toBeDefined();
   });
 
-  test("let a single large body in, whatever the limit", () => {
+  test("admit a single large body, whatever the limit", () => {
     const bodies = new BodiesInFlight(1_000);
     const only = bodies.hold(16_000_000);
     expect(only).toBeDefined();
@@ -36,7 +36,7 @@ describe("bytes of bodies in flight", () => {
     expect(bodies.hold(1)).toBeDefined();
   });
 
-  test("grow with a body of unknown length, which is refused where it finds no room", () => {
+  test("grow with a body of unknown length, which is refused if there is no room", () => {
     const bodies = new BodiesInFlight(4 * large);
     const unknown = bodies.hold(0);
     expect(unknown?.growTo(500_000)).toBe(true);
@@ -50,7 +50,7 @@ describe("bytes of bodies in flight", () => {
     expect(other?.growTo(large)).toBe(true);
   });
 
-  test("are what is held, in any order of calls, and none when all is released", () => {
+  test("equal the held bytes, in any order of calls, and are 0 when all are released", () => {
     const step = fc.record({ body: fc.nat(5), bytes: fc.nat(3_000_000), release: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step), (steps) => {

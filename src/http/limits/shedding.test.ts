@@ -8,9 +8,9 @@ const files =
   (path) =>
     table[path];
 
-describe("a request is turned away", () => {
+describe("a request is refused", () => {
   const at = (load: Partial<Load>) => shedReason({ ...calm, ...load });
-  test("when every stream is taken", () => {
+  test("when every stream is in use", () => {
     expect([at({ activeStreams: 9 }), at({ activeStreams: 10 })]).toEqual([undefined, "streams_full"]);
   });
   test("when the event loop lags by more than 100 ms", () => {
@@ -44,7 +44,7 @@ describe("the event loop's delay", () => {
     };
     return { world, sampler, sampleAfter };
   };
-  test("is what every sample of three seconds was late by, at least", () => {
+  test("is the smallest delay of the samples of three seconds", () => {
     const { sampler, sampleAfter } = setUp();
     for (let i = 0; i < 11; i++) sampleAfter(250);
     expect(sampler.eventLoopDelayMs).toBe(0);
@@ -53,7 +53,7 @@ describe("the event loop's delay", () => {
     sampleAfter(50);
     expect(sampler.eventLoopDelayMs).toBe(0);
   });
-  test("is nothing again only when it was nothing once, not when time has passed", () => {
+  test("returns to 0 only after a sample without delay, not when time has passed", () => {
     const { sampler, sampleAfter } = setUp();
     for (let i = 0; i < 4; i++) sampleAfter(1_000);
     expect(sampler.eventLoopDelayMs).toBe(950);
@@ -65,7 +65,7 @@ describe("the event loop's delay", () => {
   });
 });
 
-test("memory is what the process or its whole group uses of the limit, whichever is more", () => {
+test("memory is the usage of the process or of its whole group, whichever is the larger share of the limit", () => {
   const share = (used: number | undefined) => {
     const sampler = loadSampler({
       clock: { monotonic: () => 0 },
@@ -79,13 +79,13 @@ test("memory is what the process or its whole group uses of the limit, whichever
 });
 
 describe("the memory limit", () => {
-  test("is the machine's memory outside of any group that limits it", () => {
+  test("is the machine's memory if no group limits it", () => {
     expect(memoryLimit(files({}), 8_000)).toEqual({ limitBytes: 8_000 });
     expect(
       memoryLimit(files({ "/proc/self/cgroup": "0::/a.slice\n", "/sys/fs/cgroup/a.slice/memory.max": "max\n" }), 8_000),
     ).toEqual({ limitBytes: 8_000 });
   });
-  test("is the tightest limit on the way up to the root, and leaves out idle file cache", () => {
+  test("is the tightest limit up to the root, without idle file cache", () => {
     const limit = memoryLimit(
       files({
         "/proc/self/cgroup": "0::/system.slice/gateway.service\n",
@@ -98,7 +98,7 @@ describe("the memory limit", () => {
     );
     expect([limit.limitBytes, limit.usedByGroup?.()]).toEqual([3_000, 1_800]);
   });
-  test("is found in the older layout too", () => {
+  test("is found in the older layout (cgroup v1) too", () => {
     const limit = memoryLimit(
       files({
         "/proc/self/cgroup": "12:cpu,cpuacct:/\n4:memory:/docker/abc\n",
@@ -118,14 +118,14 @@ describe("the number of streams", () => {
     maxStreams(
       files({ "/proc/self/limits": `Limit  Soft Limit\nMax open files            ${soft}    524288    files\n` }),
     );
-  test("is what the limit of open files leaves, two for each", () => {
+  test("is half of the open files that remain", () => {
     expect(streams("1024")).toBe(448);
     expect(streams("10240")).toBe(5_056);
   });
-  test("is never more than the ports to one address, nor less than one", () => {
+  test("is never more than the ports to one address, and at least one", () => {
     expect([streams("unlimited"), streams("524288"), streams("64")]).toEqual([25_000, 25_000, 1]);
   });
-  test("is a conservative default where the system reports none", () => {
+  test("is a conservative default if the system reports no limit", () => {
     expect(maxStreams(files({}))).toBe(5_056);
   });
 });

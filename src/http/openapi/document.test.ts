@@ -52,7 +52,7 @@ describe("the document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
-  test("is the same each time, and nobody's to change", () => {
+  test("is the same each time, and cannot be changed", () => {
     expect(JSON.stringify(openApiDocument())).toBe(text);
   });
 
@@ -61,7 +61,7 @@ describe("the document", () => {
     expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
   });
 
-  test("asks for a bearer token exactly where the gateway does", () => {
+  test("requires a bearer token exactly where the gateway does", () => {
     const secured = operations.filter(({ operation }) => operation.security !== undefined).map(({ name }) => name);
     expect(secured).toEqual([
       "POST /v1/chat/completions",
@@ -80,7 +80,7 @@ describe("the document", () => {
     expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 503]);
   });
 
-  test("gives every error the one shape", () => {
+  test("gives every error the same shape", () => {
     for (const { operation } of operations.filter(({ operation }) => operation.security !== undefined)) {
       for (const [status, { content }] of Object.entries(operation.responses)) {
         if (Number(status) < 400) continue;
@@ -122,7 +122,7 @@ describe("the examples", () => {
     expect(published.safeParse(value).error?.issues).toBeUndefined();
   });
 
-  test("of decisions are what the dry run decides, by the same names", () => {
+  test("of decisions are what the dry run decides, under the same names", () => {
     for (const [name, { value }] of Object.entries(examples.decisionRequests)) {
       const { task, runtime } = DecisionRequest.parse(value);
       const expected = Object.entries(examples.decisions).find(([key]) => key === name)?.[1].value;
@@ -139,7 +139,7 @@ describe("the examples", () => {
   });
 });
 
-test("a request that the published schema refuses is not valid", () => {
+test("do not include a request that the published schema refuses", () => {
   const published = z.fromJSONSchema(document.components.schemas["ChatCompletionRequest"] ?? {});
   expect(published.safeParse({ model: "gpt-4", messages: [] }).success).toBe(false);
   expect(published.safeParse({ ...examples.chatRequests.automatic.value, max_tokens: -1 }).success).toBe(false);

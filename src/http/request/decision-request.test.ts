@@ -21,7 +21,7 @@ const taskWith = (fields: object) => ({ task: { ...least, ...fields } });
 const runtimeWith = (fields: object) => ({ task: least, runtime: fields });
 
 describe("a valid request", () => {
-  test("needs a task id and an instruction; all else has its default", () => {
+  test("needs a task id and an instruction; everything else has a default", () => {
     expect(parse({ task: least })).toMatchObject({
       kind: "ok",
       task: RoutingTask.parse(least),
@@ -29,20 +29,20 @@ describe("a valid request", () => {
     });
   });
 
-  test("may carry keys nobody knows, in the body, the task and the runtime", () => {
+  test("may contain unknown keys, in the body, the task and the runtime", () => {
     const parsed = parse({ task: { ...least, colour: "red" }, runtime: { mood: "good" }, extra: true });
     expect(parsed).toMatchObject({ kind: "ok" });
     expect(JSON.stringify(parsed)).not.toMatch(/colour|mood|extra/);
   });
 
-  test("may say null for what it leaves out", () => {
+  test("may have null in optional fields", () => {
     const nulls = { goal_id: null, kind: null, ambiguity: null, sensitive: null, metadata: null };
     const parsed = parse({ task: { ...least, ...nulls }, runtime: { attempts: null, error_signature: null } });
     expect(parsed).toMatchObject({ kind: "ok", task: RoutingTask.parse(least), runtime: RuntimeState.parse({}) });
     expect(parse({ task: least, runtime: null }).kind).toBe("ok");
   });
 
-  test("is as large as a chat request that asks the same", () => {
+  test("has the same size as a chat request with the same text", () => {
     const parsed = parse({ task: { task_id: "t", instruction: "é".repeat(100) } });
     if (parsed.kind !== "ok") throw new Error(parsed.detail);
     expect(parsed.size.inputTokensBound).toBeGreaterThanOrEqual(200 + 8 + 64);
@@ -51,7 +51,7 @@ describe("a valid request", () => {
 });
 
 describe("the instruction", () => {
-  test("with [reasoning:high] in it asks for high reasoning", () => {
+  test("with [reasoning:high] requests high reasoning", () => {
     expect(parse(taskWith({ instruction: "[reasoning:high] Prove it." }))).toMatchObject({
       task: { reasoning: "HIGH" },
     });
@@ -64,7 +64,7 @@ describe("the instruction", () => {
     expect(parse(taskWith({ sensitive: false }))).toMatchObject({ task: { sensitive: false } });
   });
 
-  test("that cannot be examined counts as sensitive", () => {
+  test("that cannot be scanned counts as sensitive", () => {
     const broken = {
       redactText: () => {
         throw new Error("out of order");
@@ -123,25 +123,25 @@ describe("an invalid request", () => {
     expect(detailOf(body)).toBe(detail);
   });
 
-  test("a kind nobody knows is answered with those there are", () => {
+  test("with an unknown kind gets the list of kinds", () => {
     expect(detailOf(taskWith({ kind: "POETRY" }))).toStartWith("task.kind: must be one of CODING, DEBUG,");
   });
 
-  test("is told what is wrong, never what it sent", () => {
+  test("gets a message that names the problem, never the values", () => {
     const secret = "my private words";
     for (const body of [taskWith({ kind: secret }), taskWith({ sensitive: secret }), { task: secret }, `{${secret}`]) {
       expect(detailOf(body)).not.toContain(secret);
     }
   });
 
-  test("with very many problems is told of the first few", () => {
+  test("with very many problems gets the first few", () => {
     const task = Object.fromEntries(Object.keys(RoutingTask.shape).map((key) => [key, []]));
     expect(detailOf({ task })).toEndWith("; and 9 more");
   });
 });
 
-describe("whatever text comes", () => {
-  test("there is a verdict, and what is accepted is valid", () => {
+describe("for any text", () => {
+  test("there is a verdict, and an accepted request is valid", () => {
     const record = fc.dictionary(
       fc.constantFrom(...Object.keys(RoutingTask.shape), ...Object.keys(RuntimeState.shape)),
       fc.oneof(fc.jsonValue(), fc.constantFrom("t", "HIGH", "AUTO", 0, 1, true)),

@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { quoteLongIntegers, shapeOfJson } from "./json-shape.ts";
 
-test("depth is counted outside of strings only", () => {
+test("depth is counted outside strings only", () => {
   expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
   expect(shapeOfJson("[[[[]]]]", 3).tooDeep).toBe(true);
   expect(shapeOfJson('{"a":"\\"[[[["}', 1).tooDeep).toBe(false);
 });
 
-test("values are counted as they are before a text is parsed", () => {
+test("values are counted before a text is parsed as they are after it", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 3 }), fc.integer({ min: 1, max: 12 }), (text, limit) => {
       expect(shapeOfJson(text, 64, limit).tooManyValues).toBe(hasMoreValuesThan(text, limit));
@@ -17,7 +17,7 @@ test("values are counted as they are before a text is parsed", () => {
   );
 });
 
-test("a body is never longer when it is written anew than its size and its exponents allow", () => {
+test("a serialized body is never longer than the bound from its size and its exponents", () => {
   const number = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
     fc.tuple(fc.integer({ min: -999, max: 999 }), fc.integer({ min: -30, max: 30 })).map(([a, b]) => `${a}e${b}`),
@@ -32,7 +32,7 @@ test("a body is never longer when it is written anew than its size and its expon
   );
 });
 
-test("every integer that a double cannot hold is noticed and quoted, and nothing else is touched", () => {
+test("every integer that a double cannot hold is found and quoted, and nothing else is changed", () => {
   const integer = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String);
   const other = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -61,11 +61,11 @@ test.each([
   ['{"a":"he said \\"cache_control\\": 1"}', false],
   ['{"a":"cache_control is a field"}', false],
   ['{"cache_contro":1,"cache_controls":1,"Cache_control":1}', false],
-])("whether %s asks for cache writes is known before it is parsed", (text, expected) => {
+])("the scan finds whether %s asks for cache writes", (text, expected) => {
   expect(shapeOfJson(text, 64).cacheControl).toBe(expected);
 });
 
-test("a number too large for a double is noticed wherever it stands, and no other", () => {
+test("a number too large for a double is found anywhere, and no other number is", () => {
   const number = fc.oneof(
     fc.tuple(fc.integer(), fc.integer({ min: -400, max: 400 })).map(([a, b]) => `${a}e${b}`),
     fc.tuple(fc.nat(9), fc.integer({ min: 100, max: 400 })).map(([digit, count]) => `1${String(digit).repeat(count)}`),
@@ -85,7 +85,7 @@ test("a number too large for a double is noticed wherever it stands, and no othe
   );
 });
 
-test("no more numbers are looked at closely than a body has use for", () => {
+test("the number of inspected numbers is bounded", () => {
   expect(shapeOfJson(`[${"1e308,".repeat(10_000)}1]`, 64).infinite).toBe(false);
   expect(shapeOfJson(`[${"1e308,".repeat(10_001)}1]`, 64).infinite).toBe(true);
 });

@@ -77,7 +77,7 @@ describe("a stream to its caller", () => {
     expect(way.seen()).toEqual({ cancelled: 0, closed: 0 });
   });
 
-  test("that nobody reads is not read further, and is cut off without waiting for its reader", async () => {
+  test("without a reader is not read further, and is cut off without waiting for its reader", async () => {
     let asked = 0;
     const next = async () => {
       asked += 1;
@@ -93,7 +93,7 @@ describe("a stream to its caller", () => {
     expect(asked * 65_536).toBe(bytes);
   });
 
-  test("ends at once when its caller leaves", async () => {
+  test("ends at once when its caller disconnects", async () => {
     const read = reading();
     const words = ["data: a\n\n"];
     await using way = await scene({ next: async () => words.shift() ?? never() }, read.of);
@@ -103,7 +103,7 @@ describe("a stream to its caller", () => {
     expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
   });
 
-  test("that we break off tells why, also before the server has taken it up", async () => {
+  test("that the gateway breaks off has the reason, also before the server has begun to send it", async () => {
     for (const early of [true, false]) {
       const read = reading();
       await using way = await scene({ next: never }, read.of);
@@ -115,7 +115,7 @@ describe("a stream to its caller", () => {
     }
   });
 
-  test("that fails resets the connection and stops what is behind it", async () => {
+  test("that fails resets the connection and stops its source", async () => {
     await using way = await scene({ next: () => Promise.reject(new Error("no")) }, (caller) => caller.resume());
     await way.until(() => way.caller.destroyed);
     expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });

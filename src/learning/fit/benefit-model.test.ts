@@ -25,18 +25,18 @@ const fit = (of: readonly Trial[]) => fitBenefit(of, { ranked: of.map(({ decisio
 const weights = fit(trials);
 const worth = (value: number, of = weights) => benefitOf(of, features(value)).logOdds;
 
-test("asks that flash fails and pro solves are worth more than easy ones, and than those that both fail", () => {
+test("asks that flash fails and pro solves score higher than easy ones and than those that both fail", () => {
   expect(worth(0.53)).toBeGreaterThan(worth(0.93));
   expect(worth(0.53)).toBeGreaterThan(worth(0.13));
   expect(weights).toMatchObject({ records: 180, rescue_trials: 120 });
 });
 
-test("what it writes can be read again, and the same records give the same weights", () => {
+test("the written weights can be read again, and the same records give the same weights", () => {
   expect(LearnedWeights.parse(JSON.parse(JSON.stringify(weights)))).toEqual(weights);
   expect(fit(trials)).toEqual(weights);
 });
 
-test("scores of the records are their shares again: as many above 90 as the number says", () => {
+test("scores of the records are percentiles: as many are above 90 as the number says", () => {
   const lowering = { ...weights, lowers_up_to: 100 };
   const scores = trials.map(({ decision }) =>
     learnedScoreOf({ weights: lowering, features: decision.features }, decision.score),
@@ -47,31 +47,31 @@ test("scores of the records are their shares again: as many above 90 as the numb
   }
 });
 
-test("the dimensions and the shipped score have no part in what is learned", () => {
+test("the dimensions and the shipped score do not affect the learned weights", () => {
   const other = features(0.53).map((each, at) => (at < 4 ? 0.9 : each));
   expect(benefitOf(weights, other)).toEqual(benefitOf(weights, features(0.53)));
   expect(weights.scale.slice(0, 4)).toEqual([0, 0, 0, 0]);
 });
 
-test("a failure that was never tried on pro counts by the share of those that pro has solved", () => {
+test("a failure that was never tried on pro counts with the share of those that pro has solved", () => {
   const untried = Array.from({ length: 60 }, (_, n) => trial(0.5 + n / 1_000, true));
   const solved = fit([...trials.filter(({ decision }) => decision.score < 50), ...untried, trial(0.9, true, true)]);
   expect(worth(0.53, solved)).toBeGreaterThan(worth(0.13, solved));
   expect(solved.rescue_trials).toBe(1);
 });
 
-test("an ask with the weight 5 counts as five", () => {
+test("an ask with the weight 5 counts as five asks", () => {
   const extra = trial(0.13, true, true);
   const heavy = fit([...trials, { ...extra, weight: 5 }]);
   expect(worth(0.13, heavy)).toBeGreaterThan(worth(0.13, fit([...trials, extra])));
 });
 
-test("the more rescue trials, the more the learned rank counts, up to a limit", () => {
+test("more rescue trials give the learned rank more weight, up to a limit", () => {
   expect(fit(trials.slice(0, 90)).blend).toBeLessThan(weights.blend);
   expect(fit([...trials, ...trials, ...trials]).blend).toBe(0.7);
 });
 
-test("scores above those that flash was tried at are not lowered; records that are all alike do no harm", () => {
+test("scores above those that flash has answered are not lowered, and identical records are harmless", () => {
   expect(weights.lowers_up_to).toBeGreaterThan(90);
   expect(fit(trials.filter(({ decision }) => decision.score < 50)).lowers_up_to).toBeLessThan(50);
   const alike = fit(Array.from({ length: 100 }, (_, n) => ({ ...trial(0.5, n % 2 === 0, n % 4 === 0) })));

@@ -28,7 +28,7 @@ function records(count: number, rescuable: (shape: number, random: () => number)
 }
 const options = { nowMs: 0, proFrom: 93.5, proCost: 3 };
 
-test("finds what can be learned: the asks that only pro solves stand higher, and more of them go to pro first", () => {
+test("finds a learnable pattern: asks that only pro solves rank higher, and more of them go to pro first", () => {
   const held = crossValidate(
     records(600, (shape) => shape > 0.85),
     options,
@@ -45,7 +45,7 @@ test("finds what can be learned: the asks that only pro solves stand higher, and
   expect(held?.cost.value).toBeLessThan(0);
 });
 
-test("claims nothing where there is nothing to learn", () => {
+test("reports no gain if there is nothing to learn", () => {
   const held = crossValidate(
     records(600, (_, random) => random() < 0.15),
     options,
@@ -54,7 +54,7 @@ test("claims nothing where there is nothing to learn", () => {
   expect(held?.rescuedRank.change.value).toBeLessThan(0.06);
 });
 
-test("scores only asks that the score has routed, and returns nothing when there are none", () => {
+test("scores only asks that the score has routed, and returns nothing if there are none", () => {
   const guarded = records(100, (shape) => shape > 0.5).map((record) => ({
     ...record,
     decision: { ...record.decision, cause: "explicit_flash" as const },

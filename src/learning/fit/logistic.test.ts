@@ -21,18 +21,18 @@ const curve = (x: number) => 1 / (1 + Math.exp(0.5 - 1.5 * x));
 const probabilityOf = ({ intercept, weights }: LogisticModel, features: readonly number[]) =>
   1 / (1 + Math.exp(-features.reduce((sum, value, at) => sum + value * (weights[at] ?? 0), intercept)));
 
-test("finds the probabilities that the outcomes were drawn with; a feature that says nothing has next to no weight", () => {
+test("finds the probabilities from which the outcomes were drawn; an irrelevant feature has almost no weight", () => {
   const model = fitLogistic(drawn(4_000, curve), 1);
   for (const x of [-1.5, 0, 1.5]) expect(Math.abs(probabilityOf(model, [x, 0.5]) - curve(x))).toBeLessThan(0.05);
   expect(Math.abs(model.weights[1] ?? 1)).toBeLessThan(0.3);
 });
 
-test("a stronger penalty draws the weights to zero", () => {
+test("a stronger penalty reduces the weights to zero", () => {
   const [weak, strong] = [1, 10_000].map((ridge) => fitLogistic(drawn(400, curve), ridge).weights[0] ?? 0);
   expect(strong).toBeLessThan((weak ?? 0) / 5);
 });
 
-test("an observation with the weight 3 counts as three, a target of 0.5 as half of each", () => {
+test("an observation with the weight 3 counts as three, and a target of 0.5 as half of each outcome", () => {
   const once = drawn(200, curve);
   const first = once.slice(0, 1);
   const weighted = fitLogistic([...once.slice(1), ...first.map((each) => ({ ...each, weight: 3 }))], 1);
@@ -46,7 +46,7 @@ test("an observation with the weight 3 counts as three, a target of 0.5 as half 
   expect(probabilityOf(half, [1, 0])).toBeCloseTo(probabilityOf(both, [1, 0]), 6);
 });
 
-test("with one outcome alone, or none, it is a share that is neither 0 nor 1", () => {
+test("with a single outcome, or none, the probability is neither 0 nor 1", () => {
   const sure = fitLogistic([{ features: Float64Array.of(1), target: 1, weight: 9 }], 1);
   expect(probabilityOf(sure, [1])).toBeCloseTo(0.95, 5);
   expect(probabilityOf(fitLogistic([], 1), [])).toBe(0.5);

@@ -24,11 +24,11 @@ test.each([
   ["it escalated and the caller went on", flash("a", { ...escalated, wentOn: true }), true, true],
   ["it escalated and failed again", flash("a", { ...escalated, failedAfter: 1 }), true, false],
   ["it escalated and the caller is content", flash("a", escalated, "solved"), true, true],
-])("what a record says of flash and pro when %s", (_, record, failed, rescued) => {
+])("the result of flash and pro in a record when %s", (_, record, failed, rescued) => {
   expect(said(record)).toEqual([{ failed, rescued }]);
 });
 
-test("a retry on pro of what flash has failed at is a rescue trial; one of what it has solved is none", () => {
+test("a retry on pro of a failure of flash is a rescue trial; a retry of a success is not", () => {
   const failed = flash("a", { reported: 1 });
   expect(said(failed, retry("b", "a"))).toEqual([{ failed: true, rescued: true }]);
   expect(said(failed, retry("b", "a", { repeated: 1 }))).toEqual([{ failed: true, rescued: false }]);
@@ -41,7 +41,7 @@ test("a record counts by the inverse of the probability with which its tier was 
   expect(trialsIn([chosen(1), chosen(0.25), chosen(0.001)]).map(({ weight }) => weight)).toEqual([1, 4, 20]);
 });
 
-test("a record that nothing was heard of counts for those that were not written, until something is heard", () => {
+test("a record without a signal counts for the unwritten ones until a signal arrives", () => {
   const sampled = (signals: Partial<Signals> = {}, outcome?: Outcome): OutcomeRecord => ({
     ...flash("a", signals, outcome),
     decision: outcomeRecord("a", 0, { probability: 0.5, standsFor: 8 }).decision,

@@ -62,7 +62,7 @@ function aTracker(random: () => number = () => 0.99) {
 
 const escalation = { continuation: true, tier: "pro", hardRule: true } as const;
 
-test("an ask is written once something is known of its outcome; a further turn of it is no record", async () => {
+test("an ask is written with its first signal; a further turn of it is not a record", async () => {
   const { call, records } = aTracker();
   const ask = call();
   call({ continuation: true });
@@ -74,7 +74,7 @@ test("an ask is written once something is known of its outcome; a further turn o
   ]);
 });
 
-test("of asks that nothing is heard of, one in eight is written, and stands for eight", async () => {
+test("of asks without a signal one in eight is written, with the weight eight", async () => {
   let draws = 0;
   const { call, records, signalsOf } = aTracker(() => (draws++ % 8) / 8);
   const asks = Array.from({ length: 24 }, (_, n) => call({ conversationKey: `k${n}` }));
@@ -85,7 +85,7 @@ test("of asks that nothing is heard of, one in eight is written, and stands for 
   expect(await signalsOf(asks[0]!)).toEqual({ ...noSignals, wentOn: true });
 });
 
-test("an escalation of the run, and an ask that goes on after it, are signals of a rescue", async () => {
+test("an escalation of the run, and a later ask, are signals of a rescue", async () => {
   const { call, signalsOf } = aTracker();
   const ask = call();
   call(escalation);
@@ -95,7 +95,7 @@ test("an escalation of the run, and an ask that goes on after it, are signals of
   expect(await signalsOf(ask)).toEqual({ ...noSignals, escalated: true, wentOn: true });
 });
 
-test("a failure reported after an escalation says that pro has failed too", async () => {
+test("a failure reported after an escalation is a failure of pro", async () => {
   const { call, signalsOf } = aTracker();
   const ask = call();
   call({ ...escalation, reportedFailure: true });
@@ -103,7 +103,7 @@ test("a failure reported after an escalation says that pro has failed too", asyn
   expect(await signalsOf(ask)).toEqual({ ...noSignals, escalated: true, reported: 2, failedAfter: 1 });
 });
 
-test("a run that began on pro, or met pro without a hard rule, is no escalation", async () => {
+test("a run that began on pro, or reached pro without a hard rule, is not an escalation", async () => {
   const { call, signalsOf } = aTracker();
   const onPro = call({ tier: "pro" });
   call(escalation);
@@ -113,7 +113,7 @@ test("a run that began on pro, or met pro without a hard rule, is no escalation"
   expect(await signalsOf(onFlash)).toBeUndefined();
 });
 
-test("the same ask again soon is a repeat, and the new record names the one it follows; later it is another ask", async () => {
+test("the same ask again soon is a repeat, and its record names the previous decision; later it is a new ask", async () => {
   const { time, call, signalsOf, records } = aTracker();
   const first = call({ ask: "fix it" });
   time.advance(60_000);
@@ -125,7 +125,7 @@ test("the same ask again soon is a repeat, and the new record names the one it f
   expect((await records()).find(({ decisionId }) => decisionId === again)?.decision.retryOf).toBe(first);
 });
 
-test("a new ask that reports a failure reports it of the ask before", async () => {
+test("a new ask that reports a failure reports that of the previous ask", async () => {
   const { call, signalsOf, records } = aTracker();
   const first = call();
   const next = call({ reportedFailure: true });
@@ -134,7 +134,7 @@ test("a new ask that reports a failure reports it of the ask before", async () =
   expect((await records()).find(({ decisionId }) => decisionId === next)?.decision.retryOf).toBe(first);
 });
 
-test("what comes long after an ask says nothing of it", async () => {
+test("a request long after an ask is no signal about it", async () => {
   const { time, call, signalsOf } = aTracker();
   const first = call();
   time.advance(3_600_001);
@@ -142,7 +142,7 @@ test("what comes long after an ask says nothing of it", async () => {
   expect(await signalsOf(first)).toBeUndefined();
 });
 
-test("records are written in batches behind the requests, again after a failure", async () => {
+test("records are written in batches in the background, again after a failure", async () => {
   const { time, call, saves, setAway, records } = aTracker();
   for (let n = 0; n < 600; n++) call({ conversationKey: `k${n % 300}` });
   expect(saves).toEqual([]);
@@ -155,7 +155,7 @@ test("records are written in batches behind the requests, again after a failure"
   expect(await records()).toHaveLength(300);
 });
 
-test("a reported outcome is recorded at once, before its decision was written; that of an unknown decision is not", async () => {
+test("a reported outcome is recorded at once, even before its decision was written; for an unknown decision it is not", async () => {
   const { call, tracker, records } = aTracker();
   const id = call();
   expect(await tracker.recordOutcome(id, "failed", 0.5)).toBe(true);
@@ -163,7 +163,7 @@ test("a reported outcome is recorded at once, before its decision was written; t
   expect((await records())[0]).toMatchObject({ outcome: "failed", outcomeScore: 0.5 });
 });
 
-test("no text of an ask is kept", async () => {
+test("no text of an ask is stored", async () => {
   const { call, tracker, db } = aTracker();
   for (let n = 0; n < 2; n++) call({ ask: "the secret plan of Ada", conversationKey: "ada's session" });
   await tracker.save();
@@ -182,7 +182,7 @@ test("records older than the retention are deleted", async () => {
   expect((await records()).map(({ decisionId }) => decisionId)).toEqual([recent]);
 });
 
-test("after it was closed with its store away, nothing is tried again", async () => {
+test("after a close during an outage of its store, nothing is retried", async () => {
   const { time, call, tracker, saves, setAway } = aTracker();
   for (let n = 0; n < 2; n++) call();
   setAway(true);

@@ -35,7 +35,7 @@ function scene(read: (day: string) => Promise<number>) {
   };
 }
 
-test("is read at the start, every five minutes, and a second after a charge at the earliest", async () => {
+test("is read at the start, every five minutes, and at least a second after a charge", async () => {
   let charged = 7;
   const { watch, settled, dueInMs, elapse } = scene(async () => charged);
   expect(watch.latest).toBeUndefined();
@@ -74,7 +74,7 @@ test("a new day starts with 0, and is read at midnight", async () => {
   await watch.close();
 });
 
-test("keeps what it knows while the store does not answer, and asks again", async () => {
+test("keeps the last value while the store does not answer, and reads again", async () => {
   const answers = [async () => 3, () => Promise.reject(new Error("away")), async () => 6];
   const { watch, settled, dueInMs, elapse } = scene(() => answers.shift()?.() ?? Promise.resolve(0));
   watch.start();

@@ -43,7 +43,7 @@ describe("a ledger over a store that fails", () => {
     return { ledger, store, events };
   }
 
-  test("does not believe a store that says it is broken, and says so at once from then on", async () => {
+  test("fails permanently when its store reports that it is broken", async () => {
     const { ledger, events } = await openOver(() => async () => {
       throw new StoreFailure("fatal", "the disk has failed");
     });
@@ -59,7 +59,7 @@ describe("a ledger over a store that fails", () => {
     await ledger.close(10);
   });
 
-  test("does not take a store for silent that answered while the process stood still", async () => {
+  test("does not report a store as unavailable that answered while the process was suspended", async () => {
     const { ledger, time, answer } = await openSlow();
     const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
     await time.stall(5_000);
@@ -68,7 +68,7 @@ describe("a ledger over a store that fails", () => {
     expect(ledger.status().ok).toBe(true);
   });
 
-  test("waits no longer for a store that does not answer after the process stood still", async () => {
+  test("does not wait longer for a store that does not answer after the process was suspended", async () => {
     const { ledger, time } = await openSlow();
     const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
     for (let stall = 0; stall < 2; stall++) await time.stall(5_000);
@@ -94,7 +94,7 @@ describe("a ledger over a store that fails", () => {
     return { ledger, store, time, answer: answering.resolve };
   }
 
-  test("admits nothing by the answer of a store that was found lost meanwhile", async () => {
+  test("admits nothing by the answer of a store that was meanwhile found to be lost", async () => {
     const { ledger, store, time, answer } = await openSlow();
     store.heartbeat = async () => {
       throw new StoreFailure("lost", "the file was deleted");
@@ -108,7 +108,7 @@ describe("a ledger over a store that fails", () => {
     await ledger.close(10);
   });
 
-  test("finds the one operation that cannot be written, and writes all others", async () => {
+  test("isolates the one operation that cannot be written, and writes all others", async () => {
     const { ledger, store, events } = await openOver((inner) => async (batch) => {
       for (const operation of batch.operations) {
         if (operation.kind === "resolve" && operation.resolution.id === "poison") {
@@ -133,7 +133,7 @@ describe("a ledger over a store that fails", () => {
     await ledger.close(1_000);
   });
 
-  test("says on closing how many resolutions it could not write", async () => {
+  test("reports at the close how many resolutions it could not write", async () => {
     const { ledger, events } = await openOver(() => async () => {
       throw new StoreFailure("transient", "away");
     });
@@ -170,7 +170,7 @@ describe("a batch of the ledger", () => {
     return { batches, turn, reserve: () => void ledger.reserve(reservationOf({ amount: nanoUsd(1) })) };
   }
 
-  test("waits for what busy turns of the event loop bring, and goes out after an idle one", async () => {
+  test("waits for the operations of busy turns of the event loop, and is sent after an idle one", async () => {
     const { batches, turn, reserve } = await openGathering();
     reserve();
     turn(0.2);
@@ -185,7 +185,7 @@ describe("a batch of the ledger", () => {
     expect(batches).toEqual([3]);
   });
 
-  test("on an idle gateway waits for one idle turn", async () => {
+  test("waits for one idle turn on an idle gateway", async () => {
     const { batches, turn, reserve } = await openGathering();
     reserve();
     turn(0.01);
@@ -193,7 +193,7 @@ describe("a batch of the ledger", () => {
     expect(batches).toEqual([1]);
   });
 
-  test("waits no longer than a few milliseconds however busy the event loop is", async () => {
+  test("waits a few milliseconds at most, however busy the event loop is", async () => {
     const { batches, turn, reserve } = await openGathering();
     let turns = 0;
     for (; batches.length === 0 && turns < 100; turns++) {
@@ -204,7 +204,7 @@ describe("a batch of the ledger", () => {
     expect(batches).toEqual([12]);
   });
 
-  test("goes out at once when it is full", async () => {
+  test("is sent at once when it is full", async () => {
     const { batches, turn, reserve } = await openGathering();
     for (let i = 0; i < 1_000; i++) reserve();
     turn(0.5);

@@ -21,11 +21,11 @@ export function keyUsageStoreContract(name: string, open: () => Promise<KeyUsage
     afterEach(() => store.close());
     const load = (day = "2026-11-22") => store.load(reading().source, day);
 
-    test("knows nothing of a day on which nothing was read", async () => {
+    test("has no count for a day without readings", async () => {
       expect(await load()).toBeUndefined();
     });
 
-    test("keeps the newest reading of a day, whichever came last", async () => {
+    test("keeps the newest reading of a day, in whichever order they arrive", async () => {
       await store.save(reading());
       await store.save(reading({ spent: 9, readMs: noon + 1 }));
       await store.save(reading({ spent: 8, readMs: noon }));
@@ -40,7 +40,7 @@ export function keyUsageStoreContract(name: string, open: () => Promise<KeyUsage
       expect(await load()).toEqual({ spent: 7_000_000_000_001, readMs: noon - 5, keys: 2 });
     });
 
-    test("forgets days of more than 400 days ago", async () => {
+    test("deletes days of more than 400 days ago", async () => {
       await store.save(reading({ day: "2025-10-01" }));
       await store.save(reading({ day: "2025-12-01" }));
       await store.save(reading());

@@ -86,7 +86,7 @@ describe("the watch on the aggregator's count", () => {
     ]);
   });
 
-  test("asks nobody while the policy does not want it, and begins when it does", async () => {
+  test("asks nothing while the policy switches it off, and starts when the policy switches it on", async () => {
     const options = { enabled: false };
     const { time, watch, state } = scene(options);
     watch.start();
@@ -97,7 +97,7 @@ describe("the watch on the aggregator's count", () => {
     expect(state.asked).toBe(1);
   });
 
-  test("says that it cannot read, keeps what it knew, and asks again", async () => {
+  test("reports that it cannot read, keeps the last count, and asks again", async () => {
     const { time, watch, events, state } = scene({
       answers: [
         { kind: "ok", spent: 1 },

@@ -22,7 +22,7 @@ describe("a difference between the ledger and the aggregator", () => {
     ["more than they hold", 10, 13, 2, true],
     ["less, whatever is held", 10, 8, 5, true],
     ["nothing in the ledger", 0, 3, 0, true],
-  ])("of %s is notable or not", (_, ledger, aggregator, held, expected) => {
+  ])("of %s is reported or not", (_, ledger, aggregator, held, expected) => {
     expect(notable(ledger, aggregator, held)).toBe(expected);
   });
 });

@@ -52,7 +52,7 @@ describe("the ledger in an SQLite file", () => {
     resolution: { id, kind: "settled", actual: nanoUsd(actual), source: "usage" },
   });
 
-  test("are never decided from what another connection has changed meanwhile", async () => {
+  test("are never decided from rows that another connection has changed meanwhile", async () => {
     const one = open();
     const two = open();
     const first = reserve(600);
@@ -80,7 +80,7 @@ describe("the ledger in an SQLite file", () => {
     expect((await inspect()).findings).toEqual([]);
   });
 
-  test("tell an id that is used already from a new one, also in a batch with new ones", async () => {
+  test("distinguish a used id from a new one, also in a batch with new ones", async () => {
     const { say } = open();
     const held = reserve(10);
     const closed = reserve(20);
@@ -93,7 +93,7 @@ describe("the ledger in an SQLite file", () => {
     expect((await inspect()).findings).toEqual([]);
   });
 
-  test("of an earlier release go on: every row, every entry, and retention", async () => {
+  test("of an earlier release are kept: every row, every entry, and retention", async () => {
     const before = openSqlite(
       path,
       sqliteMigrations.filter(({ version }) => version !== 2),
@@ -117,7 +117,7 @@ describe("the ledger in an SQLite file", () => {
     expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
   });
 
-  test("let go of as many as are asked for at a time, the oldest first", () => {
+  test("are deleted in batches of the requested size, the oldest first", () => {
     const { engine, say } = open();
     const made = Array.from({ length: 1_300 }, () => reserve(0));
     say(...made);

@@ -58,7 +58,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
-  test("answers unavailable within 1.5 s, bounds its queue, keeps resolutions, and holds nothing for nobody", async () => {
+  test("answers unavailable within 1.5 s, bounds its queue, keeps resolutions, and holds nothing for refused callers", async () => {
     const events: LedgerEvent[] = [];
     const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock, log: (event) => events.push(event) });
     const running = reservationOf({ amount: nanoUsd(10) });
@@ -93,7 +93,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     other.close();
   });
 
-  test("accounts that an earlier release let grow beyond what can be counted are full, read, and said by the audit", async () => {
+  test("accounts that an earlier release filled beyond the countable range are full, readable, and reported by the audit", async () => {
     const first = await openLedger(`sqlite:${path}`, { nodeId: "a", clock });
     const running = reservationOf({ amount: nanoUsd(10) });
     expect((await first.reserve(running)).kind).toBe("held");
@@ -117,37 +117,40 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     ["replaced by a copy of itself", replaceByCopy, ""],
     ["deleted", (file: string) => rmSync(file), "-wal"],
     ["deleted", (file: string) => rmSync(file), "-shm"],
-  ] as const)("a database file that is %s under it closes it at the next heartbeat: %#", async (_, harm, suffix) => {
-    const time = manualTime(Date.now());
-    const events: LedgerEvent[] = [];
-    const options = {
-      nodeId: "a",
-      clock: time.clock,
-      timers: time.timers,
-      log: (event: LedgerEvent) => events.push(event),
-    };
-    const ledger = await openLedger(`sqlite:${path}`, options);
-    const later = async () => {
-      time.advance(6_100);
-      await Bun.sleep(1);
-    };
-    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
-    for (let i = 0; i < 3; i++) await later();
-    expect(ledger.status().failed).toBeUndefined();
-    harm(path + suffix);
-    for (let i = 0; i < 500 && ledger.status().failed === undefined; i++) await later();
-    expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        kind: "store_failed",
-        failed: "store_lost",
-        message: expect.stringContaining(path + suffix),
-      }),
-    );
-    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
-    expect(await ledger.read("session/goal")).toBeUndefined();
-    await ledger.close(100);
-  });
+  ] as const)(
+    "a database file that is %s while it is open closes the ledger at the next heartbeat: %#",
+    async (_, harm, suffix) => {
+      const time = manualTime(Date.now());
+      const events: LedgerEvent[] = [];
+      const options = {
+        nodeId: "a",
+        clock: time.clock,
+        timers: time.timers,
+        log: (event: LedgerEvent) => events.push(event),
+      };
+      const ledger = await openLedger(`sqlite:${path}`, options);
+      const later = async () => {
+        time.advance(6_100);
+        await Bun.sleep(1);
+      };
+      expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
+      for (let i = 0; i < 3; i++) await later();
+      expect(ledger.status().failed).toBeUndefined();
+      harm(path + suffix);
+      for (let i = 0; i < 500 && ledger.status().failed === undefined; i++) await later();
+      expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
+      expect(events).toContainEqual(
+        expect.objectContaining({
+          kind: "store_failed",
+          failed: "store_lost",
+          message: expect.stringContaining(path + suffix),
+        }),
+      );
+      expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
+      expect(await ledger.read("session/goal")).toBeUndefined();
+      await ledger.close(100);
+    },
+  );
 
   test("a database that is overwritten in place by an older one closes it too", async () => {
     const time = manualTime(Date.now());
@@ -167,7 +170,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     engine.close();
   });
 
-  test("a start on an empty store is said, and loudly where one was expected", async () => {
+  test("a start on an empty store is logged, and as an error if a ledger was expected", async () => {
     const started = async (expectExisting?: () => boolean) => {
       const events: LedgerEvent[] = [];
       const log = (event: LedgerEvent) => events.push(event);
@@ -191,7 +194,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     await (await openLedger("sqlite::memory:", { nodeId: "a", clock, log: () => expect.unreachable() })).close(100);
   });
 
-  test("today is there to be shown from the start, and from midnight on, without a request", async () => {
+  test("today's account is available from the start, and from midnight on, without a request", async () => {
     const time = manualTime(Date.UTC(2026, 0, 15, 23, 59, 50));
     const options = { nodeId: "a", clock: time.clock, timers: time.timers };
     const first = await openLedger(`sqlite:${path}`, options);
@@ -208,7 +211,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     await second.close(1_000);
   });
 
-  test("a day that is ahead of the clock is warned of, once", async () => {
+  test("a day that is ahead of the clock is logged once as a warning", async () => {
     const time = manualTime(Date.UTC(2027, 0, 1));
     const events: LedgerEvent[] = [];
     const log = (event: LedgerEvent) => events.push(event);
@@ -226,12 +229,12 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     await ledger.close(1_000);
   });
 
-  test("a file that is no database stops the start", async () => {
+  test("a file that is not a database stops the start", async () => {
     await Bun.write(path, "this is not a database, and long enough for its header to be read as one ".repeat(20));
     await expect(openLedger(`sqlite:${path}`, { nodeId: "a", clock })).rejects.toThrow(path);
   });
 
-  test("its upkeep finds what it has to without reading the whole table", async () => {
+  test("its upkeep does not scan the whole table", async () => {
     const db = openSqlite(path);
     const plan = (sql: string) =>
       db

@@ -116,7 +116,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(refused).toMatchObject({ kind: "refused", binding: "goal", hard: usd(1_000) });
       });
 
-      test("holds nothing when one of the two caps refuses", async () => {
+      test("holds nothing if one of the two caps refuses", async () => {
         const reply = await ledger.reserve(reservationOf({ amount: usd(500), perDayHard: usd(499) }));
         expect(reply).toMatchObject({ kind: "refused", binding: "day", hard: usd(499) });
         expect(await counters()).toEqual(both(0, 0));
@@ -133,7 +133,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await spendOf()).dayAccount).toEqual({ spent: usd(0), held: usd(399) });
       });
 
-      test("the same reservation twice is held once, and both callers are answered so", async () => {
+      test("the same reservation twice is held once, and both callers are told that it is held", async () => {
         const reservation = reservationOf({ amount: usd(300) });
         const [first, second] = await Promise.all([ledger.reserve(reservation), ledger.reserve(reservation)]);
         expect([first.kind, second.kind, (await ledger.reserve(reservation)).kind]).toEqual(["held", "held", "held"]);
@@ -155,7 +155,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(20, 0));
       });
 
-      test("an id whose reservation is closed is not admitted again where nothing is left either", async () => {
+      test("an id whose reservation is closed is not admitted again, even if no money is left", async () => {
         const reservation = reservationOf({ amount: usd(1_000) });
         await ledger.reserve(reservation);
         await ledger.resolve([cost(reservation.id, 1_000)]);
@@ -163,7 +163,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(1_000, 0));
       });
 
-      test("one attempt of a request cannot be held under two ids, and its neighbours are not harmed", async () => {
+      test("one attempt of a request cannot be held under two ids, and other operations of the batch succeed", async () => {
         const first = reservationOf({ amount: usd(10) });
         const twin = { ...first, id: `${first.id}0` };
         const others = [reservationOf({ amount: usd(10) }), reservationOf({ amount: usd(10) })];
@@ -173,19 +173,19 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 30));
       });
 
-      test("an amount of zero is held even where nothing is left", async () => {
+      test("an amount of zero is held even if no money is left", async () => {
         await ledger.reserve(reservationOf({ amount: usd(1_000) }));
         expect((await ledger.reserve(reservationOf({ amount: usd(0) }))).kind).toBe("held");
       });
 
-      test("a cap of zero admits nothing that costs", async () => {
+      test("a cap of zero admits only amounts of zero", async () => {
         const reply = await ledger.reserve(reservationOf({ amount: usd(1), perGoalHard: usd(0) }));
         expect(reply).toMatchObject({ kind: "refused", binding: "goal", hard: usd(0) });
       });
     });
 
     describe("refusing", () => {
-      test("says when waiting for running holds can mend it", async () => {
+      test("says that waiting helps if running holds take the money", async () => {
         await ledger.reserve(reservationOf({ amount: usd(900) }));
         const refused = await ledger.reserve(reservationOf({ amount: usd(200) }));
         if (refused.kind !== "refused") throw new Error(refused.kind);
@@ -193,7 +193,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(refused.spend.goalAccount).toEqual({ spent: usd(0), held: usd(900) });
       });
 
-      test("says nothing of waiting when the money is spent", async () => {
+      test("does not say so if the money is spent", async () => {
         const reservation = reservationOf({ amount: usd(900) });
         await ledger.reserve(reservation);
         await ledger.resolve([cost(reservation.id, 900)]);
@@ -202,7 +202,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect("retryAfterMs" in refused).toBe(false);
       });
 
-      test("says nothing of waiting when an amount is above a whole cap", async () => {
+      test("does not say so if the amount is above the whole cap", async () => {
         await ledger.reserve(reservationOf({ amount: usd(10) }));
         expect("retryAfterMs" in (await ledger.reserve(reservationOf({ amount: usd(1_001) })))).toBe(false);
       });
@@ -232,7 +232,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         return reservation.id;
       };
 
-      test("a known cost is charged and the rest of the hold given back", async () => {
+      test("a known cost is charged and the rest of the hold released", async () => {
         await ledger.resolve([cost(await held(), 120)]);
         expect(await counters()).toEqual(both(120, 0));
       });
@@ -242,7 +242,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 0));
       });
 
-      test("a call that was never billed gives the whole hold back", async () => {
+      test("the hold of a call that was never billed is released in full", async () => {
         await ledger.resolve([{ id: await held(), kind: "released", reason: "connect failed" }]);
         expect(await counters()).toEqual(both(0, 0));
       });
@@ -252,14 +252,14 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 300));
       });
 
-      test("an unknown outcome that becomes known is charged what it cost", async () => {
+      test("an unknown outcome that becomes known is charged its cost", async () => {
         const id = await held();
         await ledger.resolve([{ id, kind: "unknown", reason: "timed out" }]);
         await ledger.resolve([cost(id, 50)]);
         expect(await counters()).toEqual(both(50, 0));
       });
 
-      test("one that will never be known is charged its hold", async () => {
+      test("an outcome that stays unknown is charged its hold", async () => {
         await ledger.resolve([{ id: await held(), kind: "charged", reason: "caller left" }]);
         expect(await counters()).toEqual(both(300, 0));
       });
@@ -271,7 +271,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", id, hold: 300, actual: 450 }));
       });
 
-      test("costs whose sum is beyond what can be counted fill the accounts for good, and nothing fails", async () => {
+      test("costs with a sum beyond the countable range fill the accounts permanently, and nothing fails", async () => {
         const absurd = 9_000_000_000_000_000;
         const ids = [await held(10), await held(10), await held(10), await held(10)] as const;
         await ledger.resolve(ids.slice(0, 3).map((id) => cost(id, absurd)));
@@ -288,7 +288,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
       });
 
-      test("saying it twice changes nothing", async () => {
+      test("a repeated resolution changes nothing", async () => {
         const id = await held();
         await Promise.all([ledger.resolve([cost(id, 120)]), ledger.resolve([cost(id, 120), cost(id, 120)])]);
         await ledger.resolve([cost(id, 120)]);
@@ -296,7 +296,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(events.filter(({ kind }) => kind === "ignored")).toEqual([]);
       });
 
-      test("saying something else afterwards is ignored and reported", async () => {
+      test("a different later resolution is ignored and reported", async () => {
         const id = await held();
         await ledger.resolve([cost(id, 120)]);
         await ledger.resolve([cost(id, 90)]);
@@ -305,7 +305,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(events.filter(({ kind }) => kind === "ignored")).toHaveLength(2);
       });
 
-      test("nothing brings a released hold back", async () => {
+      test("a released hold is never held again", async () => {
         const id = await held();
         await ledger.resolve([{ id, kind: "released", reason: "rejected" }]);
         await ledger.resolve([{ id, kind: "unknown", reason: "?" }]);
@@ -314,21 +314,21 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 0));
       });
 
-      test("a reservation that nobody made is reported and harms nobody", async () => {
+      test("a resolution of an unknown reservation is reported, and does not affect others", async () => {
         const id = await held();
         await ledger.resolve([cost("nobody-made-me", 5), cost(id, 120)]);
         expect(await counters()).toEqual(both(120, 0));
         expect(events).toContainEqual(expect.objectContaining({ kind: "ignored", id: "nobody-made-me" }));
       });
 
-      test("another node may say it", async () => {
+      test("another node may send the resolution", async () => {
         const id = await held();
         const other = await open("node-b");
         await other.resolve([cost(id, 120)]);
         expect(await counters()).toEqual(both(120, 0));
       });
 
-      test("what another node has said first stands", async () => {
+      test("the first resolution of another node remains", async () => {
         const ids = [await held(), await held()] as const;
         const other = await open("node-b");
         await other.resolve([cost(ids[0], 120), { id: ids[1], kind: "unknown", reason: "timed out" }]);
@@ -346,7 +346,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
     });
 
     describe("a retry", () => {
-      test("closes the failed attempt and holds for the next in one step, where there is room for one only", async () => {
+      test("closes the failed attempt and holds for the next in one step, even if there is room for only one", async () => {
         const first = reservationOf({ amount: usd(800) });
         const second = reservationOf({ amount: usd(900), requestId: first.requestId, attempt: 2 });
         await ledger.reserve(first);
@@ -355,7 +355,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 900));
       });
 
-      test("keeps holding for an attempt whose outcome is unknown", async () => {
+      test("keeps the hold of an attempt whose outcome is unknown", async () => {
         const first = reservationOf({ amount: usd(800) });
         const second = reservationOf({ amount: usd(900), requestId: first.requestId, attempt: 2 });
         await ledger.reserve(first);
@@ -384,7 +384,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(300, 0));
       });
 
-      test("one of unknown outcome too", async () => {
+      test("a hold of unknown outcome is charged in the same way", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 10_000 });
         await ledger.reserve(reservation);
         await ledger.resolve([{ id: reservation.id, kind: "unknown", reason: "reset" }]);
@@ -393,7 +393,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(300, 0));
       });
 
-      test("a cost that comes after the charge corrects it, once", async () => {
+      test("a cost that arrives after the charge corrects it, once", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);
         fixture.clock.offsetMs += 61_000;
@@ -405,7 +405,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(40, 0));
       });
 
-      test("what an operator has settled or released is final until the upstream's own figure comes, once", async () => {
+      test("an operator's settlement or release is final until the upstream's own figure arrives, once", async () => {
         const [settled, released] = [reservationOf({ amount: usd(300) }), reservationOf({ amount: usd(200) })];
         for (const { id, ...rest } of [settled, released]) {
           await ledger.reserve({ id, ...rest });
@@ -430,7 +430,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(350, 0));
       });
 
-      test("an operator corrects what was charged without proof", async () => {
+      test("an operator corrects a charge without proof", async () => {
         const reservation = reservationOf({ amount: usd(300) });
         await ledger.reserve(reservation);
         await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "left" }]);
@@ -438,7 +438,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 0));
       });
 
-      test("what a cancelled call was charged at least is corrected by what it was billed", async () => {
+      test("the minimum charge of a cancelled call is corrected by its billed cost", async () => {
         const reservation = reservationOf({ amount: usd(300) });
         await ledger.reserve(reservation);
         await ledger.resolve([{ id: reservation.id, kind: "settled", actual: usd(80), source: "at_least" }]);
@@ -446,7 +446,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(120, 0));
       });
 
-      test("calls of unknown outcome are handed out to be asked about, ever more seldom, to one node, and survive it", async () => {
+      test("calls of unknown outcome are given out for look-up, at growing intervals, to one node, and survive a restart", async () => {
         const [unknown, charged, settled, plain] = Array.from({ length: 4 }, () => reservationOf({ amount: usd(30) }));
         if (!unknown || !charged || !settled || !plain) throw new Error("unreachable");
         for (const reservation of [unknown, charged, settled, plain]) await ledger.reserve(reservation);
@@ -484,7 +484,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(asked).toEqual([false, false, false, false, false, true]);
       });
 
-      test("a late cost above the charge raises it and is reported as overrun", async () => {
+      test("a late cost above the charge raises it and is reported as an overrun", async () => {
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);
         await ledger.resolve([{ id: reservation.id, kind: "charged", reason: "left" }]);
@@ -493,7 +493,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(events).toContainEqual(expect.objectContaining({ kind: "overrun", hold: 300, actual: 350 }));
       });
 
-      test("a new day starts from nothing; the goal goes on", async () => {
+      test("a new day starts at 0, and the goal's account continues", async () => {
         fixture.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });
         const reply = await ledger.reserve(reservation);
@@ -503,7 +503,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual({ goal: [0, 400], day: [0, 100] });
       });
 
-      test("what began before midnight is settled to the day it began on", async () => {
+      test("a reservation from before midnight is settled to the day on which it began", async () => {
         fixture.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });
         await ledger.reserve(reservation);
@@ -512,7 +512,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual({ goal: [200, 0], day: [0, 0] });
       });
 
-      test("requests without a goal share one that starts anew each day", async () => {
+      test("requests without a goal share an account that starts again each day", async () => {
         fixture.clock.moveTo(23, 59, 50);
         await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }));
         expect((await ledger.reserve(reservationOf({ amount: usd(1), goal: adhocGoal }))).kind).toBe("refused");
@@ -520,7 +520,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await ledger.reserve(reservationOf({ amount: usd(1_000), goal: adhocGoal }))).kind).toBe("held");
       });
 
-      test("a clock set back does not open an old day again", async () => {
+      test("a clock set back does not reopen an old day", async () => {
         fixture.clock.moveTo(0, 10);
         const first = await ledger.reserve(reservationOf({ amount: usd(300) }));
         fixture.clock.offsetMs -= 3_600_000;
@@ -530,7 +530,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(second.spend.dayAccount.held).toBe(usd(600));
       });
 
-      test("the same reservation repeated after midnight is still the one of the day before", async () => {
+      test("a reservation repeated after midnight is still that of the day before", async () => {
         fixture.clock.moveTo(23, 59, 50);
         const reservation = reservationOf({ amount: usd(300) });
         const first = await ledger.reserve(reservation);
@@ -543,7 +543,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
     });
 
     describe("nodes", () => {
-      test("a node that starts anew leaves what it had dispatched held, to be charged at the deadline", async () => {
+      test("a node that restarts leaves its dispatched holds held, to be charged at the deadline", async () => {
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 1_000 }));
         ledger = await open("node-a");
         await ledger.sweep();
@@ -554,7 +554,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(300, 0));
       });
 
-      test("the holds of a node silent for a minute are taken over by the others; of a live node never", async () => {
+      test("the holds of a node without heartbeat for a minute are taken over by others, those of a live node never", async () => {
         const other = await open("node-b");
         await other.reserve(reservationOf({ amount: usd(300) }));
         await ledger.sweep();
@@ -567,7 +567,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await counters()).toEqual(both(0, 300));
       });
 
-      test("the holds of a node that has missed two heartbeats are not waited for, though they are not taken over yet", async () => {
+      test("a refusal does not wait for the holds of a node that has missed two heartbeats, though they are not taken over yet", async () => {
         const other = await open("node-b");
         await other.reserve(reservationOf({ amount: usd(300) }));
         fixture.clock.offsetMs += 13_000;
@@ -587,7 +587,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
     });
 
     describe("caps of the operator", () => {
-      test("a cap set for a goal beats the policy's, down and up", async () => {
+      test("a cap set for a goal replaces the policy's, higher or lower", async () => {
         await fixture.setCap("goal/session/goal", usd(100));
         expect(await ledger.reserve(reservationOf({ amount: usd(101) }))).toMatchObject({
           kind: "refused",
@@ -598,7 +598,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await spendOf()).goalHardOverride).toBe(usd(5_000));
       });
 
-      test("a cap set for a day beats the policy's, and goes when it is taken away", async () => {
+      test("a cap set for a day replaces the policy's until it is cleared", async () => {
         const day = `day/${utcDayOf(fixture.clock.now())}`;
         await fixture.setCap(day, usd(100));
         expect(await ledger.reserve(reservationOf({ amount: usd(101) }))).toMatchObject({ binding: "day" });
@@ -606,7 +606,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await ledger.reserve(reservationOf({ amount: usd(101) }))).kind).toBe("held");
       });
 
-      test("a cap below what is spent refuses and takes nothing back", async () => {
+      test("a cap below the amount spent refuses, and takes nothing back", async () => {
         await ledger.reserve(reservationOf({ amount: usd(500) }));
         await fixture.setCap("goal/session/goal", usd(100));
         expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("refused");
@@ -624,14 +624,14 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(ledger.peek("session/goal")).toMatchObject({ goalAccount: { spent: usd(10), held: usd(0) } });
       });
 
-      test("read sees what other nodes did, and peek shows it from then on", async () => {
+      test("read sees what other nodes wrote, and peek shows it from then on", async () => {
         const other = await open("node-b");
         await ledger.reserve(reservationOf({ amount: usd(300) }));
         expect((await other.read("session/goal"))?.goalAccount.held).toBe(usd(300));
         expect(other.peek("session/goal")?.goalAccount.held).toBe(usd(300));
       });
 
-      test("read sees every resolution that this node was handed before, written or not", async () => {
+      test("read sees every resolution that this node has received before, written or not", async () => {
         const other = await open("node-b");
         for (let round = 0; round < 25; round++) {
           for (const node of [ledger, other]) {
@@ -652,7 +652,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         }
       });
 
-      test("a reserve is never refused for money that this node knows to be free", async () => {
+      test("a reservation is never refused for money that this node knows to be released", async () => {
         const goal = "sequence/of-calls";
         for (let call = 0; call < 60; call++) {
           const reservation = reservationOf({ amount: usd(900), goal });
@@ -662,7 +662,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await spendOf(goal)).goalAccount).toEqual({ spent: usd(60), held: usd(0) });
       });
 
-      test("names of goals are kept apart, whatever characters they have", async () => {
+      test("names of goals are separate, whatever characters they contain", async () => {
         const names = [
           "a",
           "A",
@@ -688,7 +688,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       });
     });
 
-    test("retention removes what is closed for long, and the counters stay", async () => {
+    test("retention deletes old closed reservations, and the counters stay", async () => {
       const old = reservationOf({ amount: usd(300) });
       const open = reservationOf({ amount: usd(50), deadlineMs: 86_400_000 });
       await ledger.reserve(old);
@@ -702,7 +702,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       expect(events).toContainEqual({ kind: "pruned", reservations: 1 });
     });
 
-    test("retention leaves what is open, what is young, and what a clock that was ahead has made", async () => {
+    test("retention keeps open and recent reservations, and those with a time in the future", async () => {
       const reserved = async (fields: Partial<Reservation> = {}) => {
         const reservation = reservationOf({ amount: usd(10), ...fields });
         expect((await ledger.reserve(reservation)).kind).toBe("held");
@@ -731,7 +731,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       expect(ledger.status().ok).toBe(false);
     });
 
-    test("spent plus held never passes the cap, and replies follow a simple account, in any order of calls", async () => {
+    test("spent plus held never exceeds the cap, and replies follow a simple account, in any order of calls", async () => {
       const step = fc.oneof(
         {
           weight: 4,

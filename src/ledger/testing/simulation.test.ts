@@ -10,7 +10,7 @@ const many = process.env["LEDGER_SEEDS"] || undefined;
 const budgetMs = 25_000;
 
 describe("the ledger under faults", () => {
-  test("one seed is one history: a failing seed can be run again", async () => {
+  test("one seed gives one history, so a failing seed can be run again", async () => {
     expect(await simulate(42)).toEqual(await simulate(42));
     expect(await simulate(42)).not.toEqual(await simulate(43));
   });

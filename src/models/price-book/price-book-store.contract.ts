@@ -17,11 +17,11 @@ export function priceBookStoreContract(name: string, open: () => Promise<PriceBo
     });
     afterEach(() => store.close());
 
-    test("begins empty", async () => {
+    test("is empty at first", async () => {
       expect((await store.load("https://a")).size).toBe(0);
     });
 
-    test("gives back every price as it was kept, with its time and the price before it", async () => {
+    test("returns every price as it was saved, with its time and the previous price", async () => {
       const whole: BookEntry = {
         price: {
           ...price(7),
@@ -60,7 +60,7 @@ export function priceBookStoreContract(name: string, open: () => Promise<PriceBo
       expect((await store.load("s")).get("m")).toEqual(entry(3, 20));
     });
 
-    test("forgets what no list has named for long, of that aggregator alone", async () => {
+    test("deletes prices that no list has named for long, of that aggregator only", async () => {
       const now = entriesKeptMs + 100;
       await store.save("other", new Map([["old", entry(1, 50)]]));
       await store.save("s", new Map([["old", entry(1, 50)]]));
@@ -75,7 +75,7 @@ export function priceBookStoreContract(name: string, open: () => Promise<PriceBo
       expect((await store.load("other")).size).toBe(1);
     });
 
-    test("takes an empty book for what it is", async () => {
+    test("accepts an empty book", async () => {
       await store.save("s", new Map([["m", entry(1, 20)]]));
       await store.save("s", new Map());
       expect((await store.load("s")).size).toBe(1);

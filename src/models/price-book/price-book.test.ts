@@ -41,7 +41,7 @@ const bookOf = (input: number, output: number, atMs = 5): PriceBook =>
   new Map([[flashId, { price: price(input, output), atMs }]]);
 
 describe("a registry with the price book", () => {
-  test("has the book's price, and says so, wherever the model is found", () => {
+  test("has the book's price and its source, by whichever key the model is found", () => {
     const registry = withPriceBook(shipped(), bookOf(7, 9));
     expect(registry.models.get("vendor_v4_flash")).toMatchObject({
       price: { input: 7, output: 9 },
@@ -49,7 +49,7 @@ describe("a registry with the price book", () => {
     });
     expect(registry.byRole.worker).toBe(registry.models.get("vendor_v4_flash") as Model);
   });
-  test("keeps the price of a model that the book does not know", () => {
+  test("keeps the price of a model that the book does not have", () => {
     const registry = withPriceBook(shipped(), bookOf(7, 9));
     expect(registry.models.get("vendor_v4_pro")).toEqual(shipped().models.get("vendor_v4_pro") as Model);
   });
@@ -57,7 +57,7 @@ describe("a registry with the price book", () => {
     const own = registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } });
     expect(withPriceBook(own, bookOf(7, 9)).models.get("vendor_v4_flash")?.price).toEqual(price(1, 2));
   });
-  test("amends the book's price by what the file states of one", () => {
+  test("amends the book's price by the parts that the file states", () => {
     const own = registryWith({ statedPrice: { output: perMTok(4) } });
     expect(withPriceBook(own, bookOf(7, 9)).models.get("vendor_v4_flash")).toMatchObject({
       price: { input: 7, output: 4 },
@@ -82,7 +82,7 @@ describe("a change of price", () => {
     [151, 100, true],
     [0, 1, true],
     [0, 0, false],
-  ])("from %p to %p is said loudly: %p", (before, after, loud) => {
+  ])("from %p to %p is an alarm: %p", (before, after, loud) => {
     expect(driftBetween(price(before, 1), price(after, 1)) !== undefined).toBe(loud);
     expect(driftBetween(price(1, before), price(1, after)) !== undefined).toBe(loud);
   });
@@ -90,12 +90,12 @@ describe("a change of price", () => {
     const banded = { ...price(100, 1), bands: [{ fromInputTokens: 9, rates: { input: perMTok(200) } }] };
     expect(driftBetween(price(100, 1), banded)).toBe("highest input 0.0000001 → 0.0000002");
   });
-  test("does not count cached input that one of the two does not price apart", () => {
+  test("ignores cached input that one of the two does not price separately", () => {
     const cached = { ...price(100, 1), cachedInput: perMTok(2) };
     expect(driftBetween(cached, price(100, 1))).toBeUndefined();
     expect(driftBetween(cached, { ...cached, cachedInput: perMTok(4) })).toContain("cached input");
   });
-  test("is one against the price last known, or else the shipped one", () => {
+  test("is compared with the last known price, or else the shipped one", () => {
     const models = [shipped().models.get("vendor_v4_flash") as Model];
     const first = updatedBook(
       emptyPriceBook,
@@ -116,7 +116,7 @@ describe("a change of price", () => {
     expect(second.drifts).toEqual([]);
     expect(second.book.get(flashId)).toMatchObject({ atMs: 20, changed: { atMs: 10 } });
   });
-  test("against the operator's file is said at each reading, and changes nothing", () => {
+  test("against the operator's file is reported at each reading, and changes nothing", () => {
     const stated = [...registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } }).models.values()];
     const { drifts, book } = updatedBook(emptyPriceBook, new Map([[flashId, { price: price(9, 2) }]]), stated, 10);
     expect(drifts.filter(({ model }) => model === "vendor_v4_flash").map(({ reason }) => reason)).toEqual([
@@ -134,7 +134,7 @@ describe("ids in a list", () => {
   const driftsOf = (listed: Map<string, Listing>, book: PriceBook = emptyPriceBook, models = [model]) =>
     updatedBook(book, listed, models, now).drifts.map(({ reason, detail }) => `${reason}: ${detail}`);
 
-  test("that are gone are said at each reading, but not by a list that names none of ours", () => {
+  test("that are removed are reported at each reading, but not by a list without any of our models", () => {
     const other = { ...model, key: "other", upstreamId: "a/other" };
     expect(driftsOf(new Map([["a/other", listing]]), emptyPriceBook, [model, other])).toEqual([
       `not_listed: the list does not name ${flashId}`,
@@ -145,14 +145,14 @@ describe("ids in a list", () => {
     );
   });
 
-  test("that end within a month are said, later ones not yet", () => {
+  test("that expire within a month are reported, later ones not yet", () => {
     const expiring = (inDays: number) => driftsOf(new Map([[flashId, { ...listing, expiresMs: now + inDays * day }]]));
     expect(expiring(29)).toEqual([`expires: ${flashId} may be removed from 2026-12-21 on`]);
     expect(expiring(-1)).toHaveLength(1);
     expect(expiring(31)).toEqual([]);
   });
 
-  test("that stand for another model than before are said once", () => {
+  test("that refer to another model than before are reported once", () => {
     const first = updatedBook(emptyPriceBook, new Map([[flashId, listing]]), [model], now);
     expect(first.drifts).toEqual([]);
     const moved = new Map([[flashId, { ...listing, canonical: "a/two" }]]);
@@ -213,7 +213,7 @@ const known = (input: number): PriceBook =>
   new Map([[flashId, { price: price(input, 280_000_000), atMs: 1 } as BookEntry]]);
 
 describe("the reader of the price book", () => {
-  test("puts the list's prices to use before the start goes on, and keeps them", async () => {
+  test("applies the list's prices before the start continues, and stores them", async () => {
     const { reader, input, saved, events } = scene({ replies: [ok("0.00000015")] });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
@@ -221,7 +221,7 @@ describe("the reader of the price book", () => {
     expect(events.filter(({ kind }) => kind !== "drift")).toEqual([{ kind: "read", listed: 1, models: 4 }]);
     expect(reader.drifts.map(({ reason }) => reason)).toEqual(["not_listed", "not_listed", "not_listed"]);
   });
-  test("delays a start by no more than the wait, and uses what comes later", async () => {
+  test("delays a start by no more than the wait, and applies a list that arrives later", async () => {
     let answer: (reply: Reply) => void = () => {};
     const late = new Promise<Reply>((resolve) => {
       answer = resolve;
@@ -240,7 +240,7 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(0);
     expect(input()).toBe(150_000_000);
   });
-  test("holds on to the last known prices where the list cannot be had, and asks again soon", async () => {
+  test("keeps the last known prices if the list is unavailable, and soon asks again", async () => {
     const { reader, time, input, events, saved, state } = scene({
       replies: [failed, ok("0.00000016")],
       kept: known(200_000_000),
@@ -264,7 +264,7 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(86_400_000);
     expect(state.asked).toBe(3);
   });
-  test("reads it again when prices seem to have changed, a quarter of an hour after the last time at the soonest", async () => {
+  test("reads the list again when prices seem to have changed, at most every quarter of an hour", async () => {
     const { reader, time, state } = scene({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
     await reader.start(2_000);
     for (let i = 0; i < 5; i++) reader.suspect();
@@ -278,7 +278,7 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(0);
     expect(state.asked).toBe(3);
   });
-  test("says a change of more than half once, against what was known", async () => {
+  test("reports a change of more than half once, against the last known price", async () => {
     const { reader, time, events } = scene({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
     await reader.start(2_000);
     await time.advanceAsync(86_400_000);
@@ -291,7 +291,7 @@ describe("the reader of the price book", () => {
       },
     ]);
   });
-  test("keeps the last known price of a model that the list leaves out, or names at a price that is none", async () => {
+  test("keeps the last known price of a model that the list omits, or names with an invalid price", async () => {
     const partial: Reply = { kind: "ok", list: { data: [{ id: "x/y", pricing: { prompt: "1", completion: "1" } }] } };
     const wrong = ok("-1");
     const { reader, time, input, books } = scene({ replies: [partial, wrong, ok("0")], kept: known(200_000_000) });
@@ -301,19 +301,19 @@ describe("the reader of the price book", () => {
     expect(input()).toBe(200_000_000);
     expect(books.every((book) => book.get(flashId)?.atMs === 1)).toBe(true);
   });
-  test("works without a store, and says so", async () => {
+  test("works without a store, and reports it", async () => {
     const { reader, input, events } = scene({ replies: [ok("0.00000015")], opens: false });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
     expect(events.map(({ kind }) => kind)).toContain("store_failed");
   });
-  test("a store that fails to load or save costs nothing but its memory", async () => {
+  test("loses only its stored prices if the store fails to load or save", async () => {
     const fails = () => Promise.reject(new Error("disk"));
     const { reader, input } = scene({ replies: [ok("0.00000015")], store: { load: fails, save: fails } });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
   });
-  test("asks nobody while the policy does not want it, and begins when it does", async () => {
+  test("asks nothing while the policy switches it off, and starts when the policy switches it on", async () => {
     const { reader, state, input, time } = scene({ replies: [ok("0.00000015")] });
     state.enabled = false;
     await reader.start(2_000);
@@ -324,7 +324,7 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(0);
     expect([state.asked, input()]).toEqual([1, 150_000_000]);
   });
-  test("asks again when a reload brings a model that the book lacks, not otherwise", async () => {
+  test("asks again when a reload adds a model that the book lacks, otherwise not", async () => {
     const { reader, state, time } = scene({ replies: [ok("0.00000014"), ok("0.00000014")] });
     state.models = state.models.filter(({ upstreamId }) => upstreamId === flashId);
     await reader.start(2_000);
@@ -336,7 +336,7 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(0);
     expect(state.asked).toBe(2);
   });
-  test("is silent once closed", async () => {
+  test("asks nothing once closed", async () => {
     const { reader, time, state } = scene({ replies: [ok("0.00000014")] });
     await reader.start(2_000);
     await reader.close();

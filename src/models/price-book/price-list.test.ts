@@ -15,7 +15,7 @@ const listingOf = (entry: object): Listing | undefined =>
 const plain = { prompt: "0.00000014", completion: "0.00000028" };
 
 describe("prices in an aggregator's list", () => {
-  test("are dollars per token, and become whole nano-dollars per million without passing through a float", () => {
+  test("are dollars per token, converted to whole nano-dollars per million without a float", () => {
     expect(
       priceOf({ ...plain, input_cache_read: "0.000000028", input_cache_write: "0.000000175", request: "0.001" }),
     ).toEqual({
@@ -59,7 +59,7 @@ describe("prices in an aggregator's list", () => {
     );
   });
 
-  test("one figure that is no price leaves the model out: it is not half believed", () => {
+  test("one invalid figure leaves the whole model out", () => {
     for (const name of ["completion", "input_cache_read", "input_cache_write", "request", "internal_reasoning"]) {
       expect(priceOf({ ...plain, [name]: "-1" })).toBeUndefined();
     }
@@ -67,7 +67,7 @@ describe("prices in an aggregator's list", () => {
     expect(priceOf({ prompt: "0.1" })).toBeUndefined();
   });
 
-  test("take the highest kind of cache write and of output", () => {
+  test("use the highest rate of the kinds of cache write and of output", () => {
     const more = {
       input_cache_write: "0.00000017",
       input_cache_write_1h: "0.00000028",
@@ -76,7 +76,7 @@ describe("prices in an aggregator's list", () => {
     expect(priceOf({ ...plain, ...more })).toMatchObject({ cacheWrite: 280_000_000, output: 3_000_000_000 });
   });
 
-  test("charge cached input as input where they do not name it, in every band", () => {
+  test("charge cached input as input if they do not name it, in every band", () => {
     const overrides = [{ min_prompt_tokens: 200_000, prompt: "0.00000028" }];
     expect(priceOf({ ...plain, overrides })).toMatchObject({
       cachedInput: 140_000_000,
@@ -84,7 +84,7 @@ describe("prices in an aggregator's list", () => {
     });
   });
 
-  test("know overrides by prompt length, by hour, and by both", () => {
+  test("may have overrides by prompt length, by hour, and by both", () => {
     const overrides = [
       { utc_start: "16:30", utc_end: "00:30", completion: "0.00000014" },
       { min_prompt_tokens: 200_000, prompt: "0.00000028" },
@@ -119,25 +119,25 @@ describe("prices in an aggregator's list", () => {
     { min_prompt_tokens: "many" },
     { weekday: "monday" },
     {},
-  ])("count an override whose condition cannot be read (%p) always, where its rate is higher", (condition) => {
+  ])("always apply an override with an unreadable condition (%p) if its rate is higher", (condition) => {
     const higher = { ...(condition as object), prompt: "0.000001", completion: "0.0000001" };
     expect(priceOf({ ...plain, overrides: [higher] })).toMatchObject({ input: 1_000_000_000, output: 280_000_000 });
     expect(priceOf({ ...plain, overrides: [higher] })).not.toHaveProperty("bands");
   });
 
-  test("of a paid model are not believed to be nothing; of a free one they may be", () => {
+  test("of zero are rejected for a paid model, and accepted for a free one", () => {
     const nothing = { prompt: "0", completion: "0" };
     expect(priceOf(nothing)).toBeUndefined();
     expect(priceOf(nothing, "a/free")).toMatchObject({ input: 0, output: 0 });
   });
 
-  test("of models that nobody asked about, and of entries that are none, are passed over", () => {
+  test("of other models, and invalid entries, are skipped", () => {
     const data: Json[] = [null, 7, "x", [], {}, { id: 7 }, { id: "a/paid" }, { id: "b/other", pricing: plain }];
     expect(listingsIn({ data: [...data, { id: "a/paid", pricing: plain }] }, wanted).size).toBe(1);
     for (const list of [null, [], {}, { data: {} }, "x", 7] as Json[]) expect(listingsIn(list, wanted).size).toBe(0);
   });
 
-  test("come with what the id stands for, when it ends and how long its prompts and answers may be", () => {
+  test("include the canonical id, the expiry, and the largest prompt and answer", () => {
     expect(
       listingOf({
         canonical_slug: "a/paid-20260801",
@@ -162,16 +162,16 @@ describe("prices in an aggregator's list", () => {
     { context_length: -1 },
     { top_provider: { max_completion_tokens: null } },
     { top_provider: "x" },
-  ])("leave out what of that cannot be read: %p", (entry) => {
+  ])("omit an unreadable part: %p", (entry) => {
     expect(Object.keys(listingOf(entry) ?? {})).toEqual(["price"]);
   });
 
-  test("are no price, but a listing, where they cannot be read", () => {
+  test("that cannot be read leave a listing without a price", () => {
     expect(listingOf({ pricing: { prompt: "x" } })).toEqual({ price: undefined });
     expect(listingOf({ pricing: undefined })).toEqual({ price: undefined });
   });
 
-  test("are total: whatever the list is, it throws nothing, and every price it gives can be held", () => {
+  test("never throw, whatever the list is, and every parsed price can be held", () => {
     const pricing = fc.dictionary(
       fc.constantFrom("prompt", "completion", "request", "overrides", "input_cache_read", "x"),
       fc.oneof(fc.jsonValue(), fc.constantFrom("0.1", "1e-7", "0")),

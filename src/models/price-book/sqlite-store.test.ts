@@ -17,7 +17,7 @@ const entry = { price: { input: one, cachedInput: one, output: one }, atMs: 5 };
 priceBookStoreContract("SQLite", async () => openSqlitePriceBook(fresh()));
 priceBookStoreContract("SQLite in memory", async () => openSqlitePriceBook(":memory:"));
 
-test("SQLite: what one process wrote a later one reads", async () => {
+test("SQLite: a later process reads what one process wrote", async () => {
   const path = fresh();
   const first = openSqlitePriceBook(path);
   await first.save("s", new Map([["m", entry]]));

@@ -10,8 +10,8 @@ const zone = (sent: Sent) => {
   return zoneOf(scoreOf(task, runtime, policy, [], scale), policy);
 };
 
-describe("what the caller says is what the task says", () => {
-  test("a plain request is automatic, sensitive, adhoc, and named after the request", () => {
+describe("stated fields become fields of the task", () => {
+  test("a plain request has the route AUTO, is sensitive, has the goal adhoc, and is named after the request", () => {
     expect(assessed({ ask: "hello", requestId: "req-7" }).task).toMatchObject({
       task_id: "req-7",
       goal_id: "adhoc",
@@ -38,7 +38,7 @@ describe("what the caller says is what the task says", () => {
     expect(assessed({ alias, routing: { sensitive: false } }).task.explicit_route).toBe(route);
   });
 
-  test("X-Pro forces pro whatever the alias, but never hides a free request on sensitive data", () => {
+  test("X-Pro forces pro for any alias, but does not hide a free request on sensitive data", () => {
     expect(assessed({ routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
     expect(assessed({ alias: "smart-router-flash", routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
     const free = { alias: "smart-router-free" } as const;
@@ -49,18 +49,18 @@ describe("what the caller says is what the task says", () => {
     ).toBe("FREE_SCOUT");
   });
 
-  test("explicit_route in metadata counts only for the automatic alias", () => {
+  test("explicit_route in metadata applies only to the automatic alias", () => {
     const routing = { taskFields: { explicit_route: "PRO" as const } };
     expect(assessed({ routing }).task.explicit_route).toBe("PRO");
     expect(assessed({ alias: "smart-router-flash", routing }).task.explicit_route).toBe("FLASH");
   });
 
-  test("hint, scout and repository travel in the task's metadata, nothing else does", () => {
+  test("only hint, scout and repository fields are in the task's metadata", () => {
     const routing = { routingHint: "free", scoutFirst: true, repoId: "r", sessionId: "s" } as const;
     expect(assessed({ routing }).task.metadata).toEqual({ routing: "free", scout: true, repo_id: "r" });
   });
 
-  test("sensitive unless it is said not to be, and again once anything was redacted", () => {
+  test("a request is sensitive unless stated otherwise, and again once anything was redacted", () => {
     expect(assessed({}).task.sensitive).toBe(true);
     expect(assessed({ routing: { sensitive: false } }).task.sensitive).toBe(false);
     expect(assessed({ routing: { sensitive: false }, redactions: 1 }).task.sensitive).toBe(true);
@@ -72,7 +72,7 @@ describe("what the caller says is what the task says", () => {
     expect(assessed({ routing: { sessionId: "s" } }).task.goal_id).toBe("adhoc");
   });
 
-  test("every routing-task field of metadata is used instead of what would be inferred", () => {
+  test("every routing-task field of metadata replaces the inferred one", () => {
     const taskFields = {
       kind: "AUTH",
       risk_level: "HIGH",
@@ -89,7 +89,7 @@ describe("what the caller says is what the task says", () => {
     expect(assessed({ ask: "hello", routing: { taskFields } }).task).toMatchObject(taskFields);
   });
 
-  test("a kind that is given decides the risk that goes with it", () => {
+  test("a stated kind determines the inferred risk", () => {
     expect(
       assessed({ ask: "Please go on.", routing: { taskFields: { kind: "DESTRUCTIVE_MIGRATION" } } }).task.risk_level,
     ).toBe("HIGH");
@@ -97,12 +97,12 @@ describe("what the caller says is what the task says", () => {
 });
 
 describe("reasoning is high", () => {
-  test("when metadata says so", () => {
+  test("if metadata says so", () => {
     expect(assessed({ routing: { reasoning: "high" } }).task.reasoning).toBe("HIGH");
     expect(assessed({ routing: { reasoning: "auto" } }).task.reasoning).toBe("AUTO");
   });
 
-  test("when the newest user message carries the marker, also in a text part", () => {
+  test("if the newest user message has the marker, also in a text part", () => {
     expect(assessed({ ask: "Think. [reasoning:high]" }).task.reasoning).toBe("HIGH");
     const parts = [
       { type: "text", text: "Think." },
@@ -114,7 +114,7 @@ describe("reasoning is high", () => {
     );
   });
 
-  test("not when the marker stands in an older message, another role, or what a harness or tool put there", () => {
+  test("not if the marker is in an older message, in another role, or in text of a harness or tool", () => {
     const marked = "[reasoning:high]";
     const user = (content: string) => ({ role: "user", content });
     const cases: JsonObject[][] = [
@@ -151,7 +151,7 @@ describe("easy asks stay on the flash tier", () => {
     expect(zone({ ask })).toBe("flash");
   });
 
-  test("also inside a coding agent's envelope", () => {
+  test("also in a coding agent's envelope", () => {
     const messages = [
       {
         role: "system",
@@ -182,7 +182,7 @@ describe("hard asks leave the flash tier", () => {
   });
 });
 
-describe("how much there is to heed", () => {
+describe("the number of demands", () => {
   test.each([
     ["English", "please look at the way that this small part works and tell what you see ".repeat(8)],
     ["Russian", "посмотри пожалуйста как устроена эта небольшая часть и расскажи ".repeat(8)],
@@ -204,7 +204,7 @@ describe("how much there is to heed", () => {
 });
 
 describe("size", () => {
-  test("the bound is the bytes of the body and what templates add; the estimate stays below it", () => {
+  test("the bound is the bytes of the body and of chat templates; the estimate is below it", () => {
     const { size } = assessed({ ask: "x".repeat(1_000) });
     expect(size.inputTokensBound).toBeGreaterThan(1_000);
     expect(size.inputTokensEstimate).toBeLessThan(400);
@@ -212,7 +212,7 @@ describe("size", () => {
   });
 });
 
-describe("whatever comes in", () => {
+describe("for any input", () => {
   const content = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("", "<task>", "</task>", "<task></task>", "[bash] Result:", "Error: x", "```", "[reasoning:high]"),
@@ -241,7 +241,7 @@ describe("whatever comes in", () => {
     { requiredKeys: ["role"] },
   );
 
-  test("the task and the runtime satisfy the specification's schemas, the estimate its bound, and nothing is thrown", () => {
+  test("task and runtime satisfy the specification's schemas, the estimate is within its bound, and nothing is thrown", () => {
     fc.assert(
       fc.property(fc.array(message, { minLength: 1, maxLength: 12 }), (messages) => {
         const { task, runtime, size } = assessed({ messages: messages as JsonObject[], routing: { taskId: "t" } });
@@ -253,7 +253,7 @@ describe("whatever comes in", () => {
     );
   });
 
-  test("the request is not changed, and the same request without a task gives the same assessment", () => {
+  test("the request is not changed, and the same request without a task id gives the same assessment", () => {
     fc.assert(
       fc.property(fc.array(message, { minLength: 1, maxLength: 6 }), (messages) => {
         const before = JSON.stringify(messages);

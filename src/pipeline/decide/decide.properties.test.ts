@@ -184,7 +184,7 @@ describe("for any task, any runtime and any snapshot", () => {
     );
   });
 
-  test("a sensitive task never meets a free model, whatever else it says", () => {
+  test("a sensitive task is never sent to a free model, whatever else it states", () => {
     fc.assert(
       fc.property(tasks, runtimes, snapshots, (task, runtime, snapshot) => {
         const { model, action } = decide({ ...task, sensitive: true }, runtime, snapshot);
@@ -198,7 +198,7 @@ describe("for any task, any runtime and any snapshot", () => {
     );
   });
 
-  test("repository context without an opt-in keeps free models out as well", () => {
+  test("repository context without an opt-in also excludes free models", () => {
     fc.assert(
       fc.property(tasks, runtimes, snapshots, (task, runtime, snapshot) => {
         const inRepository = { ...task, sensitive: false, repo_context_present: true, repo_free_opt_in: false };
@@ -208,7 +208,7 @@ describe("for any task, any runtime and any snapshot", () => {
     );
   });
 
-  test("no money is promised past a hard cap", () => {
+  test("no model is selected whose cost exceeds a hard cap", () => {
     fc.assert(
       fc.property(tasks, runtimes, snapshots, (task, runtime, snapshot) => {
         const { model, action } = decide(task, runtime, snapshot);
@@ -273,7 +273,7 @@ describe("raising the risk, the blast radius or a dimension", () => {
     );
   });
 
-  test("never moves the choice to a cheaper tier, whatever the scout says, the health and the money left", () => {
+  test("never selects a cheaper tier, whatever the scout's verdict, health and remaining money", () => {
     // A scout's answer is fixed, so that what is compared is the model that executes.
     const answered = fc.constantFrom("flash" as const, "pro" as const, "none" as const);
     const spent = fc.record({ goal: fc.nat(6_000), day: fc.nat(60_000) }).map(({ goal, day }) => ({

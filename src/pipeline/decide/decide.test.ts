@@ -47,7 +47,7 @@ const rows: { readonly [C in Cause]: Row } = {
   all_models_unhealthy: [{}, {}, allDown, refuses("STOP_FOR_HUMAN")],
 };
 
-test("fields that the policy lets through show in the evidence with what they may cost", () => {
+test("the evidence shows fields that the policy forwards, with their possible cost", () => {
   const surcharge = { fee: dollars(0.02), factor: 2, fields: ["plugins", "preset"] };
   const plain = aSnapshot();
   const { evidence } = decide(aTask(), aRuntime(), { ...plain, size: { ...plain.size, surcharge } });
@@ -86,7 +86,7 @@ describe("the record", () => {
     expect(decision).toMatchObject({ task_id: "abc", policy_version: "1" });
   });
 
-  test("explains itself: what each stage saw stands in the evidence, in order", () => {
+  test("has evidence of each stage, in order", () => {
     expect(decide(aTask({ kind: "AUTH", risk_level: "HIGH" }), aRuntime(), usual).evidence).toEqual([
       "kind=AUTH",
       "risk_level=HIGH",
@@ -128,7 +128,7 @@ describe("the defaults of the specification's records", () => {
     });
   });
 
-  test("a runtime needs nothing", () => {
+  test("all fields of the runtime have defaults", () => {
     expect(RuntimeState.parse({})).toEqual({
       attempts: 0,
       flash_attempts: 0,
@@ -152,7 +152,7 @@ describe("the dry run's rules", () => {
     });
   });
 
-  test("a sensitive task that asks for the free tier is denied, and the gate says that it was the one", () => {
+  test("a sensitive task that requests the free tier is denied, and the decision says that privacy denied it", () => {
     expect(decide(aTask({ explicit_route: "FREE_SCOUT" }), aRuntime(), usual).sensitive_block_applied).toBe(true);
   });
 });
@@ -160,7 +160,7 @@ describe("the dry run's rules", () => {
 describe("docs/routing.md", () => {
   const page = readFileSync(join(import.meta.dir, "../../../docs/routing.md"), "utf8");
 
-  test("explains every key of the evidence that these decisions give", () => {
+  test("explains every key of the evidence of these decisions", () => {
     const table = page.slice(page.indexOf("## Evidence"));
     const keys = Object.values(rows).flatMap(([task, runtime, snapshot]) =>
       decide(aTask(task), aRuntime(runtime), snapshot).evidence.map((entry) => entry.split("=")[0] ?? ""),

@@ -26,7 +26,7 @@ function world() {
   return { time, report };
 }
 
-test("failures count while nobody else has had an answer from the model", () => {
+test("failures count while no other caller has had an answer from the model", () => {
   const { report } = world();
   report(1, success);
   report(2, success, "another model");
@@ -53,7 +53,7 @@ test("failures count for a minute after another caller has failed too", () => {
   expect(report(1, failure)).toBe("ignored");
 });
 
-test("what says nothing of a request counts always", () => {
+test("outcomes that do not depend on the request always count", () => {
   const { report } = world();
   report(2, success);
   for (const verdict of [

@@ -34,7 +34,7 @@ describe("a request is of the usual kind", () => {
   ])("%j", (body) => expect(isOrdinary({ messages, ...body })).toBe(true));
 });
 
-describe("a request can itself be why an answer is empty, unreadable or expensive", () => {
+describe("a request itself can cause an answer that is empty, unreadable or expensive", () => {
   test.each<object>([
     { max_tokens: 1 },
     { max_completion_tokens: 255 },
@@ -56,13 +56,13 @@ describe("a request can itself be why an answer is empty, unreadable or expensiv
   });
 });
 
-test("an ordinary request's evidence counts in full", () => {
+test("the evidence of an ordinary request counts in full", () => {
   expect(verdictFrom({ kind: "garbage", reason: "empty answer" }, {})).toBe("garbage");
   expect(verdictFrom({ kind: "price_breach" }, {})).toBe("price_breach");
   expect(verdictFrom({ kind: "failure", reason: "timed_out" }, {})).toBe("failure");
 });
 
-test("a time-out of a prompt that fills the context window says nothing; a 500 does", () => {
+test("a time-out of a prompt that fills the context window does not count; a 500 does", () => {
   expect(verdictFrom({ kind: "failure", reason: "timed_out" }, {}, 900)).toBe("ignored");
   expect(verdictFrom({ kind: "failure", reason: "upstream_error 500" }, {}, 900)).toBe("failure");
 });
@@ -92,7 +92,7 @@ describe("a 4xx", () => {
     [404, ""],
     [400, "other is not a valid model ID"],
     [422, `${id} is not a valid model ID`],
-  ])("%d that does not says nothing: %s", (status, message) => expect(of(status, message)).toBe("ignored"));
+  ])("%d that does not is ignored: %s", (status, message) => expect(of(status, message)).toBe("ignored"));
 
   test.each([
     [403, "Your chosen model requires moderation and your input was flagged for violence"],
@@ -100,7 +100,7 @@ describe("a 4xx", () => {
       402,
       "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 7",
     ],
-  ])("%d about this request is no failure of the aggregator: %s", (status, message) =>
+  ])("%d about this request is not a failure of the aggregator: %s", (status, message) =>
     expect(of(status, message, "unauthorized")).toBe("ignored"),
   );
 

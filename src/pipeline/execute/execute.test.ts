@@ -115,14 +115,14 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
 }
 
 describe("attempts", () => {
-  test("the first good answer is the answer, and its money stays held until it is settled", async () => {
+  test("the first usable answer is returned, and its money stays held until it is settled", async () => {
     const { run, asked, spend } = await scene([answer]);
     expect((await run()).kind).toBe("answered");
     expect(asked()).toEqual(["vendor_v4_flash"]);
     expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0.01) });
   });
 
-  test("a failing model is repeated once, after a back-off with full jitter, then the next one is asked", async () => {
+  test("a failing model is retried once, after a back-off with full jitter, then the next one is called", async () => {
     const { run, asked, waits } = await scene([fails("upstream_error", { status: 500 }), fails("cut_off"), answer]);
     expect((await run()).kind).toBe("answered");
     expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash", "vendor_v4_pro"]);
@@ -140,7 +140,7 @@ describe("attempts", () => {
   });
 
   test.each<FailureKind>(["rejected", "unauthorized", "redirected"])(
-    "%s is final: nobody would answer differently",
+    "%s is final: no other model would answer differently",
     async (kind) => {
       const { run, asked } = await scene([fails(kind, { status: 400 })]);
       expect((await run()).kind).toBe("failed");
@@ -148,14 +148,14 @@ describe("attempts", () => {
     },
   );
 
-  test("a time-out goes to the next model at once", async () => {
+  test("a time-out fails over to the next model at once", async () => {
     const { run, asked, waits } = await scene([fails("timed_out"), answer]);
     await run();
     expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
     expect(waits).toEqual([]);
   });
 
-  test("a short Retry-After is waited for, a long one sends the request on", async () => {
+  test("a short Retry-After is waited for, a long one fails over", async () => {
     const short = await scene([fails("rate_limited", { status: 429, retryAfterMs: 1_000 }), answer]);
     await short.run();
     expect(short.asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash"]);
@@ -168,7 +168,7 @@ describe("attempts", () => {
     expect(unsaid.asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
   });
 
-  test("a stale keep-alive socket is repeated once at no cost in attempts or health", async () => {
+  test("a stale keep-alive socket is retried once, at no cost in attempts or health", async () => {
     const stale = fails("cut_off", { staleSocket: true });
     const { run, asked, health, waits } = await scene([stale, answer]);
     await run();
@@ -177,7 +177,7 @@ describe("attempts", () => {
     expect(health.view()["vendor_v4_flash"]?.state).toBe("HEALTHY");
   });
 
-  test("once bytes were sent to the caller nothing is tried again", async () => {
+  test("once bytes were sent to the caller nothing is retried", async () => {
     const { run, asked, commitment } = await scene([
       () => {
         commitment.committed = true;
@@ -188,7 +188,7 @@ describe("attempts", () => {
     expect(asked()).toHaveLength(1);
   });
 
-  test("the message of an upstream failure is redacted before anybody reads it", async () => {
+  test("the message of an upstream failure is redacted before it is used", async () => {
     const token = ["ghp", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join("");
     const { run } = await scene([fails("rejected", { status: 400, message: `no such thing: ${token}` })]);
     const execution = await run();
@@ -198,7 +198,7 @@ describe("attempts", () => {
 });
 
 describe("money, attempt by attempt", () => {
-  test("a refused call costs nothing; one whose outcome is unknown stays held beside the next", async () => {
+  test("a refused call costs nothing; one with an unknown outcome stays held beside the next", async () => {
     const refused = await scene([fails("rejected", { status: 400 })]);
     await refused.run();
     expect(await refused.spend()).toEqual({ spent: dollars(0), held: dollars(0) });
@@ -207,19 +207,19 @@ describe("money, attempt by attempt", () => {
     expect(await unknown.spend()).toEqual({ spent: dollars(0), held: dollars(0.02) });
   });
 
-  test("a 4xx that is not known to be free is not taken to be free", async () => {
+  test("a 4xx that is not known to be free counts as billed", async () => {
     const { run, spend } = await scene([fails("rejected", { status: 418 })]);
     await run();
     expect((await spend()).held).toBe(dollars(0.01));
   });
 
-  test("a connection that was never made costs nothing", async () => {
+  test("a connection that was never established costs nothing", async () => {
     const { run, spend } = await scene([fails("unreachable"), fails("unreachable"), fails("unreachable")]);
     expect(await run()).toMatchObject({ kind: "failed", failure: { kind: "unreachable" } });
     expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0) });
   });
 
-  test("the cap is asked again for every attempt: what an unknown outcome holds is not there for the next", async () => {
+  test("every attempt is checked against the cap: money held by an unknown outcome is not available to the next", async () => {
     const { run, asked } = await scene([fails("timed_out")], { policy: { budget: { per_goal_hard_usd: 0.015 } } });
     expect(await run()).toMatchObject({ kind: "failed", failure: { kind: "timed_out" } });
     expect(asked()).toHaveLength(1);
@@ -238,7 +238,7 @@ describe("money, attempt by attempt", () => {
     expect(asked()).toEqual([]);
   });
 
-  test("a caller who left while money was being held gets it back", async () => {
+  test("if the caller disconnects while money is being held, the hold is released", async () => {
     const { run, caller, spend, asked } = await scene([]);
     caller.abort();
     expect((await run()).kind).toBe("caller_gone");
@@ -246,7 +246,7 @@ describe("money, attempt by attempt", () => {
     expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0) });
   });
 
-  test("a caller who leaves a call under way pays for it: never free", async () => {
+  test("if the caller disconnects during a call, the call is charged, never free", async () => {
     const { run, spend } = await scene([fails("aborted")]);
     expect((await run()).kind).toBe("caller_gone");
     expect(await spend()).toEqual({ spent: dollars(0.01), held: dollars(0) });
@@ -254,7 +254,7 @@ describe("money, attempt by attempt", () => {
 });
 
 describe("health", () => {
-  test("a model that cannot serve is passed over; with none left there is no capacity", async () => {
+  test("an unroutable model is skipped; if none is left there is no capacity", async () => {
     const { run, health, asked } = await scene([answer], { candidates: [workerModel, seniorModel] });
     for (let failure = 0; failure < 5; failure++)
       health.admit("vendor_v4_flash")?.report({ kind: "failure", reason: "x" });

@@ -68,7 +68,7 @@ describe("the step after a failure that may be retried", () => {
     expect(nextStep(failure("rate_limited"), firstFailure)).toEqual(failOver);
   });
 
-  test("a call filtered by constraints does not use the retry budget, also when it asks for a pause", () => {
+  test("a call filtered by constraints does not use the retry budget, also if it asks for a pause", () => {
     const step = nextStep(failure("constraint_filtered", { retryAfterMs: 1 }), firstFailure);
     expect(step).toEqual({ kind: "fail_over", budgeted: false });
   });

@@ -9,7 +9,7 @@ const raw = (message: string, rest = '"model": "vendor/model", "object": "chat.c
   `{ ${rest}, "choices": [{"index":0,"message":${message},"finish_reason":"stop"}], "x": 1.0 }`;
 
 describe("a whole answer", () => {
-  test("leaves as the very text it came in when nothing has to change", () => {
+  test("is sent as the received text if nothing has to change", () => {
     const text = raw('{"role":"assistant","content":"hi"}');
     expect(finished(text)).toBe(text);
   });
@@ -20,7 +20,7 @@ describe("a whole answer", () => {
     ],
     ["no model", raw('{"content":"hi"}', '"object": "chat.completion"')],
     ["another object", raw('{"content":"hi"}', '"model": "vendor/model", "object": "text_completion"')],
-  ])("is put right: %s", (_, text) => {
+  ])("is corrected: %s", (_, text) => {
     expect(JSON.parse(finished(text))).toEqual({
       ...JSON.parse(text),
       model: "vendor/model",
@@ -31,7 +31,7 @@ describe("a whole answer", () => {
     const text = raw(`{"role":"assistant","content":null,"${name}":"because"}`);
     expect(JSON.parse(finished(text)).choices[0].message.content).toBe("because");
   });
-  test("has redacted values put back", () => {
+  test("restores redacted values", () => {
     const restorer = () => ({ push: (text: string) => text.replace("<1>", "value"), flush: () => "" });
     expect(JSON.parse(finished(raw('{"content":"<1>"}'), restorer)).choices[0].message.content).toBe("value");
   });

@@ -8,20 +8,20 @@ const price: Price = { input: perMTok(140_000_000), cachedInput: perMTok(2_800_0
 const hold = nanoUsd(5_000_000);
 const usage = { input: 1_000, cachedInput: 0, output: 100, reasoning: 0 };
 
-describe("what an attempt has cost", () => {
-  test("the upstream's own figure comes before its token counts", () => {
+describe("the cost of an attempt", () => {
+  test("the upstream's own figure takes precedence over token counts", () => {
     expect(settlementOf({ usage, costNanoUsd: 7 }, price, hold)).toEqual({
       actual: nanoUsd(7),
       source: "upstream_cost",
     });
   });
-  test("a stated cost of 0 is a value", () => {
+  test("a stated cost of 0 is a cost", () => {
     expect(settlementOf({ usage, costNanoUsd: 0 }, price, hold)).toEqual({
       actual: nanoUsd(0),
       source: "upstream_cost",
     });
   });
-  test("an absent cost is not 0: token counts at our prices", () => {
+  test("an absent cost is not 0: token counts are priced with the registry", () => {
     expect(settlementOf({ usage }, price, hold)).toEqual({ actual: nanoUsd(168_000), source: "usage" });
   });
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300])(
@@ -40,20 +40,20 @@ describe("what an attempt has cost", () => {
   test("reasoning tokens are part of the output, not counted twice", () => {
     expect(settlementOf({ usage: { ...usage, reasoning: 90 } }, price, hold)?.actual).toBe(nanoUsd(168_000));
   });
-  test("a cost above the hold is believed", () => {
+  test("a cost above the hold is accepted", () => {
     expect(settlementOf({ costNanoUsd: 9_000_000 }, price, hold)?.actual).toBe(nanoUsd(9_000_000));
   });
-  test("where our prices are not what the call costs, only a stated cost is believed", () => {
+  test("if the registry's prices do not apply, only a stated cost is accepted", () => {
     expect(settlementOf({ usage }, undefined, hold)).toBeUndefined();
     expect(settlementOf({ usage, costNanoUsd: 7 }, undefined, hold)?.actual).toBe(nanoUsd(7));
   });
-  test("nothing said is unknown", () => {
+  test("without a report the cost is unknown", () => {
     expect(settlementOf({}, price, hold)).toBeUndefined();
   });
-  test("an empty usage object is unknown, not free", () => {
+  test("an empty usage object means an unknown cost, not a free call", () => {
     expect(settlementOf({ usage: { input: 0, cachedInput: 0, output: 0, reasoning: 0 } }, price, hold)).toBeUndefined();
   });
-  test("an empty usage object is unknown where a call has a price of its own, too", () => {
+  test("an empty usage object means an unknown cost also for a model with a price per call", () => {
     const empty = { usage: { input: 0, cachedInput: 0, output: 0, reasoning: 0 } };
     expect(settlementOf(empty, { ...price, request: nanoUsd(1_000) }, hold)).toBeUndefined();
   });

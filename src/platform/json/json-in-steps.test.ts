@@ -34,7 +34,7 @@ const anyJson = fc.letrec<{ value: unknown; object: object }>((tie) => ({
 const anyStepLength = fc.integer({ min: 6, max: 40 });
 
 describe("JSON parsed in steps", () => {
-  test("is what JSON.parse makes of it, however short the steps are", () => {
+  test("gives the result of JSON.parse, however short the steps are", () => {
     fc.assert(
       fc.property(anyJson, anyStepLength, fc.nat(2), fc.boolean(), (value, stepLength, spaces, escaped) => {
         const plain = JSON.stringify(value, undefined, spaces);
@@ -47,7 +47,7 @@ describe("JSON parsed in steps", () => {
     );
   });
 
-  test("is refused where JSON.parse refuses it", () => {
+  test("is refused if JSON.parse refuses it", () => {
     fc.assert(
       fc.property(
         anyJson,
@@ -96,13 +96,13 @@ describe("JSON parsed in steps", () => {
     expect(() => runAtOnce(parseJsonInSteps(text))).toThrow(SyntaxError);
   });
 
-  test("gives a key of the name __proto__ to the object, not a prototype", () => {
+  test("makes a key named __proto__ an own property, not the prototype", () => {
     const parsed = runAtOnce(parseJsonInSteps('{"__proto__":{"polluted":1},"a":1}')) as object;
     expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
     expect(Object.keys(parsed)).toEqual(["__proto__", "a"]);
   });
 
-  test("takes a step for every so many characters of a long string, and of many short values", () => {
+  test("makes a step for every so many characters of a long string, and of many short values", () => {
     expect(stepsOf(parseJsonInSteps(JSON.stringify(['"'.repeat(5_000)]), 1_000))).toBeGreaterThanOrEqual(10);
     expect(stepsOf(parseJsonInSteps(JSON.stringify(Array(500).fill("abc")), 1_000))).toBeGreaterThanOrEqual(5);
     expect(stepsOf(parseJsonInSteps('{"a":[1,2,{"b":"c"}]}'))).toBe(0);
@@ -110,7 +110,7 @@ describe("JSON parsed in steps", () => {
 });
 
 describe("JSON written in steps", () => {
-  test("is what JSON.stringify writes, however short the steps are", () => {
+  test("gives the result of JSON.stringify, however short the steps are", () => {
     fc.assert(
       fc.property(anyJson, anyStepLength, (value, stepLength) => {
         expect(written(value, stepLength)).toBe(JSON.stringify(value));
@@ -119,13 +119,13 @@ describe("JSON written in steps", () => {
     );
   });
 
-  test("leaves out what is undefined, and keeps numbers as they are spelled", () => {
+  test("omits undefined values, and keeps numbers in their spelling", () => {
     const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
     const value = { a: undefined, b: rawJSON("12345678901234567890"), c: [rawJSON("1.50"), undefined, {}, []], d: {} };
     for (const stepLength of [6, 1_000]) expect(written(value, stepLength)).toBe(JSON.stringify(value));
   });
 
-  test("takes a step for every so many characters of a long string, and of many short values", () => {
+  test("makes a step for every so many characters of a long string, and of many short values", () => {
     expect(stepsOf(writeJsonInSteps(['"'.repeat(5_000)], 1_000))).toBeGreaterThanOrEqual(5);
     expect(stepsOf(writeJsonInSteps(Array(1_000).fill({ role: "user" }), 1_000))).toBeGreaterThanOrEqual(10);
     expect(stepsOf(writeJsonInSteps({ a: [1, 2, { b: "c" }] }))).toBe(0);

@@ -8,7 +8,7 @@ function valuesIn(value: Json): number {
   return Object.values(value).reduce((sum: number, each) => sum + valuesIn(each), 1);
 }
 
-test("no more values are counted than there are, and none is missed but empty objects and arrays once each", () => {
+test("the count is exact, or above by at most one for each empty object or array", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(2), (value, spaces) => {
       const text = JSON.stringify(value, undefined, spaces);
@@ -34,7 +34,7 @@ test.each([
   expect(hasMoreValuesThan(text, values - 1)).toBe(true);
 });
 
-test("a string ends at its own quote, however many escaped ones stand in it, close together or far apart", () => {
+test("a string ends at its closing quote, however many escaped quotes it contains, close together or far apart", () => {
   const piece = fc.oneof(
     fc.constantFrom('"', "\\", '\\"', '"a"', "\n", "\u2014", "plain text ".repeat(8)),
     fc.string({ maxLength: 6 }),
@@ -49,7 +49,7 @@ test("a string ends at its own quote, however many escaped ones stand in it, clo
   );
 });
 
-test("text that is not JSON is counted to its end all the same", () => {
+test("text that is not JSON is counted to its end", () => {
   for (const text of ["", '"', '["', ",,,,,,,,,,", "\\\\\\\\\\\\"]) expect(hasMoreValuesThan(text, 100)).toBe(false);
   expect(hasMoreValuesThan(",".repeat(50), 10)).toBe(true);
 });

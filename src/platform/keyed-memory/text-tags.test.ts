@@ -16,13 +16,13 @@ test("texts that differ in one place have different tags", () => {
   expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
 });
 
-test("what is one text in UTF-8 is two where the characters differ", () => {
+test("texts that are equal in UTF-8 but differ in characters have different tags", () => {
   // A lone surrogate has no bytes of its own in UTF-8, and U+FFFD is what stands in for it.
   const texts = ["\ud800", "\ufffd", "\udc00", "\ud83d\ude00", "\ude00\ud83d", "", "\0"];
   expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
 });
 
-test("the same bytes in another encoding are another text", () => {
+test("the same bytes in another encoding have another tag", () => {
   const bytes = Buffer.from("ab\0\0");
   const variants = [
     tags.ofText("ab\0\0"),

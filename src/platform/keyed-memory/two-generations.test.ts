@@ -4,7 +4,7 @@ import { TwoGenerations } from "./two-generations.ts";
 
 const tag = (index: number) => `tag ${index}` as TextTag; // any text will do here
 
-test("never takes more than its bound, however much is remembered", () => {
+test("never exceeds its bound, however much is stored", () => {
   const memory = new TwoGenerations<number[]>(20_000, ({ length }) => 8 * length);
   for (let index = 0; index < 2_000; index++) {
     memory.set(tag(index), Array(index % 300).fill(0));
@@ -14,7 +14,7 @@ test("never takes more than its bound, however much is remembered", () => {
   expect(memory.get(tag(0))).toBeUndefined();
 });
 
-test("keeps what is asked for again and again", () => {
+test("keeps entries that are used repeatedly", () => {
   const memory = new TwoGenerations<number>(4_000, () => 0);
   memory.set(tag(-1), 7);
   for (let index = 0; index < 500; index++) {
@@ -23,7 +23,7 @@ test("keeps what is asked for again and again", () => {
   }
 });
 
-test("does not let go of everything for one value that is too large", () => {
+test("does not drop all entries for one value that is too large", () => {
   const memory = new TwoGenerations<number>(4_000, (bytes) => bytes);
   memory.set(tag(1), 100);
   memory.set(tag(2), 5_000);

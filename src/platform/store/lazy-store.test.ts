@@ -26,7 +26,7 @@ describe("a lazy store", () => {
     expect(counts.opened).toBe(2);
   });
 
-  test("is closed after an opening that is under way, and is not opened afterwards", async () => {
+  test("is closed after an opening in progress, and is not opened afterwards", async () => {
     const { store, counts } = scene(["ok"]);
     void store.opened();
     await store.close();

@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 afterEach(() => thread.terminate("the test is over"));
 
-test("each call gets its own reply, however many are under way", async () => {
+test("each call gets its own reply, however many are pending", async () => {
   const texts = Array.from({ length: 50 }, (_, n) => `call ${n}`);
   expect(await Promise.all(texts.map((text) => thread.call<string>({ call: "echo", text })))).toEqual(texts);
 });
@@ -18,13 +18,13 @@ test("a call whose work throws rejects with its message, and later calls are ans
   expect(await thread.call<string>({ call: "echo", text: "still here" })).toBe("still here");
 });
 
-test("calls under way and later ones reject when the thread ends", async () => {
+test("pending and later calls reject when the thread ends", async () => {
   await expect(thread.call({ call: "exit", text: "" })).rejects.toThrow("the thread ended");
   await thread.call({ call: "echo", text: "" }).catch(() => undefined);
   await expect(thread.call({ call: "echo", text: "" })).rejects.toThrow("the thread ended");
 });
 
-test("calls under way and later ones reject with the reason of a termination", async () => {
+test("pending and later calls reject with the reason of a termination", async () => {
   const underWay = thread.call({ call: "echo", text: "" });
   thread.terminate("the store is closed");
   await expect(underWay).rejects.toThrow("the store is closed");

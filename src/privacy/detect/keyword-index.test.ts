@@ -38,7 +38,7 @@ const words = [
   "phrase",
 ];
 
-test("a key word is found in whatever case, at every place of a text, also at its beginning and its end", () => {
+test("a key word is found in any case, at every position of a text, also at its beginning and its end", () => {
   // Letters of no key word: nothing else is found, and nothing takes a word's beginning away.
   const filler = fc.string({ unit: fc.constantFrom("x", "Q", "j", "_", "\n"), maxLength: 9_000 });
   fc.assert(

@@ -69,7 +69,7 @@ async function outcomeOf(redact: () => RedactedBody | undefined | Promise<Redact
 }
 
 describe("the memory of scans", () => {
-  test("changes no answer: of new texts, of known ones, at once or in turns", async () => {
+  test("changes no result: for new texts and known ones, at once or in turns", async () => {
     const engine = privacyEngine(policyOf(8_000));
     await fc.assert(
       fc.asyncProperty(body, async (sent) => {
@@ -97,7 +97,7 @@ describe("the memory of scans", () => {
     }
   });
 
-  test("numbers placeholders by the body that they stand in, also those of known texts", () => {
+  test("numbers placeholders by the current body, also those of known texts", () => {
     const engine = privacyEngine(policyOf(1_000_000));
     const first = `${filler} ${token}`;
     const second = `${filler} ${other}`;
@@ -108,7 +108,7 @@ describe("the memory of scans", () => {
     );
   });
 
-  test("counts what was known and what was not, on over the engine of the next policy, which knows nothing", () => {
+  test("counts hits and misses across policies, and the engine of a new policy starts empty", () => {
     const counts = { hits: 0, misses: 0 };
     const text = `${filler} own-key-of-this-gateway-7Qx`;
     const engine = privacyEngine(policyOf(1_000_000), [], counts);
@@ -119,7 +119,7 @@ describe("the memory of scans", () => {
     expect(counts).toEqual({ hits: 4, misses: 2 });
   });
 
-  test("a large body of known texts waits for no turn of the event loop; one with much that is new does", async () => {
+  test("a large body of known texts is scanned in one turn; one with much new text is not", async () => {
     const engine = privacyEngine(policyOf(1_000_000));
     const contents = Array.from({ length: 200 }, (_, index) => `${index} ${filler.repeat(8)}`);
     expect(engine.redactKnownBody(bodyOf(...contents))).toBeUndefined();
@@ -128,13 +128,13 @@ describe("the memory of scans", () => {
     expect(engine.redactKnownBody(grown)?.total).toBe(1);
   });
 
-  test("a large body of new names waits for turns too", () => {
+  test("a large body of new names is scanned in several turns too", () => {
     const engine = privacyEngine(policyOf(1_000_000));
     const names = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`name_${index}`, 0]));
     expect(engine.redactKnownBody({ ...bodyOf("hello"), names })).toBeUndefined();
   });
 
-  test("remembers a text that is longer than a slice as its slices were read", async () => {
+  test("stores a text that is longer than a slice by the results of its slices", async () => {
     const counts = { hits: 0, misses: 0 };
     const engine = privacyEngine(policyOf(1_000_000), [], counts);
     const sent = bodyOf(`${filler.repeat(800)} ${token} ${filler.repeat(800)}`);

@@ -48,7 +48,7 @@ describe("the guard of the gateway's own key", () => {
     });
   }
 
-  test("lets pass what has nothing of the key, and remembers what it ends in", () => {
+  test("passes text without the key, and remembers an unfinished beginning of the key at its end", () => {
     const stream = createAnswerGuard({ rule: "key", value: "sk-or-v1-0123456789abcdef" })?.stream();
     expect(stream?.passesUnchanged("nothing of it, s, sk, sk")).toBe(true);
     expect(stream?.passesUnchanged("-o")).toBe(false);
@@ -56,7 +56,7 @@ describe("the guard of the gateway's own key", () => {
   });
 });
 
-test("the finder finds a start in pieces wherever they are cut, and in no other text", () => {
+test("the finder finds a beginning wherever the pieces are cut, and in no other text", () => {
   const starts = ["aab", "aaa", "ba", "\n/x"];
   const letters = fc.string({ unit: fc.constantFrom("a", "b", "\n", "/", "x", "é", "🌍"), maxLength: 4 });
   fc.assert(

@@ -38,7 +38,7 @@ function normalized(text: string, minStretch?: number) {
   };
 }
 
-test("a text that is copied in stretches is read as it is character by character", () => {
+test("a text that is copied in stretches is normalized as it is character by character", () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), fc.constantFrom(1, 2, 5, 32), (pieces, minStretch) => {
       const text = pieces.join("");

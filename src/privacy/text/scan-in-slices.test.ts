@@ -34,7 +34,7 @@ describe("a long text scanned in slices", () => {
     ["a private key", pem],
     ["a table with a head", table],
     ["an encoded document", document],
-  ])("loses nothing of %s, wherever a slice ends", async (_, secret) => {
+  ])("finds %s, wherever a slice ends", async (_, secret) => {
     expect(scan(around(secret, 100)).length).toBeGreaterThan(0);
     await fc.assert(
       fc.asyncProperty(
@@ -49,7 +49,7 @@ describe("a long text scanned in slices", () => {
     );
   });
 
-  test("loses nothing of a secret that is longer than what is read behind a slice", async () => {
+  test("finds all of a secret that is longer than the context after a slice", async () => {
     const lines = Array.from(
       { length: 3_000 },
       (_, line) => `${"PHNhbWxwOlJlc3BvbnNl".repeat(3)}${String(line).padStart(4, "A")}`,
@@ -62,7 +62,7 @@ describe("a long text scanned in slices", () => {
     expect(await scanInSlices(text, scan, noTurn)).toEqual(scan(text));
   });
 
-  test("is never read for longer than a slice and its surroundings at once", async () => {
+  test("never reads more than a slice and its context at once", async () => {
     const lengths: number[] = [];
     const measuring = (text: string) => {
       lengths.push(text.length);
@@ -96,7 +96,7 @@ describe("a long text scanned in slices", () => {
   });
 });
 
-test("turns of the event loop pass while many short texts are scanned", async () => {
+test("other turns of the event loop run while many short texts are scanned", async () => {
   const privacy = privacyEngine(Policy.parse({}).privacy);
   let turns = 0;
   let over = false;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { SourceOffsets } from "./source-offsets.ts";
 
-test("places are told as a table of all places would tell them", () => {
+test("positions are the same as in a table of all positions", () => {
   // How far the source goes on before each place; several notes of one place, as where something was dropped.
   const steps = fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 3 }), { maxLength: 3_000 });
   const offsets = new SourceOffsets();

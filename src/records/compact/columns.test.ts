@@ -7,7 +7,7 @@ const readBack = (values: readonly unknown[]) => {
   return values.map((_, line) => valueAt(column, line));
 };
 
-test("every value of any mixture is read back as it was written", () => {
+test("every value of any mixture is read back unchanged", () => {
   const plain = fc.oneof(fc.constantFrom("a", "b", 1, 2.5, true, null), fc.string(), fc.integer());
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -24,7 +24,7 @@ test("every value of any mixture is read back as it was written", () => {
   );
 });
 
-test("a line alone has the same value, and no other line's", () => {
+test("a single line is read with its own values, and no other line's", () => {
   const values = [{ a: 1, list: [1, { b: "x" }] }, { a: 2, list: [undefined] }, "text", undefined, { a: 3, list: [] }];
   for (const lines of [values, values.slice(0, 2)]) {
     const column = columnOf(lines);
@@ -37,14 +37,14 @@ test("a line alone has the same value, and no other line's", () => {
   expect(JSON.stringify(lineOf(columnOf(values), 1))).not.toContain("x");
 });
 
-test("what all lines have in common is written once", () => {
+test("values that all lines share are written once", () => {
   const values = Array.from({ length: 50 }, (_, n) => ({ id: n, model: "m", list: ["a", { b: "c" }, n] }));
   const text = JSON.stringify(columnOf(values));
   for (const common of ['"m"', '"a"', '"c"', '"list"', '"id"']) expect(text.split(common)).toHaveLength(2);
   expect(readBack(values)).toEqual(values);
 });
 
-test("what is absent stays absent, in lists too", () => {
+test("absent values stay absent, in lists too", () => {
   const values = [[undefined, 1], [2, undefined, 3], { a: undefined }, undefined];
   const [first, second, third, fourth] = readBack(values);
   expect(first).toStrictEqual([undefined, 1]);

@@ -79,7 +79,7 @@ function readBack(requests: readonly RequestRecord[]) {
   return requests.map((_, line) => readContent(valueAt(block, line)));
 }
 
-test("the records that are read back are those of the requests, value by value, alone and written together", () => {
+test("records are read back as they were written, value by value, alone and together", () => {
   const run = {
     attempts: 1,
     flash_attempts: 2,
@@ -131,7 +131,7 @@ test("the records that are read back are those of the requests, value by value, 
   for (const [at, request] of requests.entries()) expect(readBack([request])).toEqual([expected[at]]);
 });
 
-test("what is written is short, shorter together, and has no name that a caller chose for its repository", () => {
+test("the stored form is short, shorter together, and without names that a caller chose for its repository", () => {
   const contents = Array.from({ length: 100 }, () => compactEntry(compactRecord(aRequest(), context), 1).content);
   const one = JSON.stringify(columnOf(contents.slice(0, 1)));
   expect(one).not.toContain("a name that the caller chose");

@@ -104,7 +104,7 @@ const views = fc.record(
   { requiredKeys: [] },
 );
 
-test("a record holds all that a decision was made of: from its JSON the same decision is made, with the same evidence", () => {
+test("a record has all inputs of its decision: from its JSON the same decision is made, with the same evidence", () => {
   const policy = aPolicy({ routing: { exploration: 0.2, flash_below: 40, pro_from: 60 } });
   const registry = aRegistry();
   let kept = "";

@@ -21,7 +21,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     const ids = async (filter: RecordFilter, page = {}) =>
       (await store.query(filter, { limit: 100, ...page })).records.map(({ decision_id }) => decision_id);
 
-    test("gives back what was written, by page, the newest first, or the oldest after one", async () => {
+    test("returns what was written, by page, the newest first, or the oldest after a given one", async () => {
       const records = [1, 2, 3, 4, 5].map((n) => record(n));
       await store.append(records.slice(0, 3));
       await store.append(records.slice(3));
@@ -34,7 +34,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.query({}, { limit: 5 })).toMatchObject({ more: false });
     });
 
-    test("finds records whose field is empty, as the sums name them", async () => {
+    test("finds records whose field is empty, under the name that the sums use", async () => {
       const refused = {
         cause: null,
         tier: null,
@@ -57,7 +57,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await ids({ refusedBy: [""] })).toEqual(["d2", "d1"]);
     });
 
-    test("finds records by each field that a filter has", async () => {
+    test("finds records by each field of a filter", async () => {
       const odd: Partial<DecisionRecord> = {
         session: "o'b%_",
         goal: 'g"\\é\u0000x'.replaceAll("\u0000", ""),
@@ -105,7 +105,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await ids({ status: ["2xx"], tier: [] })).toEqual([]);
     });
 
-    test("pages through what several conditions leave, whatever the sums say of the hours", async () => {
+    test("pages through the matches of several conditions, whatever the hourly sums say", async () => {
       // Days of records, floods of refusals (one record, many requests), and conditions that are never met together.
       const all = Array.from({ length: 400 }, (_, n) =>
         record(n, {
@@ -155,14 +155,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       await expectPages();
     });
 
-    test("gives a record by its own id, else the newest by the request's", async () => {
+    test("returns a record by its own id, or else the newest by the request's id", async () => {
       await store.append([record(1, { request_id: "same" }), record(2, { request_id: "same" })]);
       expect((await store.get("d1"))?.decision_id).toBe("d1");
       expect((await store.get("same"))?.decision_id).toBe("d2");
       expect(await store.get("o'b")).toBeUndefined();
     });
 
-    test("sums equal what the records say, for every key, whole or filtered", async () => {
+    test("sums equal the sums of the records, for every key, filtered or not", async () => {
       const records = Array.from({ length: 300 }, (_, n) =>
         record(n, {
           recorded_ms: startMs + n * 40_000,
@@ -337,7 +337,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.groups("session", { fromMs: 0, toMs: startMs + 200 * hourMs }, 9)).toEqual([]);
     });
 
-    test("writes a batch whole or not at all", async () => {
+    test("writes a batch completely or not at all", async () => {
       await store.append([record(1)]);
       // A block of the hour before, then one with a number that is there already.
       const batch = [record(2, { seq: record(2).seq - 1024 * hourMs }), record(1)];
@@ -349,7 +349,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.known([record(1), record(2)])).toEqual(new Set(["d1"]));
     });
 
-    test("corrects a cost when the ledger learns it, with every sum, and repeating changes nothing", async () => {
+    test("corrects a cost that the ledger learns later, with every sum, and a repeat changes nothing", async () => {
       const [attempt] = record(1).attempts;
       const open = record(1, {
         cost_nano_usd: 0,
@@ -373,7 +373,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.correct({ ...correction, decisionId: "nobody" }, startMs)).toBe(false);
     });
 
-    test("corrects a cost once when two nodes learn it at the same time", async () => {
+    test("corrects a cost once if two nodes learn it at the same time", async () => {
       const [attempt] = record(1).attempts;
       const attempts = [{ ...attempt!, cost_nano_usd: null, cost_source: null }];
       await store.append([record(1, { cost_nano_usd: 0, cost_state: "unknown", attempts })]);
@@ -385,7 +385,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(summary).toMatchObject({ cost_nano_usd: 555, cost_unknown: 0 });
     });
 
-    test("deletes the oldest in chunks, by age or by size, and counts what is left", async () => {
+    test("deletes the oldest in chunks, by age or by size, and counts the rest", async () => {
       for (let batch = 0; batch < 10; batch++) {
         const recorded_ms = startMs + batch * 20 * minuteMs;
         await store.append(
@@ -412,7 +412,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(0);
     });
 
-    test("keeps each configuration once, until no record can name it", async () => {
+    test("stores each configuration once, until no record can refer to it", async () => {
       await store.saveConfig({ hash: "a", atMs: 1, config: "{}" });
       await store.saveConfig({ hash: "b", atMs: 2, config: '{"it": "o\'b"}' });
       await store.saveConfig({ hash: "b", atMs: 3, config: "ignored" });

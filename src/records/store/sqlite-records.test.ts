@@ -14,7 +14,7 @@ let files = 0;
 recordStoreContract("SQLite", () => openRecordStore(`sqlite:${join(folder, `${++files}.db`)}`));
 recordStoreContract("SQLite in memory", () => openRecordStore("sqlite::memory:"));
 
-test("of the rows of earlier releases no filter that few pass reads all of the time", async () => {
+test("on rows of earlier releases, no selective filter reads all rows", async () => {
   const path = join(folder, "plans.db");
   await (await openRecordStore(`sqlite:${path}`)).close();
   const db = new Database(path, { readonly: true });

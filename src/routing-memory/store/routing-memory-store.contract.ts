@@ -24,20 +24,20 @@ export function routingMemoryStoreContract(name: string, open: () => Promise<Rou
     const loaded = async (...keys: string[]) =>
       (await store.load("conversation", keys)).map(({ keyHash }) => keyHash).toSorted();
 
-    test("makes one salt, and keeps it", async () => {
+    test("creates one salt, and keeps it", async () => {
       const salt = await store.salt();
       expect(salt).toMatch(/^[0-9a-f]{32}$/);
       expect(await store.salt()).toBe(salt);
     });
 
-    test("gives back what was saved, for the keys asked for, the kinds apart", async () => {
+    test("returns the saved rows of the requested keys, by kind", async () => {
       await store.save([row("a", 1), row("b", 2), row("a", 3, "task", `{"x":"o'k"}`)]);
       expect(await store.load("task", ["a"])).toEqual([row("a", 3, "task", `{"x":"o'k"}`)]);
       expect(await loaded("a", "c")).toEqual(["a"]);
       expect(await store.load("task", [])).toEqual([]);
     });
 
-    test("tells when a key of a kind was last used", async () => {
+    test("returns when a key of a kind was last used", async () => {
       expect(await store.newest("task")).toBeUndefined();
       await store.save([row("a", 1_800_000_000_002), row("b", 1_800_000_000_001), row("a", 7, "task")]);
       expect(await store.newest("conversation")).toBe(1_800_000_000_002);
@@ -52,7 +52,7 @@ export function routingMemoryStoreContract(name: string, open: () => Promise<Rou
       expect((await store.load("conversation", ["a"]))[0]?.lastSeenMs).toBe(1_800_000_000_003);
     });
 
-    test("deletes what is too old, and of the rest the oldest above the limit, of that kind alone", async () => {
+    test("deletes old rows, and the oldest above the limit, of that kind only", async () => {
       await store.save([row("t", 1, "task"), row("a", 10), row("b", 20), row("c", 30), row("d", 40)]);
       await store.prune("conversation", { rows: 10, fromMs: 20 });
       expect(await loaded("a", "b", "c", "d")).toEqual(["b", "c", "d"]);

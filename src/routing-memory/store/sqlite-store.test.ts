@@ -23,7 +23,7 @@ routingMemoryStoreContract("SQLite over a shared connection", async () => {
   return { ...store, close: () => store.close().finally(() => shared.close()) };
 });
 
-test("SQLite: saving over a shared connection does not make it read its rows anew", async () => {
+test("SQLite: saving over a shared connection does not invalidate its cached rows", async () => {
   const path = fresh();
   const shared = openSqlite(path);
   const store = openSqliteRoutingMemory(path, async (writes) => runSqliteWrites(shared, writes));
@@ -48,7 +48,7 @@ test("SQLite: processes on one file have one salt and see each other's rows", as
   await other.close();
 });
 
-test("SQLite: a save waits for another process that writes without holding up the event loop", async () => {
+test("SQLite: a save waits for another writing process without blocking the event loop", async () => {
   const path = fresh();
   const store = openSqliteRoutingMemory(path);
   const writer = openSqlite(path);

@@ -6,7 +6,7 @@ import { Histogram } from "./histogram.ts";
 const options = { name: "seconds", help: "How long.", labelNames: ["model", "kind"], buckets: [0.1, 1, 10] };
 
 describe("a histogram", () => {
-  test("prints what the library's own prints for the same observations", async () => {
+  test("prints the same text as the library for the same observations", async () => {
     const label = fc.constantFrom("a", "b", "c");
     const observation = fc.tuple(fc.constantFrom(0, 0.05, 0.1, 0.11, 1, 5, 10, 1_000), label, label);
     await fc.assert(
@@ -25,7 +25,7 @@ describe("a histogram", () => {
     );
   });
 
-  test("is not spoiled by what is no amount", () => {
+  test("ignores values that are not numbers", () => {
     const histogram = new Histogram({ ...options, labelNames: [] });
     for (const value of [Number.NaN, -1, Number.POSITIVE_INFINITY]) histogram.observe(value);
     expect(histogram.get().values).toEqual([]);

@@ -7,7 +7,7 @@ function drained(sums: LabelSums): (readonly [string, number])[] {
   return found.sort(([a], [b]) => a.localeCompare(b));
 }
 
-test("amounts add up by all of their labels, in their order", () => {
+test("amounts are summed by all of their labels, in their order", () => {
   const sums = new LabelSums();
   sums.add(1, ["flash", "200"]);
   sums.add(2, ["flash", "200"]);
@@ -22,7 +22,7 @@ test("amounts add up by all of their labels, in their order", () => {
   ]);
 });
 
-test("a sum of nothing counts, and is handed out once", () => {
+test("a sum of zero is reported, once", () => {
   const sums = new LabelSums();
   sums.add(0, ["cached_input"]);
   expect(drained(sums)).toEqual([["cached_input", 0]]);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { countersOf, mergeMetrics, renderMetrics } from "./merged-metrics.ts";
 import { createMetrics } from "./metrics.ts";
 
-test("counters and histograms of several processes are added up, gauges by their own rule", async () => {
+test("counters and histograms of several processes are summed, gauges by their own rule", async () => {
   const processes = [1, 2].map((factor) => {
     const metrics = createMetrics();
     metrics.observe({
@@ -32,7 +32,7 @@ test("counters and histograms of several processes are added up, gauges by their
   }
 });
 
-test("what outlives a process are its counters and histograms, not its gauges", async () => {
+test("an ended process keeps its counters and histograms, not its gauges", async () => {
   const metrics = createMetrics();
   metrics.observe({ activeStreams: () => 7 });
   metrics.requestRejected("models", 401);
@@ -41,7 +41,7 @@ test("what outlives a process are its counters and histograms, not its gauges", 
   expect(text).not.toContain("smart_gateway_active_streams");
 });
 
-test("one process alone reads the same merged as it does itself", async () => {
+test("the merged metrics of one process equal its own", async () => {
   const metrics = createMetrics();
   metrics.observe({ version: "1", caps: () => ({ goalSoft: 1, goalHard: 2, daySoft: 3, dayHard: 4 }) });
   metrics.requestRejected("other", 404);

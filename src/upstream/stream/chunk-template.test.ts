@@ -36,11 +36,11 @@ describe("the pattern of a stream's chunks", () => {
     );
   });
 
-  test("matches it however the upstream sets its spaces", () => {
+  test("matches whatever white space the upstream writes", () => {
     expect(known(json("a", 1), json("b", 1))?.contentJson).toBe("b");
   });
 
-  test("never matches what the parser would read otherwise", () => {
+  test("never matches what the parser would read differently", () => {
     const piece = fc.constantFrom(
       '"',
       "\\",
@@ -74,7 +74,7 @@ describe("the pattern of a stream's chunks", () => {
     );
   });
 
-  test("takes as many events as follow each other, and no part of one", () => {
+  test("matches as many consecutive events as there are, and no part of one", () => {
     const word = fc.string({ unit: "binary", minLength: 1, maxLength: 6 });
     const other = fc.constantFrom(": comment\n\n", "data: [DONE]\n\n", "data: {\n\n", "\n");
     fc.assert(
@@ -100,7 +100,7 @@ describe("the pattern of a stream's chunks", () => {
     );
   });
 
-  test("does not match a chunk in which anything else is different", () => {
+  test("does not match a chunk in which anything else differs", () => {
     const like = json("word");
     for (const data of [
       json("word").replace("gen-1", "gen-2"),
@@ -114,7 +114,7 @@ describe("the pattern of a stream's chunks", () => {
     }
   });
 
-  test("is not made of a chunk whose content is not found for certain", () => {
+  test("is not made from a chunk whose content cannot be located with certainty", () => {
     const of = (raw: string) => ChunkTemplate.of(raw, JSON.parse(raw));
     expect(of('{"choices":[{"delta":{"content":"a"}}]}')).toBeDefined();
     // The content is another than the first thing that looks like it, or is written in another way than ours.

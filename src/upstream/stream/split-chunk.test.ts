@@ -54,7 +54,7 @@ const chunks = fc.record(
 );
 
 describe("a chunk in pieces", () => {
-  test("means the same to callers, and its longest text comes in short pieces of whole characters", () => {
+  test("means the same to callers, and its longest text is sent in short pieces of whole characters", () => {
     fc.assert(
       fc.property(chunks, fc.integer({ min: 1, max: 50 }), (whole, pieceLength) => {
         const chunk: JsonObject = structuredClone(whole);
@@ -72,7 +72,7 @@ describe("a chunk in pieces", () => {
     );
   });
 
-  test("names the finish reason and the usage at its end only", () => {
+  test("has the finish reason and the usage in its last piece only", () => {
     const chunk = {
       choices: [{ index: 0, delta: { role: "assistant", content: "abcdef" }, finish_reason: "stop" }],
       usage: { cost: 1 },
@@ -86,7 +86,7 @@ describe("a chunk in pieces", () => {
     ]);
   });
 
-  test("stays as it came if no text of it is long", () => {
+  test("is unchanged if none of its texts is long", () => {
     const chunk = { choices: [{ index: 0, delta: { images: [{ url: "x".repeat(100) }] }, finish_reason: null }] };
     const raw = ` ${JSON.stringify(chunk)}`;
     expect([...splitChunk(chunk, raw, 10)]).toEqual([{ kind: "chunk", raw, chunk }]);

@@ -24,7 +24,7 @@ function read(pieces: (string | Uint8Array)[], maxEventBytes = 1_000_000) {
 const onlyData = (text: string) => read([text]).seen.map(([data]) => data);
 
 describe("SSE reader", () => {
-  test("gives the data of each event", () => {
+  test("returns the data of each event", () => {
     expect(onlyData("data: a\n\ndata:b\n\ndata:  c\n\n")).toEqual(["a", "b", " c"]);
   });
 
@@ -40,7 +40,7 @@ describe("SSE reader", () => {
     });
   });
 
-  test("knows the event name and forgets it with the event", () => {
+  test("returns the event name, and resets it after the event", () => {
     expect(read(["event: error\nid: 7\nretry: 1\ndata: x\n\ndata: y\n\nevent: lost\n\ndata: z\n\n"]).seen).toEqual([
       ["x", "error"],
       ["y", ""],
@@ -58,13 +58,13 @@ describe("SSE reader", () => {
     expect(onlyData("\ufeffdata: a\n\n\ufeffdata: b\n\ndata: c\n\n")).toEqual(["a", "c"]);
   });
 
-  test("reports an unfinished last event when the input is over", () => {
+  test("reports an unfinished last event at the end of the input", () => {
     expect(onlyData("data: a\n\ndata: b\n")).toEqual(["a", "b"]);
     expect(onlyData("data: a\n\ndata: b")).toEqual(["a", "b"]);
     expect(onlyData("data: a\n\n")).toEqual(["a"]);
   });
 
-  test("stops at an event that is too large, in one line or in many", () => {
+  test("stops at an event that is too large, in one line or in several", () => {
     const line = `data: ${"x".repeat(100)}\n`;
     expect(read(Array(20).fill(line), 1_000).pushed).toBe("too_large");
     expect(read(Array(20).fill("x".repeat(100)), 1_000).pushed).toBe("too_large");
@@ -88,7 +88,7 @@ describe("SSE reader", () => {
     );
   });
 
-  test("reads what a plain reading of the standard reads", () => {
+  test("reads the same as a plain implementation of the standard", () => {
     fc.assert(
       fc.property(stream, (lines) => {
         // A CR line followed by an empty LF line is one CRLF; the plain reading sees the joined text too.

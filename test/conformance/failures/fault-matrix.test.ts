@@ -669,7 +669,7 @@ describe("a stream cut at every byte", () => {
 });
 
 describe("keep-alive", () => {
-  test("a kept-alive connection that dies on reuse is replaced once, and held against nobody", async () => {
+  test("a kept-alive connection that is closed on reuse is replaced once, without effect on health", async () => {
     await using gateway = await start({ policy: { health: { failures_in_a_row: 1 } } });
     await (await gateway.chat()).text();
     gateway.upstream.next(disconnects("rst"));
@@ -692,7 +692,7 @@ describe("keep-alive", () => {
   });
 });
 
-describe("storms", () => {
+describe("retry storms", () => {
   const calls = async (share: number): Promise<number> => {
     let turn = 0;
     await using gateway = await start({
@@ -748,7 +748,7 @@ describe("callers", () => {
       await settles(gateway);
     });
 
-  test("who leave while a whole answer is being read", async () => {
+  test("who disconnect while a whole answer is being read", async () => {
     await using gateway = await start();
     gateway.upstream.next(writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill }));
     const caller = new AbortController();
@@ -762,7 +762,7 @@ describe("callers", () => {
     await settles(gateway);
   });
 
-  test("who leave in mid-stream", async () => {
+  test("who disconnect in mid-stream", async () => {
     await using gateway = await start();
     gateway.upstream.next(then([], "silence")(new Promise(() => undefined)));
     const caller = new AbortController();
@@ -774,7 +774,7 @@ describe("callers", () => {
     await settles(gateway);
   });
 
-  test("who leave while a retry waits for its time", async () => {
+  test("who disconnect during the back-off before a retry", async () => {
     await using gateway = await start({
       policy: { upstream: { backoff_base_ms: 60_000, backoff_max_ms: 60_000 } },
       overrides: { random: () => 0.99 },
@@ -789,7 +789,7 @@ describe("callers", () => {
     expect(gateway.upstream.received()).toBe(1);
   });
 
-  test("who leave while the scout thinks", async () => {
+  test("who disconnect while the scout is asked", async () => {
     await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
     gateway.upstream.next(silent());
     const caller = new AbortController();
@@ -820,7 +820,7 @@ describe("callers", () => {
     await settles(gateway);
   });
 
-  test("who read slowly get everything", async () => {
+  test("who read slowly receive everything", async () => {
     await using gateway = await start();
     const words = Array.from({ length: 200 }, (_, index) => word(`${index} `));
     gateway.upstream.next(streams({ events: [...words, stop, usage] }));
@@ -838,7 +838,7 @@ describe("callers", () => {
     expect(text).toEndWith("data: [DONE]\n\n");
   });
 
-  test("many at once: each gets its own answer", async () => {
+  test("many at once: each receives its own answer", async () => {
     await using gateway = await start();
     const gate = Promise.withResolvers<void>();
     gateway.upstream.follow((request) =>

@@ -17,7 +17,7 @@ async function refusal(response: Reply): Promise<Answer> {
 }
 
 describe("budget", () => {
-  test("a hard cap that the request could pass denies it with 403, before anything is sent", async () => {
+  test("a hard cap that the request could exceed denies it with 403, before anything is sent", async () => {
     await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0.000001 } } });
     for (const stream of [false, true]) {
       const refused = await refusal(await gateway.chat({ stream }));
@@ -28,7 +28,7 @@ describe("budget", () => {
     expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
-  test("the day's hard cap binds all goals together", async () => {
+  test("the day's hard cap applies to the sum of all goals", async () => {
     // Room for one request with its output bound of 1,000 tokens, not for two at once.
     await using gateway = await start({ policy: { budget: { per_day_hard_usd: 0.0004 } } });
     const gate = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ describe("budget", () => {
     expect((await gateway.chat({ max_tokens: 1_000 }, { "x-goal-id": "two" })).status).toBe(200);
   });
 
-  test("a burst of requests never passes the hard cap, by the upstream's own bill", async () => {
+  test("a burst of requests never exceeds the hard cap, by the upstream's own bill", async () => {
     const hardUsd = 0.003;
     await using gateway = await start({
       policy: { budget: { per_goal_hard_usd: hardUsd, per_goal_soft_usd: hardUsd } },
@@ -56,7 +56,7 @@ describe("budget", () => {
     expect(gateway.upstream.billedNanoUsd()).toBe(books.spent);
   });
 
-  test("a soft cap steps reasoning: high down to flash; forced pro and hard rules stand", async () => {
+  test("above a soft cap reasoning: high goes to flash; forced pro and hard rules stay on pro", async () => {
     await using gateway = await start({ policy: { budget: { per_goal_soft_usd: 0.000001 } } });
     const cause = async (body: Answer, headers: Record<string, string> = {}) => {
       const response = await gateway.chat({ model: "smart-router", ...body }, headers);
@@ -71,7 +71,7 @@ describe("budget", () => {
 });
 
 describe("stop for a human", () => {
-  test("no model that can serve: 403, all_models_unhealthy, and when to come back", async () => {
+  test("no routable model: 403, all_models_unhealthy, and Retry-After", async () => {
     await using gateway = await start({
       policy: { health: { failures_in_a_row: 1 }, upstream: { max_attempts: 10 } },
       script: () => fails(500, "on fire"),
@@ -91,7 +91,7 @@ describe("stop for a human", () => {
     expect(gateway.upstream.received()).toBeLessThanOrEqual(calls + 3);
   });
 
-  test("a task that has failed too often: 403, attempts_exhausted, and no use in retrying", async () => {
+  test("a task that has failed too often: 403, attempts_exhausted, and no retry", async () => {
     await using gateway = await start({ policy: { limits: { max_attempts: 3 } } });
     const report = { "x-task-id": "stuck", "x-failure-class": "LOCAL" };
     const statuses: number[] = [];
@@ -107,7 +107,7 @@ describe("stop for a human", () => {
     expect((await gateway.chat({}, { "x-task-id": "another" })).status).toBe(200);
   });
 
-  test("turns of an agent loop are no attempts", async () => {
+  test("turns of an agent loop are not attempts", async () => {
     await using gateway = await start({ policy: { limits: { max_attempts: 3 } } });
     for (let turn = 0; turn < 6; turn++) expect((await gateway.chat({}, { "x-task-id": "loop" })).status).toBe(200);
   });
@@ -136,7 +136,7 @@ describe("the budget store is unavailable", () => {
     expect(gateway.upstream.received()).toBe(0);
   });
 
-  test("healthz says unavailable, readyz is not ready, livez and the dry run go on", async () => {
+  test("healthz says unavailable, readyz is not ready, livez and the dry run still answer", async () => {
     await using gateway = await start({ overrides: { ledger: away } });
     const health = await gateway.get("/healthz");
     expect([health.status, (await health.json()).status]).toEqual([503, "unavailable"]);
@@ -145,7 +145,7 @@ describe("the budget store is unavailable", () => {
     expect((await gateway.decide({})).action).toBe("ROUTE");
   });
 
-  test("an outage is not called an overload, from its first moment on, and the dry run goes on", async () => {
+  test("an outage is never reported as an overload, and the dry run still answers", async () => {
     const silent: Ledger = { ...away, status: () => ({ kind: "postgres", ok: true, queued: 3, oldestMs: 700 }) };
     await using gateway = await start({ overrides: { ledger: silent } });
     const refused = await refusal(await gateway.chat());
@@ -159,7 +159,7 @@ describe("the budget store is unavailable", () => {
     ["restart_needed", "Restart needed", 503],
     ["store_lost", "deleted, replaced or emptied", 200],
   ] as const)(
-    "one that has failed for good (%s) says what has to be done, not to try again",
+    "a permanent failure (%s) says what the operator must do, and not to retry",
     async (failed, words, live) => {
       for (const oldestMs of [0, 60_000]) {
         const status = () => ({ kind: "sqlite", ok: false, queued: 1, oldestMs, failed }) as const;
@@ -184,7 +184,7 @@ describe("the scout", () => {
   const gray = { routing: { flash_below: 0, pro_from: 100 } };
   const open = { model: "smart-router", metadata: { sensitive: false } };
 
-  test("settles a request in the gray zone that is not sensitive", async () => {
+  test("decides a request in the gray zone that is not sensitive", async () => {
     await using gateway = await start({ policy: gray });
     gateway.upstream.next(completes({ text: "PRO" }));
     const response = await gateway.chat(open);
@@ -194,7 +194,7 @@ describe("the scout", () => {
     expect((await response.json()).model).toContain("pro");
   });
 
-  test("streams, too, from the model it picked", async () => {
+  test("selects the model of a stream too", async () => {
     await using gateway = await start({ policy: gray });
     gateway.upstream.next(completes({ text: "PRO" }));
     const read = await readStream(await gateway.chat({ ...open, stream: true }));
@@ -202,7 +202,7 @@ describe("the scout", () => {
     expect(read.done).toBe(true);
   });
 
-  test("never sees a sensitive request: the midpoint decides", async () => {
+  test("never receives a sensitive request: the midpoint decides", async () => {
     await using gateway = await start({ policy: gray });
     const response = await gateway.chat({ model: "smart-router" });
     expect(response.headers.get("x-smart-gateway-cause")).toMatch(/^gray_zone_(flash|pro)$/);
@@ -225,7 +225,7 @@ describe("the scout", () => {
       expect((await response.json()).choices[0].message.content).toContain("[simulated]");
     });
 
-  test("that does not answer in time is left behind, and its call aborted", async () => {
+  test("that does not answer in time is aborted, and the midpoint decides", async () => {
     // Long enough for a busy machine to bring the call to the upstream before it is given up.
     await using gateway = await start({ policy: { ...gray, scout: { timeout_ms: 1_000 } } });
     gateway.upstream.next(() => undefined);
@@ -233,7 +233,7 @@ describe("the scout", () => {
     expect(await (await gateway.upstream.request(0)).ended).toBe("caller_gone");
   });
 
-  test("is shown the ask, short, and nothing of the caller's tools", async () => {
+  test("receives a shortened ask, and nothing of the caller's tools", async () => {
     await using gateway = await start({ policy: { ...gray, scout: { max_prompt_bytes: 512 } } });
     const messages = [{ role: "user", content: `please ${"x".repeat(10_000)}` }];
     await (await gateway.chat({ ...open, messages, tools: [{ type: "function", function: { name: "f" } }] })).text();

@@ -19,7 +19,7 @@ const notRetried: [status: number, name: string][] = [
 ];
 const retried = [408, 409, 425, 429, 500, 502, 503, 504, 520, 529];
 
-describe("a status that is not worth a retry", () => {
+describe("a status that is not retried", () => {
   for (const [status, said] of notRetried)
     test(`${status} becomes 500 at once, with the upstream's status and words`, async () => {
       await using gateway = await start();
@@ -37,7 +37,7 @@ describe("a status that is not worth a retry", () => {
       expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
     });
 
-  test("what the upstream said is cut to 300 characters, redacted, and never the prompt of another", async () => {
+  test("the upstream's message is cut to 300 characters, redacted, and contains no other caller's prompt", async () => {
     await using gateway = await start();
     const secret = ["ghp", "_", "Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4J3i2"].join("");
     gateway.upstream.next(fails(400, `bad: ${secret} ${"x".repeat(5_000)}`));
@@ -66,7 +66,7 @@ describe("a status that is not worth a retry", () => {
   });
 });
 
-describe("a status that is worth a retry", () => {
+describe("a status that is retried", () => {
   for (const status of retried)
     test(`${status} once: the caller never knows`, async () => {
       await using gateway = await start();
@@ -90,7 +90,7 @@ describe("a status that is worth a retry", () => {
       for (const model of models) expect(models.filter((other) => other === model).length).toBeLessThanOrEqual(2);
     });
 
-  test("a broken model is replaced by the next of the chain, which is named in the answer", async () => {
+  test("a failing model is replaced by the next of the chain, which is named in the answer", async () => {
     const broken = upstreamIds["vendor_v4_flash"];
     await using gateway = await start({
       script: (request) => (request.body?.["model"] === broken ? fails(503) : undefined),
@@ -103,7 +103,7 @@ describe("a status that is worth a retry", () => {
     }
   });
 
-  test("a free model never stands in", async () => {
+  test("a free model is never a fallback", async () => {
     const free = upstreamIds["vendor_free_scout"];
     await using gateway = await start({
       script: (request) => (request.body?.["model"] === free ? undefined : fails(500)),
@@ -196,7 +196,7 @@ describe("transport", () => {
       expect((await gateway.chat()).status).toBe(200);
     });
 
-  test("nobody listens: 502", async () => {
+  test("connection refused: 502", async () => {
     await using gateway = await start(single);
     await gateway.upstream.stop();
     const response = await gateway.chat();
@@ -226,7 +226,7 @@ describe("transport", () => {
     }
   });
 
-  test("a model that is only slow to begin is waited for", async () => {
+  test("the gateway waits for a model that is only slow to begin", async () => {
     await using gateway = await start();
     const gate = Promise.withResolvers<void>();
     gateway.upstream.next(streams({ events: [chunk({ content: "late" }), chunk({}, "stop")], before: gate.promise }));
@@ -260,7 +260,7 @@ describe("Retry-After", () => {
       expect((await gateway.chat()).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
     });
 
-  test("is told to the caller, once every model has asked for a pause: the shortest of them", async () => {
+  test("is sent to the caller if every model has asked for a pause: the shortest of them", async () => {
     await using gateway = await start();
     gateway.upstream.next(later("40"), later("20"), later("50"));
     const response = await gateway.chat();
@@ -276,7 +276,7 @@ describe("Retry-After", () => {
     expect(gateway.upstream.received()).toBe(3);
   });
 
-  test("that SDKs would not wait for says so; beyond the longest pause it is cut", async () => {
+  test("that SDKs would not wait for comes with x-should-retry: false; beyond the longest pause it is cut", async () => {
     for (const [asked, told] of [
       ["300", 300],
       ["86400", 900],
@@ -297,7 +297,7 @@ describe("Retry-After", () => {
     }
   });
 
-  test("that no upstream has named is the usual pause of a rate limit", async () => {
+  test("of the usual length is sent for a rate limit without one", async () => {
     await using gateway = await start();
     gateway.upstream.next(fails(429), fails(429), fails(429));
     const response = await gateway.chat();
@@ -305,7 +305,7 @@ describe("Retry-After", () => {
     expect(Number(response.headers.get("retry-after"))).toBe(30);
   });
 
-  test("comes with each failure that may pass, and with none that will not", async () => {
+  test("comes with each failure that may pass, and with no other", async () => {
     await using gateway = await start();
     gateway.upstream.next(fails(503), fails(503), fails(503));
     const passing = await gateway.chat();
@@ -330,7 +330,7 @@ describe("Retry-After", () => {
 });
 
 describe("money", () => {
-  test("an answer is charged what the upstream says it costs", async () => {
+  test("an answer is charged the cost that the upstream states", async () => {
     await using gateway = await start();
     await (await gateway.chat()).text();
     const books = await gateway.ledger();
@@ -338,7 +338,7 @@ describe("money", () => {
     expect(books.spent).toBeGreaterThan(0);
   });
 
-  test("without a cost it is usage times price; without usage, the whole hold", async () => {
+  test("without a stated cost it is usage times price; without usage, the whole hold", async () => {
     await using gateway = await start();
     const choices = [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
     gateway.upstream.next(
@@ -358,7 +358,7 @@ describe("money", () => {
     expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
-  test("an upstream that bills and then fails is never free: the attempt stays held or charged", async () => {
+  test("a call that is billed and then fails is never free: its hold stays held or is charged", async () => {
     await using gateway = await start(single);
     for (const behaviour of [
       disconnects("rst", { bills: 5_000 }),
@@ -386,7 +386,7 @@ describe("money", () => {
   });
 });
 
-describe("the words of a failure", () => {
+describe("the message of a failure", () => {
   const openai = { "x-smart-gateway-errors": "openai" };
   const rows: [what: string, upstream: Behaviour, code: string, detail: string][] = [
     [
@@ -426,7 +426,7 @@ describe("the words of a failure", () => {
     });
   }
 
-  test("after the stream was begun without an answer are those of the refusal itself", async () => {
+  test("after the stream was begun without an answer equals that of the refusal itself", async () => {
     await using gateway = await start({ policy: { stream: { keepalive_ms: 1 }, upstream: { max_attempts: 1 } } });
     const gate = Promise.withResolvers<void>();
     gateway.upstream.next(async (exchange) => {

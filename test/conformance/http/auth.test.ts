@@ -49,7 +49,7 @@ describe("every protected endpoint", () => {
     });
   }
 
-  test("a token must have 8 characters unless set otherwise; what it is does not matter", async () => {
+  test("a token must have 8 characters unless configured otherwise; its content does not matter", async () => {
     const status = async (token: string, to?: string) =>
       (await request("GET", "/v1/models", { authorization: `Bearer ${token}` }, to)).status;
     expect(await status("x".repeat(7))).toBe(401);
@@ -66,7 +66,7 @@ describe("every protected endpoint", () => {
   });
 });
 
-test("with AUTH_KEYS_FILE only the listed tokens are let in", async () => {
+test("with AUTH_KEYS_FILE only the listed tokens are accepted", async () => {
   const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-keys-"));
   const file = join(scratch, "keys");
   const digest = createHash("sha256").update(token).digest("hex");
@@ -99,7 +99,7 @@ describe("the order of checks", () => {
   const post = (headers: Record<string, string>, body: string, path = "/v1/chat/completions") =>
     call(gateway.url + path, { method: "POST", headers, body });
 
-  test("path and method come before the token", async () => {
+  test("path and method are checked before the token", async () => {
     expect((await post({}, "", "/v1/responses")).status).toBe(404);
     expect((await post({}, "", "/v1/messages")).status).toBe(404);
     expect((await post({}, "", "/")).status).toBe(404);
@@ -110,7 +110,7 @@ describe("the order of checks", () => {
     expect([metrics.status, metrics.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
-  test("the token comes before the size, the size before the JSON, the shape before the fields", async () => {
+  test("the token is checked before the size, the size before the JSON, the shape before the fields", async () => {
     await using small = await start({ env: { MAX_REQUEST_BYTES: "2000" } });
     const post = (headers: Record<string, string>, body: string) =>
       call(`${small.url}/v1/chat/completions`, {
@@ -128,7 +128,7 @@ describe("the order of checks", () => {
     expect(small.upstream.received()).toBe(0);
   });
 
-  test("a body that is too large by count, without a Content-Length, is refused too", async () => {
+  test("a body that is too large, without a Content-Length, is refused too", async () => {
     await using small = await start({ env: { MAX_REQUEST_BYTES: "2000" } });
     const body = new ReadableStream({
       start(controller) {

@@ -32,7 +32,7 @@ describe("an idle connection is closed", () => {
     });
   }
 
-  test.concurrent("but not while its answer is waited for, however long that takes", async () => {
+  test.concurrent("but not while its answer is pending, however long that takes", async () => {
     await using gateway = await start({ overrides: { idleSeconds: 1 } });
     const gate = Promise.withResolvers<void>();
     const events = [chunk({ content: "a" }), chunk({}, "stop")];
@@ -48,7 +48,7 @@ describe("an idle connection is closed", () => {
   });
 });
 
-describe("requests sent without waiting for the answers before them", () => {
+describe("pipelined requests", () => {
   const pairs: [what: string, first: string, second: string][] = [
     ["two GETs", get("/livez"), get("/v1/models")],
     ["two POSTs", dryRun, dryRun],
@@ -83,7 +83,7 @@ describe("requests sent without waiting for the answers before them", () => {
   }
 
   for (const stream of [false, true]) {
-    test(`behind a ${stream ? "streamed" : "whole"} chat answer they end it; nothing of it is mixed up, and the call is settled`, async () => {
+    test(`behind a ${stream ? "streamed" : "whole"} chat answer close the connection; no answers are mixed up, and the call is settled`, async () => {
       await using gateway = await start();
       const caller = new RawCaller(gateway).send(chat({ stream }) + chat({ stream }));
       await eventually(() => caller.closed);
@@ -96,7 +96,7 @@ describe("requests sent without waiting for the answers before them", () => {
     });
   }
 
-  test("the next request may follow as soon as the answer has come", async () => {
+  test("are not those sent as soon as the answer has arrived", async () => {
     await using gateway = await start();
     const caller = new RawCaller(gateway);
     for (let count = 1; count <= 3; count++) {

@@ -27,7 +27,7 @@ describe("X-Request-Id", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("is the caller's own if it is sane, and a new one if it is not", async () => {
+  test("is the caller's own if it is valid, and a new one otherwise", async () => {
     const answered = async (id: string) => (await gateway.chat({}, { "x-request-id": id })).headers.get("x-request-id");
     expect(await answered("my-request_1.2")).toBe("my-request_1.2");
     for (const odd of ["x".repeat(1_000), "with space", 'quote"', "<script>", ""])
@@ -36,7 +36,7 @@ describe("X-Request-Id", () => {
 });
 
 describe("decision headers", () => {
-  test("say on answers where the request went and why", async () => {
+  test("on answers say where the request went and why", async () => {
     for (const stream of [false, true]) {
       const { headers } = await gateway.chat({ model: "smart-router-pro", stream });
       expect(headers.get("x-smart-gateway-action")).toBe("ROUTE");
@@ -47,7 +47,7 @@ describe("decision headers", () => {
     }
   });
 
-  test("say on refusals why", async () => {
+  test("on refusals say why", async () => {
     const { status, headers } = await gateway.chat({ model: "smart-router-free" });
     expect(status).toBe(403);
     expect(headers.get("x-smart-gateway-action")).toBe("DENY");
@@ -56,7 +56,7 @@ describe("decision headers", () => {
     expect(headers.get("x-smart-gateway-decision-id")).toBeTruthy();
   });
 
-  test("say the kind of work and the hard rules that fired, on answers and refusals", async () => {
+  test("have the kind of work and the hard rules that fired, on answers and refusals", async () => {
     const auth = { kind: "AUTH", risk_level: "CRITICAL" };
     for (const stream of [false, true]) {
       const plain = await gateway.chat({ stream, metadata: { kind: "DEBUG" } });
@@ -75,7 +75,7 @@ describe("decision headers", () => {
     expect([overCap.status, overCap.headers.get("x-smart-gateway-rule")]).toEqual([403, "guarded_kind, critical_risk"]);
   });
 
-  test("say on failures which model failed", async () => {
+  test("on failures name the model that failed", async () => {
     gateway.upstream.next(fails(400, "no such parameter"));
     const { status, headers } = await gateway.chat({ model: "smart-router-pro" });
     expect(status).toBe(500);
@@ -83,7 +83,7 @@ describe("decision headers", () => {
     expect(headers.get("x-smart-gateway-cause")).toBe("explicit_pro");
   });
 
-  test("never two requests with one decision id", async () => {
+  test("never have the same decision id for two requests", async () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () =>
         (await gateway.chat({}, { "x-request-id": "same" })).headers.get("x-smart-gateway-decision-id"),
@@ -93,15 +93,15 @@ describe("decision headers", () => {
   });
 });
 
-describe("the error dialect", () => {
+describe("the error format", () => {
   const refuse = async (headers: Record<string, string>) => (await gateway.chat({ model: "nobody" }, headers)).json();
 
-  test("is {detail} and nothing else for everybody who does not ask for more", async () => {
+  test("is {detail} only, unless the caller requests more", async () => {
     for (const agent of ["curl/8", "python-requests/2", "Mozilla/5.0 (said OpenAI)", "my-ai/1"])
       expect([agent, Object.keys(await refuse({ "user-agent": agent }))]).toEqual([agent, ["detail"]]);
   });
 
-  test("has an error object beside it for SDKs and for who asks", async () => {
+  test("has an error object in addition for SDKs and for callers that request it", async () => {
     for (const headers of [
       { "x-stainless-lang": "js" },
       { "user-agent": "ai/6.0.1 ai-sdk/openai-compatible/2.0.0 runtime/bun" },
@@ -116,7 +116,7 @@ describe("the error dialect", () => {
     }
   });
 
-  test("that is asked for by another name is refused, naming the header", async () => {
+  test("with an unknown name is refused, naming the header", async () => {
     const post = (path: string, body: object, headers: Record<string, string>) =>
       call(gateway.url + path, {
         method: "POST",
@@ -139,7 +139,7 @@ describe("the error dialect", () => {
       expect((await gateway.chat({}, { "x-smart-gateway-errors": value })).status).toBe(200);
   });
 
-  test("also for a token that is missing and a path that is not there", async () => {
+  test("also applies to a missing token and an unknown path", async () => {
     const ask = { "x-smart-gateway-errors": "openai" };
     const unauthorized = await (await gateway.chat({}, { ...ask, authorization: "" })).json();
     expect(unauthorized.error.message).toBe(unauthorized.detail);
@@ -148,13 +148,13 @@ describe("the error dialect", () => {
   });
 });
 
-test("waiting cannot mend a privacy refusal: SDKs are told not to retry", async () => {
+test("a privacy refusal tells SDKs not to retry, because waiting does not help", async () => {
   const { headers } = await gateway.chat({ model: "smart-router-free" });
   expect(headers.get("x-should-retry")).toBe("false");
   expect(headers.get("retry-after")).toBeNull();
 });
 
-test("without a simulated upstream nothing says demo; with one everything does", async () => {
+test("with a real upstream no header says demo; with the simulator every response does", async () => {
   expect((await gateway.chat()).headers.get("x-smart-gateway-demo")).toBeNull();
   await using demo = await start({ env: { UPSTREAM_BASE_URL: "", UPSTREAM_API_KEY: "" } });
   for (const answer of [
@@ -211,10 +211,10 @@ test("the aliases are listed with the least context and answer of the models the
   ]);
 });
 
-describe("a path that is not there", () => {
+describe("an unknown path", () => {
   const post = (path: string) => call(`${gateway.url}${path}`, { method: "POST", headers: authorization, body: "{}" });
 
-  test("says what to use instead, where that is known", async () => {
+  test("gets the name of the endpoint to use instead, if that is known", async () => {
     for (const path of ["/v1/responses", "/v1/messages", "/v1/completions"]) {
       const response = await post(path);
       expect(response.status).toBe(404);
@@ -234,7 +234,7 @@ describe("a path that is not there", () => {
     expect((await (await post("/nowhere")).json()).detail).toContain("GET /openapi.json");
   });
 
-  test("is also one that only means the same: it is not served, and says how to write it", async () => {
+  test("that only resembles an endpoint is not served, and the error has the right spelling", async () => {
     const sent = (path: string) =>
       new Promise<string>((resolve) => {
         const { hostname, port } = new URL(gateway.url);
@@ -257,7 +257,7 @@ describe("a path that is not there", () => {
   });
 });
 
-test("what is wrong with the request itself stays wrong: SDKs are told not to try again", async () => {
+test("a refusal for the request itself tells SDKs not to retry", async () => {
   const refused = [
     await gateway.chat({ n: 0 }),
     await gateway.chat({}, { authorization: "" }),
@@ -296,7 +296,7 @@ describe("ids in headers", () => {
     return goal;
   }
 
-  test("are read as UTF-8, and as Latin-1 where they are not", async () => {
+  test("are read as UTF-8, and as Latin-1 if they are not valid UTF-8", async () => {
     expect(await goalOf(Buffer.from("größe Ā 目标 🙂"))).toBe("größe Ā 目标 🙂");
     expect(await goalOf(Buffer.from("gr\xf6\xdfe", "latin1"))).toBe("größe");
     expect(await goalOf(Buffer.from("plain"))).toBe("plain");

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 describe("GET /healthz", () => {
-  test("says what runs, since when, on which store, and how every model is", async () => {
+  test("has the version, the start time, the store, and the health of every model", async () => {
     const response = await gateway.get("/healthz");
     expect(response.status).toBe(200);
     const body: Answer = await response.json();
@@ -29,7 +29,7 @@ describe("GET /healthz", () => {
     for (const model of Object.values<Answer>(body.models)) expect(model.state).toBe("HEALTHY");
   });
 
-  test("says degraded while a model cannot serve, and why; unavailable with 503 when none can", async () => {
+  test("says degraded while a model is excluded, and why; unavailable with 503 if none is routable", async () => {
     await using sick = await start({
       policy: { health: { failures_in_a_row: 1 }, upstream: { max_attempts: 1 } },
       script: () => fails(500),
@@ -48,7 +48,7 @@ describe("GET /healthz", () => {
     expect([unavailable.status, (await unavailable.json()).status]).toEqual([503, "unavailable"]);
   });
 
-  test("says unavailable while only a free model can serve: no sensitive request can be answered then", async () => {
+  test("says unavailable while only a free model is routable, because no sensitive request can be answered then", async () => {
     await using sick = await start({
       policy: { health: { failures_in_a_row: 1, urgent_probe_every_ms: 60_000 }, upstream: { max_attempts: 1 } },
       script: () => fails(500),
@@ -76,7 +76,7 @@ describe("GET /healthz", () => {
   });
 });
 
-test("livez and readyz answer; readyz turns false while draining, and then the port closes", async () => {
+test("livez and readyz answer; readyz fails while draining, and then the port closes", async () => {
   const draining = await start();
   expect((await draining.get("/livez")).status).toBe(200);
   expect((await draining.get("/readyz")).status).toBe(200);
@@ -110,7 +110,7 @@ describe("GET /metrics", () => {
     return matching.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   };
 
-  test("is Prometheus text that counts requests, tokens, cost and health under our own prefix", async () => {
+  test("is Prometheus text that counts requests, tokens, cost and health under the gateway's prefix", async () => {
     await (await gateway.chat({ model: "smart-router-pro" })).text();
     await (await gateway.chat({ model: "smart-router-free" })).text();
     await gateway.ledger();
@@ -135,7 +135,7 @@ describe("GET /metrics", () => {
       expect([subject, [...names].some((name) => subject.test(name))]).toEqual([subject, true]);
   });
 
-  test("carries nothing that a caller wrote", async () => {
+  test("contains no text of a caller", async () => {
     const word = ["very", "private", "word"].join("");
     const ids = { "x-goal-id": word, "x-smart-gateway-session": word, "x-task-id": word, "x-request-id": word };
     await (await gateway.chat({ messages: [{ role: "user", content: word }], user: word }, ids)).text();
@@ -166,7 +166,7 @@ describe("GET /openapi.json", () => {
 });
 
 describe("logs", () => {
-  test("one line per request, with what it cost and why it went where it went, and no word of it", async () => {
+  test("one line per request, with its cost and the reason of its route, and no text of it", async () => {
     const word = ["another", "private", "word"].join("");
     const before = gateway.log.length;
     await (await gateway.chat({ messages: [{ role: "user", content: word }] }, { "x-request-id": "logged-1" })).text();

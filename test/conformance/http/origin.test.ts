@@ -69,7 +69,7 @@ describe("on loopback, the Host header", () => {
     expect([status, JSON.parse(body)]).toEqual([403, { detail: expect.stringContaining("ALLOWED_HOSTS") }]);
   });
 
-  test("is looked at even where the request line names a host itself", async () => {
+  test("is checked even if the request line names a host", async () => {
     const head = [`GET http://localhost:${port}/livez HTTP/1.1`, "Host: attacker.example", "Connection: close"];
     expect((await raw(head)).status).toBe(403);
   });
@@ -78,7 +78,7 @@ describe("on loopback, the Host header", () => {
     expect((await get("/livez", "localhost", "Host: attacker.example")).status).toBe(403);
   });
 
-  test("may be absent, as HTTP/1.0 allows and no browser does", async () => {
+  test("may be missing, as in HTTP/1.0; no browser omits it", async () => {
     expect((await raw(["GET /livez HTTP/1.0"])).status).toBe(200);
     expect((await raw(["GET /nowhere HTTP/1.0"])).status).toBe(404);
     expect((await raw(["GET /livez HTTP/1.0", "Origin: http://localhost"])).status).toBe(403);
@@ -86,11 +86,11 @@ describe("on loopback, the Host header", () => {
 });
 
 describe("on loopback, the Origin header", () => {
-  test("may be absent: programs send none", async () => {
+  test("may be missing: programs do not send it", async () => {
     expect((await get("/livez", "localhost")).status).toBe(200);
   });
 
-  test("is accepted when it is the gateway's own", async () => {
+  test("is accepted if it is the gateway's own", async () => {
     expect((await get("/livez", `localhost:${port}`, `Origin: http://localhost:${port}`)).status).toBe(200);
     expect((await get("/livez", `[::1]:${port}`, `Origin: http://[::1]:${port}`)).status).toBe(200);
     expect((await get("/livez", "localhost:80", "Origin: http://localhost")).status).toBe(200);
@@ -116,7 +116,7 @@ describe("on loopback, the Origin header", () => {
 
 const { paths }: { paths: Record<string, object> } = await (await gateway.get("/openapi.json")).json();
 
-describe("a foreign Host or Origin is refused on every endpoint, before everything else", () => {
+describe("a foreign Host or Origin is refused on every endpoint, before all other checks", () => {
   const asked = [
     ...Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => [method.toUpperCase(), path]),
@@ -133,7 +133,7 @@ describe("a foreign Host or Origin is refused on every endpoint, before everythi
     expect((await raw([...head, "Host: localhost", "Origin: https://attacker.example"])).status).toBe(403);
   });
 
-  test("nothing is sent upstream for it, and the caller is told in the dialect of its SDK that a repeat is useless", async () => {
+  test("nothing is sent upstream for it, and the error tells SDKs not to retry", async () => {
     const before = gateway.upstream.requests.length;
     const response = await gateway.chat({}, { origin: "https://attacker.example", "x-stainless-lang": "js" });
     expect(response.status).toBe(403);
@@ -158,7 +158,7 @@ describe("ALLOWED_HOSTS", () => {
     expect(await ask("Host: other.example")).toBe(403);
   });
 
-  test("turns the check on for a gateway on another address, which else is reached under any name", async () => {
+  test("enables the check on a gateway on another address, which otherwise accepts any name", async () => {
     const foreign = ["GET /livez HTTP/1.1", "Connection: close", "Host: any.example"];
     await using open = await start({ env: { HOST: "0.0.0.0" } });
     expect((await raw(foreign, "", open)).status).toBe(200);
@@ -166,7 +166,7 @@ describe("ALLOWED_HOSTS", () => {
     expect((await raw(foreign, "", listed)).status).toBe(403);
   });
 
-  test("a gateway on another loopback address answers to that address", async () => {
+  test("a gateway on another loopback address accepts that address", async () => {
     await using second = await start({ env: { HOST: "127.0.0.2" } });
     const response = await fetch(`${second.url}/v1/models`, { headers: authorization });
     expect([second.url, response.status]).toEqual([expect.stringContaining("127.0.0.2"), 200]);

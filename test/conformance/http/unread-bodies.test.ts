@@ -87,7 +87,7 @@ describe.each([
   afterAll(() => gateway.stop());
 
   for (const [name, status, lines, text] of [...refusals, ...tooLarge]) {
-    test(`ends with a bounded number of bytes: ${name}`, async () => {
+    test(`is read to a bounded number of bytes: ${name}`, async () => {
       const caller = new Uploader(gateway.url, { head: lines.join("\r\n"), chunked });
       await caller.flood(64 * megabyte);
       await eventually(() => caller.closed);
@@ -125,7 +125,7 @@ describe.each([
 
   const trickled = [...refusals, ...(chunked ? [] : tooLarge), ...bodiless].filter(([name]) => name !== dashboardPage);
   for (const [name, status, lines, text] of trickled) {
-    test(`ends after five seconds at most however little comes, with no timer left: ${name}`, async () => {
+    test(`is read for at most five seconds, with no timer left: ${name}`, async () => {
       const time = manualTime(Date.now());
       const server = serverWith(time.timers);
       const caller = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
@@ -176,7 +176,7 @@ describe("the answer to a body that is not read", () => {
   };
 
   for (const [name, status, lines] of [...refusals, ...tooLarge]) {
-    test(`reaches a caller that sends 20 MB first and reads then: ${name}`, async () => {
+    test(`reaches a caller that sends 20 MB before it reads: ${name}`, async () => {
       const { text, closed } = await upload(gateway.url, lines, 20 * megabyte);
       await eventually(closed);
       expect(text()).toStartWith(`HTTP/1.1 ${status} `);
@@ -185,7 +185,7 @@ describe("the answer to a body that is not read", () => {
   }
 
   for (const [name, status, lines] of refusals) {
-    test(`keeps the connection when the body is of usual size: ${name}`, async () => {
+    test(`keeps the connection open if the body has a usual size: ${name}`, async () => {
       const { text, socket } = await upload(gateway.url, lines, 300_000);
       await eventually(() => text().endsWith("}"));
       expect(text()).toStartWith(`HTTP/1.1 ${status} `);

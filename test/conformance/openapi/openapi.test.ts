@@ -174,7 +174,7 @@ async function recordedDecision(): Promise<Reply> {
   }
 }
 
-describe("real answers fit their schemas", () => {
+describe("real answers match their schemas", () => {
   for (const [method, path, status, ask] of answers)
     test(`${method} ${path} ${status}`, async () => {
       const response = await ask();
@@ -184,7 +184,7 @@ describe("real answers fit their schemas", () => {
       expect(wrongHeaders(method, path, response)).toEqual([]);
     });
 
-  test("a broken stream ends in an event of the schema, and each of the three kinds of events is one", async () => {
+  test("a broken stream ends in an event of the schema, and each event matches one of the three kinds", async () => {
     gateway.upstream.next(streams({ events: [chunk({ content: "half" })], end: "rst" }));
     const broken = await readStream(await chat({ stream: true }));
     const whole = await readStream(await chat({ stream: true, stream_options: { include_usage: true } }));
@@ -205,7 +205,7 @@ describe("real answers fit their schemas", () => {
     for (const chunk of (await readStream(response)).chunks) expect(schema.safeParse(chunk).error).toBeUndefined();
   });
 
-  test("and what is wrong does not: the schemas say something", () => {
+  test("and invalid answers do not match", () => {
     expect(schemaFor("POST", "/v1/chat/completions", 200, "application/json").safeParse({ hello: 1 }).success).toBe(
       false,
     );
@@ -218,7 +218,7 @@ describe("real answers fit their schemas", () => {
   });
 });
 
-test("what headers and fields may be is what the gateway takes, at the bounds and beyond", async () => {
+test("the documented bounds of headers and fields are those of the gateway", async () => {
   const { post: operation } = document.paths["/v1/chat/completions"];
   const parameters = new Map<string, Answer>(
     operation.parameters.map((each: Answer) => [each.name, resolved(each.schema)]),
@@ -244,7 +244,7 @@ test("what headers and fields may be is what the gateway takes, at the bounds an
   }
 });
 
-test("null is documented wherever the dry run takes it for absent, and only there", async () => {
+test("null is documented exactly where the dry run accepts it as absent", async () => {
   const schema = z.fromJSONSchema(resolved(document.components.schemas.DecisionRequest));
   const { task, runtime } = document.components.schemas.DecisionRequest.properties;
   const least = { task_id: "t", instruction: "x" };
@@ -261,7 +261,7 @@ test("null is documented wherever the dry run takes it for absent, and only ther
   }
 });
 
-test("every path and method that is documented is there", async () => {
+test("every documented path and method exists", async () => {
   for (const [path, methods] of Object.entries<Answer>(document.paths))
     for (const method of Object.keys(methods)) {
       const response = await call(gateway.url + path, { method: method.toUpperCase() });

@@ -63,7 +63,7 @@ describe("the gateway's own upstream key", () => {
     },
   );
 
-  test("is in no stream, in text, reasoning or arguments, wherever it is cut", async () => {
+  test("is in no stream, in text, reasoning or arguments, wherever it is split", async () => {
     let at = 0;
     await using gateway = await start({
       policy: off,
@@ -111,7 +111,7 @@ describe("the gateway's own upstream key", () => {
     }
   });
 
-  test("costs no other text a character, though it begins like the key, nor at the end of a stream", async () => {
+  test("does not change other text that begins like the key, nor text at the end of a stream", async () => {
     const pieces = ["a sk-", "or-", "v1-", "0", "x sk-or-v1-", " sk-or", "-v1-01"];
     for (const finish of ["stop", undefined]) {
       await using gateway = await start({
@@ -134,7 +134,7 @@ describe("the gateway's own upstream key", () => {
     }
   });
 
-  test("is in no error, told before the stream or in it, nor in the log", async () => {
+  test("is in no error, before the stream or in it, nor in the log", async () => {
     const message = `Invalid key ${key} (${key.slice(0, 40)}`;
     for (const stream of [false, true]) {
       await using gateway = await start({ policy: off, script: () => fails(400, message) });
@@ -200,7 +200,7 @@ describe("the gateway's own upstream key", () => {
     }
   });
 
-  test("is not given back to a caller who has sent it", async () => {
+  test("is not returned to a caller who has sent it", async () => {
     await using gateway = await start({
       policy: { privacy: { restore: "text" } },
       script: () =>

@@ -26,7 +26,7 @@ const places: [place: string, param: string | null, body: JsonObject][] = [
   ],
 ];
 
-test("a credential in a key or an id is refused with 422 that names the place, and is sent, logged, charged and counted nowhere", async () => {
+test("a credential in a key or an id is refused with 422 that names the place, and is not sent, logged, charged or counted", async () => {
   await using gateway = await start();
   for (const [place, param, body] of places) {
     for (const stream of [false, true]) {
@@ -51,7 +51,7 @@ test("a credential in a key or an id is refused with 422 that names the place, a
   expect(await (await gateway.get("/metrics")).text()).not.toContain(secret);
 });
 
-test("the operator's policy may let it through, and then it goes out as it came", async () => {
+test("if the operator's policy allows it, it is forwarded unchanged", async () => {
   await using gateway = await start({ policy: { privacy: { allow: [secret] } } });
   const metadata = { [secret]: "x" };
   expect((await gateway.chat({ metadata })).status).toBe(200);

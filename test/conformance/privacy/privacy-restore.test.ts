@@ -13,7 +13,7 @@ const call = (name: string) => ({
 });
 
 describe("privacy.restore", () => {
-  test("off: the placeholder is what the upstream sees and what the caller gets", async () => {
+  test("off: upstream and caller receive the placeholder", async () => {
     await using gateway = await start({ script: () => completes({ text: "clone with [REDACTED:github_token:1]" }) });
     const reply = await gateway.chat({ messages });
     expect(reply.headers.get("x-smart-gateway-redactions")).toBe("1");
@@ -21,7 +21,7 @@ describe("privacy.restore", () => {
     expect((await reply.json()).choices[0].message.content).toBe("clone with [REDACTED:github_token:1]");
   });
 
-  test("text: a whole answer has the value again, a tool call never", async () => {
+  test("text: a whole answer has the value restored, a tool call never", async () => {
     await using gateway = await start({
       policy: { privacy: { restore: "text" } },
       script: () =>
@@ -47,7 +47,7 @@ describe("privacy.restore", () => {
     expect(JSON.stringify(gateway.upstream.requests)).not.toContain(secret);
   });
 
-  test("text: a streamed answer has it again across chunk borders, a tool call never", async () => {
+  test("text: a streamed answer has it restored across chunk borders, a tool call never", async () => {
     await using gateway = await start({
       policy: { privacy: { restore: "text" } },
       script: () =>

@@ -42,7 +42,7 @@ const asking = (content: string) => ({ messages: [{ role: "user", content }] });
 const open = { sensitive: false };
 
 describe("aliases", () => {
-  test("smart-router routes by itself: an easy request goes to flash", async () => {
+  test("smart-router uses the pipeline: an easy request goes to flash", async () => {
     const routed = await route(asking("Say hello."));
     expect(routed).toMatchObject({
       status: 200,
@@ -52,21 +52,21 @@ describe("aliases", () => {
     });
   });
 
-  test("smart-router-flash asks for flash", async () => {
+  test("smart-router-flash goes to flash", async () => {
     expect(await route({ model: "smart-router-flash" })).toMatchObject({
       called: ["vendor_v4_flash"],
       cause: "explicit_flash",
     });
   });
 
-  test("smart-router-pro asks for pro", async () => {
+  test("smart-router-pro goes to pro", async () => {
     expect(await route({ model: "smart-router-pro" })).toMatchObject({
       called: ["vendor_v4_pro"],
       cause: "explicit_pro",
     });
   });
 
-  test("smart-router-free answers from the free model when the request is not sensitive", async () => {
+  test("smart-router-free is answered by the free model if the request is not sensitive", async () => {
     expect(await route({ model: "smart-router-free", metadata: open })).toMatchObject({
       status: 200,
       called: ["vendor_free_scout"],
@@ -75,7 +75,7 @@ describe("aliases", () => {
     });
   });
 
-  test("smart-router-free is refused with 403 when the request is sensitive, as it is unless said otherwise", async () => {
+  test("smart-router-free is refused with 403 if the request is sensitive, which is the default", async () => {
     for (const metadata of [undefined, { sensitive: true }, { sensitive: null }]) {
       const routed = await route({ model: "smart-router-free", ...(metadata && { metadata }) });
       expect(routed).toMatchObject({
@@ -101,14 +101,14 @@ describe("aliases", () => {
 });
 
 describe("metadata", () => {
-  test("reasoning: high asks for pro", async () => {
+  test("reasoning: high goes to pro", async () => {
     expect(await route({ metadata: { reasoning: "high" } })).toMatchObject({
       called: ["vendor_v4_pro"],
       cause: "reasoning_high",
     });
   });
 
-  test("[reasoning:high] in the newest user message asks for pro; elsewhere it does not", async () => {
+  test("[reasoning:high] in the newest user message goes to pro; elsewhere it has no effect", async () => {
     expect(await route(asking("[reasoning:high] Say hello."))).toMatchObject({ cause: "reasoning_high" });
     const elsewhere = [
       { role: "system", content: "[reasoning:high]" },
@@ -119,7 +119,7 @@ describe("metadata", () => {
     expect(await route({ messages: elsewhere })).toMatchObject({ called: ["vendor_v4_flash"], cause: "score_flash" });
   });
 
-  test("routing is a hint: pro and flash are honoured, free only where privacy allows", async () => {
+  test("routing is a hint: pro and flash are followed, free only if privacy allows it", async () => {
     expect(await route({ metadata: { routing: "pro" } })).toMatchObject({
       called: ["vendor_v4_pro"],
       cause: "hint_pro",
@@ -139,7 +139,7 @@ describe("metadata", () => {
     });
   });
 
-  test("an alias is a demand and beats the hint", async () => {
+  test("an alias takes precedence over the hint", async () => {
     expect(await route({ model: "smart-router-pro", metadata: { routing: "flash" } })).toMatchObject({
       cause: "explicit_pro",
     });
@@ -148,14 +148,14 @@ describe("metadata", () => {
     });
   });
 
-  test("routing-task fields in metadata are taken as given", async () => {
+  test("routing-task fields in metadata are used as stated", async () => {
     const guarded = { kind: "AUTH", risk_level: "HIGH" };
     expect(await route({ metadata: guarded })).toMatchObject({ called: ["vendor_v4_pro"], cause: "hard_pro_rule" });
     const hard = { reasoning_requirement: 1, ambiguity: 1, dependency_depth: 1, verification_difficulty: 1 };
     expect(await route({ metadata: hard })).toMatchObject({ called: ["vendor_v4_pro"], cause: "score_pro" });
   });
 
-  test("the gateway's keys do not travel; the caller's do; an emptied object does not", async () => {
+  test("the gateway's keys are not forwarded; the caller's are; an empty object is not", async () => {
     const ours = {
       ...open,
       reasoning: "auto",
@@ -175,14 +175,14 @@ describe("metadata", () => {
 });
 
 describe("headers", () => {
-  test("X-Pro forces pro, in any letters; false does not", async () => {
+  test("X-Pro forces pro, in any letter case; false does not", async () => {
     expect(await route({}, { "x-pro": "true" })).toMatchObject({ called: ["vendor_v4_pro"], cause: "explicit_pro" });
     expect(await route({}, { "x-pro": "TRUE" })).toMatchObject({ cause: "explicit_pro" });
     expect(await route({}, { "x-pro": "false" })).toMatchObject({ cause: "score_flash" });
     expect(await route({ model: "smart-router-flash" }, { "x-pro": "true" })).toMatchObject({ cause: "explicit_pro" });
   });
 
-  test("X-Scout asks the scout first, and its verdict picks the model that answers", async () => {
+  test("X-Scout asks the scout first, and its verdict selects the model that answers", async () => {
     const ask = async (verdict: string) => {
       gateway.upstream.next(completes({ text: verdict }));
       return route({ metadata: open }, { "x-scout": "true" });
@@ -197,7 +197,7 @@ describe("headers", () => {
     expect(await ask("Bananas!")).toMatchObject({ status: 200, called: ["vendor_free_scout", "vendor_v4_flash"] });
   });
 
-  test("X-Scout on sensitive data is refused with 403, and nobody is asked", async () => {
+  test("X-Scout on sensitive data is refused with 403, and no model is called", async () => {
     expect(await route({}, { "x-scout": "true" })).toMatchObject({
       status: 403,
       called: [],
@@ -220,14 +220,14 @@ describe("headers", () => {
     expect(await route({}, { "x-same-error-count": "1" })).toMatchObject({ called: ["vendor_v4_flash"] });
   });
 
-  test("a hard rule beats an explicit flash", async () => {
+  test("a hard rule takes precedence over an explicit flash", async () => {
     expect(await route({ model: "smart-router-flash" }, { "x-failure-class": "STRUCTURAL" })).toMatchObject({
       called: ["vendor_v4_pro"],
       cause: "hard_pro_rule",
     });
   });
 
-  test("goals: a header beats metadata, X-Goal-Id beats X-Smart-Gateway-Goal", async () => {
+  test("goals: a header takes precedence over metadata, X-Goal-Id over X-Smart-Gateway-Goal", async () => {
     const chargedGoals = async (session: string, headers: Record<string, string>): Promise<string[]> => {
       await route({ metadata: { session_id: session, goal_id: "a" } }, headers);
       const charged = await Promise.all(
@@ -254,7 +254,7 @@ describe("headers", () => {
     expect(await spentBy("slash", "a/b")).toBe(0);
   });
 
-  test("no gateway header travels upstream", async () => {
+  test("no gateway header is forwarded", async () => {
     const before = gateway.upstream.received();
     const ours = {
       "x-smart-gateway-session": "s",

@@ -94,7 +94,7 @@ const invalid: [name: string, field: string, body: string, headers?: Record<stri
   ["an unknown risk", "risk_level", metadata({ risk_level: "low" })],
   ["a dimension above 1", "ambiguity", metadata({ ambiguity: 1.1 })],
   ["a negative tool depth", "estimated_tool_depth", metadata({ estimated_tool_depth: -1 })],
-  ["X-Same-Error-Count that is no number", "X-Same-Error-Count", body({}), { "x-same-error-count": "abc" }],
+  ["X-Same-Error-Count that is not a number", "X-Same-Error-Count", body({}), { "x-same-error-count": "abc" }],
   ["X-Same-Error-Count below zero", "X-Same-Error-Count", body({}), { "x-same-error-count": "-1" }],
   ["an unknown X-Failure-Class", "X-Failure-Class", body({}), { "x-failure-class": "TOTAL" }],
   ["X-Pro that is no boolean", "X-Pro", body({}), { "x-pro": "perhaps" }],
@@ -145,7 +145,7 @@ async function expectRefusal(response: Reply, status: number): Promise<string> {
   return answer.detail;
 }
 
-describe("400: not JSON, or a shape that is not supported", () => {
+describe("400: not JSON, or an unsupported shape", () => {
   for (const [name, sent, headers] of unsupported)
     test(name, async () => {
       const calls = gateway.upstream.received();
@@ -173,7 +173,7 @@ describe("400: not JSON, or a shape that is not supported", () => {
   });
 });
 
-describe("422: the fields are not as they must be", () => {
+describe("422: fields with invalid values", () => {
   for (const [name, field, sent, headers] of invalid)
     test(`${name}: the message names ${field}`, async () => {
       const calls = gateway.upstream.received();
@@ -193,7 +193,7 @@ describe("422: the fields are not as they must be", () => {
   });
 });
 
-describe("200: unusual, and right all the same", () => {
+describe("200: unusual, but valid", () => {
   for (const [name, sent, headers] of accepted)
     test(name, async () => {
       const response = await post(sent, headers);

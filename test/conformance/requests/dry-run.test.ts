@@ -31,7 +31,7 @@ const post = (body: string, headers: Record<string, string> = {}) =>
   });
 
 describe("the answer", () => {
-  test("has exactly the eleven fields, for a task of the two required ones", async () => {
+  test("has exactly the eleven fields, for a task with the two required ones", async () => {
     const decision = await gateway.decide({ task_id: "my-task", instruction: "Say hello." });
     expect(Object.keys(decision).toSorted()).toEqual(elevenFields);
     expect(RoutingDecision.parse(decision)).toMatchObject({
@@ -47,7 +47,7 @@ describe("the answer", () => {
     for (const entry of decision.evidence) expect(entry).toMatch(/^[a-z0-9_.]+=/);
   });
 
-  test("calls nobody and writes nothing", async () => {
+  test("calls no model and writes nothing", async () => {
     const calls = gateway.upstream.received();
     const records = gateway.log.filter(({ event }) => event === "request_finished").length;
     await gateway.decide({ goal_id: "goal-of-a-dry-run" });
@@ -80,7 +80,7 @@ describe("hard rules", () => {
       expect(await gateway.decide({}, at as never)).toMatchObject(pro);
     });
 
-  test("tool depth is counted together with the estimate", async () => {
+  test("tool depth is added to the estimate", async () => {
     expect((await gateway.decide({ estimated_tool_depth: 8 }, { tool_depth: 7 })).hard_rule).toBe(false);
     expect(await gateway.decide({ estimated_tool_depth: 8 }, { tool_depth: 8 })).toMatchObject(pro);
     expect(await gateway.decide({ estimated_tool_depth: 16 })).toMatchObject(pro);
@@ -111,7 +111,7 @@ describe("routes", () => {
     });
   });
 
-  test("repository context bars free models unless opted in", async () => {
+  test("repository context excludes free models unless opted in", async () => {
     const task = { explicit_route: "FREE_SCOUT", sensitive: false, repo_context_present: true };
     expect(await gateway.decide(task)).toMatchObject({ cause: "privacy_free_denied", sensitive_block_applied: true });
     expect(await gateway.decide({ ...task, repo_free_opt_in: true })).toMatchObject({ cause: "explicit_free" });
@@ -139,7 +139,7 @@ describe("routes", () => {
     });
   });
 
-  test("the spent budget is taken as 0; a tiny hard cap shows the denial", async () => {
+  test("the dry run assumes a spend of 0; a tiny hard cap denies", async () => {
     await using poor = await start({ policy: { budget: { per_goal_hard_usd: 0.0000001 } } });
     expect(await poor.decide({})).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded", model: null });
     // Room for one request at a time: a live one that was paid for changes nothing for a dry run.
@@ -150,7 +150,7 @@ describe("routes", () => {
     expect(await modest.decide({})).toEqual(before);
   });
 
-  test("health is the live one", async () => {
+  test("the dry run uses the live health", async () => {
     await using sick = await start({ policy: { health: { failures_in_a_row: 1 } } });
     sick.upstream.next(fails(500));
     await (await sick.chat()).text();
@@ -219,7 +219,7 @@ describe("status codes", () => {
     expect((await post(JSON.stringify(body))).status).toBe(200);
   });
 
-  test("200: runtime null counts as absent, and an empty instruction is one", async () => {
+  test("200: runtime null counts as absent, and an empty instruction is valid", async () => {
     expect((await post(JSON.stringify({ task: { task_id: "t", instruction: "" } }))).status).toBe(200);
     expect((await post(JSON.stringify({ task: { task_id: "t", instruction: "x" }, runtime: null }))).status).toBe(200);
   });

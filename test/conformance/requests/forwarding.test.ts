@@ -122,7 +122,7 @@ describe("what is forwarded unchanged", () => {
     expect(rawBody).toContain('"content":"12345678901234567890"');
   });
 
-  test("keys with meanings of their own in this language stay keys", async () => {
+  test("keys that are special in JavaScript stay keys", async () => {
     const raw =
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"number"},"toString":{}}}';
     const body = `{"model":"smart-router-flash","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1},"tools":[{"type":"function","function":{"name":"f","parameters":${raw}}}]}`;
@@ -134,7 +134,7 @@ describe("what is forwarded unchanged", () => {
     expect(rawBody).toContain('"__proto__":{"a":1}');
   });
 
-  test("a long conversation of a coding agent arrives whole", async () => {
+  test("a long conversation of a coding agent arrives complete", async () => {
     const messages = Array.from({ length: 300 }, (_, turn) => ({
       role: turn % 2 === 0 ? "user" : "assistant",
       content: `turn ${turn}: ${"const x = 1;\n".repeat(200)}`,
@@ -144,7 +144,7 @@ describe("what is forwarded unchanged", () => {
 });
 
 describe("what is changed, and nothing else", () => {
-  test("the model becomes the upstream's id, and the output is bounded when the caller did not", async () => {
+  test("the model becomes the upstream's id, and the output is bounded if the caller did not bound it", async () => {
     const { sent } = await forwarded({ temperature: 0.5 });
     expect(sent).toEqual({
       model: upstreamIds["vendor_v4_flash"] ?? "",
@@ -154,7 +154,7 @@ describe("what is changed, and nothing else", () => {
     });
   });
 
-  test("a stream asks for usage, and keeps the caller's other stream options", async () => {
+  test("a stream requests usage, and keeps the caller's other stream options", async () => {
     expect((await forwarded({ stream: true })).sent["stream_options"]).toEqual({ include_usage: true });
     const options = { include_usage: false, include_obfuscation: true };
     expect((await forwarded({ stream: true, stream_options: options })).sent["stream_options"]).toEqual({
@@ -164,7 +164,7 @@ describe("what is changed, and nothing else", () => {
     expect((await forwarded({})).sent).not.toHaveProperty("stream_options");
   });
 
-  test("credentials are replaced in all text the upstream reads, the same one by the same placeholder", async () => {
+  test("credentials are replaced in all text that the upstream reads, equal ones by the same placeholder", async () => {
     const secret = ["sk", "proj", "a1B2c3D4".repeat(6)].join("-");
     const { raw, sent } = await forwarded({
       messages: [
@@ -190,7 +190,7 @@ describe("what is changed, and nothing else", () => {
 });
 
 describe("the answer", () => {
-  test("is the upstream's object, every field of it", async () => {
+  test("is the upstream's object, with every field", async () => {
     const upstream = {
       id: "gen-123",
       object: "chat.completion",
@@ -222,7 +222,7 @@ describe("the answer", () => {
     expect(await response.json()).toEqual(upstream);
   });
 
-  test("names the model that was asked, also where the upstream says the day of its release", async () => {
+  test("names the requested model, also if the upstream adds its release date", async () => {
     gateway.upstream.next(
       replies(200, {
         id: "x",
@@ -249,7 +249,7 @@ describe("the answer", () => {
     return body.choices[0].message;
   };
 
-  test("has the reasoning as its content where the content is null or absent, and only there", async () => {
+  test("has the reasoning as its content if the content is null or absent, and only then", async () => {
     expect((await message({ content: null, reasoning: "because" })).content).toBe("because");
     expect((await message({ reasoning: "because" })).content).toBe("because");
     expect((await message({ content: null, reasoning_content: "since" })).content).toBe("since");
@@ -258,7 +258,7 @@ describe("the answer", () => {
     expect(await message({ content: null, reasoning: "because" })).toMatchObject({ reasoning: "because" });
   });
 
-  test("carries tool calls untouched", async () => {
+  test("has unchanged tool calls", async () => {
     gateway.upstream.next(completes({ toolCalls: [{ name: "f", arguments: '{"a":  1.0}' }] }));
     const answer: Answer = await (await gateway.chat({ tools })).json();
     expect(answer.choices[0].finish_reason).toBe("tool_calls");

@@ -116,7 +116,7 @@ describe("a field that may change the model, the terms or the price", () => {
     expect(gateway.upstream.received()).toBe(0);
   });
 
-  test("is forwarded unchanged where its value is harmless, null and empty values too", async () => {
+  test("is forwarded unchanged if its value is harmless, null and empty values too", async () => {
     await using gateway = await start();
     const harmless: JsonObject[] = [
       { models: [], fallbacks: null, plugins: [], tools: [], mcp_servers: [], image_config: {}, audio: null },
@@ -160,7 +160,7 @@ describe("a field that may change the model, the terms or the price", () => {
     }
   });
 
-  test("never lets many requests at once be billed above the cap", async () => {
+  test("never lets many concurrent requests be billed above the cap", async () => {
     await using gateway = await start({
       policy: tightBudget,
       script: bills((body) => (body.models !== undefined || body.plugins !== undefined ? 0.5 : 0.000_01)),
@@ -170,7 +170,7 @@ describe("a field that may change the model, the terms or the price", () => {
     expect(gateway.upstream.billedNanoUsd()).toBe(0);
   });
 
-  test("that the operator allows is held for with its fee, so that the cap holds", async () => {
+  test("that the operator allows is held with its fee, so that the cap holds", async () => {
     const fee = 0.003;
     await using gateway = await start({
       policy: { ...tightBudget, upstream: { fields: { plugins: { action: "forward", fee_usd: fee } } } },
@@ -182,7 +182,7 @@ describe("a field that may change the model, the terms or the price", () => {
     expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
-  test("that the operator allows with a price factor is held for at that multiple", async () => {
+  test("that the operator allows with a price factor is held at that multiple", async () => {
     const policy = (price_factor: number) => ({
       upstream: { fields: { service_tier: { action: "forward", price_factor } } },
     });
@@ -198,7 +198,7 @@ describe("a field that may change the model, the terms or the price", () => {
     expect(holds[1]).toBe(Math.ceil((holds[0] ?? 0) * 2.5));
   });
 
-  test("that the operator allows with a price factor raises the price limit that goes with the call", async () => {
+  test("that the operator allows with a price factor raises the price limit of the call", async () => {
     await using gateway = await start({
       policy: { upstream: { price_limit: "on", fields: { service_tier: { action: "forward", price_factor: 2 } } } },
       models: { vendor_v4_flash: { prices: { input: 0.1, cached_input: 0.01, output: 0.2 } } },
@@ -212,7 +212,7 @@ describe("a field that may change the model, the terms or the price", () => {
     ]);
   });
 
-  test("that the operator allows shows in the log and the metrics", async () => {
+  test("that the operator allows is shown in the log and the metrics", async () => {
     await using gateway = await start({
       policy: { upstream: { fields: { preset: { action: "forward", fee_usd: 0.01 }, models: "forward" } } },
     });
@@ -225,7 +225,7 @@ describe("a field that may change the model, the terms or the price", () => {
     expect(finished?.fields["forwarded_fields"]).toBe("preset models");
   });
 
-  test("that the operator allows does not take the model out of service when the bill passes the hold", async () => {
+  test("that the operator allows does not exclude the model if the bill exceeds the hold", async () => {
     await using gateway = await start({
       policy: { upstream: { fields: { preset: "forward" } } },
       script: bills(() => 2),
@@ -234,7 +234,7 @@ describe("a field that may change the model, the terms or the price", () => {
     expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
   });
 
-  test("that the operator has dropped goes out without what is not harmless, long integers as they were spelled", async () => {
+  test("that the operator drops is forwarded without its harmful part, and long integers keep their spelling", async () => {
     await using gateway = await start({
       policy: { upstream: { fields: { tools: "drop", provider: "drop", models: "drop", turbo: "drop" } } },
     });
@@ -274,7 +274,7 @@ describe("a field that may change the model, the terms or the price", () => {
   });
 });
 
-describe("what money is held for", () => {
+describe("the hold of a request", () => {
   /** Writes as much as it may; to many servers a limit of 0 is none. */
   const writesAll = bills((body) => {
     const output = (body.max_tokens || body.max_completion_tokens || 8_000) * (body.best_of ?? body.n ?? 1);
@@ -301,7 +301,7 @@ describe("what money is held for", () => {
     expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
-  test("a budget for reasoning within the output bound costs nothing more", async () => {
+  test("is not larger for a reasoning budget within the output bound", async () => {
     await using gateway = await start();
     const holds: number[] = [];
     for (const reasoning of [{}, { reasoning: { max_tokens: 1_000 } }]) {
@@ -314,7 +314,7 @@ describe("what money is held for", () => {
     expect((holds[1] ?? 0) - (holds[0] ?? 0)).toBeLessThan(40 * 140);
   });
 
-  test("the upstream is always asked what the call has cost", async () => {
+  test("the upstream is always asked for the cost of the call", async () => {
     await using gateway = await start();
     await (await gateway.chat({ usage: { include: false } })).text();
     expect((await gateway.upstream.request(0)).body?.["usage"]).toEqual({ include: true });
@@ -324,7 +324,7 @@ describe("what money is held for", () => {
 describe("an upstream that answers with another model", () => {
   const other = "openai/o1-pro";
 
-  test("is passed on by that model's name, logged, counted, and paid at its cost", async () => {
+  test("is passed on with that model's name, logged, counted, and charged at its cost", async () => {
     await using gateway = await start({ script: bills(() => 0.25, other) });
     const reply = await gateway.chat();
     expect((await reply.json()).model).toBe(other);
@@ -336,7 +336,7 @@ describe("an upstream that answers with another model", () => {
     );
   });
 
-  test("is passed on in every chunk of a stream, logged, counted, and paid at its cost", async () => {
+  test("is passed on in every chunk of a stream, logged, counted, and charged at its cost", async () => {
     await using gateway = await start();
     const delta = (content: string, finish: string | null = null) => ({
       id: "gen-1",
@@ -357,7 +357,7 @@ describe("an upstream that answers with another model", () => {
     expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toHaveLength(1);
   });
 
-  test("is paid at that model's price where it states no cost and the registry has the model, and that price is higher", async () => {
+  test("is charged at that model's price if it states no cost, the registry has the model, and its price is higher", async () => {
     await using gateway = await start();
     const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
     const spent: number[] = [];
@@ -372,7 +372,7 @@ describe("an upstream that answers with another model", () => {
     expect(logged.map(({ fields }) => fields["cost_stated"])).toEqual([false, false]);
   });
 
-  test("is not suspected for saying the day of the model's release", async () => {
+  test("is not reported if it only adds the model's release date", async () => {
     await using gateway = await start({ script: bills(() => 0.000_1, `${flash}-20260115`) });
     expect((await (await gateway.chat()).json()).model).toBe(flash);
     expect(gateway.log.filter(({ event }) => event === "other_model_answered")).toEqual([]);

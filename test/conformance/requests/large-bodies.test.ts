@@ -69,7 +69,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     expect(gateway.upstream.requests.length).toBe(path === chat ? 1 : 0);
   });
 
-  test("says of a body that is too deep and too large that it is too deep", async () => {
+  test("names the depth for a body that is both too deep and too large", async () => {
     await using gateway = await start();
     const response = await post(gateway, path, "[".repeat(300_000));
     expect([response.status, (await response.json()).detail]).toEqual([
@@ -78,7 +78,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     ]);
   });
 
-  test("accepts what agents send: thousands of messages with tool calls, or text of 800 KB", async () => {
+  test("accepts requests of real agents: thousands of messages with tool calls, or text of 800 KB", async () => {
     await using gateway = await start();
     const turn = [
       {
@@ -103,7 +103,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     expect((await post(gateway, path, JSON.stringify(body))).status).toBe(200);
   });
 
-  test("sheds with 503 and Retry-After what goes beyond the bytes in flight, and takes it once there is room", async () => {
+  test("refuses bodies beyond the bytes in flight with 503 and Retry-After, and accepts them once there is room", async () => {
     await using gateway = await start({ env: { MAX_BYTES_IN_FLIGHT: "1048576" } });
     const body = JSON.stringify({ ...bodies[path], unknown: "x".repeat(700_000) });
     const first = await unfinished(gateway, path, body);
@@ -128,7 +128,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     expect((await post(gateway, path, body)).status).toBe(200);
   });
 
-  test("holds no bytes for a caller who left before the body was in, nor for one that was refused", async () => {
+  test("releases the bytes of a caller who disconnected during the body, and of one that was refused", async () => {
     await using gateway = await start({ env: { MAX_BYTES_IN_FLIGHT: "1048576" } });
     const padding = "x".repeat(700_000);
     const body = JSON.stringify({ ...bodies[path], unknown: padding });
@@ -142,7 +142,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     expect((await post(gateway, path, body)).status).toBe(200);
   });
 
-  test("is turned away unread while the gateway is overloaded", async () => {
+  test("is refused unread while the gateway is overloaded", async () => {
     await using gateway = await start();
     const { ports } = gateway.gateway;
     const http = startServer({
@@ -175,7 +175,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
   });
 });
 
-test("a body of more credentials than can be replaced in time is refused with 413, and a dry run counts it as sensitive", async () => {
+test("a body with more credentials than can be replaced in time is refused with 413, and a dry run counts it as sensitive", async () => {
   await using gateway = await start();
   const name = ["pass", "word"].join("");
   const text = Array.from({ length: 51_000 }, (_, index) => `${name} = x7Gk2m${index}Q9vB;`).join("\n");
@@ -192,7 +192,7 @@ test("a body of more credentials than can be replaced in time is refused with 41
   expect(dry).toMatchObject({ action: "DENY", sensitive_block_applied: true });
 });
 
-test("answers bounded by a reloaded policy are bounded from then on", async () => {
+test("a reloaded bound on answers applies from then on", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
   const policy = (stream: object) => writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 }, stream }));
   policy({});
@@ -214,7 +214,7 @@ test("answers bounded by a reloaded policy are bounded from then on", async () =
   expect((await gateway.chat()).status).toBe(502);
 });
 
-test("one event of a stream is bounded by a reloaded policy too", async () => {
+test("a reloaded bound on one event of a stream applies too", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
   writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 } }));
   await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
@@ -230,7 +230,7 @@ test("one event of a stream is bounded by a reloaded policy too", async () => {
   expect(await asked()).toBe(502);
 });
 
-test("a body that waits for its answer is accounted for until the answer begins", async () => {
+test("a body counts as in flight until its answer begins", async () => {
   await using gateway = await start({ env: { MAX_BYTES_IN_FLIGHT: "1048576" } });
   let release = () => {};
   const gate = new Promise<void>((resolve) => {

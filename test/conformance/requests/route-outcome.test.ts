@@ -19,7 +19,7 @@ const ask = async (body: object = {}): Promise<string> => {
 };
 const id = "0198f5a0-0000-7000-8000-000000000000";
 
-test("what a caller says of an answer is recorded, as often as it changes its mind", async () => {
+test("a caller's report about an answer is recorded, and can be changed", async () => {
   const decision_id = await ask();
   for (const report of [
     { outcome: "failed", score: 0.25 },
@@ -59,13 +59,13 @@ test.each([
   [{ decision_id: id, outcome: "solved", score: "1" }, "score"],
   ["[]", "JSON object"],
   ["{", "JSON"],
-])("a wrong value gets 422 and the name of its field: %j", async (body, field) => {
+])("an invalid value gets 422 and the name of its field: %j", async (body, field) => {
   const response = await post(body);
   expect(response.status).toBe(422);
   expect((await response.json()).detail).toContain(field);
 });
 
-test("needs authorization, and a body that can be meant", async () => {
+test("needs authorization and a valid body", async () => {
   expect((await post({ decision_id: id, outcome: "solved" }, {})).status).toBe(401);
   expect((await post({ decision_id: id, outcome: "solved", pad: "x".repeat(20_000) })).status).toBe(413);
   const plain = await post({ decision_id: id, outcome: "solved" }, { ...authorization, "content-type": "text/plain" });

@@ -93,7 +93,7 @@ async function meets(played: StreamScript): Promise<void> {
     ).toBe(true);
 }
 
-test("one role, one finish reason, one [DONE], and an error exactly when there was one", async () => {
+test("there is one role, one finish reason, one [DONE], and an error exactly if the upstream failed", async () => {
   await fc.assert(fc.asyncProperty(script, meets), { numRuns: 300, endOnFailure: true });
   await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
   const { spent, held } = await gateway.ledger(() => true);

@@ -26,7 +26,7 @@ async function streamed(
 }
 
 describe("the shape of a stream", () => {
-  test("is text/event-stream, one chunk per data line, [DONE] last, under the real model's name", async () => {
+  test("is text/event-stream, one chunk per data line, [DONE] last, with the real model's name", async () => {
     const response = await gateway.chat({ stream: true });
     expect(response.headers.get("content-type")).toStartWith("text/event-stream");
     expect(response.headers.get("cache-control")).toContain("no-cache");
@@ -42,7 +42,7 @@ describe("the shape of a stream", () => {
     expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
   });
 
-  test("the first delta has the role, also when the upstream gives none or an empty one", async () => {
+  test("the first delta has the role, also if the upstream sends none or an empty one", async () => {
     for (const delta of [{ content: "a" }, { role: "", content: "a" }, { role: null, content: "a" }]) {
       const { chunks } = await streamed([chunk(delta), chunk({ content: "b" }), stop]);
       expect(chunks[0].choices[0].delta.role).toBe("assistant");
@@ -50,7 +50,7 @@ describe("the shape of a stream", () => {
     }
   });
 
-  test("usage reaches only callers who asked for it", async () => {
+  test("usage is sent only to callers who requested it", async () => {
     const without = await streamed([say("a"), stop, usage]);
     expect(without.chunks.every((event) => event.choices.length > 0 && event.usage == null)).toBe(true);
     const asked = await streamed([say("a"), stop, usage], { stream_options: { include_usage: true } });
@@ -59,7 +59,7 @@ describe("the shape of a stream", () => {
     expect(refused.chunks.some((event) => event.usage != null)).toBe(false);
   });
 
-  test("usage that an upstream puts on its last choice is kept from callers who did not ask", async () => {
+  test("usage that an upstream adds to its last choice is removed for callers who did not request it", async () => {
     const last = chunk({ content: "" }, "stop", { usage: usage["usage"] ?? null });
     const { chunks } = await streamed([say("a"), last]);
     expect(chunks.some((event) => event.usage != null)).toBe(false);
@@ -82,7 +82,7 @@ describe("the shape of a stream", () => {
     ["on a chunk that has no choices at all", [stop, beside(undefined)]],
   ];
   for (const [name, events] of placesOfUsage) {
-    test(`usage ${name} reaches callers who asked, without choices, and settles the call`, async () => {
+    test(`usage ${name} is sent to callers who requested it, without choices, and settles the call`, async () => {
       await using own = await start();
       own.upstream.next(streams({ events: [say("a"), ...events] }));
       const asked = { stream: true, stream_options: { include_usage: true } };
@@ -100,14 +100,14 @@ describe("the shape of a stream", () => {
     expect(contentOf(read.chunks)).toBe("a");
   });
 
-  test("one finish reason per choice, however often the upstream repeats itself", async () => {
+  test("there is one finish reason per choice, however often the upstream repeats it", async () => {
     const { chunks, done } = await streamed([say("a"), stop, stop, chunk({ content: "late" }), usage]);
     expect(finishReasonsOf(chunks)).toEqual(["stop"]);
     expect(contentOf(chunks)).toBe("a");
     expect(done).toBe(true);
   });
 
-  test("several choices each get their role, their text and their finish", async () => {
+  test("several choices each have their role, their text and their finish", async () => {
     const choice = (index: number, delta: JsonObject, finish: string | null = null) => ({
       ...chunk({}),
       choices: [{ index, delta, finish_reason: finish }],
@@ -130,7 +130,7 @@ describe("the shape of a stream", () => {
     expect(done).toBe(true);
   });
 
-  test("bytes that need no change pass unchanged", async () => {
+  test("bytes that need no change are passed on unchanged", async () => {
     const model = upstreamIds["vendor_v4_flash"] ?? "";
     const odd = `{"id":"gen-1","object":"chat.completion.chunk","created":1,"model":${JSON.stringify(model)},"choices":[{"index":0,"delta":{"role":"assistant","content":"caf\\u00e9","x":1.0e2},"finish_reason":null}], "extra" : [ ]}`;
     const { text } = await streamed([`data: ${odd}\n\n`, chunk({}, "stop", { model })]);
@@ -147,7 +147,7 @@ describe("reasoning", () => {
       reasoning_details: [{ type: "reasoning.text", text: reasoning }],
     });
 
-  test("is folded into the first content delta as its fields", async () => {
+  test("becomes fields of the first content delta", async () => {
     const { chunks } = await streamed([
       think("first "),
       think("then "),
@@ -167,7 +167,7 @@ describe("reasoning", () => {
     expect(chunks[1].choices[0].delta.content).toBe(" more");
   });
 
-  test("is folded under its other name too, with content null beside it", async () => {
+  test("is handled under its other name too, with content null beside it", async () => {
     const events = [
       chunk({ content: null, reasoning_content: "why " }),
       chunk({ content: null, reasoning_content: "so: " }),
@@ -183,7 +183,7 @@ describe("reasoning", () => {
     expect(contentOf(chunks)).toBe("answer");
   });
 
-  test("becomes one content delta before the finish when no content comes", async () => {
+  test("becomes one content delta before the finish if no content follows", async () => {
     const { chunks, done } = await streamed([think("only "), think("thoughts"), stop, usage]);
     const deltas = chunks.flatMap((event) => event.choices).filter((choice: Answer) => choice.delta.content);
     expect(deltas.map((choice: Answer) => choice.delta.content)).toEqual(["only thoughts"]);
@@ -208,7 +208,7 @@ describe("reasoning", () => {
     expect(contentOf(read.chunks)).not.toContain("thinking");
   });
 
-  test("goes in front of the text where the policy says `content`, but not where a format is asked for", async () => {
+  test("is put in front of the text if the policy says `content`, but not if a response format is requested", async () => {
     await using own = await start({ policy: { stream: { reasoning: "content" } } });
     const events = [think("why"), say("{}"), stop];
     const answer = async (body: JsonObject) => {
@@ -221,7 +221,7 @@ describe("reasoning", () => {
     expect(formatted[0].choices[0].delta.reasoning).toBe("why");
   });
 
-  test("passes as it comes where the policy says `live`", async () => {
+  test("is passed on as it arrives if the policy says `live`", async () => {
     await using own = await start({ policy: { stream: { reasoning: "live" } } });
     own.upstream.next(streams({ events: [think("why "), think("so"), say("answer"), stop] }));
     const { chunks } = await readStream(await own.chat({ stream: true }));
@@ -234,7 +234,7 @@ describe("tool calls", () => {
   const call = (fields: JsonObject) =>
     chunk({ role: "assistant", content: null, tool_calls: [{ index: 0, ...fields }] });
 
-  test("pass untouched, fragment by fragment", async () => {
+  test("are passed on unchanged, fragment by fragment", async () => {
     const fragments = [
       { id: "call_1", type: "function", function: { name: "edit", arguments: "" } },
       { function: { arguments: '{"path": "' } },
@@ -246,7 +246,7 @@ describe("tool calls", () => {
     expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
   });
 
-  test("after reasoning: the calls stay whole, and the reasoning is not lost", async () => {
+  test("after reasoning: the calls are complete, and the reasoning is not lost", async () => {
     const { chunks } = await streamed([
       chunk({ role: "assistant", content: "", reasoning: "I must edit." }),
       call({ id: "call_1", type: "function", function: { name: "edit", arguments: "{}" } }),
@@ -260,7 +260,7 @@ describe("tool calls", () => {
   });
 });
 
-describe("how a stream is written by the upstream", () => {
+describe("formats of an upstream's stream", () => {
   const data = (event: JsonObject) => `data: ${JSON.stringify(event)}`;
   const forms: [name: string, events: string[]][] = [
     ["CRLF line ends", [`${data(say("a"))}\r\n\r\n`, `${data(stop)}\r\n\r\n`]],
@@ -287,7 +287,7 @@ describe("how a stream is written by the upstream", () => {
         expect([read.done, read.broken]).toEqual([true, undefined]);
       });
 
-  test("unicode split between packets at every byte", async () => {
+  test("Unicode split between packets at every byte", async () => {
     const text = "é🙂漢";
     const bytes = [...Buffer.from(`${data(say(text))}\n\n${data(stop)}\n\n`)];
     gateway.upstream.next(async (exchange) => {
@@ -300,7 +300,7 @@ describe("how a stream is written by the upstream", () => {
     expect(read.done).toBe(true);
   });
 
-  test("an end without [DONE] after a finish reason is an end; [DONE] is added", async () => {
+  test("an end without [DONE] after a finish reason is complete; [DONE] is added", async () => {
     for (const end of ["clean", "done"] as const) {
       const read = await streamed({ events: [say("a"), stop], end });
       expect([read.done, finishReasonsOf(read.chunks)]).toEqual([true, ["stop"]]);
@@ -309,7 +309,7 @@ describe("how a stream is written by the upstream", () => {
 });
 
 describe("time", () => {
-  test("chunks reach the caller as they come, not when all is over", async () => {
+  test("chunks reach the caller as they arrive, not at the end", async () => {
     const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
     gateway.upstream.next(
       streams({ events: [say("a"), chunk({ content: "b" }), stop], gate: (index) => gates[index]?.promise }),
@@ -327,7 +327,7 @@ describe("time", () => {
     expect(read.done).toBe(true);
   });
 
-  test("a quiet upstream is covered by comments, before the first event and between tokens", async () => {
+  test("comments are sent while the upstream is silent, before the first event and between tokens", async () => {
     await using patient = await start({ policy: { stream: { keepalive_ms: 30 } } });
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     patient.upstream.next(streams({ events: [say("a"), stop, usage], gate: (index) => gates[index]?.promise }));
@@ -344,7 +344,7 @@ describe("time", () => {
   });
 });
 
-test("the wait for an answer's head ends with the first silence: a comment goes out at once", async () => {
+test("the answer's head is sent at the first silence, with a comment", async () => {
   // Were the head to wait for the second silence, the upstream would have failed before, and there would be no comment.
   const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
@@ -354,7 +354,7 @@ test("the wait for an answer's head ends with the first silence: a comment goes 
   expect(read.chunks).toMatchObject([{ id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number) }]);
 });
 
-test("once comments have gone out, an upstream that fails is an error in the stream, and nobody else is asked", async () => {
+test("once comments have been sent, an upstream failure is an error in the stream, and no other model is called", async () => {
   const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
   patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
@@ -368,7 +368,7 @@ test("once comments have gone out, an upstream that fails is an error in the str
   expect(patient.upstream.received()).toBe(1);
 });
 
-test("n answers of the default simulator stream together", async () => {
+test("n answers of the default simulator are streamed concurrently", async () => {
   gateway.upstream.next(completes({ text: "one two" }));
   const { chunks, done } = await readStream(await gateway.chat({ stream: true, n: 3 }));
   expect([0, 1, 2].map((index) => contentOf(chunks, index))).toEqual(["one two", "one two", "one two"]);

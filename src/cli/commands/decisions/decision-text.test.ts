@@ -16,7 +16,7 @@ describe("lines of decisions", () => {
     aDecisionRecord(4, { goal: long, cause: "budget_hard_cap_exceeded" }),
   ];
 
-  test("have columns that stand under each other, whatever is in them", () => {
+  test("have aligned columns, whatever their content", () => {
     const lines = new DecisionLines().of(records);
     const goals = ["adhoc", "s1/refactor", "s1/refactor", long.slice(0, 39)];
     expect(new Set(lines.map((line, at) => line.indexOf(goals[at] ?? "")))).toHaveLength(1);
@@ -25,7 +25,7 @@ describe("lines of decisions", () => {
     expect(lines[3]).toContain(`${long.slice(0, 39)}…`);
   });
 
-  test("that come one by one are aligned with those before", () => {
+  test("that arrive one by one are aligned with earlier lines", () => {
     const lines = new DecisionLines();
     const [first] = lines.of([records[3] as (typeof records)[0]]);
     const [second] = lines.of([records[0] as (typeof records)[0]]);

@@ -13,14 +13,14 @@ export function outcomeStoreContract(name: string, open: () => Promise<OutcomeSt
     afterEach(() => store.close());
     const ids = async (fromMs = 0) => (await store.load(fromMs)).map(({ decisionId }) => decisionId);
 
-    test("gives back records from a moment on, the oldest first", async () => {
+    test("returns records from a given time on, the oldest first", async () => {
       const [a, b, c] = [outcomeRecord("a", 10), outcomeRecord("b", 30), outcomeRecord("c", 20, { retryOf: "a" })];
       await store.save([a, b, c]);
       expect(await store.load(0)).toEqual([a, c, b]);
       expect(await ids(20)).toEqual(["c", "b"]);
     });
 
-    test("replaces the signals of a record, and neither its decision nor what the caller has said", async () => {
+    test("replaces the signals of a record, but neither its decision nor the caller's report", async () => {
       const record = outcomeRecord("a", 10);
       await store.save([record]);
       expect(await store.recordOutcome("a", "failed", 0.25)).toBe(true);
@@ -29,7 +29,7 @@ export function outcomeStoreContract(name: string, open: () => Promise<OutcomeSt
       expect(await store.load(0)).toEqual([{ ...record, signals, outcome: "failed", outcomeScore: 0.25 }]);
     });
 
-    test("takes the last word on a decision, and says when there is no such decision", async () => {
+    test("keeps the last report on a decision, and says if there is no such decision", async () => {
       await store.save([outcomeRecord("a", 10)]);
       await store.recordOutcome("a", "failed", 0.5);
       expect(await store.recordOutcome("a", "solved", undefined)).toBe(true);
@@ -37,7 +37,7 @@ export function outcomeStoreContract(name: string, open: () => Promise<OutcomeSt
       expect(await store.recordOutcome("o'b", "solved", undefined)).toBe(false);
     });
 
-    test("deletes what is too old, and of the rest the oldest above the limit", async () => {
+    test("deletes old rows, and the oldest above the limit", async () => {
       await store.save([1, 2, 3, 4].map((at) => outcomeRecord(`r${at}`, at)));
       await store.prune(2, 10);
       expect(await ids()).toEqual(["r2", "r3", "r4"]);

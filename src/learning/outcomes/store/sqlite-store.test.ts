@@ -21,7 +21,7 @@ outcomeStoreContract("SQLite over a shared connection", async () => {
   return { ...store, close: () => store.close().finally(() => shared.close()) };
 });
 
-test("SQLite: saving over a shared connection does not make it read its rows anew", async () => {
+test("SQLite: saving over a shared connection does not invalidate its cached rows", async () => {
   const path = join(folder, `${++files}.db`);
   const shared = openSqlite(path);
   const store = openSqliteOutcomes(path, async (writes) => runSqliteWrites(shared, writes));
@@ -35,7 +35,7 @@ test("SQLite: saving over a shared connection does not make it read its rows ane
   shared.close();
 });
 
-test("SQLite: rows that this release would not have written are left out", async () => {
+test("SQLite: rows that this release would not have written are skipped", async () => {
   const db = openSqlite(":memory:");
   const store = sqliteOutcomes(db);
   await store.save([outcomeRecord("a", 1), outcomeRecord("b", 2), outcomeRecord("c", 3)]);

@@ -15,17 +15,17 @@ test.each([
   "Messages arrive out of order under load",
   "Orders are lost when two nodes restart at the same time",
   "The cache returns stale values once in a while",
-])("a short ask about an elusive fault has more points than a long ordinary one: %s", (ask) => {
+])("a short ask about an intermittent fault has more points than a long ordinary one: %s", (ask) => {
   const ordinary =
     "Add a page that lists the ten newest articles with their titles, their authors and their dates, and link it from the menu";
   expect(points(ask)).toBeGreaterThan(points(ordinary) + 10);
 });
 
-test("what happens now and then outside of programs is no elusive fault", () => {
+test("something that happens sometimes, but not in software, is not an intermittent fault", () => {
   expect(points("My grandmother sometimes forgets her keys, write a card for her")).toBeLessThan(30);
 });
 
-test("code in a named section is part of what is asked", () => {
+test("code in a named section is part of the ask", () => {
   const question = "What does this print?\n[PYTHON]\n";
   const long = `${question}${"def f(a, b):\n    return [x + b for x in a if x > b]\n".repeat(4)}[/PYTHON]`;
   expect(points(long)).toBeGreaterThan(points(`${question}print(1)\n[/PYTHON]`));

@@ -86,7 +86,7 @@ describe("the kind of an ask", () => {
     "인증과 인가의 차이를 설명해줘",
     "OAuth क्या है, समझाओ",
     "The sidebar flickers.\n\n- [x] This is not a security vulnerability",
-  ])("what is done goes before what it is about: %s", (ask) => {
+  ])("the action takes precedence over the subject: %s", (ask) => {
     expect(guarded).not.toContain(task(ask).kind);
     expect(levels.indexOf(task(ask).risk_level)).toBeLessThan(levels.indexOf("HIGH"));
   });
@@ -113,7 +113,7 @@ describe("risk", () => {
   });
 });
 
-test("the placeholder of a redacted credential names nothing guarded", () => {
+test("the placeholder of a redacted credential is not a guarded term", () => {
   expect(task("why? [REDACTED:github_token:1]").kind).not.toBe("SECURITY");
   expect(task("Rename this variable. Key: [REDACTED:api_key:2] ok?").risk_level).toBe(
     task("Rename this variable. Key: abc ok?").risk_level,
@@ -130,14 +130,14 @@ describe("asks written to judge the rules", () => {
     ["third, development", furtherAsks.second.guarded, furtherAsks.second.ordinary, 0.9, 0.95],
     ["fourth, development", furtherAsks.third.guarded, furtherAsks.third.ordinary, 0.9, 0.95],
     ["second, held out until the end", heldOutAsks.judged.guarded, heldOutAsks.judged.ordinary, 0.9, 0.9],
-  ] as const)("%s: guarded work is seen, and what is taken for it is it", (_, asked, ordinary, recall, precision) => {
+  ] as const)("%s: recall and precision of guarded asks", (_, asked, ordinary, recall, precision) => {
     const [right, wrong] = [takenFor(asked), takenFor(ordinary)];
     expect(right / asked.length).toBeGreaterThanOrEqual(recall);
     expect(right / (right + wrong)).toBeGreaterThanOrEqual(precision);
   });
 });
 
-describe("concepts that make a guarded ask only together", () => {
+describe("concepts that make an ask guarded only in combination", () => {
   test.each([
     ["SECURITY", "Our logs contain passwords in plain text", "Our logs contain timestamps in plain text"],
     ["SECURITY", "Les mots de passe apparaissent dans les logs", "Les dates apparaissent dans les logs"],
@@ -172,13 +172,13 @@ else {
     const labelled = (source: string) => (data.get(source) ?? []).filter((row) => row.kind !== undefined);
     const share = (rows: readonly Row[], right: (row: Row) => boolean) => rows.filter(right).length / rows.length;
 
-    test("nine kinds of ten are right", () => {
+    test("nine kinds of ten are correct", () => {
       for (const source of ["kinds-authored", "uncommonroute-tiers"]) {
         expect(share(labelled(source), (row) => task(row.prompt).kind === row.kind)).toBeGreaterThan(0.9);
       }
     });
 
-    test("one prompt in a thousand that is labelled as nothing guarded is taken for it, at most", () => {
+    test("at most one in a thousand prompts without a guarded label is taken for guarded", () => {
       const others = [...data.values()].flat().filter((row) => !guarded.some((kind) => kind === row.kind));
       const isHigh = ({ prompt }: Row) => {
         const { kind, risk_level } = task(prompt);

@@ -56,7 +56,7 @@ describe("the ask without its envelope", () => {
     expect(askIn(text)).toBe(ask);
   });
 
-  test("markup, code in a fence and words such as question are the user's own", () => {
+  test("markup, code in a fence and words such as question belong to the user's text", () => {
     const own = [
       "Why does this not centre?\n<div>\n  <p>x</p>\n</div>",
       "Fix this:\n```python\nprint(1)\n```",
@@ -74,14 +74,14 @@ describe("the ask without its envelope", () => {
     }
   });
 
-  test("other tags, and tags that never close, are the user's own", () => {
+  test("other tags, and tags that are never closed, belong to the user's text", () => {
     expect(askIn("Center this <div> and <b>that</b>")).toBe("Center this <div> and <b>that</b>");
     expect(askIn(`${ask} <task>`)).toBe(`${ask} <task>`);
   });
 });
 
 describe("the newest ask", () => {
-  test("is the newest user message that says something of the user's own", () => {
+  test("is the newest user message with text of the user", () => {
     const messages = [
       { role: "user", content: ask },
       { role: "user", content: "<environment_context>\ncwd: /srv\n</environment_context>" },
@@ -89,7 +89,7 @@ describe("the newest ask", () => {
     expect(assessed({ messages }).task.instruction).toBe(ask);
   });
 
-  test("is not what the harness says in the user's name", () => {
+  test("is not a message of the harness in the user's role", () => {
     const said = ["[ERROR] You did not use a tool in your previous response!", "[Request interrupted by user]"];
     for (const content of said) {
       expect(
@@ -103,7 +103,7 @@ describe("the newest ask", () => {
     }
   });
 
-  test("inherits kind and dimensions from the ask before it when it says only to go on", () => {
+  test("inherits kind and dimensions from the previous ask if it only says to continue", () => {
     const hard = "Design a distributed job queue with exactly-once delivery, failover and sharding.";
     const before = assessed({ ask: hard }).task;
     for (const content of ["continue", "Yes, go ahead.", "ok", "继续", "weiter"]) {
@@ -127,13 +127,13 @@ describe("the newest ask", () => {
     expect(assessed({ messages: other }).task.reasoning_requirement).toBeLessThan(0.3);
   });
 
-  test("is what there is when nothing in it is the user's own", () => {
+  test("is the whole text if nothing in it is recognized as the user's own", () => {
     expect(
       assessed({ messages: [{ role: "user", content: "<context>only this</context>" }] }).task.instruction,
     ).toContain("only this");
   });
 
-  test("is empty when no user has spoken", () => {
+  test("is empty if there is no user message", () => {
     expect(assessed({ messages: [{ role: "system", content: "be kind" }] }).task).toMatchObject({
       instruction: "",
       reasoning_requirement: 0.3,
@@ -143,7 +143,7 @@ describe("the newest ask", () => {
     });
   });
 
-  test("is bounded, keeping both ends", () => {
+  test("is bounded, and keeps both ends", () => {
     const { instruction } = assessed({ ask: `FIRST ${"word ".repeat(100_000)} LAST` }).task;
     expect(instruction.length).toBeLessThan(17_000);
     expect(instruction).toStartWith("FIRST");

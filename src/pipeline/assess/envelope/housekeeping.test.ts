@@ -9,7 +9,7 @@ const guarded = "Rotate the signing keys of the login tokens in production and d
 const kindIn = (messages: JsonObject[], tools?: string[]) =>
   assessed({ messages, ...(tools && { tools }) }).housekeeping;
 
-describe("housekeeping is recognised by what it asks for", () => {
+describe("housekeeping is recognised by what it requests", () => {
   test.each([
     ["title", [system("You are a title generator. You output ONLY a thread title. Nothing else."), user(guarded)]],
     ["title", [system("Generate concise conversation titles."), user(`Create a 2-4 word title.\n${guarded}`)]],
@@ -49,11 +49,11 @@ describe("housekeeping is recognised by what it asks for", () => {
     "What does a good commit message look like?",
     "How does fill in the middle work?",
     "Add a title generator to the chat page.",
-  ])("somebody's own ask is none: %s", (ask) => {
+  ])("an ask of the user is not housekeeping: %s", (ask) => {
     expect(kindIn([user(ask)])).toBeUndefined();
   });
 
-  test("a call that offers tools is none, nor is a turn of a longer conversation", () => {
+  test("a call that offers tools is not housekeeping, nor is a turn of a longer conversation", () => {
     const messages = [system("Generate concise conversation titles."), user(guarded)];
     expect(kindIn(messages, ["bash"])).toBeUndefined();
     const ask = "Suggest a name for this session. Reply with only the name.";
@@ -67,14 +67,14 @@ describe("housekeeping never escalates", () => {
     user(`[reasoning:high] ${guarded}`),
   ];
 
-  test("whatever words stand in what it names", () => {
+  test("whatever words are in the text that it names", () => {
     const { task, runtime, evidence } = assessed({ messages: title });
     expect(task).toMatchObject({ kind: "SUMMARIZE", risk_level: "LOW", blast_radius: "LOW", reasoning: "AUTO" });
     expect(hardRules.filter((rule) => rule.sees(task, runtime, policy.hard_rules) !== undefined)).toEqual([]);
     expect(evidence).toContain("housekeeping=title");
   });
 
-  test("nor does it inherit a task's trouble, or add to it", () => {
+  test("and it neither inherits nor adds to a task's trouble", () => {
     const memory = newMemory();
     const routing = { sessionId: "s", taskId: "t" };
     for (let n = 0; n < 3; n++) {
@@ -87,7 +87,7 @@ describe("housekeeping never escalates", () => {
     expect(assessed({ ask: "again", routing }, memory).runtime.attempts).toBe(3);
   });
 
-  test("what the caller says of it stands", () => {
+  test("fields that the caller states still apply", () => {
     const said = { taskFields: { kind: "AUTH", risk_level: "HIGH" }, reasoning: "high" } as const;
     expect(assessed({ messages: title, routing: said }).task).toMatchObject({
       kind: "AUTH",
@@ -97,7 +97,7 @@ describe("housekeeping never escalates", () => {
   });
 });
 
-test("compaction of a long session goes on with its task", () => {
+test("compaction of a long session continues its task", () => {
   const ask = user("Design a distributed job queue with exactly-once delivery.");
   const run = [
     ask,

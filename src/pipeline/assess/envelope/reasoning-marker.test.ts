@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 
-test("the marker is found anywhere in the text, in any letter case, with or without blanks", () => {
+test("the marker is found anywhere in the text, in any case, with or without spaces", () => {
   expect(asksForHighReasoning("[reasoning:high] Prove it.")).toBe(true);
   expect(asksForHighReasoning("Prove it.\n[Reasoning: HIGH]")).toBe(true);
   expect(asksForHighReasoning("Prove [ reasoning : high ] it.")).toBe(true);
 });
 
-test("other words, other levels and broken brackets are no marker", () => {
+test("other words, other levels and broken brackets are not a marker", () => {
   for (const text of [
     "",
     "reasoning:high",

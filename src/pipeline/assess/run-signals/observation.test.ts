@@ -4,7 +4,7 @@ import { observationOf } from "./observation.ts";
 const bash = (command: string) => ({ name: "bash", args: JSON.stringify({ command }) });
 const failing = "TypeError: x is undefined\nexit code: 1";
 
-test("a result that was seen before is not read again", () => {
+test("a result that was seen before is not parsed again", () => {
   const first = observationOf({ call: bash("npm test"), text: failing });
   expect(first.observation).toMatchObject({ kind: "failed", errorType: "TypeError", runs: true });
   const again = observationOf({ call: bash("npm test"), text: `${failing}` });
@@ -30,7 +30,7 @@ test("no text of a caller is kept, only the type of an error", () => {
   expect(JSON.stringify(observation)).not.toContain("acme");
 });
 
-test("results that nobody sends any more are forgotten", () => {
+test("results that are no longer sent are forgotten", () => {
   const first = observationOf({ call: bash("npm test"), text: "first" }).observation;
   for (let index = 0; index < 40_000; index++) observationOf({ call: undefined, text: `result ${index}` });
   const again = observationOf({ call: bash("npm test"), text: "first" }).observation;

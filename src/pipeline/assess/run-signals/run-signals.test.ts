@@ -21,33 +21,33 @@ describe("calls without progress", () => {
     expect(runtime(...turns).tool_depth).toBe(0);
   });
 
-  test("reading something new is no waste, reading the same again is", () => {
+  test("reading something new does not count, reading the same again does", () => {
     const read = (path: string) => step("read_file", { path }, `text of ${path}`);
     const fresh = Array.from({ length: 30 }, (_, n) => read(`a${n}.ts`)).flat();
     expect(runtime(...fresh).tool_depth).toBe(0);
     expect(runtime(...fresh, ...read("a1.ts"), ...read("a1.ts")).tool_depth).toBe(2);
   });
 
-  test("failed commands add up to the hard rule's trigger, different errors too", () => {
+  test("failed commands add up to the hard rule's trigger, also with different errors", () => {
     const turns = Array.from({ length: 8 }, (_, n) => failing(`TypeError: number${"x".repeat(n)} is wrong`)).flat();
     expect(runtime(...turns).tool_depth).toBe(16);
     expect(runtime(...turns).same_error_count).toBe(0);
   });
 
-  test("a check that passes takes some off; what was reached once stays for the rest of the run", () => {
+  test("a check that passes subtracts some; a rule that has fired fires for the rest of the run", () => {
     const wrong = Array.from({ length: 8 }, (_, n) => failing(`RangeError: ${"y".repeat(n)}`)).flat();
     expect(runtime(...failing(), ...bash("5 passed"), ...failing("Error: another")).tool_depth).toBe(2);
     expect(runtime(...wrong, ...bash("5 passed"), ...bash("5 passed")).tool_depth).toBe(16);
   });
 
-  test("changes that are taken back and calls that cannot be read count", () => {
+  test("reverted changes and calls that cannot be parsed count", () => {
     const revert = bash("exit code: 0", "git checkout -- src/a.ts");
     const malformed = step("bash", { command: "x" }, "Please always provide EXACTLY ONE action, found 2 actions.");
     expect(runtime(...edit(), ...revert).tool_depth).toBe(4);
     expect(runtime(...malformed, ...malformed).tool_depth).toBe(2);
   });
 
-  test("a new ask begins anew", () => {
+  test("a new ask resets the count", () => {
     const turns = Array.from({ length: 10 }, (_, n) => failing(`TypeError: ${n}`)).flat();
     expect(assessed({ messages: [ask, ...turns, { role: "user", content: "Now write docs." }] }).runtime).toMatchObject(
       {
@@ -66,7 +66,7 @@ describe("failed repairs", () => {
     expect(runtime(...turns).same_error_count).toBe(2);
   });
 
-  test("it is recognized though lines, paths, addresses and times differ", () => {
+  test("an error is recognized though lines, paths, addresses and times differ", () => {
     const first = bash("at 10:01:02 /srv/a.ts:10\nTypeError: no x at 0xdeadbeef01 (12 ms)\nExit code 1");
     const again = bash("at 10:07:55 /tmp/b.ts:99\nTypeError: no x at 0xcafebabe02 (340 ms)\nExit code 1");
     const { same_error_count, error_signature } = runtime(...first, ...edit(), ...again);
@@ -74,19 +74,19 @@ describe("failed repairs", () => {
     expect(error_signature).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test("failing again without a change is no repair, unless call and result are the same", () => {
+  test("another failure without a change is not a repair, unless call and result are the same", () => {
     const once = (n: number) => bash(`attempt ${n}\nTypeError: a is not a function\nexit code: 1`);
     expect(runtime(...once(1), ...once(2), ...once(3)).same_error_count).toBe(0);
     expect(runtime(...failing(), ...failing(), ...failing()).same_error_count).toBe(2);
   });
 
-  test("different errors, and the same error in different checks, count apart", () => {
+  test("different errors, and the same error in different checks, are counted separately", () => {
     expect(runtime(...failing("TypeError: a"), ...edit(), ...failing("SyntaxError: b")).same_error_count).toBe(0);
     const line = "AssertionError\nexit code: 1";
     expect(runtime(...bash(line, "pytest a.py"), ...edit(), ...bash(line, "pytest b.py")).same_error_count).toBe(0);
   });
 
-  test("a check that passes solves its error; a long way back it is remembered all the same", () => {
+  test("a check that passes resolves its error, which is still remembered if it returns much later", () => {
     const wrong = [...failing(), ...edit(), ...failing(), ...edit(), ...failing()];
     const reading = Array.from({ length: 40 }, (_, n) => step("read_file", { path: `${n}` }, `${n}`)).flat();
     expect(runtime(...failing(), ...edit(), ...bash("3 passed")).error_signature).toBeNull();
@@ -104,7 +104,7 @@ describe("failed repairs", () => {
     expect(JSON.stringify(evidence(...wrong, ...edit(), ...wrong))).not.toContain("secret_name");
   });
 
-  test("an edit that the tool refuses again and again counts", () => {
+  test("an edit that the tool refuses repeatedly counts", () => {
     const refused = step("edit_file", { path: "a.ts", old: "x" }, "Error: old_string not found in a.ts");
     expect(runtime(...refused, ...refused, ...refused).same_error_count).toBe(2);
   });
@@ -126,7 +126,7 @@ describe("what a result was", () => {
     "exitCode: 0",
     '{"isError": false}',
     "Exit status: 0",
-  ])("%s beats any text", (status) => {
+  ])("%s takes precedence over any text", (status) => {
     expect(wrong(`${status}\nTypeError: boom\nFAILED tests/a.py\n1 failed`)).toBe(false);
   });
 
@@ -142,7 +142,7 @@ describe("what a result was", () => {
     '{"isError": true}',
     "exit status 1",
     "returncode=-9",
-  ])("%s is a failure, whatever it printed", (status) => {
+  ])("%s is a failure, whatever the output", (status) => {
     expect(wrong(`all is well\n${status}`)).toBe(true);
   });
 
@@ -160,30 +160,30 @@ describe("what a result was", () => {
     "git log -p",
     "git diff",
     "cd x && cat b",
-  ])("what %s shows is read, not a failure", (command) => {
+  ])("output of %s was only read, and is not a failure", (command) => {
     expect(wrong("raise ValueError('x')\nValueError: boom\nTraceback", "bash", { command })).toBe(false);
     expect(wrong("exit code: 1", "bash", { command })).toBe(false);
   });
 
-  test("what a reading tool shows is no failure; what it refuses is", () => {
+  test("output of a reading tool is not a failure; its refusal is", () => {
     expect(wrong("class ParseError extends Error {}\nTypeError: boom", "read_file", { path: "a.ts" })).toBe(false);
     expect(wrong("Error: file not found", "read_file", { path: "a.ts" })).toBe(true);
   });
 
-  test("without a status a command's own words decide", () => {
+  test("without a status the command's own words decide", () => {
     expect(wrong("Traceback (most recent call last)\nKeyError: 'a'")).toBe(true);
     expect(wrong("FAILED (errors=1)")).toBe(true);
     expect(wrong("compiled in 3 s")).toBe(false);
   });
 
-  test("holds for any text around a status", () => {
+  test("is found in any text around a status", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "\n", "Error: x", "FAILED", "0", "passed", '"') });
     fc.assert(fc.property(text, (around) => wrong(`<returncode>0</returncode>\n${around}`) === false));
     fc.assert(fc.property(text, (around) => wrong(`<returncode>1</returncode>\n${around}`)));
   });
 });
 
-describe("calls written out in text", () => {
+describe("calls written as text", () => {
   const shapes: Record<string, (result: string, status: number) => JsonObject[]> = {
     "Cline's XML": (result, status) => [
       { role: "assistant", content: "<execute_command>\n<command>npm test</command>\n</execute_command>" },
@@ -225,7 +225,7 @@ describe("calls written out in text", () => {
 });
 
 describe("files touched", () => {
-  test("counts distinct files that edit-like calls name, however they name them", () => {
+  test("counts distinct files that edit-like calls name, under whatever parameter", () => {
     const patch = "*** Begin Patch\n*** Update File: src/c.ts\n@@\n*** Add File: src/d.ts\n*** End Patch";
     expect(
       runtime(

@@ -19,7 +19,7 @@ describe("a conversation that was sent before", () => {
   test.each([
     ["tool calls", called],
     ["calls written out", writtenOut],
-  ])("is not read again, but for its system prompt, its ask and what is new: %s", (_, turn) => {
+  ])("is not parsed again, except its system prompt, its ask and new messages: %s", (_, turn) => {
     const all = [system, ask, ...Array.from({ length: 41 }, (_, index) => turn(index)).flat()] as ChatMessage[]; // shaped by hand
     const runs = Array.from({ length: 8 }, (_, index) => {
       const [from, to] = [10 * index, 10 * index + 10];

@@ -5,7 +5,7 @@ const ran = (command: string, text: string) =>
   observationOf({ call: { name: "bash", args: JSON.stringify({ command }) }, text }).observation;
 const used = (name: string, text: string, args = "{}") => observationOf({ call: { name, args }, text }).observation;
 
-describe("a check that failed, by the words of its program", () => {
+describe("a failed check is recognized by the words of its program", () => {
   test.each([
     ["pytest: errors beside passes", "pytest -q", "ERROR tests/test_a.py - ImportError\n3 passed, 1 error in 0.21s", 1],
     ["pytest: a collection that fails", "pytest", "collected 0 items / 1 error\n==== 1 error in 0.10s ====", 1],
@@ -71,7 +71,7 @@ describe("a check that failed, by the words of its program", () => {
   });
 });
 
-describe("a check that passed, though its output speaks of failures", () => {
+describe("a passed check is recognized, though its output mentions failures", () => {
   test.each([
     [
       "Jest in watch mode: the newest run counts",
@@ -112,7 +112,7 @@ describe("a check that passed, though its output speaks of failures", () => {
   });
 });
 
-describe("what was only read is no failure", () => {
+describe("output that was only read is not a failure", () => {
   const text = "Error: boom\nTypeError: x is undefined\nFAILED tests/a.py\nisError: true\n3 failed";
   test.each([
     "cat app.log",
@@ -155,7 +155,7 @@ describe("what was only read is no failure", () => {
     expect(used(name, result).kind).toBe("read");
   });
 
-  test("a tool that says by its protocol that it failed has failed, a reading one too", () => {
+  test("a tool whose protocol reports a failure has failed, also a reading one", () => {
     const refused = '{"content":[{"type":"text","text":"no access"}],"isError":true}';
     expect(used("mcp__files__read_file", refused).kind).toBe("failed");
     expect(used("mcp__shop__place_order", refused).kind).toBe("failed");
@@ -163,7 +163,7 @@ describe("what was only read is no failure", () => {
   });
 });
 
-describe("what changes files and what takes changes back", () => {
+describe("changes of files, and reverts", () => {
   test.each([
     "Set-Content a.txt hello",
     "Remove-Item -Recurse build",
@@ -183,7 +183,7 @@ describe("what changes files and what takes changes back", () => {
     "git reset --hard HEAD~1",
     "git revert 3f2a1c",
     "git stash",
-  ])("%s takes changes back", (command) => {
+  ])("%s reverts changes", (command) => {
     expect(ran(command, "").reverts).toBe(true);
   });
 

@@ -54,7 +54,7 @@ describe("failed repairs are counted in any environment", () => {
     expect(runtime(...thrice(fail, change)).same_error_count).toBe(2);
   });
 
-  test("but not where an exit status of 0 stands beside the same words", () => {
+  test("but not if an exit status of 0 is beside the same words", () => {
     const fine = () => shell("make", "main.c:3:1: error: ignored\nexit code: 0");
     expect(runtime(...thrice(fine, edit))).toMatchObject({ same_error_count: 0, error_signature: null });
   });
@@ -86,12 +86,12 @@ describe("results and their calls", () => {
     expect(runtime(both, result("b", boom), result("a", "5 passed")).error_signature).not.toBeNull();
   });
 
-  test("ids that are used again in every turn name the newest call", () => {
+  test("ids that are reused in every turn refer to the newest call", () => {
     const turns = [calls(["0", "npm test"]), result("0", "5 passed"), calls(["0", "cat app.log"]), result("0", boom)];
     expect(runtime(...turns)).toMatchObject({ tool_depth: 0, error_signature: null });
   });
 
-  test("a result without its call is text that nobody ran", () => {
+  test("a result without its call is text that no command printed", () => {
     expect(runtime(result("gone", boom), result("gone", boom))).toMatchObject({
       same_error_count: 0,
       error_signature: null,
@@ -106,12 +106,12 @@ describe("results and their calls", () => {
     expect(runtime(calls(["a", "npm test"]), result("a", parts)).error_signature).not.toBeNull();
   });
 
-  test("empty results are no failure and no waste", () => {
+  test("empty results are neither failures nor calls without progress", () => {
     const turns = Array.from({ length: 20 }, (_, n) => [...shell(`make ${n}`, ""), ...edit]).flat();
     expect(runtime(...turns)).toMatchObject({ tool_depth: 0, same_error_count: 0, error_signature: null });
   });
 
-  test("a huge output counts by its status at the end, not by what it printed before", () => {
+  test("a huge output counts by its status at the end, not by its other text", () => {
     const log = `ERROR: retrying\n${"connection refused, trying again\n".repeat(20_000)}`;
     expect(runtime(...shell("make", `${log}exit code: 0`)).error_signature).toBeNull();
     expect(runtime(...shell("make", `${log}exit code: 2`)).error_signature).not.toBeNull();
@@ -119,13 +119,13 @@ describe("results and their calls", () => {
 });
 
 describe("progress", () => {
-  test("the same search with the same result is waste, each time after the first", () => {
+  test("the same search with the same result is a call without progress, each time after the first", () => {
     const search = () => shell("grep -rn total src", "src/a.ts:3: total");
     expect(runtime(...search(), ...search(), ...search()).tool_depth).toBe(2);
     expect(runtime(...Array.from({ length: 17 }, search).flat()).tool_depth).toBe(16);
   });
 
-  test("a check that passes again, with nothing changed, is waste too; after a change it is progress", () => {
+  test("a check that passes again, with nothing changed, is one too; after a change it is progress", () => {
     const passes = () => shell("npm test", "5 passed");
     const fails = (n: number) => shell("npm run e2e", `RangeError: ${"z".repeat(n)}\nexit code: 1`);
     expect(runtime(...passes(), ...passes(), ...passes()).tool_depth).toBe(2);
@@ -133,7 +133,7 @@ describe("progress", () => {
     expect(runtime(...passes(), ...fails(1), ...edit, ...passes(), ...fails(2)).tool_depth).toBe(2);
   });
 
-  test("to put changes away, look at the state before and take them back gives nothing up", () => {
+  test("stashing changes, looking at the old state and restoring the changes reverts nothing", () => {
     expect(runtime(...edit, ...shell("git stash && npm test; git stash pop", "5 passed")).tool_depth).toBe(0);
     expect(runtime(...edit, ...shell("git checkout main", "Switched to branch 'main'")).tool_depth).toBe(0);
     expect(runtime(...edit, ...shell("git checkout -- a", "")).tool_depth).toBe(4);

@@ -9,7 +9,7 @@ test("remembers the model of a conversation for as long as the policy says", () 
   expect(memory.recall("a", 0)).toBeUndefined();
 });
 
-test("is bounded: the conversation that was answered longest ago goes first", () => {
+test("is bounded: the conversation that was answered longest ago is removed first", () => {
   const memory = inMemoryConversationMemory(() => ({ remembered: 2, remembered_ms: 1_000 }));
   memory.remember("a", { model: "flash", atMs: 0 }, 0);
   memory.remember("b", { model: "flash", atMs: 0 }, 0);

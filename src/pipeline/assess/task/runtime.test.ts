@@ -9,7 +9,7 @@ const flash = { key: "vendor_v4_flash", role: "worker" } as const;
 const pro = { key: "vendor_v4_pro", role: "senior" } as const;
 
 describe("attempts", () => {
-  test("the turns of an agent's run are no attempts, however many, nor are failing commands on the way", () => {
+  test("turns of an agent's run are not attempts, however many, nor are failing commands within it", () => {
     const memory = newMemory();
     const messages = [ask];
     for (let turn = 0; turn < 15; turn++) {
@@ -24,7 +24,7 @@ describe("attempts", () => {
     }
   });
 
-  test("a reported failure is one, counted against the tier that served the task", () => {
+  test("a reported failure is one, attributed to the tier that served the task", () => {
     const memory = newMemory();
     const failed = { ...routing, failureClass: "LOCAL" } as const;
     expect(assessed({ routing }, memory).runtime).toMatchObject({ attempts: 0, flash_attempts: 0 });
@@ -42,7 +42,7 @@ describe("attempts", () => {
     });
   });
 
-  test("a failure reported once is not counted again by the turns that follow it with the same header", () => {
+  test("a failure reported once is not counted again by later turns with the same header", () => {
     const memory = newMemory();
     const failed = { ...routing, failureClass: "LOCAL" } as const;
     const messages: (typeof ask)[] = [ask];
@@ -70,13 +70,13 @@ describe("attempts", () => {
   });
 });
 
-describe("what was reported", () => {
-  test("reaches the runtime, without a task id too", () => {
+describe("reported values", () => {
+  test("reach the runtime, also without a task id", () => {
     const reported = { failureClass: "STRUCTURAL", sameErrorCount: 2 } as const;
     expect(assessed({ routing: reported }).runtime).toMatchObject({ failure_class: "STRUCTURAL", same_error_count: 2 });
   });
 
-  test("stays with the task until something else is reported", () => {
+  test("stay with the task until other values are reported", () => {
     const memory = newMemory();
     assessed({ routing: { ...routing, failureClass: "STRUCTURAL", sameErrorCount: 2 } }, memory);
     expect(assessed({ routing }, memory).runtime).toMatchObject({ failure_class: "STRUCTURAL", same_error_count: 2 });
@@ -84,13 +84,13 @@ describe("what was reported", () => {
     expect(assessed({ routing }, memory).runtime).toMatchObject({ failure_class: "NONE", same_error_count: 0 });
   });
 
-  test("beats what the run shows", () => {
+  test("take precedence over the run signals", () => {
     const error = "TypeError: x is not a function";
     const messages = [ask, ...[1, 2, 3].flatMap(() => step("bash", {}, error))];
     expect(assessed({ messages, routing: { sameErrorCount: 0 } }).runtime.same_error_count).toBe(0);
   });
 
-  test("is unknown to other tasks, and to the same id in another session", () => {
+  test("do not apply to other tasks, nor to the same id in another session", () => {
     const memory = newMemory();
     assessed({ routing: { ...routing, failureClass: "STRUCTURAL" } }, memory);
     for (const other of [{ taskId: "u" }, { taskId: "t", sessionId: "z" }, {}]) {
@@ -99,7 +99,7 @@ describe("what was reported", () => {
   });
 });
 
-test("what is remembered of a failure says nothing of the ask: many asks share the same name of it", () => {
+test("the stored name of a failure does not identify the ask: many asks share it", () => {
   const names = Array.from({ length: 600 }, (_, n) => {
     const memory = newMemory();
     const messages = [{ role: "user", content: `Rotate the key of account ${n}.` }];

@@ -12,7 +12,7 @@ const scores = Array.from({ length: 1_001 }, (_, n) => n / 10);
 const routed = (task: Partial<RoutingTask>, value: number, scale: "agent" | "declared" = "agent") =>
   decide(aTask(task), aRuntime(), aSnapshot({ scale, learned: near(value) }));
 
-test("asks that only pro has solved rise, those that flash has solved fall, and the evidence says by how much", () => {
+test("asks that only pro has solved rise, those that flash has solved fall, and the evidence shows by how much", () => {
   const up = routed({}, 3);
   const down = routed({}, 0);
   expect(up.score).toBeGreaterThan(shippedScoreOf(up));
@@ -24,7 +24,7 @@ test("asks that only pro has solved rise, those that flash has solved fall, and 
   }
 });
 
-test("the score never falls when the shipped one rises, whatever was learned of the ask, and stays within 0 and 100", () => {
+test("the learned score never falls when the shipped one rises, and stays within 0 and 100", () => {
   for (const value of [-5, 0, 1, 1.5, 2, 3, 50]) {
     const learned = scores.map((shipped) => learnedScoreOf(near(value), shipped));
     expect(learned).toEqual(learned.toSorted((a, b) => a - b));
@@ -33,17 +33,17 @@ test("the score never falls when the shipped one rises, whatever was learned of 
   }
 });
 
-test("an ask unlike all that were recorded keeps its shipped score", () => {
+test("an ask that differs from all recorded ones keeps its shipped score", () => {
   for (const shipped of [5, 50, 90]) expect(Math.abs(learnedScoreOf(near(-50), shipped) - shipped)).toBeLessThan(0.5);
 });
 
-test("an ask that flash was never tried at is not lowered", () => {
+test("an ask with a higher score than flash has answered is not lowered", () => {
   expect(learnedScoreOf(near(0), 92)).toBeLessThan(92);
   for (const shipped of [93.01, 97, 100]) expect(learnedScoreOf(near(0), shipped)).toBe(shipped);
   expect(learnedScoreOf(near(3), 95)).toBeGreaterThan(95);
 });
 
-describe("what was learned decides nothing", () => {
+describe("learned weights have no effect", () => {
   test("for a task whose dimensions are stated", () => {
     expect(routed(dimensions(1), 0, "declared")).toEqual(decide(aTask(dimensions(1)), aRuntime(), aSnapshot()));
   });
@@ -67,7 +67,7 @@ describe("what was learned decides nothing", () => {
   });
 });
 
-test("weights with another form, other features or tables that fall are refused", () => {
+test("weights with another format, other features or falling tables are refused", () => {
   const wrong: object[] = [
     { format: 2 },
     { feature_version: 2 },

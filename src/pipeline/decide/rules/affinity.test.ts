@@ -31,18 +31,18 @@ const after = (model: string, continuation: boolean, more: Parameters<typeof aSn
 const context = (inputTokensEstimate: number) => ({ size: { inputTokensEstimate, inputTokensBound: 2_000_000 } });
 
 describe("a continuation", () => {
-  test("stays on the model that its ask was routed to, whatever its score is now", () => {
+  test("stays on the model of its ask, whatever its score is now", () => {
     expect(decide(hard, aRuntime(), after(flash, true))).toMatchObject({ cause: "affinity", model: flash });
     expect(decide(easy, aRuntime(), after(pro, true))).toMatchObject({ cause: "affinity", model: pro });
     expect(decide(easy, aRuntime(), after(pro, true)).evidence).toContain(`affinity=${pro}`);
   });
 
-  test("is not asked about where the score agrees", () => {
+  test("does not need affinity if the score agrees", () => {
     expect(decide(easy, aRuntime(), after(flash, true)).cause).toBe("score_flash");
     expect(decide(hard, aRuntime(), after(pro, true)).cause).toBe("score_pro");
   });
 
-  test("is escalated by a hard rule, and obeys what the caller says", () => {
+  test("is escalated by a hard rule, and follows the caller's requests", () => {
     const { cause } = decide(easy, aRuntime({ same_error_count: 2 }), after(flash, true));
     expect(cause).toBe("hard_pro_rule");
     expect(decide(aTask({ explicit_route: "FLASH" }), aRuntime(), after(pro, true)).cause).toBe("explicit_flash");
@@ -58,7 +58,7 @@ describe("a continuation", () => {
     });
   });
 
-  test("is decided anew when its model cannot serve, or has left the registry", () => {
+  test("is decided again if its model is not routable or has left the registry", () => {
     expect(decide(easy, aRuntime(), after(pro, true, { health: aHealth({ [pro]: "UNHEALTHY" }) })).cause).toBe(
       "score_flash",
     );
@@ -66,18 +66,18 @@ describe("a continuation", () => {
     expect(decide(easy, aRuntime(), after("vendor_free_scout", true)).cause).toBe("score_flash");
   });
 
-  test("steps down at the soft cap like any choice that need not be pro", () => {
+  test("is downgraded at the soft cap like any optional pro request", () => {
     const snapshot = after(pro, true, { spend: { goal: { spent: dollars(2), held: dollars(0) } } });
     expect(decide(easy, aRuntime(), snapshot)).toMatchObject({ cause: "budget_soft_cap", model: flash });
   });
 });
 
 describe("a new ask", () => {
-  test("goes up when its score says so", () => {
+  test("goes to pro if its score says so", () => {
     expect(decide(hard, aRuntime(), after(flash, false))).toMatchObject({ cause: "score_pro", model: pro });
   });
 
-  test("goes down when the turns to come save more than reading the context cold costs", () => {
+  test("goes to flash if the remaining turns save more than reading the context without a cache costs", () => {
     const { cause, model, evidence } = decide(easy, aRuntime(), after(pro, false, context(20_000)));
     expect({ cause, model }).toEqual({ cause: "score_flash", model: flash });
     // 20,000 × (0.14 − 0.0028) USD per million against 12 × (20,000 × 0.000825 + 2,000 × 0.295 + 250 × 0.59).

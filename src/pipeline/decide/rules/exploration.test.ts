@@ -27,7 +27,7 @@ const decided = (
   runtime: Partial<RuntimeState> = {},
 ) => decide(aTask(task), aRuntime(runtime), snapshot);
 
-test("a share of the tasks that the score decides goes to the other tier, either way, and says so", () => {
+test("a share of the tasks that the score decides goes to the other tier, in both directions, with its own cause", () => {
   const up = decided({}, drawn(0.049));
   expect(up).toMatchObject({ cause: "exploration", model: pro, hard_rule: false, confidence: 0.5 });
   expect(up.evidence).toEqual(expect.arrayContaining(["exploration=0.05", "explored_from=flash"]));
@@ -36,14 +36,14 @@ test("a share of the tasks that the score decides goes to the other tier, either
   expect(down.evidence).toContain("explored_from=pro");
 });
 
-test("the others go where the score sends them, and their record has the probability of that", () => {
+test("the others go to the tier of their score, and their record has the probability of that", () => {
   const kept = decided({}, drawn(0.05));
   expect(kept).toMatchObject({ cause: "score_flash", model: flash });
   expect(propensityOf(kept)).toBe(0.95);
   expect(propensityOf(decided({}, drawn(0.01)))).toBe(0.05);
 });
 
-test("over many tasks the share and the recorded probabilities are those of the policy", () => {
+test("over many tasks, the share and the recorded probabilities are those of the policy", () => {
   const draws = Array.from({ length: 1_000 }, (_, n) => n / 1_000);
   const decisions = draws.map((draw) => decided({}, drawn(draw)));
   const explored = decisions.filter(({ cause }) => cause === "exploration");
@@ -90,7 +90,7 @@ describe("nothing is explored", () => {
     expect(propensityOf(decision)).toBe(1);
   });
 
-  test("towards a free model that may not see the task", () => {
+  test("if it would go to a free model that may not see the task", () => {
     const free = aModel({ key: "local_flash", role: "worker", free: true });
     const registry = aRegistry([free, seniorModel, emergencyModel]);
     expect(decided(dimensions(1), drawn(0, { registry })).model).toBe(pro);
@@ -98,6 +98,6 @@ describe("nothing is explored", () => {
   });
 });
 
-test("equal inputs give equal decisions, the draw among them", () => {
+test("equal inputs, including the draw, give equal decisions", () => {
   expect(decided({}, drawn(0.01))).toEqual(decided({}, drawn(0.01)));
 });

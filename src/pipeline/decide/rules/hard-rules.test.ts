@@ -66,7 +66,7 @@ describe("each hard rule", () => {
   });
 });
 
-test("all hard rules that fire are shown", () => {
+test("all hard rules that fire are in the evidence", () => {
   const { evidence } = decided([{ risk_level: "CRITICAL" }, { same_error_count: 3, files_touched: 40 }]);
   expect(evidence.filter((entry) => entry.startsWith("hard_rule="))).toEqual([
     "hard_rule=critical_risk",
@@ -76,7 +76,7 @@ test("all hard rules that fire are shown", () => {
   expect(evidence).toContain("same_error_count=3");
 });
 
-test("a hard rule sends the easiest task to the senior model, and is kept at the soft cap", () => {
+test("a hard rule sends the easiest task to the senior model, also at the soft cap", () => {
   const broke = aSnapshot({ policy: aPolicy({ budget: { per_goal_soft_usd: 0, per_day_soft_usd: 0 } }) });
   expect(decided([{}, { same_error_count: 2 }], broke)).toMatchObject({
     cause: "hard_pro_rule",
@@ -85,7 +85,7 @@ test("a hard rule sends the easiest task to the senior model, and is kept at the
   });
 });
 
-test("the triggers are the policy's", () => {
+test("the triggers are those of the policy", () => {
   const strict = aSnapshot({
     policy: aPolicy({
       hard_rules: {

@@ -54,7 +54,7 @@ function flat({ metadata = {}, ...task }: Partial<RoutingTask>): [string, unknow
 }
 
 describe("precedence", () => {
-  test("covers every pair that can be asked at once", () => {
+  test("covers every pair that can be requested at once", () => {
     expect(pairs).toHaveLength(101);
   });
 
@@ -64,7 +64,7 @@ describe("precedence", () => {
 });
 
 describe("hints", () => {
-  test("that are none, unknown or of another type are ignored", () => {
+  test("that are missing, unknown or of another type are ignored", () => {
     for (const routing of ["auto", "PRO", "cheap", true, null, 7, {}]) {
       expect(decide(aTask({ metadata: { routing } }), aRuntime(), aSnapshot()).cause).toBe("score_flash");
     }
@@ -75,7 +75,7 @@ describe("a requested scout", () => {
   const requested = (values: Partial<RoutingTask> = {}) =>
     aTask({ sensitive: false, metadata: { scout: true }, ...values });
 
-  test("is asked whatever the score, when only true asks for it", () => {
+  test("is asked whatever the score, but only if the value is true", () => {
     for (const value of [0, 0.5, 1]) {
       expect(decide(requested(dimensions(value)), aRuntime(), aSnapshot())).toMatchObject({
         action: "SCOUT",
@@ -93,7 +93,7 @@ describe("a requested scout", () => {
     ["none", 0, "vendor_v4_flash"],
     ["none", 1, "vendor_v4_pro"],
   ] as const)(
-    "that answered %s at dimensions %d routes to %p, for the reason it was asked",
+    "that answered %s at dimensions %d routes to %p, with the cause of its request",
     (verdict, value, model) => {
       const decision = decide(requested(dimensions(value)), aRuntime(), aSnapshot({ verdict }));
       expect(decision).toMatchObject({ action: "ROUTE", purpose: "EXECUTE", model, cause: "scout_requested" });
@@ -101,7 +101,7 @@ describe("a requested scout", () => {
     },
   );
 
-  test("that cannot serve leaves the choice to the midpoint", () => {
+  test("that is not routable leaves the choice to the midpoint", () => {
     const snapshots = [
       aSnapshot({ health: aHealth({ vendor_free_scout: "UNHEALTHY" }) }),
       aSnapshot({
@@ -121,7 +121,7 @@ describe("the gray zone", () => {
   const low = aTask({ sensitive: false, ...dimensions(0.6) });
   const high = aTask({ sensitive: false, ...dimensions(0.7) });
 
-  test("keeps its cause when the scout has answered, and is surer for it", () => {
+  test("keeps its cause when the scout has answered, with a higher confidence", () => {
     expect(decide(low, aRuntime(), aSnapshot({ verdict: "pro" }))).toMatchObject({
       action: "ROUTE",
       purpose: "EXECUTE",
@@ -132,13 +132,13 @@ describe("the gray zone", () => {
     expect(decide(high, aRuntime(), aSnapshot({ verdict: "flash" })).model).toBe("vendor_v4_flash");
   });
 
-  test("goes by its midpoint when the scout had nothing to say", () => {
+  test("uses its midpoint if the scout had no verdict", () => {
     const snapshot = aSnapshot({ verdict: "none" });
     expect(decide(low, aRuntime(), snapshot)).toMatchObject({ model: "vendor_v4_flash", cause: "gray_zone_scout" });
     expect(decide(high, aRuntime(), snapshot)).toMatchObject({ model: "vendor_v4_pro", cause: "gray_zone_scout" });
   });
 
-  test("goes by its midpoint when the scout cannot serve, and privacy has no part in it", () => {
+  test("uses its midpoint if the scout is not routable, and sensitive_block_applied is false", () => {
     const snapshot = aSnapshot({ health: aHealth({ vendor_free_scout: "QUARANTINE" }) });
     expect(decide(low, aRuntime(), snapshot)).toMatchObject({
       cause: "gray_zone_flash",
@@ -148,12 +148,12 @@ describe("the gray zone", () => {
     expect(decide(high, aRuntime(), snapshot)).toMatchObject({ cause: "gray_zone_pro", model: "vendor_v4_pro" });
   });
 
-  test("a verdict that the scout fell ill after giving still counts", () => {
+  test("uses a verdict even if the scout has become unroutable since", () => {
     const snapshot = aSnapshot({ verdict: "pro", health: aHealth({ vendor_free_scout: "UNHEALTHY" }) });
     expect(decide(low, aRuntime(), snapshot)).toMatchObject({ cause: "gray_zone_scout", model: "vendor_v4_pro" });
   });
 
-  test("a verdict decides nothing outside it", () => {
+  test("outside it, a verdict decides nothing", () => {
     const snapshot = aSnapshot({ verdict: "pro" });
     expect(decide(aTask({ sensitive: false }), aRuntime(), snapshot)).toMatchObject({
       cause: "score_flash",

@@ -15,7 +15,7 @@ import {
 
 const decided = (task: Partial<RoutingTask>, snapshot = aSnapshot()) => decide(aTask(task), aRuntime(), snapshot);
 
-describe("who may meet a free model", () => {
+describe("which tasks may go to a free model", () => {
   /** sensitive, repository context, opt-in → allowed */
   const table = [
     [true, false, false, false],
@@ -56,17 +56,17 @@ describe("who may meet a free model", () => {
   );
 });
 
-test("a task is sensitive unless it says otherwise", () => {
+test("a task is sensitive unless it states otherwise", () => {
   expect(decided({ explicit_route: "FREE_SCOUT" }).cause).toBe("privacy_free_denied");
 });
 
-test("the gate does not claim to have blocked what was never going to a free model", () => {
+test("sensitive_block_applied is false if the task would not have gone to a free model", () => {
   for (const task of [{}, dimensions(1), { explicit_route: "PRO" }, { metadata: { routing: "flash" } }] as const) {
     expect(decided(task).sensitive_block_applied).toBe(false);
   }
 });
 
-test("the evidence says what the gate saw", () => {
+test("the evidence shows what the privacy rule used", () => {
   const { evidence } = decided({ sensitive: false, repo_context_present: true, metadata: { routing: "free" } });
   expect(evidence).toContain("sensitive=false");
   expect(evidence).toContain("repo_context_present=true");
@@ -78,7 +78,7 @@ describe("a registry that marks the worker model free", () => {
   const freeWorker = aModel({ key: "local_flash", role: "worker", free: true });
   const registry = aRegistry([freeWorker, seniorModel, emergencyModel]);
 
-  test("never serves a sensitive task with it: a fallback answers, and the decision says why", () => {
+  test("never serves a sensitive task with it: a fallback answers, and the decision gives the reason", () => {
     const decision = decided({}, aSnapshot({ registry }));
     expect(decision).toMatchObject({ model: "vendor_v4_pro", cause: "score_flash", sensitive_block_applied: true });
     expect(decision.evidence).toContain("replaced=local_flash");
@@ -90,7 +90,7 @@ describe("a registry that marks the worker model free", () => {
     expect(decision).toMatchObject({ model: "local_flash", sensitive_block_applied: false });
   });
 
-  test("stops a sensitive task when nobody else can serve", () => {
+  test("stops a sensitive task if no other model is routable", () => {
     const health = aHealth({ vendor_v4_pro: "UNHEALTHY", vendor_emergency: "UNHEALTHY" });
     expect(decided({}, aSnapshot({ registry, health })).cause).toBe("all_models_unhealthy");
   });

@@ -18,7 +18,7 @@ describe("the scale", () => {
     expect(zoneOf(scored(dimensions(1)), policy)).toBe("pro");
   });
 
-  test("of stated tasks keeps easy ones as they are, and has the thresholds where 35 and 60 points are", () => {
+  test("of stated tasks does not change easy ones, and has the thresholds at 35 and 60 points", () => {
     expect([0, 22.5, 25, 35, 47.5, 60, 100].map((at) => onScale(at, "declared"))).toEqual([
       0, 22.5, 25, 90, 93.5, 97, 100,
     ]);
@@ -31,12 +31,12 @@ describe("the scale", () => {
     }
   });
 
-  test("is chosen by what is asked: work on software is measured against work on software", () => {
+  test("depends on the kind: work on software is compared with work on software", () => {
     expect((["OTHER", "SUMMARIZE", "RESEARCH"] as const).map(scaleFor)).toEqual(["chat", "chat", "chat"]);
     expect((["CODING", "DEBUG", "AUTH"] as const).map(scaleFor)).toEqual(["agent", "agent", "agent"]);
   });
 
-  test("of a snapshot is the one that decides, and stands in the evidence with the points", () => {
+  test("of a snapshot is used, and is in the evidence with the points", () => {
     const task = aTask(dimensions(0.55));
     const stated = decide(task, aRuntime(), aSnapshot());
     const inferred = decide(task, aRuntime(), aSnapshot({ scale: "chat" }));
@@ -54,7 +54,7 @@ describe("the points", () => {
     expect(points(dimensions(1))).toBe(75);
   });
 
-  test("of nothing at all is 0, and everything at once ends at 100", () => {
+  test("are 0 with all features at 0, and at most 100 with all at their maximum", () => {
     expect(points(dimensions(0))).toBe(0);
     expect(points({ ...dimensions(0), kind: "CLASSIFY" })).toBe(0);
     const worst = { ...dimensions(1), kind: "SECURITY", risk_level: "CRITICAL", blast_radius: "CRITICAL" } as const;
@@ -73,7 +73,7 @@ describe("the points", () => {
     expect(levels.map((blast_radius) => points({ ...dimensions(0), blast_radius }))).toEqual([0, 2, 4, 6]);
   });
 
-  test("counts what the task estimates and what the runtime has seen of tool depth together, up to the hard trigger", () => {
+  test("counts the estimated and the observed tool depth together, up to the trigger of the hard rule", () => {
     expect(points({ ...dimensions(0), estimated_tool_depth: 4 }, { tool_depth: 4 })).toBe(2.5);
     expect(points({ ...dimensions(0), estimated_tool_depth: 400 })).toBe(5);
   });
@@ -91,21 +91,21 @@ describe("the points", () => {
 describe("trouble", () => {
   const trouble = (runtime: Parameters<typeof aRuntime>[0]) => troubleOf(aRuntime(runtime), policy);
 
-  test("is 0 for a task that has only begun, and 1 where a signal has reached its trigger", () => {
+  test("is 0 for a task that has only begun, and 1 if a signal has reached its trigger", () => {
     expect(trouble({})).toBe(0);
     expect(trouble({ same_error_count: 2 })).toBe(1);
     expect(trouble({ failure_class: "STRUCTURAL" })).toBe(1);
     expect(trouble({ tests_failed: 1_000_000 })).toBe(1);
   });
 
-  test("joins signals so that each one counts", () => {
+  test("combines signals so that each one counts", () => {
     expect(trouble({ same_error_count: 1 })).toBe(0.5);
     expect(trouble({ same_error_count: 1, flash_attempts: 1 })).toBe(0.75);
     expect(trouble({ same_error_count: 1, flash_attempts: 1, failure_class: "LOCAL" })).toBe(0.875);
     expect(trouble({ attempts: 4, tests_failed: 5 })).toBe(0.75);
   });
 
-  test("counts a local failure against a task", () => {
+  test("includes a local failure", () => {
     expect(points({}, { failure_class: "LOCAL" })).toBe(28.5);
   });
 });
@@ -126,20 +126,20 @@ describe("the thresholds", () => {
     expect([90, 93.49, 93.5, 97].map((at) => midpointTier(at, policy))).toEqual(["flash", "flash", "pro", "pro"]);
   });
 
-  test("are compared with the score that is shown", () => {
+  test("are compared with the displayed score", () => {
     // 0.466666 × 75 = 34.99995, taken as 35 points.
     const decision = decide(aTask(dimensions(0.466666)), aRuntime(), aSnapshot());
     expect(decision).toMatchObject({ score: 90, cause: "gray_zone_flash" });
   });
 
-  test("follow the policy, also where there is no gray zone at all", () => {
+  test("follow the policy, also without a gray zone", () => {
     const narrow = aPolicy({ routing: { flash_below: 50, pro_from: 50 } });
     expect([49.99, 50].map((at) => zoneOf(at, narrow))).toEqual(["flash", "pro"]);
   });
 });
 
 describe("the score's confidence", () => {
-  test("is a half at the thresholds, whole at the ends and nought at the midpoint", () => {
+  test("is one half at the thresholds, one at the ends of the scale, and zero at the midpoint", () => {
     expect([0, 45, 90, 93.5, 97, 98.5, 100].map((at) => confidenceOfScore(at, policy))).toEqual([
       1, 0.75, 0.5, 0, 0.5, 0.75, 1,
     ]);

@@ -25,18 +25,18 @@ const size: RequestSize = {
 };
 
 describe("the output bound", () => {
-  test("is the model's default when the caller sets none, never above what the model can write", () => {
+  test("is the model's default if the caller sets none, and never above the model's maximum", () => {
     expect(outputBoundOf(workerModel, size)).toBe(32_768);
     expect(outputBoundOf({ ...workerModel, maxOutputTokens: 8_192 }, size)).toBe(8_192);
   });
 
-  test("is the caller's own number, which travels unchanged, even above what the model can write", () => {
+  test("is the caller's own number, which is sent unchanged, even above the model's maximum", () => {
     expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 10 })).toBe(10);
     expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 0 })).toBe(0);
     expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 1_000_000 })).toBe(1_000_000);
   });
 
-  test("contains a budget for reasoning, and both where it is as large as the answer or larger", () => {
+  test("includes a budget for reasoning, and both if it is as large as the answer or larger", () => {
     const bounded = { ...size, requestedOutputTokens: 1_000 };
     expect(outputBoundOf(workerModel, { ...bounded, reasoningTokens: 999 })).toBe(1_000);
     expect(outputBoundOf(workerModel, { ...bounded, reasoningTokens: 1_000 })).toBe(2_000);
@@ -51,7 +51,7 @@ describe("the output bound", () => {
 });
 
 describe("what a request costs", () => {
-  test("contains the tokens of a prediction, as output, for each choice", () => {
+  test("includes the tokens of a prediction, as output, for each choice", () => {
     const bounded = { ...size, requestedOutputTokens: 10, choices: 2 };
     const [plain, predicted] = [
       holdOf(workerModel, bounded),
@@ -60,7 +60,7 @@ describe("what a request costs", () => {
     expect(predicted - plain).toBe((2 * 9_000 * workerModel.price.output) / 1_000_000);
   });
 
-  test("contains the surcharge of forwarded fields, and is beyond any cap where that is absurd", () => {
+  test("includes the surcharge of forwarded fields, and is above any cap if that is absurd", () => {
     const surcharge = { fee: dollars(0.02), factor: 3, fields: ["plugins"] };
     expect(holdOf(workerModel, { ...size, surcharge })).toBe(nanoUsd(3 * holdOf(workerModel, size) + 20_000_000));
     const absurd = { ...surcharge, factor: 1e12 };
@@ -69,20 +69,20 @@ describe("what a request costs", () => {
 
   const model = aModel({ key: "m", role: "worker", price: aPrice(1, 2) });
 
-  test("is held by the bound of its input and shown by the estimate", () => {
+  test("has a bound for the hold, and an estimate for the soft cap", () => {
     expect(holdOf(model, { ...size, requestedOutputTokens: 100 })).toBe(dollars(0.0012));
     expect(estimateOf(model, { ...size, requestedOutputTokens: 100 })).toBe(dollars(0.00045));
   });
 
-  test("counts every choice's output", () => {
+  test("includes the output of every choice", () => {
     expect(holdOf(model, { ...size, requestedOutputTokens: 100, choices: 5 })).toBe(dollars(0.002));
   });
 
-  test("of a free model is nothing", () => {
+  test("is 0 for a free model", () => {
     expect(holdOf(aModel({ key: "f", role: "scout", price: aPrice(0, 0) }), size)).toBe(dollars(0));
   });
 
-  test("of an absurd request is above every cap, not an error", () => {
+  test("is above every cap for an absurd request, without an error", () => {
     const absurd = { ...size, requestedOutputTokens: Number.MAX_SAFE_INTEGER, choices: 1_000_000 };
     expect(holdOf(model, absurd)).toBe(nanoUsd(Number.MAX_SAFE_INTEGER));
     expect(decide(aTask(), aRuntime(), aSnapshot({ size: absurd })).cause).toBe("budget_hard_cap_exceeded");
@@ -108,13 +108,13 @@ describe.each([
     expect(decided({}, over)).toMatchObject({ action: "DENY", model: null, cause: "budget_hard_cap_exceeded" });
   });
 
-  test("counts what is held like what is spent", () => {
+  test("counts held money like spent money", () => {
     const half = Math.floor((hard - hold) / 2);
     expect(decided({}, aSnapshot({ spend: spentOf(account, half, half) })).action).toBe("ROUTE");
     expect(decided({}, aSnapshot({ spend: spentOf(account, half + 1, half + 1) })).action).toBe("DENY");
   });
 
-  test("denies hard rules, forced pro, hints and scouts alike: it fails closed", () => {
+  test("denies hard rules, forced pro, hints and scouts alike", () => {
     const snapshot = aSnapshot({ spend: spentOf(account, hard, 0) });
     const asks: Partial<RoutingTask>[] = [
       { risk_level: "CRITICAL" },
@@ -129,7 +129,7 @@ describe.each([
       expect(decided(ask, snapshot)).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded" });
   });
 
-  test("says which cap it was and by which numbers", () => {
+  test("names the exceeded cap and its numbers", () => {
     const { evidence } = decided({}, aSnapshot({ spend: spentOf(account, hard, 1_000) }));
     expect(evidence.slice(-6)).toEqual([
       "over_budget=vendor_v4_flash",
@@ -159,7 +159,7 @@ describe.each([
     ["a requested scout's verdict", { sensitive: false, metadata: { scout: true } }, { verdict: "pro" }],
   ];
 
-  test.each(discretionary)("steps a pro that came from %s down to flash, one nano-dollar above it", (_, task, more) => {
+  test.each(discretionary)("moves a pro request from %s to flash, one nano-dollar above it", (_, task, more) => {
     expect(decided(task, { ...atCap, ...more }).model).toBe("vendor_v4_pro");
     const decision = decided(task, { ...overCap, ...more });
     expect(decision).toMatchObject({
@@ -175,11 +175,11 @@ describe.each([
   test.each([
     ["a hard rule", { risk_level: "CRITICAL" }, "hard_pro_rule"],
     ["forced pro", { explicit_route: "PRO" }, "explicit_pro"],
-  ] as const)("leaves %s standing", (_, task, cause) => {
+  ] as const)("does not change %s", (_, task, cause) => {
     expect(decided(task, overCap)).toMatchObject({ action: "ROUTE", model: "vendor_v4_pro", cause });
   });
 
-  test("changes nothing for flash and free", () => {
+  test("does not change flash and free", () => {
     expect(decided({}, overCap)).toMatchObject({ model: "vendor_v4_flash", cause: "score_flash" });
     const freely: Partial<RoutingTask> = { sensitive: false, explicit_route: "FREE_SCOUT" };
     expect(decided(freely, overCap)).toMatchObject({ model: "vendor_free_scout", cause: "explicit_free" });
@@ -189,7 +189,7 @@ describe.each([
 describe("between the caps", () => {
   const caps = { goalSoft: dollars(0.02), goalHard: dollars(0.02), daySoft: dollars(9), dayHard: dollars(9) };
 
-  test("pro is over budget and flash is not: what can step down does, what cannot is denied", () => {
+  test("pro is over budget and flash is not: optional pro requests go to flash, required ones are denied", () => {
     const snapshot = aSnapshot({ caps });
     expect(decided({ reasoning: "HIGH" }, snapshot)).toMatchObject({
       model: "vendor_v4_flash",
@@ -202,7 +202,7 @@ describe("between the caps", () => {
     });
   });
 
-  test("a pro under the soft cap by its estimate but over the hard cap by its bound steps down too", () => {
+  test("a pro request under the soft cap by its estimate but over the hard cap by its bound goes to flash too", () => {
     const large = { inputTokensBound: 40_000, inputTokensEstimate: 10_000, requestedOutputTokens: 0 };
     // pro: estimate 0.00435, bound 0.0174; flash: bound 0.0056.
     const snapshot = aSnapshot({ size: large, caps: { ...caps, goalSoft: dollars(0.01), goalHard: dollars(0.01) } });
@@ -211,7 +211,7 @@ describe("between the caps", () => {
     expect(decision.evidence).toContain("budget_cap=goal_hard");
   });
 
-  test("one that cannot even pay for flash is denied after stepping down", () => {
+  test("a request for which flash is over budget as well is denied", () => {
     const snapshot = aSnapshot({ caps: { ...caps, goalSoft: free, goalHard: nanoUsd(1) } });
     expect(decided({ reasoning: "HIGH" }, snapshot)).toMatchObject({
       action: "DENY",
@@ -219,7 +219,7 @@ describe("between the caps", () => {
     });
   });
 
-  test("a scout is only asked when a model it may choose could answer", () => {
+  test("a scout is only asked if a model that it may choose could answer", () => {
     const gray: Partial<RoutingTask> = { sensitive: false, ...dimensions(0.5) };
     expect(decided(gray, aSnapshot({ caps })).action).toBe("SCOUT");
     expect(decided(gray, aSnapshot({ caps: { ...caps, goalHard: dollars(0.005) } }))).toMatchObject({

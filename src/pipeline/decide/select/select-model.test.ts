@@ -54,13 +54,13 @@ describe("an unroutable model", () => {
     }
   });
 
-  test("is named in the evidence with its state", () => {
+  test("is in the evidence with its state", () => {
     const { evidence } = decided({}, aSnapshot({ health: down(flash) }));
     expect(evidence).toContain(`replaced=${flash}`);
     expect(evidence).toContain("replaced_because=UNHEALTHY");
   });
 
-  test("without a fallback, the evidence names the state of each that could have", () => {
+  test("if there is no fallback, the evidence has the state of each candidate", () => {
     const { evidence } = decided({}, aSnapshot({ health: aHealth({ [flash]: "STALE", [pro]: "QUARANTINE" }) }));
     expect(evidence.join()).not.toContain("health_");
     const stopped = decided(
@@ -77,7 +77,7 @@ describe("an unroutable model", () => {
     expect(decided({}, aSnapshot({ health: health(false) })).model).toBe(pro);
   });
 
-  test("of a role without an enabled model is replaced as well", () => {
+  test("includes one of a role without an enabled model", () => {
     const without = aRegistry([scoutModel, { ...workerModel, enabled: false }, seniorModel, emergencyModel]);
     const decision = decided({}, aSnapshot({ registry: without }));
     expect(decision).toMatchObject({ action: "ROUTE", model: pro, cause: "score_flash" });
@@ -85,7 +85,7 @@ describe("an unroutable model", () => {
     expect(decided({}, aSnapshot({ registry: aRegistry([]) })).cause).toBe("all_models_unhealthy");
   });
 
-  test("whose key is a word of the language is read like any other", () => {
+  test("may have a key that is a name of the language's prototype", () => {
     const odd = aModel({ key: "constructor", role: "worker" });
     expect(decided({}, aSnapshot({ registry: aRegistry([odd, seniorModel]) })).model).toBe("constructor");
   });
@@ -108,7 +108,7 @@ describe("the chain", () => {
     );
   });
 
-  test("passes over a fallback that the hard cap does not allow, and denies when it allows none", () => {
+  test("skips a fallback that the hard cap does not allow, and denies if it allows none", () => {
     const policy = chained(pro, emergency);
     const health = down(flash);
     const room = (usd: number) =>
@@ -127,14 +127,14 @@ describe("the chain", () => {
     expect(denied.evidence).toContain(`over_budget=${pro}`);
   });
 
-  test("is not held to the soft cap: an answer beats a saving", () => {
+  test("is not limited by the soft cap", () => {
     const spend = { goal: { spent: dollars(2), held: dollars(0) } };
     expect(decided({}, aSnapshot({ spend, health: down(flash) })).model).toBe(pro);
   });
 });
 
 describe("a scout", () => {
-  test("is not asked when nobody could answer afterwards", () => {
+  test("is not asked if no model could answer afterwards", () => {
     const snapshot = aSnapshot({ health: down(flash, pro, emergency) });
     expect(decided({ sensitive: false, ...dimensions(0.5) }, snapshot)).toMatchObject({
       action: "STOP_FOR_HUMAN",
@@ -143,7 +143,7 @@ describe("a scout", () => {
     });
   });
 
-  test("is asked though flash is down, as long as a fallback could answer", () => {
+  test("is asked though flash is excluded, if a fallback could answer", () => {
     const decision = decided({ sensitive: false, ...dimensions(0.5) }, aSnapshot({ health: down(flash) }));
     expect(decision).toMatchObject({ action: "SCOUT", model: scout });
     expect(decision.evidence.join()).not.toContain("replaced");
@@ -154,14 +154,14 @@ describe("a context window", () => {
   const roomyPro = aRegistry([scoutModel, workerModel, { ...seniorModel, contextTokens: 1_000_000 }, emergencyModel]);
   const size = (inputTokensEstimate: number) => ({ inputTokensEstimate, inputTokensBound: inputTokensEstimate * 4 });
 
-  test("that the estimate fills is large enough; one token more goes to a model with room", () => {
+  test("that equals the estimate is large enough; one token more goes to a model with a larger one", () => {
     const at = (tokens: number) => decided({}, aSnapshot({ registry: roomyPro, size: size(tokens) }));
     expect(at(131_072).model).toBe(flash);
     expect(at(131_073)).toMatchObject({ model: pro, cause: "score_flash" });
     expect(at(131_073).evidence).toContain("replaced_because=context_window");
   });
 
-  test("too small everywhere leaves the choice as it was: the upstream decides", () => {
+  test("that is too small for all models does not change the choice: the upstream decides", () => {
     expect(decided({}, aSnapshot({ size: size(500_000) })).model).toBe(flash);
     expect(decided({}, aSnapshot({ size: size(500_000), health: down(flash) })).model).toBe(pro);
   });

@@ -17,8 +17,8 @@ function forward(body: JsonObject, outputBound = 4096): JsonObject {
 
 const messages = [{ role: "user", content: "hello" }];
 
-describe("the body that goes upstream", () => {
-  test("carries the upstream's model id and the output bound, and is otherwise the caller's, in the caller's order", () => {
+describe("the forwarded body", () => {
+  test("has the upstream's model id and the output bound, and is otherwise the caller's, in the caller's order", () => {
     const sent = {
       seed: 7,
       model: "smart-router",
@@ -29,7 +29,7 @@ describe("the body that goes upstream", () => {
     expect(JSON.stringify(forward(sent))).toBe(JSON.stringify({ ...sent, model: "vendor/v4-flash", max_tokens: 4096 }));
   });
 
-  test("has the bound that money is held for in the place of zeros, which are no bound to many servers", () => {
+  test("has the held output bound instead of zeros, which many servers read as no bound", () => {
     expect(forward({ messages, max_tokens: 0 })["max_tokens"]).toBe(4096);
     expect(forward({ messages, max_completion_tokens: 0 })).toEqual({
       messages,
@@ -43,14 +43,14 @@ describe("the body that goes upstream", () => {
     expect(forward({ messages, max_tokens: 9, max_completion_tokens: 0 })).not.toHaveProperty("max_completion_tokens");
   });
 
-  test("always asks what the call has cost", () => {
+  test("always requests the cost of the call", () => {
     expect(forward({ messages, usage: { include: false, x: 1 } })["usage"]).toEqual({ include: true, x: 1 });
     expect(forward({ messages, usage: false })["usage"]).toEqual({ include: true });
     expect(forward({ messages, usage: null })["usage"]).toBeNull();
     expect(forward({ messages })).not.toHaveProperty("usage");
   });
 
-  test("keeps a bound the caller set, under either name", () => {
+  test("keeps a bound that the caller set, under either name", () => {
     expect(forward({ messages, max_tokens: 1 })["max_tokens"]).toBe(1);
     expect(forward({ messages, max_completion_tokens: 5 })).not.toHaveProperty("max_tokens");
   });
@@ -62,7 +62,7 @@ describe("the body that goes upstream", () => {
     });
   });
 
-  test("loses the gateway's metadata keys, and the metadata when nothing else was in it", () => {
+  test("does not contain the gateway's metadata keys, and no metadata if nothing else was in it", () => {
     expect(forward({ messages, metadata: { sensitive: false, goal_id: "g", kind: "AUTH" } })).not.toHaveProperty(
       "metadata",
     );
@@ -71,13 +71,13 @@ describe("the body that goes upstream", () => {
     });
   });
 
-  test("keeps metadata that has nothing of the gateway's, empty or null too", () => {
+  test("keeps metadata without gateway keys, also if empty or null", () => {
     expect(forward({ messages, metadata: {} })["metadata"]).toEqual({});
     expect(forward({ messages, metadata: null })["metadata"]).toBeNull();
     expect(forward({ messages, metadata: { mine: 1 } })["metadata"]).toEqual({ mine: 1 });
   });
 
-  test("asks for usage on streams, keeping other stream options, and only on streams", () => {
+  test("requests usage on streams only, and keeps other stream options", () => {
     expect(forward({ messages, stream: true })["stream_options"]).toEqual({ include_usage: true });
     expect(forward({ messages, stream: true, stream_options: null })["stream_options"]).toEqual({
       include_usage: true,
@@ -91,12 +91,12 @@ describe("the body that goes upstream", () => {
     expect(forward({ messages, stream: false })).not.toHaveProperty("stream_options");
   });
 
-  test("a key named __proto__ stays a key", () => {
+  test("keeps a key named __proto__", () => {
     const sent = JSON.parse('{"messages":[],"__proto__":{"a":1},"metadata":{"sensitive":true,"__proto__":2}}');
     expect(JSON.stringify(forward(sent))).toContain('"__proto__":{"a":1},"metadata":{"__proto__":2}');
   });
 
-  test("never changes the request it is made from", () => {
+  test("is made without changing the request", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom("metadata", "stream", "stream_options", "max_tokens", "x"), fc.jsonValue()),

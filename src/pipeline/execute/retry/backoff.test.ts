@@ -9,7 +9,7 @@ test("the longest wait doubles from the base up to the limit", () => {
   expect(longest).toEqual([99, 199, 399, 799, 1_599, 1_999, 1_999, 1_999]);
 });
 
-test("the wait is anywhere from nothing to the longest, in proportion to luck", () => {
+test("the wait is between zero and the longest, in proportion to the random number", () => {
   expect(backoffMs(3, rules, () => 0)).toBe(0);
   expect(backoffMs(3, rules, () => 0.5)).toBe(400);
 });

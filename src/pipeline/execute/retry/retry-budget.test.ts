@@ -19,7 +19,7 @@ function setUp(share = 0.1, perSecond = 3) {
   return { world, budget, takeAll, requests };
 }
 
-test("a quiet gateway may retry three times a second, and saves up three seconds of it", () => {
+test("an idle gateway may retry three times a second, and accumulates three seconds of that", () => {
   const { world, takeAll } = setUp();
   expect(takeAll()).toBe(9);
   world.ms += 1_000;
@@ -30,7 +30,7 @@ test("a quiet gateway may retry three times a second, and saves up three seconds
   expect(takeAll()).toBe(1);
 });
 
-test("each ten recent requests allow one more", () => {
+test("each ten recent requests allow one more retry", () => {
   const { takeAll, requests } = setUp();
   requests(99);
   expect(takeAll()).toBe(9 + 9);
@@ -45,7 +45,7 @@ test("requests of more than ten seconds ago allow none", () => {
   expect(takeAll()).toBe(0);
 });
 
-test("a retry is not paid for twice by the same requests", () => {
+test("the same requests do not allow a retry twice", () => {
   const { world, takeAll, requests } = setUp(0.1, 0);
   requests(100);
   expect(takeAll()).toBe(10);
@@ -53,7 +53,7 @@ test("a retry is not paid for twice by the same requests", () => {
   expect(takeAll()).toBe(0);
 });
 
-test("nothing allowed is nothing given; less than one a second adds up", () => {
+test("a rate of zero allows no retry; a rate below one per second accumulates", () => {
   expect(setUp(0, 0).takeAll()).toBe(0);
   const slow = setUp(0, 0.3);
   expect(slow.takeAll()).toBe(1);
@@ -77,7 +77,7 @@ test("with every call failing, calls stay within 1.15 times the requests at a hu
   expect(calls / requests).toBeLessThanOrEqual(1.15);
 });
 
-test("in any traffic, retries stay within the share of all requests and three a second, beside what was saved up", () => {
+test("in any traffic, retries stay within the share of all requests, three a second, and the accumulated ones", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(3_000), fc.nat(30), fc.nat(30)), { maxLength: 200, size: "max" }), (steps) => {
       const { world, budget, requests } = setUp();

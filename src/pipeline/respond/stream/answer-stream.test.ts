@@ -67,7 +67,7 @@ const iterated = (...batches: UpstreamEvent[][]): EventStream => ({
   },
 });
 
-test("what an event becomes is given out in the call that brings the event", () => {
+test("the output for an event is delivered in the call that delivers the event", () => {
   const events = new Pulled();
   const { stream, ends, told, receiver } = scene(events);
   stream.pull(receiver);
@@ -84,7 +84,7 @@ test("what an event becomes is given out in the call that brings the event", () 
   expect(ends).toMatchObject([{ kind: "complete", empty: false }]);
 });
 
-test("a receiver that asks for more gets what comes next, and the end, without pulling again", () => {
+test("a receiver that asks for more gets the next output, and the end, without another pull", () => {
   const events = new Pulled();
   const { stream, ends, told, receiver } = scene(events);
   receiver.eager = true;
@@ -100,7 +100,7 @@ test("a receiver that asks for more gets what comes next, and the end, without p
   expect(ends).toMatchObject([{ kind: "complete" }]);
 });
 
-test("a caller who leaves while it is given text is settled once, and what the abort leaves behind is read", () => {
+test("a caller who disconnects while receiving text is settled once, and the events that the abort leaves are read", () => {
   const events = new Pulled();
   const { stream, ends } = scene(events);
   stream.pull({
@@ -119,7 +119,7 @@ test("a caller who leaves while it is given text is settled once, and what the a
 });
 
 test.each(["while a read is under way", "between two reads"])(
-  "a caller who leaves %s is settled once, as gone",
+  "a caller who disconnects %s is settled once, as disconnected",
   (when) => {
     const events = new Pulled();
     const { stream, ends, receiver } = scene(events, () => events.give(broken));
@@ -134,7 +134,7 @@ test.each(["while a read is under way", "between two reads"])(
   },
 );
 
-test("a caller is gone as well when the abort reaches the upstream call first", () => {
+test("the caller counts as disconnected as well if the abort reaches the upstream call first", () => {
   const events = new Pulled();
   const { stream, ends, receiver } = scene(events);
   stream.pull(receiver);
@@ -146,7 +146,7 @@ test("a caller is gone as well when the abort reaches the upstream call first", 
   expect(ends[0]).toHaveProperty("outputBytesSeen");
 });
 
-test("events without pull are read one after the other, and to their end for a caller who has left", async () => {
+test("events without pull are read one after the other, and to their end for a disconnected caller", async () => {
   const { stream, ends } = scene(iterated([chunk("one")], [{ kind: "keepalive" }], [chunk("two")], [broken]));
   expect(await stream.next()).toContain("one");
   stream.cancel();

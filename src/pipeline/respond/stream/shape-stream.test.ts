@@ -65,8 +65,8 @@ const finishes = (chunks: Chunk[], index = 0) =>
       .map((c) => c.finish_reason),
   );
 
-describe("what a caller of a stream may rely on", () => {
-  test("every chunk has an id and a time, ours where the upstream gave none", () => {
+describe("what a caller of a stream can rely on", () => {
+  test("every chunk has an id and a time, the gateway's if the upstream gave none", () => {
     expect(read(shaped([broken])).chunks).toMatchObject([identity]);
     const nameless = chunkOf({ delta: { content: "a" } }, { id: null, created: null });
     expect(read(shaped([nameless, broken])).chunks).toMatchObject([identity, identity]);
@@ -74,7 +74,7 @@ describe("what a caller of a stream may rely on", () => {
     expect(read(shaped([delta({ content: "a" }), broken])).chunks).toMatchObject([named, named]);
   });
 
-  test("a chunk that needs no change leaves as the very text it came in", () => {
+  test("a chunk that needs no change is sent as the received text", () => {
     const first = delta({ role: "assistant", content: "" });
     const odd =
       '{"id":"gen-1",  "object":"chat.completion.chunk","created":1,"model":"vendor/model","choices":[{"index":0,"delta":{"content":"\\u0041"},"finish_reason":null}]}';
@@ -82,7 +82,7 @@ describe("what a caller of a stream may rely on", () => {
     expect(out).toContain(`data: ${odd}\n\n`);
   });
 
-  test("the first delta of each choice has the assistant's role, even when the upstream forgot it", () => {
+  test("the first delta of each choice has the assistant's role, even if the upstream omitted it", () => {
     const { chunks } = read(shaped([delta({ content: "a" }), delta({ content: "b" }), delta({}, "stop"), end]));
     expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");
     expect(chunks[1]?.choices[0]?.delta.role).toBeUndefined();
@@ -95,7 +95,7 @@ describe("what a caller of a stream may rely on", () => {
   const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
   const stop = () => delta({}, "stop");
 
-  test("reasoning before the content becomes the fields of the first content delta, which keeps its text", () => {
+  test("reasoning before the content becomes fields of the first content delta, whose text is unchanged", () => {
     const events = [think("Let me "), think("think."), delta({ content: "4" }), delta({ content: "2" }), stop(), end];
     expect(deltasOf(events)).toEqual([
       {
@@ -112,12 +112,12 @@ describe("what a caller of a stream may rely on", () => {
     ]);
   });
 
-  test("reasoning keeps the name that the upstream gives it", () => {
+  test("reasoning keeps the field name that the upstream uses", () => {
     const events = [delta({ reasoning_content: "Hm. " }), delta({ reasoning_content: "So: ", content: "Yes" }), stop()];
     expect(deltasOf(events)[0]).toEqual({ role: "assistant", content: "Yes", reasoning_content: "Hm. So: " });
   });
 
-  test("reasoning that has no text, such as what is encrypted, is held back too", () => {
+  test("reasoning without text, such as encrypted reasoning, is held too", () => {
     const encrypted = { type: "reasoning.encrypted", data: "x" };
     const events = [delta({ reasoning_details: [encrypted] }), delta({ content: "a" }), stop(), end];
     expect(deltasOf(events)[0]).toEqual({ role: "assistant", content: "a", reasoning_details: [encrypted] });
@@ -127,12 +127,12 @@ describe("what a caller of a stream may rely on", () => {
     });
   });
 
-  test("reasoning beside the first content leaves as it came when none was held back before it", () => {
+  test("reasoning in the first content delta is unchanged if none was held before it", () => {
     const event = delta({ role: "assistant", content: "a", reasoning: "r" });
     expect(shaped([event])).toBe(`data: ${event.kind === "chunk" ? event.raw : ""}\n\n`);
   });
 
-  test("reasoning after the first content passes as it comes", () => {
+  test("reasoning after the first content is passed on unchanged", () => {
     const events = [delta({ content: "a" }), delta({ reasoning: "hm" }), delta({ content: "b" }), stop(), end];
     expect(deltasOf(events)).toEqual([{ role: "assistant", content: "a" }, { reasoning: "hm" }, { content: "b" }, {}]);
   });
@@ -146,7 +146,7 @@ describe("what a caller of a stream may rely on", () => {
     }
   });
 
-  test("reasoning before a tool call goes out as a delta with the reasoning alone", () => {
+  test("reasoning before a tool call is sent as a delta with only the reasoning", () => {
     const events = [
       delta({ reasoning: "I " }),
       delta({ reasoning: "edit." }),
@@ -157,17 +157,17 @@ describe("what a caller of a stream may rely on", () => {
     expect(deltasOf(events)).toEqual([{ role: "assistant", reasoning: "I edit." }, { tool_calls: [call] }, {}]);
   });
 
-  test("reasoning after a tool call is never taken for the answer's text", () => {
+  test("reasoning after a tool call never becomes text of the answer", () => {
     const events = [delta({ tool_calls: [call] }), delta({ reasoning: "done" }), delta({}, "tool_calls"), end];
     expect(deltasOf(events)).toEqual([{ role: "assistant", tool_calls: [call] }, { reasoning: "done" }, {}]);
   });
 
-  test("reasoning before a refusal is never taken for the answer's text", () => {
+  test("reasoning before a refusal never becomes text of the answer", () => {
     const events = [delta({ reasoning: "hm" }), delta({ refusal: "No." }), stop(), end];
     expect(deltasOf(events)).toEqual([{ role: "assistant", reasoning: "hm" }, { refusal: "No." }, {}]);
   });
 
-  test("reasoning beyond the bound is sent as a delta of its own instead of being held for ever", () => {
+  test("reasoning beyond the bound is sent as a separate delta", () => {
     const long = "x".repeat(11);
     const bound = { maxHeldCharacters: 10 };
     expect(deltasOf([delta({ reasoning: long })], bound)).toEqual([{ role: "assistant", reasoning: long }]);
@@ -192,13 +192,13 @@ describe("what a caller of a stream may rely on", () => {
     expect(contentOf(read(shaped(long, { ...content, maxHeldCharacters: 5 })).chunks)).toBe("too long to hold\n\n4");
   });
 
-  test("with the policy `live`, reasoning passes as it comes", () => {
+  test("with the policy `live`, reasoning is passed on as it arrives", () => {
     const events = [think("a"), think("b"), delta({ content: "c" }), stop()];
     const raw = events.map((event) => (event.kind === "chunk" ? `data: ${event.raw}\n\n` : "")).join("");
     expect(shaped(events, { reasoning: "live" })).toBe(raw);
   });
 
-  test("tool-call deltas pass untouched", () => {
+  test("tool-call deltas are passed on unchanged", () => {
     const first = delta({
       role: "assistant",
       content: null,
@@ -209,14 +209,14 @@ describe("what a caller of a stream may rely on", () => {
     for (const event of [first, next]) expect(out).toContain(event.kind === "chunk" ? event.raw : "never");
   });
 
-  test("exactly one finish reason per choice", () => {
+  test("there is exactly one finish reason per choice", () => {
     const { chunks } = read(
       shaped([delta({ content: "a" }), delta({}, "stop"), delta({}, "stop"), delta({}, "length"), end]),
     );
     expect(finishes(chunks)).toEqual(["stop"]);
   });
 
-  test("the usage chunk reaches only callers who asked for it", () => {
+  test("the usage chunk is sent only to callers who requested it", () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
     const events = () => [delta({ content: "a" }), delta({}, "stop"), chunkOf(undefined, { usage }), end];
     expect(shaped(events())).not.toContain("usage");
@@ -266,14 +266,14 @@ describe("what a caller of a stream may rely on", () => {
   }
 
   test.each(["vendor/model-20260115", "VENDOR/model", "", 7])(
-    "every chunk names the model asked, also for %p",
+    "every chunk names the requested model, also for %p",
     (said) => {
       const { chunks } = read(shaped([chunkOf({ delta: { content: "a" } }, { model: said })]));
       expect(chunks[0]?.model).toBe(model);
     },
   );
 
-  test("every chunk names the model that the upstream says has answered instead, ours too", () => {
+  test("every chunk names the model that the upstream says has answered, also those that the gateway adds", () => {
     const { chunks } = read(
       shaped([
         chunkOf({ delta: { reasoning: "hm" } }, { model: "other/model" }),
@@ -284,7 +284,7 @@ describe("what a caller of a stream may rely on", () => {
     expect(chunks.map((chunk) => chunk.model)).toEqual(chunks.map(() => "other/model"));
   });
 
-  test("a broken stream ends in an error chunk and [DONE], never in a clean finish", () => {
+  test("a broken stream ends in an error chunk and [DONE], never in a regular finish", () => {
     const { chunks, done } = read(shaped([delta({ content: "half" }), broken]));
     const last = chunks.at(-1);
     expect(last?.error).toMatchObject({ code: 502, metadata: { error_type: "cut_off" } });
@@ -292,20 +292,20 @@ describe("what a caller of a stream may rely on", () => {
     expect(done).toBe(true);
   });
 
-  test("reasoning held when the stream breaks is not lost", () => {
+  test("reasoning that is held when the stream breaks is sent", () => {
     expect(deltasOf([delta({ reasoning: "so far" }), broken])).toEqual([
       { role: "assistant", reasoning: "so far" },
       { content: "" },
     ]);
   });
 
-  test("what breaks after the last finish reason does not spoil a whole answer", () => {
+  test("a failure after the last finish reason does not break the answer", () => {
     const { chunks, done } = read(shaped([delta({ content: "a" }), delta({}, "stop"), broken]));
     expect(chunks.some((chunk) => chunk.error !== undefined)).toBe(false);
     expect(done).toBe(true);
   });
 
-  test("choices are kept apart", () => {
+  test("choices are handled separately", () => {
     const at = (index: number, fields: JsonObject, finish: string | null = null) =>
       chunkOf({ index, delta: fields, finish_reason: finish });
     const events = [
@@ -324,7 +324,7 @@ describe("what a caller of a stream may rely on", () => {
     expect([finishes(chunks, 0), finishes(chunks, 1)]).toEqual([["length"], ["stop"]]);
   });
 
-  test("whatever mixture of deltas comes: no text is lost, one role, one finish, one [DONE]", () => {
+  test("for any mixture of deltas no text is lost, with one role, one finish, one [DONE]", () => {
     const piece = fc.oneof(
       fc.record({ content: fc.string() }),
       fc.record({ reasoning: fc.string() }),

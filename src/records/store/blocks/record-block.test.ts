@@ -7,7 +7,7 @@ import { blockOf, hasIdHash, idHash, termOf } from "./record-block.ts";
 
 const entryOf = (record: ReturnType<typeof aDecisionRecord>) => ({ head: headOf(record), content: record });
 
-test("a record whose block this release cannot read is left out", async () => {
+test("a record whose block this release cannot read is skipped", async () => {
   const ofAnotherRelease = Bun.zstdCompressSync('{"a":1}\n{"b":2}').toString("base64");
   const { data } = await blockOf([entryOf(aDecisionRecord(1))]);
   const read = (block: string) =>
@@ -17,7 +17,7 @@ test("a record whose block this release cannot read is left out", async () => {
   expect(read(data)[0]?.decision_id).toBe("d1");
 });
 
-test("the terms of a block have each value of each field once, each hard rule by its name, and the class of a status", async () => {
+test("the terms of a block have each value of each field once, each hard rule by name, and the class of a status", async () => {
   const { terms } = await blockOf([
     entryOf(aDecisionRecord(1, { rule: "tool_depth, same_error_count", status: 403, goal: 'a\n"b' })),
     entryOf(aDecisionRecord(2, { rule: "tool_depth", status: 403, goal: null })),
@@ -38,7 +38,7 @@ test("the terms of a block have each value of each field once, each hard rule by
   expect(terms).not.toContain(termOf("status", "200"));
 });
 
-test("an id is compared with the same id of the same line only", async () => {
+test("an id is compared with the id of the same line only", async () => {
   const { ids } = await blockOf([entryOf(aDecisionRecord(1)), entryOf(aDecisionRecord(2))]);
   const hex = Buffer.from(ids, "base64").toString("hex");
   const found = (id: string) =>

@@ -43,7 +43,7 @@ export function rowRecordsContract(name: string, open: () => Promise<SqlConnecti
       }
     }
 
-    test("are found with them, by page, by filter, by id, and exported", async () => {
+    test("are found with them, by page, by filter, by id, and in exports", async () => {
       const all = someRecords();
       await writeBoth(all);
       const filters: RecordFilter[] = [
@@ -76,7 +76,7 @@ export function rowRecordsContract(name: string, open: () => Promise<SqlConnecti
       );
     });
 
-    test("get the cost that the ledger learns", async () => {
+    test("get a cost that the ledger learns later", async () => {
       const [attempt] = record(1).attempts;
       const attempts = [{ ...attempt!, cost_nano_usd: null, cost_source: null }];
       const open = (n: number) => record(n, { cost_nano_usd: 0, cost_state: "unknown", attempts });

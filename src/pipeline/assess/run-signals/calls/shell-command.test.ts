@@ -29,7 +29,7 @@ describe("what a shell command does", () => {
   });
 
   test.each(["git checkout -- a.py", "git restore .", "git stash", "cd x && git reset --hard"])(
-    "%s takes changes back",
+    "%s reverts changes",
     (command) => {
       expect(effectOfCommand(command)).toMatchObject({ changes: true, reverts: true });
     },
@@ -46,11 +46,11 @@ describe("what a shell command does", () => {
     expect(effectOfCommand(command)).toEqual({ changes: false, reverts: false, runs: true });
   });
 
-  test("one line may change and run", () => {
+  test("one line may both change files and run something", () => {
     expect(effectOfCommand("cat > t.py <<EOF\nx\nEOF\npython t.py")).toMatchObject({ changes: true, runs: true });
   });
 
-  test("a branch that is made, and a stash that is listed, take nothing back", () => {
+  test("creating a branch and listing a stash revert nothing", () => {
     expect(effectOfCommand("git checkout -b fix").reverts).toBe(false);
     expect(effectOfCommand("git stash list").reverts).toBe(false);
   });

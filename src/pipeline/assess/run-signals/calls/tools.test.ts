@@ -52,7 +52,7 @@ describe("tools by their names", () => {
     expect(worksInRepository(name)).toBe(false);
   });
 
-  test("output is of what was run; reading and editing run nothing; a name that tells nothing may run", () => {
+  test("tools that read or edit run nothing; a tool with an unknown name may run something", () => {
     for (const name of ["bash", "execute_command", "run_tests", "frobnicate"]) expect(executesCode(name)).toBe(true);
     for (const name of ["read_file", "grep", "WebFetch", "edit_file", ""]) expect(executesCode(name)).toBe(false);
   });
