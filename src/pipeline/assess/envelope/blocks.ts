@@ -11,6 +11,11 @@ const askTags: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+/** Whether a block of that name holds what the user typed. */
+export function isAskTag(name: string): boolean {
+  return askTags.has(name.toLowerCase());
+}
+
 /** Blocks that agents are known to add. */
 const addedTags: ReadonlySet<string> = new Set(
   (

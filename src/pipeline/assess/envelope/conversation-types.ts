@@ -17,6 +17,8 @@ export interface Conversation extends RunSteps {
   readonly newest: string;
   /** Messages by users and assistants. */
   readonly turns: number;
+  /** Whether any tool has been called in the conversation. */
+  readonly usedTools: boolean;
   /** Names of the tools offered. */
   readonly tools: readonly string[];
 }

@@ -31,6 +31,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     systemLength: system.length,
     newest: windowOf(newest, 1_200, 600),
     turns: roles.reduce((count, role) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
+    usedTools: roles.includes("tool"),
     tools: toolNames(body["tools"], body["functions"]),
   };
 }

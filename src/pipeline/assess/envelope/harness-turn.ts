@@ -19,12 +19,12 @@ export type HarnessTurn =
 const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:\s*|(?=Error:))/;
 /** mini-SWE-agent, SWE-agent, OpenHands, ReAct and others: a label or a tag in front of what a command printed. */
 const labelledResult =
-  /^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|Tool (?:call )?(?:result|output|response)|Command (?:output|result)|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed)\b[^\n:]{0,200}:[ \t]*\n?|Exit code: -?\d+\b|The last command <command>)/;
+  /^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|Tool (?:call )?(?:result|output|response)|Command (?:output|result)|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed)\b[^\n:]{0,200}:[ \t]*\n?|[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>)/;
 const taggedResult =
   /^\s*<(?:returncode|exit_?code|output|observation|tool_(?:result|response|output)|function_(?:results?|response)|command_(?:output|result)|execution_result|stdout|stderr)\b[^<>]{0,200}>/i;
 /** A message of the harness to the model: a call it could not read, a reminder, a resumption. */
 const note =
-  /^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Please (?:continue|proceed) (?:on|with) (?:the task|whatever)\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b)/i;
+  /^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|(?:Please |Now )?(?:continue|proceed) (?:working )?(?:on|with|and carry out) (?:the task|whatever|this plan|the plan)\b|Error: \S{1,80} is not a valid tool\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b)/i;
 
 /** What the harness says in a message of the user's role; undefined for the user's own words. */
 export function harnessTurnIn(text: string): HarnessTurn | undefined {
@@ -35,7 +35,7 @@ export function harnessTurnIn(text: string): HarnessTurn | undefined {
   const labelled = labelledResult.exec(head);
   // The label that is itself the status stays in the text.
   if (labelled !== null) {
-    const keeps = labelled[0].includes("xit code") || labelled[0].includes("<command>");
+    const keeps = !/[:][ \t]*\n?$/.test(labelled[0]) || labelled[0].includes("rror:");
     return { kind: "result", tool: undefined, text: keeps ? text : text.slice(labelled[0].length) };
   }
   return taggedResult.test(head) ? { kind: "result", tool: undefined, text } : undefined;
@@ -44,7 +44,20 @@ export function harnessTurnIn(text: string): HarnessTurn | undefined {
 const fence =
   /```(?:bash|sh|shell|zsh|console|python|py|execute|tool_code|mswea_bash_command)?[ \t]*\n([\s\S]*?)\n?```/g;
 const reactAction = /(?:^|\n)Action:\s*([\w.-]{1,60})\s*\n+Action Input:\s*([\s\S]{0,4000})/;
-const callTag = /<(?:bash|shell|execute_bash|execute_command|run_command|command)>([\s\S]{0,6000}?)<\//;
+const callTag = /<(?:bash|shell|execute_bash|execute_command|run_command|command|code)>([\s\S]{0,6000}?)<\//;
+/** `<function=name><parameter=key>value</parameter></function>` */
+const functionTag = /<function=([\w.-]{1,60})>([\s\S]{0,6000})/;
+const parameterTag = /<parameter=([\w.-]{1,60})>([\s\S]*?)<\/parameter>/g;
+/** A call as JSON in a tag, which many open models are trained to write. */
+const callInJson = /<tool_call>\s*\{\s*"name":\s*"([\w.-]{1,60})",\s*"arguments":\s*([\s\S]{0,6000})/;
+/** What a ReAct agent puts behind the call in the same message: what the tool gave back. */
+const observed = "\nObservation:";
+
+/** What stands behind a call that an assistant's message holds together with its result; undefined where there is none. */
+export function resultBehindCall(text: string): string | undefined {
+  const at = text.lastIndexOf(observed);
+  return at < 0 || !text.includes("Action Input:") ? undefined : text.slice(at + observed.length).trimStart();
+}
 
 /** The tool call in an assistant's text: XML as Cline's prompts ask for, a fenced command, or ReAct's action. */
 export function callInText(
@@ -57,10 +70,25 @@ export function callInText(
     return { name: tool, args: at < 0 ? "" : text.slice(at, at + 2_000) };
   }
   const action = text.includes("Action Input:") ? reactAction.exec(text) : null;
-  if (action !== null) return { name: action[1] ?? "", args: action[2] ?? "" };
-  const tagged = text.includes("<") ? callTag.exec(text) : null;
-  if (tagged !== null) return { name: "bash", args: tagged[1] ?? "" };
+  if (action !== null) {
+    const [input = ""] = (action[2] ?? "").split(observed);
+    return { name: action[1] ?? "", args: input };
+  }
+  if (text.includes("<")) {
+    const written = functionTag.exec(text);
+    if (written !== null) return { name: written[1] ?? "", args: argumentsIn(written[2] ?? "") };
+    const json = callInJson.exec(text);
+    if (json !== null) return { name: json[1] ?? "", args: (json[2] ?? "").replace(/\}\s*<\/tool_call>[\s\S]*$/, "") };
+    const tagged = callTag.exec(text);
+    if (tagged !== null) return { name: "bash", args: tagged[1] ?? "" };
+  }
   let command = "";
   if (text.includes("```")) for (const [, body = ""] of text.slice(-12_000).matchAll(fence)) command = body;
   return { name: "bash", args: command };
+}
+
+/** The parameters in tags as the JSON text that other agents send. */
+function argumentsIn(text: string): string {
+  const values = [...text.matchAll(parameterTag)].map(([, name = "", value = ""]) => [name, value.trim()]);
+  return JSON.stringify(Object.fromEntries(values));
 }

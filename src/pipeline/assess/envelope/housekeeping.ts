@@ -24,27 +24,27 @@ const instructions: readonly {
   {
     kind: "title",
     word: /\bname|title|headline|slug/i,
-    says: /\b(?:title|name|headline) generator\b|\b(?:generate|create|write|suggest|give|provide|produce|propose|make|come up with|pick)\b[^.\n]{0,60}\b(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b/i,
+    says: /\b(?:title|name|headline) generator\b|\b(?:generate|create|write|suggest|give|provide|produce|propose|make|craft(?:ing)?|come up with|pick|reply with)\b[^.\n]{0,60}\b(?:(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|(?:titles?|headlines?)\b[^.\n]{0,40}\b(?:message|request|following content))|\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b/i,
   },
   {
     kind: "commit_message",
     word: /commit|pull request|pr title|pr desc/i,
-    says: /\b(?:generat|writ|creat|compos|produc)\w{1,4}\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b/i,
+    says: /\b(?:(?:generat|writ|creat|compos|produc|craft)\w{1,4}|come up with)\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b/i,
   },
   {
     kind: "summary",
     word: /summar/i,
-    says: /\bsummar(?:i[sz]e|i[sz]ing|y of)\b[^.\n]{0,60}\b(?:conversation|chat|dialogu?e|discussion|session|history|transcript)\b/i,
+    says: /\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b/i,
   },
   {
     kind: "labels",
-    word: /tags|question|quer|keyword|emoji|topic/i,
-    says: /\b(?:generate|suggest|produce|extract)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b/i,
+    word: /tags|question|quer|keyword|emoji|topic|speak|classifier|router/i,
+    says: /\b(?:generate|suggest|produce|extract)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b|\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b/i,
   },
   {
     kind: "command_check",
     word: /command/i,
-    says: /\bcommand[ _-]prefix|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
+    says: /\bcommand[ _-]prefix|\bprefix of (?:the|a|each) command|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
   },
   {
     kind: "completion",
@@ -54,11 +54,11 @@ const instructions: readonly {
 ];
 /** Begins of the words above, all of them at the beginning of a word: most places of a text are left after one look. */
 const anyWord =
-  /\b(?:name|title|headline|slug|commit|pull request|pr title|pr desc|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|command|fim_|cursor|hole|fill|completion|autocomplet)|<(?:pre|suf|mid)>/i;
+  /\b(?:name|title|headline|slug|commit|pull request|pr title|pr desc|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|speak|classifier|router|command|fim_|cursor|hole|fill|completion|autocomplet)|<(?:pre|suf|mid)>/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult =
-  /\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment)|\bno (?:explanations?|quotes|preamble|markdown|additional)|\bNEVER (?:explain|respond|answer)|\b(?:max(?:imum)?|at most|≤|<=|fewer than|less than|up to)\s*\d{1,3}\b[^\n]{0,20}\b(?:words?|characters?|chars)|\bJSON\b/i;
+  /\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble)|\bno (?:explanations?|quotes|preamble|markdown|additional)|\bNEVER (?:explain|respond|answer)|\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\bJSON\b|^\s*You are maintaining\b/i;
 
 /** Longest system prompt of a call that does one small thing. */
 const maxInstructionLength = 8_000;
@@ -71,7 +71,7 @@ const smallAnswerTokens = 512;
  * system prompt of its own or in its one message, ask for one small thing and for nothing else.
  */
 export function housekeepingOf(
-  { tools, system, systemLength, newest, turns }: Conversation,
+  { tools, system, systemLength, newest, turns, usedTools }: Conversation,
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
   if (tools.length > 0 || systemLength > maxInstructionLength) return undefined;
@@ -81,8 +81,9 @@ export function housekeepingOf(
     const bare = smallAnswer || system.length < 200 || bareResult.test(system) || bareResult.test(newest);
     if (bare) return bySystem;
   }
-  // Without a system prompt that says so, the message itself must, and be the whole conversation.
-  if (turns > 1) return undefined;
+  // Without a system prompt that says so, the message itself must, and be the whole conversation, or stand at the end of an agent's
+  // run whose tools the call leaves out.
+  if (turns > 1 && !usedTools) return undefined;
   return smallAnswer || bareResult.test(newest) ? kindSaidIn(newest) : undefined;
 }
 
@@ -91,12 +92,24 @@ function kindSaidIn(text: string): HousekeepingKind | undefined {
   return instructions.find(({ word, says }) => word.test(text) && says.test(text))?.kind;
 }
 
-const compactionStart =
-  /^\s*(?:(?:CRITICAL|IMPORTANT)\b[^\n]{0,300}\n+\s*)?(?:Your task is to create a (?:detailed|comprehensive) summary|Provide a (?:detailed|comprehensive) (?:prompt|summary)[^\n]{0,60}\b(?:continu|conversation)|(?:Please )?(?:summari[sz]e|compact) (?:the|this|our)(?: entire| whole| full)? (?:conversation|session|chat|history)\b|Create a (?:detailed |concise )?(?:summary|handoff)[^\n]{0,60}\b(?:conversation|session)|You have been tasked with (?:summari[sz]ing|compacting)|The following is a conversation history to be (?:summari[sz]ed|compacted))/i;
+/** What is left to be said of the conversation behind the sentence that names it; other words make it a part of the user's work. */
+const ofConversation = String.raw`(?:this|the|our|your)(?: \w+){0,2} (?:conversation|session|chat|history|dialogue|discussion)(?=\s*(?:[.,:;!()<\n-]|so far|above|to date|until|up to|below|and|in order|$))`;
+const compaction = new RegExp(
+  [
+    String.raw`\b(?:create|write|provide|generate|produce|give)\b[^.\n]{0,60}\b(?:summary|handoff|recap|snapshot)\b[^.\n]{0,20}\b(?:of|for) ${ofConversation}`,
+    String.raw`\b(?:create|write|provide|generate|produce)\b[^.\n]{0,60}\b(?:summary|handoff|prompt)\b[^.\n]{0,60}\b(?:(?:another|the next|a new) (?:LLM|model|agent|assistant|session|conversation)|continu\w+ (?:our|the|this) (?:conversation|session|work))\b`,
+    String.raw`^\s*(?:please )?(?:summari[sz]e|compact|condense) ${ofConversation}`,
+    String.raw`^\s*You have been tasked with (?:summari[sz]ing|compacting)|^\s*The following is a conversation history to be (?:summari[sz]ed|compacted)`,
+    String.raw`\b(?:generate|create|update)\b[^.\n]{0,40}<state_snapshot>`,
+  ].join("|"),
+  "im",
+);
+/** Characters at the beginning within which a request for compaction says what it is. */
+const compactionHead = 800;
 /** Messages from which on a conversation has something to be compacted. */
 const longConversation = 6;
 
 /** Whether a message asks to compact the long conversation that it ends: work for the model that has it in its cache. */
 export function asksForCompaction(text: string, messages: number): boolean {
-  return messages >= longConversation && compactionStart.test(text.slice(0, 1_200));
+  return messages >= longConversation && compaction.test(text.slice(0, compactionHead));
 }

@@ -5,13 +5,16 @@
 
 /** Sentences and headings from which on a message is the agent's instructions. */
 const instructionsBehind =
-  /\n(?:#{1,4} *\*?(?:SEARCH\/REPLACE|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|You can execute bash commands\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
+  /\n(?:#{1,4} *\*?(?:SEARCH\/REPLACE|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|This is the expected criteria for your final answer\b|You can execute bash commands\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
 /** What an issue frame begins with. */
 const leadIn =
-  /^\s*(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*/i;
+  /^\s*(?:(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*|(?:new|current) task:\s+|# \S{1,40}\.md instructions\b[^\n]*\n\s*)/i;
+/** What stands before the ask where a session goes on that had grown too long; the ask stands in backticks. */
+const resumed = /^The previous session was interrupted\b[^\n]{0,200}\brequest was: `([\s\S]+)`\s*$/;
 
 /** The ask without the frame's first words and without the instructions behind it. */
 export function withoutFrame(text: string): string {
+  if (text.startsWith("The previous session")) return resumed.exec(text)?.[1] ?? text;
   const lead = leadIn.exec(text)?.[0].length ?? 0;
   const behind = instructionsBehind.exec(text);
   return behind === null || behind.index < lead ? text.slice(lead) : text.slice(lead, behind.index);

@@ -23,9 +23,15 @@ const exitStatus =
 /** What the names of tests stand behind; they may speak of a status. */
 const testName = /^\s*(?:[✓✔√●○×✗•-]|ok\b|not ok\b|PASS|FAIL|test\b|it\b)/;
 const errorFlag = /["']?\bis_?error\b["']?\s*[:=]\s*["']?(true|false)\b/i;
+/** The same among the first fields of an object: `{"status":"error"`, `{"id":3,"success":false`. */
+const stateField =
+  /^\s*\{[^{}[\]]{0,200}?"(?:status|success|ok)"\s*:\s*(?:"?(true|success|succeeded|ok)\b|"?(false|error|failed|failure)\b)/i;
+/** The status beside what a process wrote to its two streams. */
+const codeBesideStreams = /"(?:code|rc|status)"\s*:\s*(-?\d{1,10})\b/;
+const killed = /\b(?:terminated|killed) by signal\b|^Signal: (?!\(?(?:none|null)\b|0\b)\S/im;
 const timedOut = /\btimed? ?out\b/i;
 const malformedCall =
-  /^\s*(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY|Tool call error\b|(?:Error: )?(?:Unknown|Invalid) tool\b|(?:The )?tool call (?:was malformed|could not be parsed)|InputValidationError\b|Your (?:last )?(?:response|output) (?:was not|did not|could not))/i;
+  /^\s*(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY|Tool call error\b|(?:Error: )?(?:Unknown|Invalid) tool\b|(?:Error: )?\S{1,80} is not a valid tool\b|(?:The )?tool call (?:was malformed|could not be parsed)|InputValidationError\b|Your (?:last )?(?:response|output) (?:was not|did not|could not))/i;
 
 /** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
 const refusalAtStart =
@@ -35,6 +41,14 @@ const refusalToRead =
   /^\s*[^\n]{0,200}(?:not found|no such file|enoent|does(?: not|n't) exist|permission denied|access (?:is )?denied|not allowed|outside)[^\n]{0,200}\s*$/i;
 /** What a result begins with whose tool has put it into the form of a protocol. */
 const inProtocol = /^\s*[{<]/;
+/** By which a protocol says that a tool has failed, whatever it was to do. */
+const protocolError = /^\s*(?:MCP error -?\d|#{1,3} Error\s*\n)[^\n]{0,200}(?:\n[^\n]{1,200})?/;
+/** The first line of a tool that edits, where nothing was edited: for certain, or unless it also says that something was. */
+const nothingEdited = /\b(?:failed|failure|none of (?:them|the)|no (?:match|replacement|changes?))\b/i;
+const hardlyEdited =
+  /\b(?:could not|couldn't|cannot|can't|unable to|not (?:be )?(?:found|applied|made)|does not (?:exist|match)|already exists|is a directory|invalid)\b/i;
+const edited = /\b(?:success|successful(?:ly)?|updated|edited|written|wrote|saved|created|applied)\b/i;
+const beginsEdited = /^\W*(?:success|successful(?:ly)?|updated|edited|wrote|saved|created|applied)\b/i;
 /** Words by which the output of a command says what went wrong; sought natively, as most output has none of them. */
 const errorWords = [
   "rror", // Error:, TypeError, error:, error[E0382], npm error, Found 2 errors
@@ -95,16 +109,32 @@ export function statusOf(effect: CallEffect, text: string): ResultStatus {
     if (exit === 0) return acts ? { kind: "succeeded" } : { kind: "read" };
     return acts ? failed(lastErrorLine(text), `exit ${exit}`) : { kind: "read" };
   }
+  const broken = protocolError.exec(text)?.[0];
+  if (broken !== undefined) return failed(broken.trim(), "error");
   const flag = acts || inProtocol.test(text) ? errorFlag.exec(edgesOf(text))?.[1]?.toLowerCase() : undefined;
   if (flag === "true") return failed(lastErrorLine(text), "error");
   if (flag === "false") return acts ? { kind: "succeeded" } : { kind: "read" };
+  const state = acts && flag === undefined ? stateField.exec(text) : null;
+  if (state !== null) return state[1] === undefined ? failed(lastErrorLine(text), "error") : { kind: "succeeded" };
   const refusal = refusalAtStart.exec(text)?.[0];
   if (refusal !== undefined && (acts || (text.length < 400 && refusalToRead.test(text)))) {
     return failed(refusal.trim(), "refused");
   }
   // What was read may mention errors without being one; only what was run is searched.
-  if (!runs) return acts ? { kind: "succeeded" } : { kind: "read" };
+  if (!acts) return { kind: "read" };
+  if (killed.test(edgesOf(text))) return failed(undefined, "signal");
+  if (!runs) return editStatusOf(command, text);
   return statusOfRun(text);
+}
+
+/** How an edit went that states nothing by a protocol: its tool says so in the first line. A command that edits prints nothing of it. */
+function editStatusOf(command: string, text: string): ResultStatus {
+  if (command !== "") return { kind: "succeeded" };
+  const start = text.search(/\S/);
+  const end = text.indexOf("\n", start);
+  const line = text.slice(Math.max(0, start), end < 0 ? 300 : Math.min(end, 300));
+  const refused = nothingEdited.test(line) ? !beginsEdited.test(line) : hardlyEdited.test(line) && !edited.test(line);
+  return refused ? failed(line, "refused") : { kind: "succeeded" };
 }
 
 /** How something went that was run and states no exit status. */
@@ -119,6 +149,10 @@ function statusOfRun(text: string): ResultStatus {
 
 /** The exit status that a result states; undefined when it states none. */
 function exitStatusIn(text: string): number | undefined {
+  if (text.startsWith("{") && text.includes('"stderr"')) {
+    const code = codeBesideStreams.exec(edgesOf(text))?.[1];
+    if (code !== undefined) return Number(code);
+  }
   const atStart = statedIn(text.slice(0, statusWindow));
   if (atStart !== undefined || text.length <= statusWindow) return atStart;
   return statedIn(text.slice(-statusWindow));

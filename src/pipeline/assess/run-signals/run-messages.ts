@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
-import { callInText, harnessTurnIn } from "#pipeline/assess/envelope/harness-turn.ts";
+import { callInText, harnessTurnIn, resultBehindCall } from "#pipeline/assess/envelope/harness-turn.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 
@@ -31,7 +31,7 @@ export function runMessageAt(messages: readonly ChatMessage[], index: number): R
   const message = messages[index];
   switch (message?.role) {
     case "assistant":
-      return { calls: callsIn(message) };
+      return assistantMessage(message);
     case "tool":
     case "function": {
       const id = message["tool_call_id"];
@@ -49,6 +49,15 @@ export function runMessageAt(messages: readonly ChatMessage[], index: number): R
     default:
       return undefined;
   }
+}
+
+function assistantMessage(message: ChatMessage): RunMessage {
+  const calls = callsIn(message);
+  const { content } = message;
+  const result = calls.length === 0 && typeof content === "string" ? resultBehindCall(content) : undefined;
+  if (result === undefined) return { calls };
+  const call = callInText(message, undefined);
+  return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(result) } };
 }
 
 function shown(text: string): string {

@@ -1,9 +1,10 @@
 import type { ChatMessage, GatewayFields } from "#domain/chat.ts";
+import { isAskTag } from "#pipeline/assess/envelope/blocks.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 
 /**
  * The name under which a conversation is known from one request to the next: the caller's task id, else a hash of its
- * beginning (system prompt and first user message), which agents resend with every call, within the caller's session.
+ * beginning (system prompt and first ask), which agents resend with every call, within the caller's session.
  */
 export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMessage[]): string {
   const session = ids.sessionId ?? "";
@@ -13,8 +14,21 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
     if (role !== "system" && role !== "developer" && role !== "user") continue;
     const text = textOf(content);
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
-    if (role === "user") break;
+    // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
+    if (role === "user" && !standsBeforeAsk(text)) break;
   }
   // Nodes share these names: the algorithm is a published one, not the runtime's own choice.
   return `${session}\n\n${Bun.hash.xxHash3(beginning).toString(16)}`;
 }
+
+/** Whether a user message holds nothing but what the agent adds: one block in tags that is no ask, or a text that only prepares. */
+function standsBeforeAsk(text: string): boolean {
+  const head = text.slice(0, 400).trimStart();
+  if (head.startsWith("# ")) return preparing.test(head);
+  if (!head.startsWith("<")) return head.includes("setting up the context");
+  const name = openTag.exec(head)?.[1];
+  return name !== undefined && !isAskTag(name) && text.slice(-80).trimEnd().endsWith(`</${name}>`);
+}
+
+const openTag = /^<([A-Za-z][\w-]{1,40})[\s>]/;
+const preparing = /^# \S{1,40}\.md instructions\b/;

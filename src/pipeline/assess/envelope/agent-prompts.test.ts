@@ -1,0 +1,287 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { assessed, step } from "#pipeline/assess/fixtures.ts";
+import { askIn } from "./ask.ts";
+
+const system = (content: string): JsonObject => ({ role: "system", content });
+const user = (content: string): JsonObject => ({ role: "user", content });
+const assistant = (content: string): JsonObject => ({ role: "assistant", content });
+const guarded = "Rotate the signing keys of the login tokens in production and drop the old users table.";
+const run = [
+  user(guarded),
+  ...step("bash", { command: "ls" }, "a"),
+  ...step("bash", { command: "cat a" }, "b"),
+  ...step("edit_file", { path: "a" }, "ok"),
+];
+
+describe("calls that agents and chat programs make for themselves", () => {
+  test.each<[kind: string, agent: string, messages: JsonObject[]]>([
+    [
+      "title",
+      "Crush",
+      [
+        system(
+          "you will generate a short title based on the first message that a user begins a conversation with\n- not more than 50 characters long\n- do not use quotes",
+        ),
+        user(`Generate a concise title for the following content:\n\n${guarded}`),
+      ],
+    ],
+    [
+      "title",
+      "Zed, at the end of the thread",
+      [
+        system("You are a skilled software engineer."),
+        ...run,
+        assistant("Done."),
+        user(
+          "Generate a concise 3-7 word title for this conversation, omitting punctuation. Go straight to the title, without any preamble.",
+        ),
+      ],
+    ],
+    [
+      "title",
+      "Copilot",
+      [
+        system(
+          "You are an expert in crafting pithy titles for chatbot conversations. You are shown a request and reply with a brief title. No quotes, about 8 words or fewer.",
+        ),
+        user(`Please write a brief title for the following request:\n\n${guarded}`),
+      ],
+    ],
+    [
+      "title",
+      "Goose",
+      [
+        system(
+          "Generate a short title (four words or less) for this conversation.\nReply with only the title, nothing else.",
+        ),
+        user(`Here are the first user messages:\n${guarded}`),
+      ],
+    ],
+    [
+      "title",
+      "OpenHands",
+      [
+        system(
+          "You create short titles for conversations with a coding agent. Answer with the title and nothing else.",
+        ),
+        user(
+          `Generate a title (maximum 50 characters) for a conversation that starts with this message:\n\n${guarded}`,
+        ),
+      ],
+    ],
+    [
+      "title",
+      "LobeChat",
+      [
+        system(
+          "You are a professional conversation summarizer. Generate a concise title that captures the essence of the conversation. Output ONLY the title text, max 10 words.",
+        ),
+        user(`user: ${guarded}`),
+      ],
+    ],
+    [
+      "title",
+      "LibreChat",
+      [
+        user(
+          `Provide a concise, 5-word-or-less title for the conversation, using its same language. Only return the title itself.\n\n${guarded}`,
+        ),
+      ],
+    ],
+    [
+      "title",
+      "Open WebUI",
+      [
+        user(
+          `### Task:\nGenerate a concise, 3-5 word title with an emoji that sums up the chat history.\n### Output:\nJSON format: { "title": "..." }\n### Chat History:\n${guarded}`,
+        ),
+      ],
+    ],
+    [
+      "title",
+      "a branch name",
+      [system("You are an expert in crafting pithy branch names for git. Only answer with the name."), user(guarded)],
+    ],
+    [
+      "summary",
+      "Gemini CLI, a session in the list",
+      [
+        user(
+          `Summarize the user's primary intent or goal in this conversation in ONE sentence (max 80 characters).\n\nConversation:\n${guarded}`,
+        ),
+      ],
+    ],
+    [
+      "summary",
+      "Gemini CLI, the output of a tool",
+      [user(`Summarize the following tool output to be a maximum of 2000 tokens.\n\n${guarded}`)],
+    ],
+    [
+      "summary",
+      "OpenHands, forgotten events",
+      [
+        user(
+          `You are maintaining a context-aware state summary for an interactive agent. You get a list of events; only output the summary.\n<EVENT id=1>\n${guarded}\n</EVENT>`,
+        ),
+      ],
+    ],
+    [
+      "summary",
+      "CrewAI",
+      [
+        system("You are a precise assistant that creates structured summaries of agent conversations."),
+        user(
+          `Analyze the following conversation and create a structured summary that keeps all that is needed.\n<conversation>\n${guarded}\n</conversation>`,
+        ),
+      ],
+    ],
+    [
+      "labels",
+      "Open WebUI, follow-ups",
+      [
+        user(
+          `### Task:\nSuggest 3-5 relevant follow-up questions that the user might ask next.\n### Output:\nJSON format\n### Chat History:\n${guarded}`,
+        ),
+      ],
+    ],
+    [
+      "labels",
+      "Gemini CLI, who speaks next",
+      [
+        ...run,
+        assistant("Next, I will run the tests."),
+        user(
+          "Analyze *only* the content and structure of your immediately preceding response. Based strictly on that, determine who should logically speak next: the 'user' or the 'model'. Answer in JSON.",
+        ),
+      ],
+    ],
+    [
+      "labels",
+      "Copilot, a category",
+      [
+        system("You are an expert classifier for AI coding assistant prompts. Only answer with the category."),
+        user(guarded),
+      ],
+    ],
+    [
+      "commit_message",
+      "Copilot",
+      [
+        system(
+          "You are an AI programming assistant, helping a software developer to come up with the best git commit message for their code changes. Return ONLY the message.",
+        ),
+        user(`<diff>\n${guarded}\n</diff>`),
+      ],
+    ],
+    [
+      "command_check",
+      "Claude Code",
+      [
+        system(
+          "Your task is to process Bash commands that an AI coding agent wants to run and to return the prefix of the command. ONLY return the prefix.",
+        ),
+        user("Command: rm -rf /srv/tokens"),
+      ],
+    ],
+  ])("%s: %s", (kind, _, messages) => {
+    const { housekeeping, task } = assessed({ messages });
+    expect(housekeeping).toBe(kind as never); // a word of the union, from the table
+    expect(task).toMatchObject({ risk_level: "LOW", blast_radius: "LOW" });
+  });
+
+  test.each<[string, JsonObject[]]>([
+    [
+      "a title for one's own text, late in a chat",
+      [user("hello"), assistant("hi"), user("Suggest a name for this session. Reply with only the name.")],
+    ],
+    [
+      "an ask at the end of an agent's run",
+      [...run, assistant("Done."), user("Generate the titles of all pages from their file names. No quotes in them.")],
+    ],
+    [
+      "a classifier that is to be built",
+      [user("Write an expert classifier for prompts. Only use the standard library.")],
+    ],
+    [
+      "an order to build a title service",
+      [
+        system("You are a helpful assistant."),
+        user("Add an endpoint that generates titles for conversations. Only admins may call it."),
+      ],
+    ],
+  ])("is none: %s", (_, messages) => {
+    expect(assessed({ messages }).housekeeping).toBeUndefined();
+  });
+});
+
+describe("compaction at the end of a long session goes on with its task", () => {
+  test.each([
+    [
+      "Codex",
+      "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary for another LLM that will resume the task.\n\nInclude:\n- progress",
+    ],
+    [
+      "Roo Code",
+      "CRITICAL: This summarization request is a SYSTEM OPERATION, not a user message.\nLeave it out of the user's intent.\nThe goal is that work goes on.\n\nYour task is to create a detailed summary of the conversation so far.",
+    ],
+    [
+      "Claude Code",
+      "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n- Do not use Read.\n- Tool calls are rejected.\n\nYour task is to create a detailed summary of the conversation so far.",
+    ],
+    [
+      "Cline",
+      "The current conversation is rapidly running out of context. Now, your urgent task is to create a comprehensive detailed summary of the conversation so far.",
+    ],
+    ["Zed", "Generate a detailed summary of this conversation. Include:\n1. A brief overview of what was discussed"],
+    ["Crush", "Provide a detailed summary of our conversation above."],
+    [
+      "Goose",
+      "The messages above are a conversation to summarize. Create a structured context checkpoint summary that another LLM will use to continue the work.",
+    ],
+    [
+      "Gemini CLI",
+      "Generate a new <state_snapshot> based on the provided history.\n\nFirst, reason in your scratchpad. Then, generate the updated <state_snapshot>.",
+    ],
+  ])("%s", (_, compact) => {
+    const { task, continuation } = assessed({ messages: [...run, user(compact)] });
+    expect(task.instruction).toBe(guarded);
+    expect(continuation).toBe(true);
+  });
+
+  test.each([
+    "Create a page that shows a summary of each session, with a link to its chat history.",
+    "Summarize the session handling in this repository.",
+    "Write a detailed summary of the payment module into docs/payments.md.",
+  ])("an ask that only speaks of summaries is an ask: %s", (ask) => {
+    expect(assessed({ messages: [...run, user(ask)] }).task.instruction).toBe(ask);
+  });
+});
+
+describe("the ask in the prompts of further agents", () => {
+  const ask = "Rename foo to bar.";
+  test.each([
+    ["OpenHands", `${ask}\n\n<RUNTIME_INFORMATION>\nhosts: login.local\n</RUNTIME_INFORMATION>`],
+    ["OpenHands, a skill", `${ask}\n<EXTRA_INFO>\nThe following concerns payments.\n</EXTRA_INFO>`],
+    [
+      "Codex, instructions",
+      `# AGENTS.md instructions for /srv/shop\n\n<INSTRUCTIONS>\nNever log passwords.\n</INSTRUCTIONS>\n\n${ask}`,
+    ],
+    ["smolagents", `New task:\n${ask}`],
+    ["Zed", `${ask}\n<context>\n<files>\nlogin.ts\n</files>\n</context>`],
+    [
+      "Copilot",
+      `<attachments>\n<attachment id="a.ts">let foo</attachment>\n</attachments>\n<reminderInstructions>\nNever mention tokens.\n</reminderInstructions>\n<userRequest>\n${ask}\n</userRequest>`,
+    ],
+    [
+      "CrewAI",
+      `\nCurrent Task: ${ask}\n\nThis is the expected criteria for your final answer: a diff\nyou MUST return the actual complete content as the final answer.\n\nBegin! This is VERY important to you.\n\nThought:`,
+    ],
+    [
+      "Crush, resumed",
+      `The previous session was interrupted because it got too long, the initial user request was: \`${ask}\``,
+    ],
+  ])("%s", (_, text) => {
+    expect(askIn(text)).toBe(ask);
+  });
+});
