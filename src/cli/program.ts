@@ -14,7 +14,7 @@ const commands: readonly CommandEntry[] = [
   {
     name: "serve",
     summary: "run the gateway (settings come from the environment; none: demo mode)",
-    load: async () => (await import("#cli/commands/serve.ts")).serveCommand(),
+    load: async () => (await import("#cli/commands/serve/serve.ts")).serveCommand(),
   },
   {
     name: "init",

@@ -7,6 +7,7 @@ import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems, type Problem } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
+import { startMessage } from "./start-message.ts";
 
 /** `smart-gateway serve`: runs the gateway until a signal stops it. */
 export function serveCommand(): Command {
@@ -69,7 +70,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     return 2;
   }
   const { gateway } = outcome;
-  if (worker === undefined || worker === 1) printStartMessage(gateway, pretty);
+  // Beside JSON logs the message goes to standard error.
+  const say = pretty ? console.log : console.error;
+  if (worker === undefined || worker === 1) say(startMessage(gateway));
   log("gateway_started", {
     url: operatorText(gateway.url),
     mode: settings.upstream.kind,
@@ -136,33 +139,6 @@ function untilStopped(
     process.on("uncaughtException", onUncaught);
     process.on("unhandledRejection", onUncaught);
   });
-}
-
-/** Prints where the gateway listens and how to try it. Beside JSON logs it goes to standard error. */
-function printStartMessage(gateway: Gateway, pretty: boolean): void {
-  const say = pretty ? console.log : console.error;
-  const demo = gateway.settings.upstream.kind === "demo";
-  const lines = [
-    "",
-    `  Smart Gateway ${gateway.version} listens on ${gateway.url}`,
-    ...(demo
-      ? [
-          "",
-          "  ┌─ DEMO MODE ─────────────────────────────────────────────────────────────────┐",
-          "  │ No upstream is configured: answers come from a simulator on this machine.   │",
-          "  │ Set UPSTREAM_API_KEY to talk to a real aggregator.                          │",
-          "  └─────────────────────────────────────────────────────────────────────────────┘",
-        ]
-      : []),
-    "",
-    `  Dashboard: ${gateway.url}/dashboard${gateway.settings.dashboardToken === undefined ? "" : " (sign in with DASHBOARD_TOKEN)"}`,
-    "",
-    "  Try it:",
-    "",
-    `  curl -i ${gateway.url}/v1/chat/completions -H 'Authorization: Bearer any-token-of-8-or-more' -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`,
-    "",
-  ];
-  say(lines.join("\n"));
 }
 
 /** The cause of a failed start in the operator's words; never a connection string. */

@@ -1,0 +1,47 @@
+import { isLoopback } from "#settings/host-names.ts";
+import type { Settings } from "#settings/settings.ts";
+
+/** What a running gateway says of itself. */
+interface Running {
+  readonly version: string;
+  /** The address that it listens on: `http://0.0.0.0:8080`. */
+  readonly url: string;
+  readonly settings: Pick<Settings, "upstream" | "dashboardToken" | "authKeysFile">;
+}
+
+/** Where the gateway listens and how to try it, in lines for a terminal. */
+export function startMessage({ version, url, settings }: Running): string {
+  const base = reachable(url);
+  const accepted = settings.authKeysFile === undefined ? "any-token-of-8-or-more" : "$TOKEN";
+  return [
+    "",
+    `  Smart Gateway ${version} listens on ${url}`,
+    ...(settings.upstream.kind === "demo"
+      ? [
+          "",
+          "  ┌─ DEMO MODE ─────────────────────────────────────────────────────────────────┐",
+          "  │ No upstream is configured: answers come from a simulator on this machine.   │",
+          "  │ Set UPSTREAM_API_KEY to talk to a real aggregator.                          │",
+          "  └─────────────────────────────────────────────────────────────────────────────┘",
+        ]
+      : []),
+    "",
+    `  Dashboard: ${base}/dashboard${dashboardAccess(url, settings.dashboardToken)}`,
+    "",
+    settings.authKeysFile === undefined ? "  Try it:" : "  Try it, with a token of AUTH_KEYS_FILE:",
+    "",
+    // In double quotes the shell puts the variable's value in its place.
+    `  curl -i ${base}/v1/chat/completions -H "Authorization: Bearer ${accepted}" -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`,
+    "",
+  ].join("\n");
+}
+
+/** The address under which this machine reaches a gateway that listens on all of its interfaces. */
+function reachable(url: string): string {
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+}
+
+function dashboardAccess(url: string, token: string | undefined): string {
+  if (token !== undefined) return " (sign in with DASHBOARD_TOKEN)";
+  return isLoopback(new URL(url).hostname) ? "" : " (from this machine only, until DASHBOARD_TOKEN is set)";
+}
