@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node } from "yaml";
 import { z } from "zod";
 import { nearest } from "./nearest.ts";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
+import { parseYaml } from "./yaml-parser.ts";
 
 /** A YAML or JSON file (JSON is read as the YAML that it also is), with the line of everything in it. */
 export interface ConfigDocument {
@@ -65,8 +66,8 @@ function tooLarge(path: string, setting: string): Invalid {
 
 export function parseConfig(text: string, file: string): { kind: "ok"; document: ConfigDocument } | Invalid {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
-  const parsed: Document[] = Array.isArray(documents) ? documents : [];
+  const parsed = parseYaml(text, lines);
+  if (typeof parsed === "string") return invalid(file, parsed, "write less, or flatter");
   const second = parsed[1];
   const problems: Problem[] = parsed.flatMap((document) =>
     [...document.errors, ...document.warnings].map(({ code, message, pos }) => ({
