@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { startServer } from "#http/server.ts";
+import type { ServerOptions } from "#http/server-options.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import type { Timers } from "#platform/time.ts";
 import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
@@ -67,6 +68,13 @@ const tooLarge: typeof refusals = [
   ["a dry run that is too large", 413, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "MAX_REQUEST_BYTES"],
   ["an outcome that is too large", 413, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "larger than"],
 ];
+/** Turned away before anything of them is read. */
+const shed: typeof refusals = [
+  ["a chat request", 503, [chat, host, auth, json], "overloaded"],
+  ["a dry run", 503, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "overloaded"],
+  ["an outcome", 503, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "overloaded"],
+];
+const overloaded: Partial<ServerOptions> = { shedReason: () => "memory_high" };
 /** The runtime discards their bodies, and answers are no refusals. */
 const bodiless: typeof refusals = [
   ["a GET", 200, ["GET /livez HTTP/1.1", host], "}"],
@@ -99,7 +107,7 @@ describe.each([
   }
 
   /** A server whose timers are its own, so that they can be counted. */
-  const serverWith = (timers: Timers) =>
+  const serverWith = (timers: Timers, other: Partial<ServerOptions> = {}) =>
     startServer({
       host: "127.0.0.1",
       port: 0,
@@ -121,7 +129,34 @@ describe.each([
       decisionRecord: async () => undefined,
       explain: () => ({}),
       onCrash: () => undefined,
+      ...other,
     });
+
+  for (const [name, status, lines, text] of shed) {
+    test(`ends with a bounded number of bytes where the gateway is overloaded: ${name}`, async () => {
+      const server = serverWith(gateway.gateway.ports.timers, overloaded);
+      const caller = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
+      await caller.flood(64 * megabyte);
+      await eventually(() => caller.closed);
+      expect([caller.status, caller.text.includes(text)]).toEqual([status, true]);
+      expect(caller.text.toLowerCase()).toContain("\r\nretry-after: 1\r\n");
+      expect(caller.sent).toBeLessThan(24 * megabyte);
+      await server.stop();
+    });
+
+    test(`ends after five seconds at most where the gateway is overloaded: ${name}`, async () => {
+      const time = manualTime(Date.now());
+      const server = serverWith(time.timers, overloaded);
+      const caller = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
+      await eventually(() => caller.text.includes(text));
+      caller.more(Buffer.alloc(2_000, "x"));
+      expect([caller.status, caller.closed, time.pending]).toEqual([status, false, 1]);
+      time.advance(5_000);
+      await eventually(() => caller.closed);
+      expect(time.pending).toBe(0);
+      await server.stop();
+    });
+  }
 
   const trickled = [...refusals, ...(chunked ? [] : tooLarge), ...bodiless].filter(([name]) => name !== dashboardPage);
   for (const [name, status, lines, text] of trickled) {
