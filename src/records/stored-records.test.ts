@@ -215,6 +215,27 @@ test("a follower receives what other nodes wrote during an outage of the store o
   expect(seen).toEqual(written);
 });
 
+test("what another node wrote late, or by a clock that is behind, is delivered within seconds, once", async () => {
+  const { time, own, write, poll } = await twoNodes();
+  const seen: string[] = [];
+  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  for (let round = 0; round < 40; round++) await poll();
+  const late = await write(2, { recorded_ms: time.clock.now() - 12_000 });
+  for (let round = 0; round < 10; round++) await poll();
+  expect(seen).toEqual(late);
+  for (let round = 0; round < 100; round++) await poll();
+  expect(seen).toEqual(late);
+});
+
+test("a follower does not receive what was written before it subscribed", async () => {
+  const { time, own, write, poll } = await twoNodes();
+  await write(2, { recorded_ms: time.clock.now() - 12_000 });
+  const seen: string[] = [];
+  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  for (let round = 0; round < 30; round++) await poll();
+  expect(seen).toEqual([]);
+});
+
 test("there are no polls without followers, and one poll at a time serves all of them", async () => {
   const { time, own, queries } = await twoNodes();
   await own.query({}, { limit: 1 });

@@ -52,6 +52,11 @@ const pollEveryMs = 400;
 /** How far a poll looks back: records of another node may become visible after ones that follow them. */
 const pollOverlapMs = 2_000;
 const maxPolled = 500;
+/** Every so many polls one looks back further, for nodes whose writes are late or whose clocks are behind. */
+const pollsUntilLateLook = 10;
+const lateLookMs = 30_000;
+/** Not if more records than this were given out since the last such look: reading them again would take too long. */
+const maxBeforeLateLook = 100;
 /** What was written while the store did not answer is given out up to this age. */
 const maxCatchUpMs = 60_000;
 /** Records with an open cost that are compared with the ledger at a time. */
@@ -73,6 +78,9 @@ export class StoredRecords implements DecisionRecords {
   #openCostsAfter: number | undefined;
   readonly #writeBehind: WriteBehind<RecordStore, void>;
   #cancelPoll: (() => void) | undefined;
+  #followedSinceMs = 0;
+  #pollsSinceLateLook = 0;
+  #deliveredSinceLateLook = 0;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
   /** Decision ids that were delivered to the listeners; the oldest are forgotten. */
   readonly #delivered = new Set<string>();
@@ -159,7 +167,10 @@ export class StoredRecords implements DecisionRecords {
 
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
     this.#listeners.set(onRecords, filter);
-    if (this.#options.shared && this.#cancelPoll === undefined) this.#schedulePoll(this.#options.clock.now());
+    if (this.#options.shared && this.#cancelPoll === undefined) {
+      this.#followedSinceMs = this.#options.clock.now();
+      this.#schedulePoll(this.#followedSinceMs);
+    }
     return () => {
       this.#listeners.delete(onRecords);
       if (this.#listeners.size > 0) return;
@@ -304,6 +315,7 @@ export class StoredRecords implements DecisionRecords {
   #deliver(records: readonly DecisionRecord[]): void {
     if (this.#listeners.size === 0) return;
     const fresh = records.filter(({ decision_id }) => !this.#delivered.has(decision_id));
+    this.#deliveredSinceLateLook += fresh.length;
     for (const { decision_id } of fresh) this.#delivered.add(decision_id);
     for (const oldest of this.#delivered) {
       if (this.#delivered.size <= maxWaiting) break;
@@ -327,7 +339,8 @@ export class StoredRecords implements DecisionRecords {
   /** Gives out what other processes have written since then, the oldest first. Returns since when the next poll looks. */
   async #poll(sinceMs: number): Promise<number> {
     const nowMs = this.#options.clock.now();
-    let after = (Math.max(sinceMs, nowMs - maxCatchUpMs) - pollOverlapMs) * seqPerMs;
+    let after =
+      (Math.min(Math.max(sinceMs, nowMs - maxCatchUpMs), this.#lateLookFrom(nowMs)) - pollOverlapMs) * seqPerMs;
     while (this.#listeners.size > 0) {
       const page = await this.query({}, { after, limit: maxPolled }).catch(() => undefined);
       // The store is unavailable: the next poll asks for the same.
@@ -337,5 +350,14 @@ export class StoredRecords implements DecisionRecords {
       if (!page.more || page.records.length === 0) break;
     }
     return nowMs;
+  }
+
+  /** Since when this poll looks for what has come late; the present where it does not. */
+  #lateLookFrom(nowMs: number): number {
+    if (++this.#pollsSinceLateLook < pollsUntilLateLook) return nowMs;
+    const isBusy = this.#deliveredSinceLateLook > maxBeforeLateLook;
+    this.#pollsSinceLateLook = 0;
+    this.#deliveredSinceLateLook = 0;
+    return isBusy ? nowMs : Math.max(nowMs - lateLookMs, this.#followedSinceMs);
   }
 }
