@@ -43,8 +43,9 @@ const onlyHttp2: UpstreamFailure = {
 
 /** The failure of an error answer, with the message of its body and the wait before a retry. */
 export function errorAnswerFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
-  // 505 says so by itself; some servers call it 403, because the handshake had offered no other protocol (ALPN).
-  const http2 = status === 505 || (/\bALPN\b/.test(message) && /\bh2\b/.test(message));
+  // 505 says so by itself; Node's servers say 403, in these words alone: other messages may quote what the caller wrote.
+  const http2 =
+    status === 505 || (status === 403 && /^\s*(Missing|Unknown) ALPN Protocol, expected `h2`/.test(message));
   return http2 ? onlyHttp2 : statusFailure(status, message, retryAfterMs);
 }
 

@@ -158,6 +158,28 @@ describe("an upstream that supports only HTTP/2 is named as such", () => {
   }
 });
 
+test("an error that quotes words on HTTP/2 is taken for what its status says: the caller may have written them", async () => {
+  const said = "Missing ALPN Protocol, expected `h2` to be available.";
+  const rows: [status: string, message: string, kind: string][] = [
+    ["400 Bad Request", `invalid tool_choice: ALPN h2 ${said}`, "rejected"],
+    ["403 Forbidden", `the input was flagged: ${said}`, "unauthorized"],
+    ["500 Internal Server Error", said, "upstream_error"],
+  ];
+  for (const [status, message, kind] of rows) {
+    await withUpstream(
+      async ({ socket, request }) => {
+        await request();
+        socket.write(jsonAnswer({ error: { message } }, status));
+      },
+      async ({ send }) => {
+        const reply = await send(callOf(false));
+        if (reply.kind !== "failure") throw new Error(reply.kind);
+        expect(reply.failure).toMatchObject({ kind, dispatched: true });
+      },
+    );
+  }
+});
+
 test("without free descriptors a call fails at once, and nothing was sent", async () => {
   await withUpstream(
     async ({ socket, request }) => {
