@@ -25,6 +25,7 @@ import {
 import { chunkOf } from "./stream/completion-chunk.ts";
 import { splitChunk } from "./stream/split-chunk.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
+import { hasOutput } from "./stream/stream-validator.ts";
 import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";
 
@@ -241,7 +242,10 @@ class UpstreamClient implements Upstream {
     attempt.identity.read(answer);
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? answerDefect(answer);
-    if (failure !== undefined) return failed(failure, report);
+    if (failure !== undefined) {
+      const begun = hasOutput(answer["choices"], "message");
+      return failed(begun ? { ...failure, begun } : failure, report);
+    }
     if (!attempt.stream) {
       return { kind: "answer", answer, raw: body.text, report: attempt.identity.addTo(report), firstByteMs };
     }

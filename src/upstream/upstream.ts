@@ -71,6 +71,8 @@ export interface UsageReport {
   readonly usage?: TokenUsage;
   /** `usage.cost`, in nano-USD; absent when not given or not a finite, non-negative number. */
   readonly costNanoUsd?: number;
+  /** Counted while the answer was being written, and it never ended: the call has cost at least this. */
+  readonly partial?: true;
   /** The aggregator's own id of the call. */
   readonly generationId?: string;
   /** The aggregator may be asked later by that id what it has billed. */
@@ -161,6 +163,8 @@ export interface UpstreamFailure {
   readonly dispatched: boolean;
   /** A reused keep-alive socket failed before any answer byte: one free repeat on a fresh connection. */
   readonly staleSocket?: boolean;
+  /** Something of an answer had come: it may be billed, whatever status the error after it names. */
+  readonly begun?: true;
 }
 
 /** The message for an answer that has only a status. */

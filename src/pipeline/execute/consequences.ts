@@ -32,6 +32,7 @@ const unbilledStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 
 /** What a failure means for the money: only what provably was not billed costs nothing. */
 export function chargeOf(failure: UpstreamFailure): Consequence["charge"] {
   if (!failure.dispatched) return "nothing";
+  if (failure.begun === true) return "unknown";
   if (failure.kind === "rejected" && !unbilledStatuses.has(failure.status ?? 0)) return "unknown";
   return consequences[failure.kind].charge;
 }

@@ -39,7 +39,7 @@ function usagePriceOf({ price, pricedByCost }: OpenAttempt): Price | undefined {
   return pricedByCost ? undefined : price;
 }
 
-/** The upstream did not deliver. What it reported before it failed still settles the cost exactly. */
+/** The upstream did not deliver. What it reported last still settles the cost exactly, unless it only counted along. */
 export function closeFailed(
   attempt: OpenAttempt,
   failure: UpstreamFailure,
@@ -48,7 +48,8 @@ export function closeFailed(
   otherModel?: string,
 ): ClosedAttempt {
   attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
-  const { settlement, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
+  const { settlement: stated, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
+  const settlement = report.partial === true ? undefined : stated;
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   let resolution: Resolution;
   if (distrusted !== undefined) {
@@ -66,8 +67,9 @@ export function closeFailed(
 }
 
 /**
- * The caller disconnected after the call was sent. With usage seen it is settled; otherwise `atLeast` (what a cancelled call is
- * billed, where the aggregator stops billing on cancel) or, without it, the whole hold. Never free.
+ * The caller disconnected after the call was sent. With the final usage seen it is settled; otherwise `atLeast` (what a
+ * cancelled call is billed, where the aggregator stops billing on cancel) or, without it, the whole hold; never less than
+ * the upstream had counted so far. Never free.
  */
 export function closeAbandoned(
   attempt: OpenAttempt,
@@ -78,17 +80,22 @@ export function closeAbandoned(
 ): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
   const { settlement, distrusted } = credibleSettlement(attempt, report, nowMs, otherModel);
+  const isStopped = atLeast !== undefined && !attempt.pricedByCost;
+  const least = isStopped ? atLeast : attempt.hold;
   let resolution: Resolution;
   let cost: NanoUsd;
   if (distrusted !== undefined) {
     cost = attempt.hold;
     resolution = chargeForDistrustedCost(attempt, distrusted);
-  } else if (settlement !== undefined) {
+  } else if (settlement !== undefined && report.partial !== true) {
     cost = settlement.actual;
     resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
-  } else if (atLeast !== undefined && !attempt.pricedByCost) {
-    cost = atLeast;
-    resolution = { id: attempt.id, kind: "settled", actual: atLeast, source: "at_least" };
+  } else if (settlement !== undefined && settlement.actual > least) {
+    cost = settlement.actual;
+    resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: "at_least" };
+  } else if (isStopped) {
+    cost = least;
+    resolution = { id: attempt.id, kind: "settled", actual: least, source: "at_least" };
   } else {
     cost = attempt.hold;
     resolution = { id: attempt.id, kind: "charged", reason: "caller left" };

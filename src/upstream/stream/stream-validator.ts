@@ -38,6 +38,8 @@ export class StreamValidator {
   #finishedChoices = 0;
   #hasContent = false;
   #report: UsageReport = {};
+  /** The stream has failed in an event that states its usage: nothing is counted after that. */
+  #failedWithUsage = false;
   /** The template of the chunks that carry text, how often one was learned, and how many chunks matched. */
   #template: ChunkTemplate | undefined;
   #tries = 0;
@@ -55,8 +57,10 @@ export class StreamValidator {
     this.#identity = identity;
   }
 
+  /** Some providers count along in every chunk: before the end that is less than what is billed. */
   get report(): UsageReport {
-    return this.#identity.addTo(this.#report);
+    const isPartial = !this.complete && !this.#failedWithUsage && Object.keys(this.#report).length > 0;
+    return this.#identity.addTo(isPartial ? { ...this.#report, partial: true } : this.#report);
   }
 
   /** Whether a choice appeared and all that appeared are finished. */
@@ -121,10 +125,11 @@ export class StreamValidator {
     this.#identity.read(chunk);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
-    if (hasUsage) this.#report = { ...this.#report, ...usageReport(usage) };
-    const error = errorIn(chunk) ?? (name === "error" ? errorIn({ error: chunk }) : undefined);
-    if (error !== undefined) return { kind: "failed", failure: error };
+    // The newest alone: an earlier cost does not belong to later counts.
+    if (hasUsage) this.#report = usageReport(usage);
     const choices = chunk["choices"];
+    const error = errorIn(chunk) ?? (name === "error" ? errorIn({ error: chunk }) : undefined);
+    if (error !== undefined) return this.#failed(error, choices, hasUsage);
     if (!Array.isArray(choices)) {
       if (choices !== undefined && choices !== null) return failedAs("a chunk whose choices are not a list");
       if (!hasUsage) return nothing;
@@ -137,11 +142,17 @@ export class StreamValidator {
     if (choices.length === 0 && !hasUsage) return nothing;
     for (const choice of choices) {
       const failure = this.#checkChoice(choice);
-      if (failure !== undefined) return { kind: "failed", failure };
+      if (failure !== undefined) return this.#failed(failure, choices, hasUsage);
     }
     if (hasUsage) this.#hasContent = true;
     else if (choices.length === 1) this.#learnTemplate(data, chunk);
     return { kind: "chunk", raw: data, chunk };
+  }
+
+  #failed(failure: UpstreamFailure, choices: Json | undefined, hasUsage: boolean): ValidatedEvent {
+    this.#failedWithUsage = hasUsage;
+    const begun = this.#hasContent || hasOutput(choices, "delta");
+    return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }
 
   /** Makes a chunk the template of those to come, unless templates have matched too rarely so far. */
@@ -182,6 +193,11 @@ export class StreamValidator {
     else this.#finishedChoices++;
     this.#choices[index] = state;
   }
+}
+
+/** Whether a choice has some of an answer in its message or delta. */
+export function hasOutput(choices: Json | undefined, member: "message" | "delta"): boolean {
+  return Array.isArray(choices) && choices.some((choice) => isObject(choice) && carriesSomething(choice[member]));
 }
 
 /** Whether a delta holds more than a role: text, reasoning, a tool call, anything that is not empty. */

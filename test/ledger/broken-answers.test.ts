@@ -1,0 +1,113 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
+import { chunk, replies, streams } from "#simulator/behaviours.ts";
+import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { eventually, start } from "../harness/gateway.ts";
+
+/** What an answer that never ends well is charged: an upstream bills what it has written, whatever it says afterwards. */
+
+// Flash: 0.28 USD per million output tokens. 1,000 tokens are 0.00028 USD, and a little for the prompt.
+const bound = { max_tokens: 1_000 };
+const [leastHold, mostHold] = [280_000, 400_000];
+const policy = { upstream: { max_attempts: 1 } };
+
+const limited = { error: { code: 429, message: "the provider is overloaded" } };
+const counted = (output: number, more: JsonObject = {}) => ({
+  usage: { prompt_tokens: 10, completion_tokens: output, total_tokens: 10 + output, ...more },
+});
+
+describe("an error that names a 4xx status", () => {
+  const choice = (more: JsonObject): JsonObject => ({
+    id: "gen-1",
+    choices: [{ index: 0, message: { role: "assistant", content: "half an answer" }, finish_reason: "error", ...more }],
+  });
+  const rows: [what: string, stream: boolean, behaviour: Behaviour][] = [
+    ["in a stream, after content", true, streams({ events: [chunk({ content: "half" }), limited] })],
+    ["in a stream, after reasoning", true, streams({ events: [chunk({ reasoning: "hm" }), limited] })],
+    [
+      "in a chunk that has content too",
+      true,
+      streams({ events: [{ ...chunk({ content: "half" }), ...limited }], end: "clean" }),
+    ],
+    ["in a choice with a message", false, replies(200, choice(limited))],
+    ["beside choices with a message", false, replies(200, { ...choice({}), ...limited })],
+  ];
+  test.each(rows)("does not release the hold of what was answered before it: %s", async (_, stream, behaviour) => {
+    await using gateway = await start({ policy, script: () => behaviour });
+    await (await gateway.chat({ ...bound, stream })).text();
+    const { held, spent } = await gateway.ledger(({ held, spent }) => held + spent >= leastHold);
+    expect(held).toBeWithin(leastHold, mostHold);
+    expect(spent).toBe(0);
+  });
+
+  test.each([
+    ["a stream", true, streams({ events: [chunk({ role: "assistant", content: "" }), limited] })],
+    ["a whole answer", false, replies(200, limited)],
+  ] as [string, boolean, Behaviour][])("releases it where nothing came before: %s", async (_, stream, behaviour) => {
+    await using gateway = await start({ policy, script: () => behaviour });
+    expect((await gateway.chat({ ...bound, stream })).status).toBe(500);
+    expect(await gateway.ledger()).toEqual({ held: 0, spent: 0 });
+  });
+});
+
+describe("usage that is counted along in every chunk", () => {
+  const events = [1, 2, 3].map((count) => ({ ...chunk({ content: "word " }), ...counted(count) }));
+
+  test("is no cost of a stream that breaks off: the hold stays", async () => {
+    await using gateway = await start({ policy, script: () => streams({ events, end: "rst" }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    const { held, spent } = await gateway.ledger(({ held, spent }) => held === 0 || spent > 0 || held >= leastHold);
+    expect([spent, held >= leastHold]).toEqual([0, true]);
+  });
+
+  test("is not what a caller pays who disconnects: the hold is charged", async () => {
+    await using gateway = await start({ policy, script: () => streams({ events, end: "silence" }) });
+    const stop = new AbortController();
+    const reply = await gateway.chat({ ...bound, stream: true }, {}, { signal: stop.signal });
+    await reply.body?.getReader().read();
+    stop.abort();
+    await eventually(async () => (await gateway.ledger()).spent > 0);
+    expect((await gateway.ledger()).spent).toBeWithin(leastHold, mostHold);
+  });
+
+  test("is the least that a caller pays who disconnects where cancelling stops the billing", async () => {
+    const many = { ...chunk({ content: "a" }), ...counted(900) };
+    await using gateway = await start({
+      policy: { upstream: { ...policy.upstream, billing_stops_on_cancel: true } },
+      script: () => streams({ events: [many], end: "silence" }),
+    });
+    const stop = new AbortController();
+    const reply = await gateway.chat({ ...bound, stream: true }, {}, { signal: stop.signal });
+    await reply.body?.getReader().read();
+    stop.abort();
+    await eventually(async () => (await gateway.ledger()).spent > 0);
+    // 900 tokens of output and 10 of input: the bytes that were seen are fewer.
+    expect((await gateway.ledger()).spent).toBe(900 * 280 + 10 * 140);
+  });
+
+  test("settles a stream that ends", async () => {
+    const whole = [...events, { ...chunk({}, "stop"), ...counted(4) }];
+    await using gateway = await start({ policy, script: () => streams({ events: whole }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    expect((await gateway.ledger()).spent).toBe(4 * 280 + 10 * 140);
+  });
+
+  test("an earlier cost does not belong to a later count", async () => {
+    const early = { ...chunk({ content: "a" }), ...counted(1, { cost: 0.000001 }) };
+    const last = { ...chunk({}, "stop"), ...counted(500) };
+    await using gateway = await start({ policy, script: () => streams({ events: [early, last] }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    expect((await gateway.ledger()).spent).toBe(500 * 280 + 10 * 140);
+  });
+});
+
+test("usage in the event that says why the stream failed settles it", async () => {
+  const last = { ...limited, ...counted(7) };
+  await using gateway = await start({
+    policy,
+    script: () => streams({ events: [chunk({ content: "half" }), last], end: "clean" }),
+  });
+  await (await gateway.chat({ ...bound, stream: true })).text();
+  await eventually(async () => (await gateway.ledger()).spent > 0);
+  expect(await gateway.ledger()).toEqual({ held: 0, spent: 7 * 280 + 10 * 140 });
+});
