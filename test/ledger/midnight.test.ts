@@ -4,21 +4,38 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { after, completes } from "#simulator/behaviours.ts";
-import { startDashboard } from "../dashboard-api/fixture.ts";
+import { databases, startDashboard } from "../dashboard-api/fixture.ts";
 import { eventually } from "../harness/gateway.ts";
+import { stoppedClock } from "../harness/postgres-clock.ts";
 
 const midnight = Date.UTC(2026, 10, 23);
 // Flash: 0.28 USD per million output tokens. 100,000 tokens are 0.028 USD, and a little for the prompt.
 const large = { max_tokens: 100_000 };
 const policy = { budget: { per_day_hard_usd: 0.05, per_day_soft_usd: 0.05 } };
 
-// In PostgreSQL the day is that of the database's own clock, which no test can move.
-for (const stream of [true, false]) {
-  test(`${stream ? "a stream" : "an answer"} in progress at midnight UTC is charged to the day on which it was held; the new day has its own cap`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), "midnight-"));
-    const databaseUrl = `sqlite:${join(folder, "gateway.db")}`;
-    let nowMs = midnight - 20_000;
-    const clock = { now: () => nowMs, monotonic: () => performance.now() };
+/** A database whose clock stands where the test puts it; with SQLite that is the process's own. */
+async function openAt(database: string, startMs: number) {
+  const folder = mkdtempSync(join(tmpdir(), "midnight-"));
+  const url = database === "sqlite" ? `sqlite:${join(folder, "gateway.db")}` : database;
+  const moveDatabase = database === "sqlite" ? async () => {} : await stoppedClock(url);
+  let nowMs = startMs;
+  await moveDatabase(nowMs);
+  return {
+    url,
+    clock: { now: () => nowMs, monotonic: () => performance.now() },
+    async moveTo(epochMs: number): Promise<void> {
+      nowMs = epochMs;
+      await moveDatabase(epochMs);
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+const runs = databases().flatMap(({ name, open }) => [true, false].map((stream) => ({ name, open, stream })));
+for (const { name, open, stream } of runs) {
+  test(`${name}: ${stream ? "a stream" : "an answer"} in progress at midnight UTC is charged to the day on which it was held; the new day has its own cap`, async () => {
+    using store = await openAt(await open(), midnight - 20_000);
+    const { url: databaseUrl, clock } = store;
     let finish = () => {};
     const gate = new Promise<void>((resolve) => {
       finish = resolve;
@@ -52,7 +69,7 @@ for (const stream of [true, false]) {
     const refused = await gateway.chat(large, { "x-goal-id": "late" });
     expect([refused.status, refused.headers.get("x-smart-gateway-cause")]).toEqual([403, "budget_hard_cap_exceeded"]);
 
-    nowMs = midnight + 5_000;
+    await store.moveTo(midnight + 5_000);
     const morning = await gateway.chat(large, { "x-goal-id": "morning" });
     expect(morning.status).toBe(200);
     await morning.text();
@@ -83,6 +100,5 @@ for (const stream of [true, false]) {
       ["2026-11-23", today.spent, today.spent],
       ["2026-11-22", yesterday, yesterday],
     ]);
-    rmSync(folder, { recursive: true, force: true });
   });
 }
