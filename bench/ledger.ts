@@ -380,7 +380,7 @@ async function processorTime(callers: number): Promise<void> {
           const reply = await ledger.reserve(reservation);
           if (reply.kind !== "held") throw new Error(reply.kind);
           await new Promise((resolve) => setImmediate(resolve));
-          void ledger.resolve([
+          ledger.resolveInBackground([
             { id: reservation.id, kind: "settled", actual: nanoUsd(400_000 + (made % 1_013)), source: "upstream_cost" },
           ]);
         }

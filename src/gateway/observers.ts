@@ -188,6 +188,7 @@ export function countedLedger(
       });
     },
     resolve: (resolutions) => ledger.resolve(resolutions),
+    resolveInBackground: (resolutions) => ledger.resolveInBackground(resolutions),
     peek: (goal) => ledger.peek(goal),
     read: (goal) => ledger.read(goal),
     peekDay: () => ledger.peekDay(),

@@ -21,6 +21,11 @@ export interface Ledger {
    * and are repeated. Never rejects, and repeating it changes nothing.
    */
   resolve(resolutions: readonly Resolution[]): Promise<void>;
+  /**
+   * As `resolve`, where nobody waits for it: behind an answer that is sent. May be written some milliseconds later, in one
+   * commit with the next reservation. Every `read`, every other operation and `close` have it written at once.
+   */
+  resolveInBackground(resolutions: readonly Resolution[]): void;
   /** Spend of a goal and its day as this node last read it; undefined before the first read. Costs nothing. */
   peek(goal: GoalId): Spend | undefined;
   /**

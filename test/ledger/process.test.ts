@@ -1,8 +1,16 @@
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { authorization, call, eventually } from "../harness/gateway.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import { processTimers } from "#ledger/open-ledger.ts";
+import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import { after, completes } from "#simulator/behaviours.ts";
+import { startSimulator } from "#simulator/simulator.ts";
+import { authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 import { type GatewayProcess, serve, startServing } from "../harness/process.ts";
 
@@ -58,6 +66,87 @@ describe("a gateway process and its ledger", () => {
     expect(await spent(again)).toBeLessThanOrEqual(before);
     expect(again.output()).not.toContain("ledger_created");
     rmSync(folder, { recursive: true });
+  });
+
+  describe("ended behind an answer whose cost is not written yet", () => {
+    const reservations = (path: string) => {
+      const db = new Database(path, { readonly: true });
+      const rows = db.query<{ state: string; hold: number; actual: number | null }, []>(
+        "SELECT state, hold, actual FROM reservation ORDER BY seq",
+      );
+      try {
+        return rows.all();
+      } finally {
+        db.close();
+      }
+    };
+    const upstream = () => startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+
+    test("by SIGTERM: the cost is written before it ends", async () => {
+      const simulator = await upstream();
+      const folder = mkdtempSync(join(tmpdir(), "smart-gateway-ended-"));
+      const path = join(folder, "gateway.db");
+      for (let run = 0; run < 3; run++) {
+        await using gateway = await serve({ DATABASE_URL: `sqlite:${path}`, UPSTREAM_BASE_URL: simulator.url });
+        const reply = await ask(gateway);
+        gateway.signal("SIGTERM");
+        expect(reply.status).toBe(200);
+        expect(await gateway.exited()).toBe(0);
+      }
+      const rows = reservations(path);
+      expect(rows.map(({ state }) => state)).toEqual(["SETTLED", "SETTLED", "SETTLED"]);
+      expect(rows.reduce((sum, { actual }) => sum + (actual ?? 0), 0)).toBe(simulator.billedNanoUsd());
+      await simulator.stop();
+      rmSync(folder, { recursive: true });
+    }, 60_000);
+
+    test("by SIGKILL: its hold stays, and is charged when it expires", async () => {
+      const simulator = await upstream();
+      const folder = mkdtempSync(join(tmpdir(), "smart-gateway-ended-"));
+      const path = join(folder, "gateway.db");
+      const env = { DATABASE_URL: `sqlite:${path}`, UPSTREAM_BASE_URL: simulator.url, NODE_ID: "one" };
+      const gate = Promise.withResolvers<void>();
+      {
+        await using gateway = await serve(env);
+        simulator.next(after(gate.promise, completes()));
+        const answer = ask(gateway);
+        await eventually(() => simulator.received() === 1);
+        // From here on the gateway cannot write: whenever it is killed, the cost is not in the ledger.
+        const lock = new Database(path);
+        lock.run("BEGIN IMMEDIATE");
+        gate.resolve();
+        expect((await answer).status).toBe(200);
+        gateway.signal("SIGKILL");
+        await gateway.exited();
+        lock.run("ROLLBACK");
+        lock.close();
+      }
+      const billed = simulator.billedNanoUsd();
+      expect(billed).toBeGreaterThan(0);
+      const [left] = reservations(path);
+      expect(left).toMatchObject({ state: "HELD", actual: null });
+      expect(left?.hold).toBeGreaterThanOrEqual(billed);
+      {
+        await using again = await serve(env);
+        await eventually(() => reservations(path)[0]?.state === "UNRESOLVED", again.output);
+        again.signal("SIGTERM");
+        expect(await again.exited()).toBe(0);
+      }
+      const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
+      const later = await BatchedLedger.open(await SqliteStore.open(path, clock), "sweeper", {
+        clock,
+        timers: processTimers,
+        random: Math.random,
+        log: () => {},
+        retentionMs: () => 30 * 86_400_000,
+      });
+      await later.sweep();
+      const spend = await later.read("nobody/asked");
+      expect(spend?.dayAccount).toEqual({ spent: nanoUsd(left?.hold ?? 0), held: nanoUsd(0) });
+      await later.close(1_000);
+      await simulator.stop();
+      rmSync(folder, { recursive: true });
+    }, 60_000);
   });
 
   test.skipIf(postgresMissing() !== undefined)(

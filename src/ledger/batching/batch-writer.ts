@@ -3,8 +3,10 @@ import type { BatchReply, Operation, OperationReply } from "#ledger/rules/operat
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { asStoreFailure, type LedgerStore, type StoreFailure } from "#ledger/store.ts";
 import type { Clock, Timers } from "#platform/time.ts";
+import { afterIdleTurn } from "./idle-turn.ts";
 import type { LedgerEvent } from "./ledger-event.ts";
 import {
+  delayMsOf,
   type InFlightBatch,
   isolate,
   maxBatch,
@@ -12,6 +14,7 @@ import {
   operationsOf,
   type QueueItem,
   type ReturnedBatch,
+  type Urgency,
   withoutReserve,
 } from "./queue-item.ts";
 import { isClosing, ResolutionTracker } from "./resolution-tracker.ts";
@@ -25,10 +28,8 @@ const deadlineCheckMs = answerLimitMs / 20;
  * after the timers: nobody is given up before the next check.
  */
 const stallMs = 4 * deadlineCheckMs;
-/** A batch begins after an idle turn of the event loop, and no later than this. */
-const maxCoalesceMs = 6;
-/** A turn that takes longer had work to do, from which more operations may come. */
-const idleTurnMs = 0.03;
+/** After a read had to wait for resolutions, none are delayed for so long: more reads may follow. */
+const undelayedAfterReadMs = 100;
 /** Times that an operation is tried alone before it is dropped as one that cannot be written. */
 const writeAttempts = 3;
 
@@ -43,11 +44,12 @@ const writeAttempts = 3;
  * Beside it, what it does about the next batch, in the modes `open` and `closing`:
  *
  * - `idle`: nothing is planned. A batch may be in flight, whose reply plans the next one.
+ * - `delayed`: only resolutions are queued that nobody waits for. A timer plans the flush, or whatever else is queued or read before.
  * - `scheduled`: a flush comes after what runs now, or after an idle turn of the event loop.
  * - `backing_off`: the store has failed for a moment; a timer plans the next flush.
  */
 export type WriterMode = "open" | "failed" | "closing" | "closed";
-type FlushState = "idle" | "scheduled" | "backing_off";
+type FlushState = "idle" | "delayed" | "scheduled" | "backing_off";
 
 export interface BatchWriterOptions {
   readonly store: LedgerStore;
@@ -69,8 +71,8 @@ export interface BatchWriterOptions {
  * next; a store with `pipelineFrom` receives the next one early once that is full. A batch that fails is requeued.
  */
 export class BatchWriter {
-  readonly resolutions = new ResolutionTracker();
   readonly #options: BatchWriterOptions;
+  readonly #resolutions = new ResolutionTracker();
   #mode: WriterMode = "open";
   #flush: FlushState = "idle";
   /** Why nothing is written any more; set when the mode becomes `failed`. */
@@ -84,6 +86,9 @@ export class BatchWriter {
   #waitingResolutions = 0;
   #onIdle: (() => void) | undefined;
   #cancelDeadlineTimer: (() => void) | undefined;
+  #cancelDelay: (() => void) | undefined;
+  /** On the monotonic clock: until then nothing is delayed. */
+  #undelayedUntilMs = 0;
 
   constructor(options: BatchWriterOptions) {
     this.#options = options;
@@ -128,8 +133,8 @@ export class BatchWriter {
   }
 
   /** Operations that are written in one batch; `answer` is called once, with the reply to the last of them or undefined. */
-  enqueue(operations: readonly Operation[], hasDeadline: boolean, answer: QueueItem["answer"]): void {
-    const generation = this.resolutions.current;
+  enqueue(operations: readonly Operation[], urgency: Urgency, answer: QueueItem["answer"]): void {
+    const generation = this.#resolutions.current;
     for (const { kind } of operations) {
       if (isClosing(kind)) generation.outstanding += 1;
       if (kind === "resolve") this.#waitingResolutions += 1;
@@ -138,29 +143,40 @@ export class BatchWriter {
       operations,
       answer,
       sinceMs: this.#options.clock.monotonic(),
-      hasDeadline,
+      urgency,
       generation,
       sent: false,
       timedOut: false,
       isolated: false,
       failures: 0,
     });
-    if (hasDeadline) {
+    if (urgency === "deadline") {
       this.#queuedReserves += 1;
       this.#watchDeadlines();
     }
-    this.#scheduleFlush();
+    if (this.#flush !== "delayed") this.#scheduleFlush();
+    else if (urgency !== "background" || this.#queue.length >= maxBatch) this.#endDelay();
+  }
+
+  /** Resolves when every resolution handed in so far is written; undefined when they all are. What is delayed is sent at once. */
+  resolutionsWritten(): Promise<void> | undefined {
+    const written = this.#resolutions.written();
+    if (written === undefined) return undefined;
+    this.#undelayedUntilMs = this.#options.clock.monotonic() + undelayedAfterReadMs;
+    this.#endDelay();
+    return written;
   }
 
   /** Gives back a hold whose caller was answered `unavailable`. */
   cancelReserve(id: ReservationId): void {
-    this.enqueue([{ kind: "cancel", id }], false, () => {});
+    this.enqueue([{ kind: "cancel", id }], "soon", () => {});
   }
 
   /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
   async close(withinMs: number): Promise<void> {
     const drains = !this.isIdle && this.#mode === "open";
     this.#mode = "closing";
+    this.#endDelay();
     if (drains) {
       await new Promise<void>((resolve) => {
         const cancel = this.#options.timers.after(withinMs, resolve);
@@ -187,31 +203,37 @@ export class BatchWriter {
 
   #scheduleFlush(): void {
     if (this.#flush !== "idle" || !this.#canFlush()) return;
+    if (this.#queue.length === 0) {
+      this.#onIdle?.();
+      return;
+    }
+    const { clock, timers } = this.#options;
+    const nowMs = clock.monotonic();
+    const mayDelay = this.#mode === "open" && this.#inFlight.length === 0 && nowMs >= this.#undelayedUntilMs;
+    const delayMs = mayDelay && !this.#resolutions.awaited ? delayMsOf(this.#queue, nowMs) : 0;
+    if (delayMs > 0) {
+      this.#flush = "delayed";
+      this.#cancelDelay = timers.after(delayMs, () => this.#endDelay());
+    } else {
+      this.#startFlush();
+    }
+  }
+
+  #endDelay(): void {
+    if (this.#flush !== "delayed") return;
+    this.#cancelDelay?.();
+    this.#startFlush();
+  }
+
+  #startFlush(): void {
     this.#flush = "scheduled";
-    const { clock, coalesce } = this.#options;
     const begin = () => {
       if (this.#flush === "scheduled") this.#flush = "idle";
       this.#flushNow();
     };
-    if (coalesce === undefined || this.#inFlight.length > 0) {
-      queueMicrotask(begin);
-      return;
-    }
-    const untilMs = clock.monotonic() + maxCoalesceMs;
-    let queued = -1;
-    let lookedMs = 0;
-    const look = () => {
-      const nowMs = clock.monotonic();
-      const idle = this.#queue.length === queued && nowMs - lookedMs < idleTurnMs;
-      if (!idle && this.#queue.length < maxBatch && nowMs < untilMs) {
-        queued = this.#queue.length;
-        lookedMs = nowMs;
-        coalesce(look);
-      } else {
-        begin();
-      }
-    };
-    coalesce(look);
+    const { clock, coalesce } = this.#options;
+    if (coalesce === undefined || this.#inFlight.length > 0) queueMicrotask(begin);
+    else afterIdleTurn({ clock, coalesce, queued: () => this.#queue.length }, begin);
   }
 
   /** Whether the next batch may be sent now. */
@@ -346,8 +368,8 @@ export class BatchWriter {
       if (kind === "resolve") this.#waitingResolutions -= 1;
       if (isClosing(kind)) item.generation.outstanding -= 1;
     }
-    this.resolutions.resolveWritten();
-    if (item.hasDeadline && !item.timedOut) this.#queuedReserves -= 1;
+    this.#resolutions.resolveWritten();
+    if (item.urgency === "deadline" && !item.timedOut) this.#queuedReserves -= 1;
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
@@ -364,7 +386,8 @@ export class BatchWriter {
         return;
       }
       const limitMs = nowMs - answerLimitMs;
-      const isLate = (item: QueueItem) => item.hasDeadline && !item.timedOut && item.sinceMs <= limitMs;
+      const isLate = ({ urgency, timedOut, sinceMs: queuedMs }: QueueItem) =>
+        urgency === "deadline" && !timedOut && queuedMs <= limitMs;
       for (const item of this.#underway()) if (isLate(item)) this.#timeOut(item);
       if (this.#queue.some(isLate)) {
         this.#queue = this.#queue.flatMap((item) => {
@@ -394,7 +417,7 @@ export class BatchWriter {
     this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
     this.#mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
-    for (const item of this.#queue) if (item.hasDeadline && !item.timedOut) this.#answerUnwritten(item);
+    for (const item of this.#queue) if (item.urgency === "deadline" && !item.timedOut) this.#answerUnwritten(item);
     this.#onIdle?.();
   }
 

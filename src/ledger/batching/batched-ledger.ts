@@ -112,7 +112,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       retentionMs,
       batchInFlight,
       cache: this.#cache,
-      write: (operations) => new Promise((resolve) => this.#writer.enqueue(operations, false, () => resolve())),
+      write: (operations) => new Promise((resolve) => this.#writer.enqueue(operations, "soon", () => resolve())),
       refreshHolds: () => this.#holds.refresh(),
       onHeartbeat: () => {
         // While operations wait, only their replies say whether the store takes writes.
@@ -143,7 +143,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     const operations: Operation[] = closing.map((resolution) => ({ kind: "resolve", resolution }));
     operations.push({ kind: "reserve", reservation });
     const answer = new Promise<ReserveReply>((resolve) => {
-      this.#writer.enqueue(operations, true, (reply) => {
+      this.#writer.enqueue(operations, "deadline", (reply) => {
         this.#pending.delete(reservation.id);
         resolve(this.#reserveReply(reservation.id, reply));
       });
@@ -152,22 +152,15 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     return answer;
   }
 
-  resolve(resolutions: readonly Resolution[]): Promise<void> {
-    if (resolutions.length === 0) return Promise.resolve();
-    const closed = this.#writer.mode === "closed";
-    if (closed || this.#writer.waitingResolutions + resolutions.length > maxWaitingResolutions) {
-      const message = closed ? "the ledger is closed" : "too many wait for the budget store";
-      this.#log({ kind: "resolutions_dropped", count: resolutions.length, message });
-      return Promise.resolve();
-    }
-    const waits: Promise<void>[] = [];
-    for (let from = 0; from < resolutions.length; from += maxPerItem) {
-      const operations = resolutions
-        .slice(from, from + maxPerItem)
-        .map((resolution): Operation => ({ kind: "resolve", resolution }));
-      waits.push(new Promise((resolve) => this.#writer.enqueue(operations, false, () => resolve())));
-    }
-    return waits.length === 1 && waits[0] !== undefined ? waits[0] : Promise.all(waits).then(() => undefined);
+  async resolve(resolutions: readonly Resolution[]): Promise<void> {
+    const waits = this.#resolveItems(resolutions).map(
+      (operations) => new Promise<void>((resolve) => this.#writer.enqueue(operations, "soon", () => resolve())),
+    );
+    await Promise.all(waits);
+  }
+
+  resolveInBackground(resolutions: readonly Resolution[]): void {
+    for (const operations of this.#resolveItems(resolutions)) this.#writer.enqueue(operations, "background", () => {});
   }
 
   peek(goal: GoalId): Spend | undefined {
@@ -188,7 +181,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
           resolve(spend);
         });
       // Resolutions handed in before are written first, or a caller is refused for money that is free again.
-      const written = this.#writer.resolutions.written();
+      const written = this.#writer.resolutionsWritten();
       if (written === undefined) begin();
       else void written.then(begin);
     });
@@ -256,6 +249,21 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   /** Removes what has been closed for longer than the retention. Runs by itself every ten minutes. */
   prune(): Promise<void> {
     return this.#upkeep.prune();
+  }
+
+  /** The operations of each item of the queue; none where the resolutions cannot be kept. */
+  #resolveItems(resolutions: readonly Resolution[]): Operation[][] {
+    const closed = this.#writer.mode === "closed";
+    if (closed || this.#writer.waitingResolutions + resolutions.length > maxWaitingResolutions) {
+      const message = closed ? "the ledger is closed" : "too many wait for the budget store";
+      if (resolutions.length > 0) this.#log({ kind: "resolutions_dropped", count: resolutions.length, message });
+      return [];
+    }
+    const operations = resolutions.map((resolution): Operation => ({ kind: "resolve", resolution }));
+    const items: Operation[][] = [];
+    for (let from = 0; from < operations.length; from += maxPerItem)
+      items.push(operations.slice(from, from + maxPerItem));
+    return items;
   }
 
   #written({ day, accounts, notices }: BatchReply): void {

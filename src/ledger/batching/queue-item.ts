@@ -6,14 +6,29 @@ import type { Generation } from "./resolution-tracker.ts";
 /** Operations in one transaction. */
 export const maxBatch = 256;
 
+/**
+ * Resolutions in the background wait this long for a reserve that shares their commit. A caller that sends its next request as
+ * soon as it has an answer reserves some 1 to 4 ms later: the way there and back, parsing, the decision. What waits is lost
+ * with a killed process, so it waits no longer than a commit on a slow disk takes.
+ */
+const maxDelayMs = 5;
+
+/**
+ * How soon an item is written and answered.
+ *
+ * - `deadline`: a reserve. It is answered within the answer limit, written or not.
+ * - `soon`: written with the next batch, however long that takes.
+ * - `background`: nobody waits for it. It may wait some milliseconds for a reserve that shares its batch.
+ */
+export type Urgency = "deadline" | "soon" | "background";
+
 /** One entry of the queue: operations that must be written together, and the callback for their reply. */
 export interface QueueItem {
   readonly operations: readonly Operation[];
   /** Called with the reply to the last of the operations; with undefined when there is none. */
   readonly answer: (reply: OperationReply | undefined) => void;
   readonly sinceMs: number;
-  /** Reserves are answered within the answer limit; all else waits as long as it takes. */
-  readonly hasDeadline: boolean;
+  readonly urgency: Urgency;
   /** The generation that its resolutions are counted in. */
   readonly generation: Generation;
   /** Whether the store may have received it. */
@@ -28,6 +43,14 @@ export interface QueueItem {
 /** A batch that the store has received and not answered. */
 export interface InFlightBatch {
   readonly items: readonly QueueItem[];
+}
+
+/** How long a batch of these items may wait for a reserve, in milliseconds; 0 or less where it may not. */
+export function delayMsOf(queue: readonly QueueItem[], nowMs: number): number {
+  const [oldest] = queue;
+  if (oldest === undefined || queue.length >= maxBatch) return 0;
+  const nobodyWaits = queue.every(({ urgency, sent }) => urgency === "background" && !sent);
+  return nobodyWaits ? oldest.sinceMs + maxDelayMs - nowMs : 0;
 }
 
 /** How many items at the head of the queue make the next batch. */
@@ -68,7 +91,7 @@ export function isolate(item: QueueItem, wasAlone: boolean): QueueItem[] {
     waiting -= 1;
     if (waiting === 0 && answered === undefined && !item.timedOut) item.answer({ kind: "done" });
   };
-  const single = { ...item, isolated: true, hasDeadline: false, timedOut: false, failures: 0 };
+  const single: QueueItem = { ...item, isolated: true, urgency: "soon", timedOut: false, failures: 0 };
   const items: QueueItem[] = parts.map((operation) => ({ ...single, operations: [operation], answer: partDone }));
   if (answered !== undefined) items.push({ ...item, operations: [answered], isolated: true });
   return items;
@@ -85,9 +108,7 @@ export function withoutReserve(item: QueueItem, mayCancel: (id: ReservationId) =
     item.generation.outstanding += 1;
     return [{ kind: "cancel", id: operation.reservation.id }];
   });
-  return operations.length === 0
-    ? []
-    : [{ ...item, operations, hasDeadline: false, timedOut: false, answer: () => {} }];
+  return operations.length === 0 ? [] : [{ ...item, operations, urgency: "soon", timedOut: false, answer: () => {} }];
 }
 
 /** A batch that came back unwritten, or an item of a written batch that has to be decided again. */

@@ -38,6 +38,11 @@ export class Auditor {
     return copy;
   }
 
+  /** Whether the other one has the same rows. */
+  equals(other: Auditor): boolean {
+    return Bun.deepEquals(this.#rows, other.#rows);
+  }
+
   predict(operation: Operation, at: AuditMoment): string {
     switch (operation.kind) {
       case "reserve":

@@ -643,9 +643,10 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
             expect((await node.reserve(first)).kind).toBe("held");
             expect((await node.reserve(second)).kind).toBe("held");
             // As after an answer: nobody waits for it.
-            void node.resolve([{ id: first.id, kind: "released", reason: "rejected" }]);
+            node.resolveInBackground([{ id: first.id, kind: "released", reason: "rejected" }]);
             if (round % 2 === 0) await Promise.resolve();
-            void node.resolve([cost(second.id, 1)]);
+            if (round % 3 === 0) node.resolveInBackground([cost(second.id, 1)]);
+            else void node.resolve([cost(second.id, 1)]);
             const spend = await node.read(goal);
             expect(spend?.goalAccount).toEqual({ spent: usd(node === ledger ? 1 : 2), held: usd(0) });
           }
@@ -657,7 +658,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         for (let call = 0; call < 60; call++) {
           const reservation = reservationOf({ amount: usd(900), goal });
           expect((await ledger.reserve(reservation)).kind).toBe("held");
-          void ledger.resolve([cost(reservation.id, 1)]);
+          ledger.resolveInBackground([cost(reservation.id, 1)]);
         }
         expect((await spendOf(goal)).goalAccount).toEqual({ spent: usd(60), held: usd(0) });
       });
@@ -723,6 +724,16 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       fixture.clock.offsetMs += 32 * 86_400_000;
       await ledger.prune();
       expect((await spendOf()).goalAccount).toEqual({ spent: usd(10), held: usd(10) });
+    });
+
+    test("closing writes what waits for the next reservation", async () => {
+      const reservation = reservationOf({ amount: usd(300) });
+      await ledger.reserve(reservation);
+      ledger.resolveInBackground([cost(reservation.id, 20)]);
+      await ledger.close(1_000);
+      ledger = await open("node-b");
+      expect(await counters()).toEqual(both(20, 0));
+      expect(events.filter(({ kind }) => kind === "resolutions_dropped")).toEqual([]);
     });
 
     test("after closing it answers unavailable", async () => {

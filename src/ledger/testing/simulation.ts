@@ -254,11 +254,24 @@ class World {
     const { life } = node;
     const handed = [...node.handed];
     const spend = await ledger.read(reservation.goal);
-    if (node.life !== life || spend === undefined || !exceeds(spend)) return false;
+    if (node.life !== life || spend === undefined) return false;
+    this.#checkRead(handed, node.atRead);
+    if (!exceeds(spend)) return false;
     this.#note(`${node.id} ${reservation.id} ${reservation.goal} ${reservation.amount}: refused by a read`);
     this.#counts.refusedByRead += 1;
     this.#checkRefusal(reservation, handed, node.atRead);
     return true;
+  }
+
+  /** A read sees every resolution that the node had received before: `handed`. Applied once more they change nothing. */
+  #checkRead(
+    handed: readonly Resolution[],
+    then: { readonly auditor: Auditor; readonly at: AuditMoment } | undefined,
+  ): void {
+    if (then === undefined) this.#fail("the store was not read");
+    const auditor = then.auditor.copy();
+    for (const resolution of handed) auditor.predict({ kind: "resolve", resolution }, then.at);
+    if (!auditor.equals(then.auditor)) this.#fail("a read does not see what its node had received before");
   }
 
   /**
@@ -330,7 +343,9 @@ class World {
   #resolveFrom(node: SimulatedNode, ledger: Ledger, resolutions: readonly Resolution[]): void {
     node.handed.push(...resolutions);
     for (const { id, kind } of resolutions) this.#note(`${id} ${kind}`);
-    void ledger.resolve(resolutions);
+    // As the pipeline does behind an answer, and as a billing lookup does, which waits for it.
+    if (this.#chance(0.8)) ledger.resolveInBackground(resolutions);
+    else void ledger.resolve(resolutions);
   }
 
   #billed(id: ReservationId, amount: number): void {

@@ -283,7 +283,7 @@ function close(closed: ClosedAttempt, progress: Progress): void {
 
 /** Sends the remaining resolutions to the ledger; the caller does not wait for it. */
 function recordRemaining(progress: Progress, ports: Ports): void {
-  if (progress.unrecorded.length > 0) void ports.ledger.resolve(progress.unrecorded);
+  if (progress.unrecorded.length > 0) ports.ledger.resolveInBackground(progress.unrecorded);
   progress.unrecorded = [];
 }
 

@@ -51,5 +51,5 @@ function settleStream(
 function resolve(closed: ClosedAttempt, { recorder }: Pick<StreamContext, "recorder">, ports: Ports): void {
   recorder.attempts.push(closed.record);
   // The caller does not wait for the ledger: it gets resolutions in order, and charges a hold that has none when it expires.
-  void ports.ledger.resolve([closed.resolution]);
+  ports.ledger.resolveInBackground([closed.resolution]);
 }

@@ -118,6 +118,7 @@ describe("the budget store is unavailable", () => {
   const away: Ledger = {
     reserve: async () => ({ kind: "unavailable", reason: "no answer within 1 s" }),
     resolve: async () => undefined,
+    resolveInBackground: () => undefined,
     peek: () => undefined,
     peekDay: () => undefined,
     read: async () => undefined,

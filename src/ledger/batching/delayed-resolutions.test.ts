@@ -1,0 +1,258 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import { MemoryStore } from "#ledger/memory/memory-store.ts";
+import { isOpen } from "#ledger/rules/rows.ts";
+import { StoreFailure } from "#ledger/store.ts";
+import { reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { manualTime } from "#platform/manual-time.ts";
+import { BatchedLedger } from "./batched-ledger.ts";
+
+const usd = nanoUsd;
+const settled = (id: string, actual: NanoUsd = usd(3)): Resolution => ({
+  id,
+  kind: "settled",
+  actual,
+  source: "upstream_cost",
+});
+
+/** A ledger in manual time, and the kinds of operations of each batch that its store has received. */
+async function openDelaying() {
+  const time = manualTime();
+  const store = new MemoryStore(time.clock);
+  const ledger = await BatchedLedger.open(store, "a", {
+    clock: time.clock,
+    timers: time.timers,
+    random: () => 0.5,
+    log: () => {},
+    retentionMs: () => 0,
+  });
+  const batches: string[][] = [];
+  let before = async () => {};
+  store.commit = async (batch) => {
+    batches.push(batch.operations.map(({ kind }) => kind));
+    await before();
+    return store.commitNow(batch);
+  };
+  const held = async () => {
+    const reservation = reservationOf({ amount: usd(10) });
+    expect((await ledger.reserve(reservation)).kind).toBe("held");
+    batches.length = 0;
+    return reservation.id;
+  };
+  return {
+    ledger,
+    store,
+    time,
+    batches,
+    held,
+    /** What happens to each batch before it is written. */
+    beforeCommit: (does: () => Promise<void>) => {
+      before = does;
+    },
+    state: (id: string) => store.reservations.get(id)?.state,
+  };
+}
+
+describe("a resolution in the background", () => {
+  test("shares the commit of the next reservation", async () => {
+    const { ledger, time, batches, held, state } = await openDelaying();
+    const first = await held();
+    ledger.resolveInBackground([settled(first)]);
+    await time.advanceAsync(4.9);
+    expect(batches).toEqual([]);
+    expect((await ledger.reserve(reservationOf({ amount: usd(10) }))).kind).toBe("held");
+    expect(batches).toEqual([["resolve", "reserve"]]);
+    expect(state(first)).toBe("SETTLED");
+    await time.advanceAsync(100);
+    expect(batches).toHaveLength(1);
+  });
+
+  test("is written before that reservation is decided, so that its money can be used", async () => {
+    const { ledger, held } = await openDelaying();
+    const first = await held();
+    ledger.resolveInBackground([{ id: first, kind: "released", reason: "rejected" }]);
+    expect((await ledger.reserve(reservationOf({ amount: usd(1_000) }))).kind).toBe("held");
+  });
+
+  test("waits at most 5 ms, counted from the oldest", async () => {
+    const { ledger, time, batches, held } = await openDelaying();
+    const ids = [await held(), await held()] as const;
+    ledger.resolveInBackground([settled(ids[0])]);
+    await time.advanceAsync(3);
+    ledger.resolveInBackground([settled(ids[1])]);
+    await time.advanceAsync(1.9);
+    expect(batches).toEqual([]);
+    await time.advanceAsync(0.1);
+    expect(batches).toEqual([["resolve", "resolve"]]);
+  });
+
+  test("that waits for a batch in flight waits no longer than 5 ms in total", async () => {
+    const { ledger, time, batches, held, beforeCommit } = await openDelaying();
+    const [id, other] = [await held(), await held()];
+    beforeCommit(() => new Promise((resolve) => time.timers.after(3, resolve)));
+    void ledger.resolve([settled(other)]);
+    await time.advanceAsync(0);
+    ledger.resolveInBackground([settled(id)]);
+    await time.advanceAsync(4.9);
+    expect(batches).toHaveLength(1);
+    await time.advanceAsync(0.1);
+    expect(batches).toHaveLength(2);
+  });
+
+  test.each([
+    ["a read", (ledger: BatchedLedger) => ledger.read("session/goal")],
+    ["a resolution that somebody waits for", (ledger: BatchedLedger) => ledger.resolve([settled("nobody-made-me")])],
+    ["a reservation", (ledger: BatchedLedger) => ledger.reserve(reservationOf({ amount: usd(1) }))],
+    ["closing", (ledger: BatchedLedger) => ledger.close(1_000)],
+  ])("is written at once for %s", async (_, does) => {
+    const { ledger, time, held, state } = await openDelaying();
+    const id = await held();
+    ledger.resolveInBackground([settled(id)]);
+    await time.advanceAsync(1);
+    expect(state(id)).toBe("HELD");
+    await does(ledger);
+    expect(state(id)).toBe("SETTLED");
+    await ledger.close(1_000);
+  });
+
+  test("is written before the operations of a sweep, so that a known cost is charged and not the hold", async () => {
+    const { ledger, time, held, state, store } = await openDelaying();
+    const id = await held();
+    time.setWallClock(time.clock.now() + 3_600_000);
+    ledger.resolveInBackground([settled(id)]);
+    await ledger.sweep();
+    expect(state(id)).toBe("SETTLED");
+    expect([...store.accounts.values()].map(({ spent }) => spent)).toEqual([3, 3]);
+  });
+
+  test("is sent at once when the batch is full", async () => {
+    const { ledger, time, batches } = await openDelaying();
+    for (let i = 0; i < 255; i++) ledger.resolveInBackground([settled(`nobody-${i}`)]);
+    await time.advanceAsync(1);
+    expect(batches).toEqual([]);
+    ledger.resolveInBackground([settled("nobody-255")]);
+    await time.advanceAsync(0);
+    expect(batches.map(({ length }) => length)).toEqual([256]);
+  });
+
+  test("behind a batch in flight is sent when that batch is answered, if a read waits for it", async () => {
+    const { ledger, time, batches, held, beforeCommit } = await openDelaying();
+    const id = await held();
+    const answering = Promise.withResolvers<void>();
+    beforeCommit(() => answering.promise);
+    const reserved = ledger.reserve(reservationOf({ amount: usd(1) }));
+    await time.advanceAsync(0);
+    ledger.resolveInBackground([settled(id)]);
+    const read = ledger.read("session/goal");
+    // Longer than reads end the delay for: only that this one waits counts.
+    await time.advanceAsync(200);
+    ledger.resolveInBackground([settled(id)]);
+    answering.resolve();
+    await reserved;
+    expect((await read)?.goalAccount).toEqual({ spent: usd(3), held: usd(1) });
+    expect(batches[0]).toEqual(["reserve"]);
+  });
+
+  test("is not delayed for 100 ms after a read had to wait for one", async () => {
+    const { ledger, time, batches, held, state } = await openDelaying();
+    const ids = [await held(), await held(), await held(), await held()] as const;
+    await ledger.read("session/goal");
+    ledger.resolveInBackground([settled(ids[0])]);
+    await time.advanceAsync(1);
+    expect(state(ids[0])).toBe("HELD");
+    await ledger.read("session/goal");
+    ledger.resolveInBackground([settled(ids[1])]);
+    await time.advanceAsync(0);
+    expect(state(ids[1])).toBe("SETTLED");
+    await time.advanceAsync(99);
+    ledger.resolveInBackground([settled(ids[2])]);
+    await time.advanceAsync(0);
+    expect(state(ids[2])).toBe("SETTLED");
+    await time.advanceAsync(1);
+    ledger.resolveInBackground([settled(ids[3])]);
+    await time.advanceAsync(1);
+    expect(batches).toHaveLength(3);
+  });
+
+  test("is not delayed again after its batch has failed, nor while the ledger closes", async () => {
+    const { ledger, time, batches, held, beforeCommit, state } = await openDelaying();
+    const [id, other] = [await held(), await held()];
+    let failures = 1;
+    beforeCommit(async () => {
+      if (failures-- > 0) throw new StoreFailure("transient", "away");
+    });
+    ledger.resolveInBackground([settled(id)]);
+    // 5 ms of delay and three quarters of the first back-off of 20 ms.
+    await time.advanceAsync(20);
+    expect(batches).toEqual([["resolve"], ["resolve"]]);
+    expect(state(id)).toBe("SETTLED");
+
+    const answering = Promise.withResolvers<void>();
+    beforeCommit(() => answering.promise);
+    const reserved = ledger.reserve(reservationOf({ amount: usd(1) }));
+    await time.advanceAsync(0);
+    ledger.resolveInBackground([settled(other)]);
+    const closed = ledger.close(1_000);
+    answering.resolve();
+    await Promise.all([reserved, closed]);
+    expect(state(other)).toBe("SETTLED");
+  });
+
+  test("leaves no timer behind when the ledger closes", async () => {
+    const { ledger, time, held } = await openDelaying();
+    ledger.resolveInBackground([settled(await held())]);
+    await ledger.close(1_000);
+    await time.advanceAsync(50);
+    expect(time.pending).toBe(0);
+  });
+
+  test("is in the store within 5 ms, and seen by every read and reservation, in any order of calls", async () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant("reserve" as const), amount: fc.integer({ min: 0, max: 400 }) }),
+      fc.record({ do: fc.constantFrom("background" as const, "resolve" as const), pick: fc.nat() }),
+      fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 70 }).map((tenths) => tenths / 10) }),
+      fc.record({ do: fc.constant("read" as const) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { ledger, store, time } = await openDelaying();
+        const open = new Map<string, number>();
+        const handedMs = new Map<string, number>();
+        let spent = 0;
+        const held = () => [...open.values()].reduce((sum, hold) => sum + hold, 0);
+        for (const one of steps) {
+          if (one.do === "reserve") {
+            const reservation = reservationOf({ amount: usd(one.amount) });
+            const fits = spent + held() + one.amount <= 1_000;
+            expect((await ledger.reserve(reservation)).kind).toBe(fits ? "held" : "refused");
+            if (fits) open.set(reservation.id, one.amount);
+          } else if (one.do === "pass") {
+            await time.advanceAsync(one.ms);
+          } else if (one.do === "read") {
+            const spend = await ledger.read("session/goal");
+            expect(spend?.goalAccount).toEqual({ spent: usd(spent), held: usd(held()) });
+          } else {
+            const [id, hold] = [...open][one.pick % Math.max(1, open.size)] ?? [];
+            if (id === undefined || hold === undefined) continue;
+            open.delete(id);
+            spent += Math.floor(hold / 3);
+            const resolutions = [settled(id, usd(Math.floor(hold / 3)))];
+            handedMs.set(id, time.clock.monotonic());
+            if (one.do === "background") ledger.resolveInBackground(resolutions);
+            else await ledger.resolve(resolutions);
+          }
+          for (const { id, state } of store.reservations.values()) {
+            const sinceMs = handedMs.get(id);
+            if (sinceMs === undefined || time.clock.monotonic() - sinceMs < 5) continue;
+            expect(isOpen(state)).toBe(false);
+          }
+        }
+        await ledger.close(1_000);
+        expect([...store.reservations.values()].filter(({ state }) => isOpen(state))).toHaveLength(open.size);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
