@@ -35,7 +35,7 @@ export function credentialScan({ credentials, disabled, additionalRules }: ScanO
     if (text.length < 6) return [];
     const normalized = normalize(text);
     const found: Span[] = [];
-    const runScanner = new TokenRunScanner(tokens, disabled);
+    const runScanner = new TokenRunScanner(tokens, disabled, normalized.length);
     assignments.reset();
     let cookieTo = 0;
     if (credentials) {

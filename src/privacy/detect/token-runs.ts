@@ -27,10 +27,10 @@ import { classes, inName, isLower } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { mayBeSecretDocument, messageHeadLength, minDocumentLength, secretDocumentAt } from "./encoded-documents.ts";
+import { ReadAhead } from "./read-ahead.ts";
 import { joinLiteralsAround } from "./split-literals.ts";
-import { hasDigit, type TokenScanner, tokenEnd } from "./tokens.ts";
-import { isIdentifierShaped } from "./values/identifiers.ts";
-import { isRandom, shapeOf } from "./values/randomness.ts";
+import { hasDigit, type TokenScanner } from "./tokens.ts";
+import { isPrefixedKey } from "./values/prefixed-keys.ts";
 import { isSecret } from "./values/values.ts";
 
 /** What a public key of SSH begins with. */
@@ -46,6 +46,7 @@ export class TokenRunScanner {
   readonly encoded: EncodedText[] = [];
   readonly #tokens: TokenScanner;
   readonly #disabled: ReadonlySet<string>;
+  readonly #ahead: ReadAhead;
   /** Characters that may still be decoded for this text. */
   #decodeBudget = 262_144;
   /** End of the base64 that was looked at last. */
@@ -54,9 +55,11 @@ export class TokenRunScanner {
   /** End of the base64 around the `+` or `/` that was visited last. */
   #symbolEnd = 0;
 
-  constructor(tokens: TokenScanner, disabled: ReadonlySet<string>) {
+  /** @param length of the text */
+  constructor(tokens: TokenScanner, disabled: ReadonlySet<string>, length: number) {
     this.#tokens = tokens;
     this.#disabled = disabled;
+    this.#ahead = new ReadAhead(length);
   }
 
   /** @returns where reading goes on, at least `to` */
@@ -67,7 +70,7 @@ export class TokenRunScanner {
       if (blob > to || found.length > before) return blob;
     }
     const count = found.length;
-    const end = this.#tokens.scanRun(normalized, from, to, found);
+    const end = this.#tokens.scanRun(normalized, from, to, this.#ahead, found);
     const token = found.length > count ? found.at(-1) : undefined;
     const pieces = this.#scanSplitLiteral(normalized, token?.start ?? from, token?.end ?? to, found);
     if (token !== undefined || pieces >= 0) return Math.max(end, pieces);
@@ -115,7 +118,7 @@ export class TokenRunScanner {
     const pieces = joinLiteralsAround(normalized, from, to);
     const token = pieces === undefined ? undefined : this.#tokens.matchToken(pieces.text);
     if (pieces === undefined || token === undefined) return -1;
-    const end = tokenEnd(normalized.bytes, pieces.offsetAt(token.length - 1) + 1, false);
+    const end = this.#ahead.tokenEnd(normalized.bytes, pieces.offsetAt(token.length - 1) + 1, false);
     if (end <= to && pieces.start >= from) return -1;
     found.push({ start: pieces.start, end, rule: token.rule });
     return end;
@@ -402,52 +405,5 @@ function isSignature(name: string): boolean {
 function isVendorName(name: string): boolean {
   return !/(?:^|[_.-]|[a-z])(?:ids?|uid|uuid|guid|url|uri|host|hash|sha\d*|digest|checksum|commit|version|name|etag|md5|path|image|tag|ref|rev|revision|account|zone|org|trace|span|request|session)$/i.test(
     name,
-  );
-}
-
-const prefixed =
-  /^([a-z][a-z0-9]{1,15})([_-])((?:[a-z0-9]{1,12}\2){0,3})([A-Za-z0-9]{16,}(?:[_-][A-Za-z0-9]{4,}){0,2})$/;
-/** Vendor words that show a secret key; below, words that do so after a vendor's name. */
-const secretVendorWord = /^(?:sk|rk|secret|pat|key|apikey|tok|token|whsec|[a-z0-9]+(?:key|pat|token|secret))$/;
-const secretMiddleWord =
-  /^(?:sk|rk|sec|secret|pat|key|apikey|api|tok|token|live|prod|oauth|priv|private|auth|access|at|rt|svc|bot|signing)$/;
-
-/** Beginnings of ids, sums and names that nobody keeps secret, whatever follows. */
-const publicPrefixes =
-  /^(?:sha\d+|md5|h1|nonce|sig|hash|cs|ch|pi|seti|sub|cus|evt|acct|price|prod|req|resp|msg|run|step|call|toolu|chatcmpl|cmpl|gen|file|asst|thread|item|batch|ft|rs|fc|ws|org|proj|user|usr|chunk|index|main|build|css|img|id|uid|obj|doc|page|session|trace|span|task|job|event|video|image|upload|blob|pk|pub|public|phc|ca)$/;
-
-const longKey = /^(?:[a-z]{2,12}_)?(?:sk|pat|tok|token|key|secret)[_-]([\w-]{32,300})$/;
-
-/** `pat_…`, `xyz_sk_…` with dashes and underscores in what follows. */
-function isLongKey(run: string): boolean {
-  const body = longKey.exec(run)?.[1];
-  if (body === undefined) return false;
-  const { length, digits, upper, lower, classChanges } = shapeOf(body);
-  return digits >= 4 && upper >= 4 && lower >= 4 && classChanges * 3 >= length;
-}
-
-/**
- * `vendor_live_…`, `xyz-sk-…`: the common pattern of keys, for any vendor.
- * @param namedId whether the name beside it says that it is an id
- */
-function isPrefixedKey(run: string, namedId: boolean): boolean {
-  const match = prefixed.exec(run);
-  if (match === null) return isLongKey(run);
-  const [, vendor = "", separator = "", middle = "", body = ""] = match;
-  const words = middle.split(separator);
-  if (vendor === "pk" || words.includes("pk") || words.includes("pub")) return false; // meant to be seen
-  const shape = shapeOf(body);
-  if (secretVendorWord.test(vendor) || words.some((word) => secretMiddleWord.test(word)))
-    return shape.digits > 0 && isRandom(shape) && !isIdentifierShaped(body, shape);
-  // Without such a word, only what no id is: long, and drawn from capitals, small letters and digits alike.
-  if (namedId || middle !== "" || vendor.length > 12 || publicPrefixes.test(vendor)) return false;
-  const { length, digits, upper, lower, classChanges } = shape;
-  return (
-    length >= (separator === "_" ? 32 : 36) &&
-    digits >= 3 &&
-    upper >= 5 &&
-    lower >= 5 &&
-    classChanges * 3 >= length &&
-    isRandom(shape)
   );
 }

@@ -5,7 +5,6 @@ import {
   DIGIT_0,
   DOLLAR,
   DOUBLE_QUOTE,
-  EQUALS,
   HASH,
   HYPHEN,
   LOWER_B,
@@ -20,6 +19,7 @@ import { classes, inChain, inToken, isDigit } from "#privacy/text/characters.ts"
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { crc32Base62 } from "./checksums.ts";
+import { maxJudgedLength, type ReadAhead } from "./read-ahead.ts";
 import { isIdentifierShaped } from "./values/identifiers.ts";
 import { isRandom, isWordsOnly, shapeOf } from "./values/randomness.ts";
 
@@ -102,13 +102,14 @@ export class TokenScanner {
 
   /**
    * Looks for a token that begins in, or shortly before, the run `[from, to)`.
+   * @param ahead of the same text
    * @returns where the token found ends, so that no part of it is read again; `to` when there is none
    */
-  scanRun(normalized: NormalizedText, from: number, to: number, found: Span[]): number {
+  scanRun(normalized: NormalizedText, from: number, to: number, ahead: ReadAhead, found: Span[]): number {
     const { bytes } = normalized;
     const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
     if (((classes[before] ?? 0) & inChain) !== 0 || isPrefixSymbol(before)) {
-      const end = this.#scanLead(normalized, from, found);
+      const end = this.#scanLead(normalized, from, ahead, found);
       if (end > from) return Math.max(end, to);
     }
     let attempts = 0;
@@ -125,18 +126,18 @@ export class TokenScanner {
       const bucket = this.#buckets[index - 1];
       if (bucket === undefined) continue;
       const mayMatch = this.#thirds[256 * index + (bytes[at + 2] ?? 0)] !== 0;
-      const end = mayMatch ? this.#match(normalized, at, bucket, place, found) : -1;
+      const end = mayMatch ? this.#match(normalized, at, bucket, place, ahead, found) : -1;
       if (end >= 0) return Math.max(end, to);
       if (place !== inside && ++attempts > maxAttemptsPerRun) break;
     }
-    return Math.max(this.#scanAfterEscape(normalized, from, found), to);
+    return Math.max(this.#scanAfterEscape(normalized, from, ahead, found), to);
   }
 
   /**
    * A backslash or a percent sign before a token may take its first letter into an escape sequence: `\` and `npm_…`, `%3` and
    * `dop_…`. The token is then looked for with that letter.
    */
-  #scanAfterEscape(normalized: NormalizedText, from: number, found: Span[]): number {
+  #scanAfterEscape(normalized: NormalizedText, from: number, ahead: ReadAhead, found: Span[]): number {
     const { sourceOffsets, source, bytes } = normalized;
     if (sourceOffsets === undefined || from === 0 || !sourceOffsets.isBreak(from)) return -1;
     const letter = source.charCodeAt(sourceOffsets.at(from) - 1);
@@ -145,7 +146,7 @@ export class TokenScanner {
       String.fromCharCode(letter) + normalized.text.slice(from, from + maxEscapedTokenLength),
     );
     if (token === undefined) return -1;
-    const end = tokenEnd(bytes, from + token.length - 1, false);
+    const end = ahead.tokenEnd(bytes, from + token.length - 1, false);
     found.push({ start: from, end, rule: token.rule });
     return end;
   }
@@ -163,7 +164,7 @@ export class TokenScanner {
   }
 
   /** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
-  #scanLead(normalized: NormalizedText, run: number, found: Span[]): number {
+  #scanLead(normalized: NormalizedText, run: number, ahead: ReadAhead, found: Span[]): number {
     const { bytes } = normalized;
     const limit = Math.max(0, run - maxLeadLength);
     let at = run;
@@ -179,7 +180,7 @@ export class TokenScanner {
       if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isDiffRemoval(bytes, at - 1)) continue;
       const bucket = this.#bucketAt(bytes, at);
       if (bucket === undefined) continue;
-      const end = this.#match(normalized, at, bucket, atStart, found);
+      const end = this.#match(normalized, at, bucket, atStart, ahead, found);
       if (end > run) return end;
     }
     return -1;
@@ -200,6 +201,7 @@ export class TokenScanner {
     at: number,
     bucket: readonly Candidate[],
     place: RunPosition,
+    ahead: ReadAhead,
     found: Span[],
   ): number {
     const third = normalized.bytes[at + 2];
@@ -209,7 +211,7 @@ export class TokenScanner {
       if (!normalized.text.startsWith(start, at)) continue;
       pattern.lastIndex = at;
       if (!pattern.test(normalized.text)) {
-        const end = distinctive && place !== inside ? unknownShapeEnd(normalized, at, start) : -1;
+        const end = distinctive && place !== inside ? unknownShapeEnd(normalized, at, start, ahead) : -1;
         if (end < 0) continue;
         found.push({ start: at, end, rule: rule.id });
         return end;
@@ -218,8 +220,8 @@ export class TokenScanner {
       if (!distinctive && !base64 && isInsideBase64(normalized, at, end, start.length < 3)) continue;
       const next = normalized.bytes[end] ?? 0;
       if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
-      end = tokenEnd(normalized.bytes, end, base64);
-      if (!isToken(rule, normalized.text.slice(at, end), start)) continue;
+      end = ahead.tokenEnd(normalized.bytes, end, base64);
+      if (!isToken(rule, normalized.text.slice(at, end), start, ahead.judgedLength(end - at))) continue;
       found.push({ start: at, end, rule: rule.id });
       return end;
     }
@@ -235,11 +237,11 @@ const wordPrefix =
  * Vendors change the shape of what follows a beginning that is theirs alone. Where it is long and drawn, it counts all the same.
  * @returns its end, or -1
  */
-function unknownShapeEnd(normalized: NormalizedText, at: number, start: string): number {
+function unknownShapeEnd(normalized: NormalizedText, at: number, start: string, ahead: ReadAhead): number {
   if (wordPrefix.test(start)) return -1;
-  const end = tokenEnd(normalized.bytes, at + start.length, false);
+  const end = ahead.tokenEnd(normalized.bytes, at + start.length, false);
   if (end - at - start.length < 20) return -1;
-  const body = normalized.text.slice(at + start.length, Math.min(end, at + 400));
+  const body = normalized.text.slice(at + start.length, Math.min(end, at + ahead.judgedLength(400)));
   const shape = shapeOf(body);
   return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !isDummyToken(body) ? end : -1;
 }
@@ -308,13 +310,10 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
   );
 }
 
-/** No vendor's token is longer; what follows is judged with its beginning. */
-const maxJudgedLength = 16_384;
-
 /** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
-function isToken(rule: TokenRule, token: string, start: string): boolean {
+function isToken(rule: TokenRule, token: string, start: string, judgedLength = maxJudgedLength): boolean {
   if (rule.checksum !== undefined && token.length <= maxJudgedLength && crc32Base62(token)) return true;
-  const body = token.slice(start.length, maxJudgedLength);
+  const body = token.slice(start.length, judgedLength);
   if (isDummyToken(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
   if (rule.confidence !== "medium") return !isWordsOnly(shape);
@@ -336,16 +335,6 @@ function isZeroFill(body: string): boolean {
 }
 
 const hexDigits = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
-
-/** No suffix of a token may stay behind, whatever its documented length. */
-export function tokenEnd(bytes: Uint8Array, from: number, base64: boolean): number {
-  let end = from;
-  for (;;) {
-    const c = bytes[end] ?? 0;
-    if (((classes[c] ?? 0) & inToken) === 0 && !(base64 && (c === PLUS || c === SLASH || c === EQUALS))) return end;
-    end++;
-  }
-}
 
 function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
   return normalized.hiddenBoundaries?.[at] === 1;
