@@ -57,6 +57,8 @@ export interface GuardedStream {
   passesUnchanged(contentJson: string): boolean;
   /** What may go out now; the beginning of what may be the key is held back. */
   push(text: string): string;
+  /** The same for a text that `mayContainKey` has ruled out, as it stands in JSON and without escapes: nothing in it is searched again. */
+  pushWithout(text: string): string;
   /** What was held back, once the text has ended. */
   flush(): string;
 }

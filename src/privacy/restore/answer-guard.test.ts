@@ -48,6 +48,25 @@ describe("the guard of the gateway's own key", () => {
     });
   }
 
+  test.each(keys)("takes %s out of long texts as it does out of the same in short pieces", (key) => {
+    const guard = createAnswerGuard({ rule: "key", value: key });
+    const filler = fc.constantFrom("", "of no matter, ".repeat(5_000), "é\u{1f30d}/".repeat(20_000));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(filler, piecesOf(key), filler), { minLength: 1, maxLength: 3 }), (longs) => {
+        const [long, short] = [guard?.stream(), guard?.stream()];
+        let [out, expected] = ["", ""];
+        for (const [before, pieces, behind] of longs) {
+          const text = before + pieces.join("") + behind;
+          const isWithout = guard?.mayContainKey(JSON.stringify(text)) === false && !/["\\]/.test(text);
+          out += isWithout ? long?.pushWithout(text) : long?.push(text);
+          for (let at = 0; at < text.length; at += 60_000) expected += short?.push(text.slice(at, at + 60_000));
+        }
+        expect(out + long?.flush()).toBe(`${expected}${short?.flush()}`);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   test("passes text without the key, and remembers an unfinished beginning of the key at its end", () => {
     const stream = createAnswerGuard({ rule: "key", value: "sk-or-v1-0123456789abcdef" })?.stream();
     expect(stream?.passesUnchanged("nothing of it, s, sk, sk")).toBe(true);

@@ -6,6 +6,8 @@ import { StartFinder } from "./start-finder.ts";
 /** Shorter keys stand in ordinary text, and so do those below the second length without a digit. */
 const minKeyLength = 8;
 const minWordlikeKeyLength = 16;
+/** A text above so many characters is searched as bytes, which takes a fifth of the time for each form, and is not copied. */
+const longText = 65_536;
 
 /** Keeps a key that upstreams know, because every call carries it, out of their answers; undefined for keys that are ordinary words. */
 export function createAnswerGuard({ rule, value }: ExactValue): AnswerGuard | undefined {
@@ -23,6 +25,7 @@ class KeyGuard implements AnswerGuard {
   readonly #plain: boolean;
   /** What an escaped slash may hide. */
   readonly #hasSlash: boolean;
+  readonly #heads: readonly Uint8Array[];
 
   constructor(key: string, placeholder: string) {
     this.placeholder = placeholder;
@@ -31,12 +34,20 @@ class KeyGuard implements AnswerGuard {
     this.finder = StartFinder.of(starts);
     this.longestStart = Math.max(...starts.map(({ length }) => length));
     this.#plain = /^[\w-]+$/.test(key);
+    this.#heads = this.forms.map(({ head }) => Buffer.from(head));
     this.#hasSlash = this.forms.some(({ head }) => head.includes("/"));
   }
 
   mayContainKey(json: string): boolean {
-    if (!this.#plain || this.forms.some(({ head }) => json.includes(head))) return true;
+    if (!this.#plain || this.holdsHead(json)) return true;
     return this.#hasSlash && json.includes("\\/");
+  }
+
+  /** Whether the head of a form stands in a text. */
+  holdsHead(text: string): boolean {
+    if (text.length <= longText) return this.forms.some(({ head }) => text.includes(head));
+    const bytes = Buffer.from(text);
+    return this.#heads.some((head) => bytes.includes(head));
   }
 
   text(text: string): string {
@@ -91,6 +102,15 @@ class KeyGuardStream implements GuardedStream {
   }
 
   push(text: string): string {
+    return this.#push(text, text.length > longText && !this.#own.holdsHead(text));
+  }
+
+  pushWithout(text: string): string {
+    return this.#push(text, true);
+  }
+
+  /** @param isWithout no head stands in the text */
+  #push(text: string, isWithout: boolean): string {
     const { forms, finder, placeholder } = this.#own;
     if (this.#streams === undefined) {
       const given = finder?.beginningOf(this.#state) ?? "";
@@ -98,8 +118,13 @@ class KeyGuardStream implements GuardedStream {
       this.#streams = forms.map((form) => new FormStream(form, placeholder, given));
     }
     let out = text;
-    for (const stream of this.#streams) out = stream.push(out);
-    this.#given = (this.#given + out).slice(1 - this.#own.longestStart);
+    for (const stream of this.#streams) {
+      // What one has held back or replaced may complete a head together with the text.
+      out = isWithout && out === text ? stream.pushWithout(out) : stream.push(out);
+    }
+    const { longestStart } = this.#own;
+    // A text of megabytes is not joined with anything, which would copy it.
+    this.#given = (out.length >= longestStart ? out : this.#given + out).slice(1 - longestStart);
     return out;
   }
 
@@ -167,6 +192,17 @@ class FormStream {
     this.#held = all.slice(cut);
     this.#given = all.slice(Math.max(0, cut - head.length), cut);
     return out;
+  }
+
+  /** The same for a text in which no head stands: one may only begin before it, or go on behind it. */
+  pushWithout(text: string): string {
+    const { head } = this.#form;
+    const begun = this.#held !== "" || this.#replaced > 0 || text.length < 2 * head.length;
+    if (begun || (this.#given + text.slice(0, head.length)).includes(head)) return this.push(text);
+    const cut = text.length - this.#openLength(text);
+    this.#held = text.slice(cut);
+    this.#given = text.slice(cut - head.length, cut);
+    return text.slice(0, cut);
   }
 
   flush(): string {
