@@ -9,7 +9,7 @@ import type { TextReader } from "#http-client/response/text-reader.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import { largeBodyBytes, largeWorkTurn, runInTurns } from "#platform/event-loop-turns.ts";
 import { parseJsonInSteps, writeJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody } from "./body.ts";
@@ -220,8 +220,9 @@ class UpstreamClient implements Upstream {
     attempt.end(true);
     if (body.kind === "too_large") return failed(tooLarge);
     const isLarge = body.text.length > largeBodyBytes;
-    if (isLarge) await largeWorkTurn();
-    if (hasMoreValuesThan(body.text, maxValues)) {
+    if (
+      isLarge ? await runInTurns(hasMoreValuesInSteps(body.text, maxValues)) : hasMoreValuesThan(body.text, maxValues)
+    ) {
       return failed(garbage(`the upstream's answer holds more than ${maxValues} JSON values`));
     }
     let answer: Json;

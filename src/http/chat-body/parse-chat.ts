@@ -14,6 +14,7 @@ import {
   maxJsonDepth,
   quoteLongIntegers,
   shapeOfJson,
+  shapeOfJsonInSteps,
   startsTooDeep,
 } from "#http/request/json-shape.ts";
 import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
@@ -65,7 +66,10 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   const { received } = input;
   const outline =
     received !== undefined && (input.outlined ?? isOutlined(received)) ? new JsonOutline(input.text) : undefined;
-  const shape = shapeOfJson(input.text, maxJsonDepth, input.maxValues, outline);
+  const shape =
+    input.bytes > largeBodyBytes
+      ? yield* shapeOfJsonInSteps(input.text, maxJsonDepth, input.maxValues)
+      : shapeOfJson(input.text, maxJsonDepth, input.maxValues, outline);
   if (shape.tooDeep || (shape.tooManyValues && startsTooDeep(input.text))) return tooDeep();
   if (shape.tooManyValues) return refused(413, undefined, tooManyValues(input.maxValues));
   yield;
@@ -91,7 +95,7 @@ function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
   let spelled: Json | undefined;
   if (shape.longIntegers) {
     yield;
-    const quoted = quoteLongIntegers(input.text);
+    const quoted = yield* quoteLongIntegers(input.text);
     yield;
     spelled = (yield* parsingJson(quoted, input)) as Json; // it was JSON before
     yield;

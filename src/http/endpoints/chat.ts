@@ -143,10 +143,13 @@ function explanationOf(head: Head | undefined, { explain }: ChatEndpoint): objec
   return record === undefined ? undefined : explain(record);
 }
 
+const CLOSE_BRACE = 0x7d;
+
 /** A JSON object's text with one more member. */
-function withMember(body: string, explained: object): string {
-  const end = body.lastIndexOf("}");
-  return `${body.slice(0, end)},"smart_gateway":${JSON.stringify(explained)}}`;
+function withMember(body: string | Uint8Array, explained: object): string | Uint8Array {
+  const member = `,"smart_gateway":${JSON.stringify(explained)}}`;
+  if (typeof body === "string") return body.slice(0, body.lastIndexOf("}")) + member;
+  return Buffer.concat([body.subarray(0, body.lastIndexOf(CLOSE_BRACE)), Buffer.from(member)]);
 }
 
 /** The stream, with the explanation in a comment before its first event. */

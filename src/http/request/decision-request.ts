@@ -7,9 +7,9 @@ import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { hasMoreValuesInSteps } from "#platform/json/json-values.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
-import { maxJsonDepth, shapeOfJson, startsTooDeep } from "./json-shape.ts";
+import { maxJsonDepth, shapeOfJsonInSteps, startsTooDeep } from "./json-shape.ts";
 
 export type ParsedDecisionRequest =
   | {
@@ -59,11 +59,11 @@ export async function parseLargeDecisionRequest(
 
 function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
   const tooDeep = `The body nests deeper than ${maxJsonDepth} levels.`;
-  if (hasMoreValuesThan(text, maxValues)) {
+  if (yield* hasMoreValuesInSteps(text, maxValues)) {
     return startsTooDeep(text) ? invalid(tooDeep) : invalid(tooManyValues(maxValues), 413);
   }
   yield;
-  const shape = shapeOfJson(text, maxJsonDepth);
+  const shape = yield* shapeOfJsonInSteps(text, maxJsonDepth, maxValues);
   if (shape.tooDeep) return invalid(tooDeep);
   if (shape.infinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
   yield;

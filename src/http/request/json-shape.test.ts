@@ -1,12 +1,40 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { runAtOnce } from "#platform/event-loop-turns.ts";
 import { hasMoreValuesThan } from "#platform/json/json-values.ts";
-import { quoteLongIntegers, shapeOfJson } from "./json-shape.ts";
+import { quoteLongIntegers, shapeOfJson, shapeOfJsonInSteps } from "./json-shape.ts";
 
 test("depth is counted outside strings only", () => {
   expect(shapeOfJson('[[["[[[["]]]', 3).tooDeep).toBe(false);
   expect(shapeOfJson("[[[[]]]]", 3).tooDeep).toBe(true);
   expect(shapeOfJson('{"a":"\\"[[[["}', 1).tooDeep).toBe(false);
+});
+
+test("the shape of a text of megabytes is the same in steps, whatever takes long in it", () => {
+  const quotes = '\\"'.repeat(400_000);
+  const spaces = " ".repeat(2_500_000);
+  const texts = [
+    `{"a":"${quotes}","cache_control":1e5}`,
+    `{"a":"${quotes}","b":[${spaces}"prompt_cache_breakpoint",{"c":"${quotes}"}]${spaces}}`,
+    `[${"1,".repeat(900_000)}1234567890123456789]`,
+    `[1e400,"${quotes}`,
+    `[[[["${quotes}${quotes}",[[]]]]]]`,
+    `${"[".repeat(3)}${spaces}"${quotes}"`,
+  ];
+  for (const text of texts) {
+    for (const [maxDepth, maxValues] of [
+      [64, 1_000_000],
+      [4, 3],
+      [5, 700_000],
+    ] as const) {
+      let steps = 0;
+      const scanning = shapeOfJsonInSteps(text, maxDepth, maxValues);
+      let next = scanning.next();
+      for (; next.done !== true; next = scanning.next()) steps++;
+      expect(next.value).toEqual(shapeOfJson(text, maxDepth, maxValues));
+      if (maxValues > 900_000 && text.length > 1_100_000) expect(steps).toBeGreaterThan(0);
+    }
+  }
 });
 
 test("values are counted before a text is parsed as they are after it", () => {
@@ -42,7 +70,7 @@ test("every integer that a double cannot hold is found and quoted, and nothing e
     fc.property(fc.array(fc.oneof(integer, other)), (values) => {
       const text = `[${values.join(", ")}]`;
       const quoted = values.map((value) => (/^-?\d{16,}$/.test(value) ? `"${value}"` : value));
-      expect(quoteLongIntegers(text)).toBe(`[${quoted.join(", ")}]`);
+      expect(runAtOnce(quoteLongIntegers(text))).toBe(`[${quoted.join(", ")}]`);
       for (const value of values) {
         if (/^-?\d+$/.test(value) && BigInt(Number(value)) !== BigInt(value))
           expect(shapeOfJson(text, 64).longIntegers).toBe(true);

@@ -1,4 +1,4 @@
-import { endOfString } from "#platform/json/json-values.ts";
+import { closingQuote, closingQuoteInSteps } from "#platform/json/json-values.ts";
 import type { JsonOutline } from "./json-outline.ts";
 
 const QUOTE = 0x22;
@@ -61,55 +61,117 @@ export function shapeOfJson(
   maxValues = Number.POSITIVE_INFINITY,
   outline?: JsonOutline,
 ): JsonShape {
-  const shape: Scan = { ...initialScan };
-  let depth = 0;
-  let values = 1;
-  /** Where the last string begins and ends. */
-  let open = 0;
-  let close = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE: {
-        open = at;
-        at = endOfString(text, at);
-        if (at < 0) return shape;
-        if (at - open >= minCacheKeyLength && at - open <= maxCacheKeyLength) {
-          shape.cacheControl ||= isCacheKey(text, open, at);
-        }
-        close = at;
-        break;
-      }
-      case COLON:
-        outline?.colon(depth, open, close);
-        break;
-      case COMMA:
-        if (++values > maxValues) {
-          shape.tooManyValues = true;
-          return shape;
-        }
-        outline?.comma(depth, at);
-        break;
-      case OPEN_BRACKET:
-      case OPEN_BRACE:
-        shape.tooDeep = ++depth > maxDepth;
-        shape.tooManyValues = ++values > maxValues;
-        if (shape.tooDeep || shape.tooManyValues) return shape;
-        if (text.charCodeAt(at) === OPEN_BRACKET) outline?.openArray(depth, at);
-        break;
-      case CLOSE_BRACKET:
-      case CLOSE_BRACE:
-        outline?.close(depth, at);
-        depth--;
-        break;
-      default:
-        if (isDigit(text.charCodeAt(at))) {
-          const end = scanNumber(text, at, shape);
-          outline?.number(at, end);
-          at = end - 1;
-        }
-    }
+  const scanner = new ShapeScanner(text, maxDepth, maxValues, outline);
+  scanner.scanTo(text.length, Number.POSITIVE_INFINITY);
+  return scanner.shape;
+}
+
+/** The same in steps, for texts of megabytes. */
+export function* shapeOfJsonInSteps(
+  text: string,
+  maxDepth: number,
+  maxValues: number,
+): Generator<undefined, JsonShape> {
+  const scanner = new ShapeScanner(text, maxDepth, maxValues);
+  while (!scanner.scanTo(scanner.at + stepLength)) yield;
+  return scanner.shape;
+}
+
+/** Characters outside of strings that a step looks at. */
+const stepLength = 1_048_576;
+
+class ShapeScanner {
+  readonly shape: Scan = { ...initialScan };
+  /** Where to go on. */
+  at = 0;
+  readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #maxValues: number;
+  readonly #outline: JsonOutline | undefined;
+  #depth = 0;
+  #values = 1;
+  /** Where the last string begins and ends; the end is -1 as long as it is not found. */
+  #open = 0;
+  #close = 0;
+
+  constructor(text: string, maxDepth: number, maxValues: number, outline?: JsonOutline) {
+    this.#text = text;
+    this.#maxDepth = maxDepth;
+    this.#maxValues = maxValues;
+    this.#outline = outline;
   }
-  return shape;
+
+  /**
+   * Goes on up to a place: beyond it to the end of a string or number, or not so far where the end of a string takes many searches.
+   * @returns whether all that is wanted is known
+   */
+  scanTo(to: number, maxSearches?: number): boolean {
+    const text = this.#text;
+    const shape = this.shape;
+    const outline = this.#outline;
+    const maxDepth = this.#maxDepth;
+    const maxValues = this.#maxValues;
+    let depth = this.#depth;
+    let values = this.#values;
+    let { at } = this;
+    if (this.#close < 0) at = this.#endOfString(at, maxSearches) + 1;
+    for (const end = Math.min(to, text.length); at < end; at++) {
+      switch (text.charCodeAt(at)) {
+        case QUOTE:
+          this.#open = at;
+          at = this.#endOfString(at + 1, maxSearches);
+          break;
+        case COLON:
+          outline?.colon(depth, this.#open, this.#close);
+          break;
+        case COMMA:
+          if (++values > maxValues) {
+            shape.tooManyValues = true;
+            return true;
+          }
+          outline?.comma(depth, at);
+          break;
+        case OPEN_BRACKET:
+        case OPEN_BRACE:
+          shape.tooDeep = ++depth > maxDepth;
+          shape.tooManyValues = ++values > maxValues;
+          if (shape.tooDeep || shape.tooManyValues) return true;
+          if (text.charCodeAt(at) === OPEN_BRACKET) outline?.openArray(depth, at);
+          break;
+        case CLOSE_BRACKET:
+        case CLOSE_BRACE:
+          outline?.close(depth, at);
+          depth--;
+          break;
+        default:
+          if (isDigit(text.charCodeAt(at))) {
+            const numberEnd = scanNumber(text, at, shape);
+            outline?.number(at, numberEnd);
+            at = numberEnd - 1;
+          }
+      }
+    }
+    this.#depth = depth;
+    this.#values = values;
+    if (this.#close >= 0) this.at = at;
+    return this.at >= text.length;
+  }
+
+  /** The end of the string that was opened last, looked for from a place on; the end of the text where it is not found, or not yet. */
+  #endOfString(from: number, maxSearches?: number): number {
+    const text = this.#text;
+    const end = closingQuote(text, from, maxSearches);
+    if (end < 0) {
+      this.#close = end === -1 ? 0 : -1;
+      this.at = ~end;
+      return text.length;
+    }
+    this.#close = end;
+    const length = end - this.#open;
+    if (length >= minCacheKeyLength && length <= maxCacheKeyLength)
+      this.shape.cacheControl ||= isCacheKey(text, this.#open, end);
+    return end;
+  }
 }
 
 type Scan = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
@@ -184,14 +246,16 @@ function isDigit(code: number): boolean {
   return code >= DIGIT_0 && code <= DIGIT_9;
 }
 
-/** Valid JSON text with its long integers in quotes, so that they can be read as they are spelled. */
-export function quoteLongIntegers(text: string): string {
+/** Valid JSON text with its long integers in quotes, so that they can be read as they are spelled; in steps. */
+export function* quoteLongIntegers(text: string): Generator<undefined, string> {
   let out = "";
   let from = 0;
+  let stepEnd = stepLength;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      at = endOfString(text, at);
+      at = closingQuote(text, at + 1);
+      if (at < -1) at = yield* closingQuoteInSteps(text, ~at);
       if (at < 0) break;
     } else if (isDigit(code)) {
       const start = text.charCodeAt(at - 1) === MINUS ? at - 1 : at;
@@ -204,6 +268,9 @@ export function quoteLongIntegers(text: string): string {
       }
       at = end - 1;
     }
+    if (at < stepEnd) continue;
+    stepEnd = at + stepLength;
+    yield;
   }
   return out + text.slice(from);
 }

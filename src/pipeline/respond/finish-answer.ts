@@ -1,6 +1,8 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
 import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
+import { largeWorkTurn, runInTurns } from "#platform/event-loop-turns.ts";
+import { writeJsonInSteps } from "#platform/json/json-in-steps.ts";
 import type { TextRestorer } from "./text-restorer.ts";
 
 /**
@@ -10,6 +12,24 @@ import type { TextRestorer } from "./text-restorer.ts";
  * leaves as the very text it came in (`raw`). Changes the object it is given.
  */
 export function finishAnswer(answer: JsonObject, raw: string, model: string, restorer?: () => TextRestorer): string {
+  return adapt(answer, model, restorer) ? JSON.stringify(answer) : raw;
+}
+
+/** The same for an answer of megabytes, in turns of the event loop. Without `raw` it is written anew. */
+export async function finishLargeAnswer(
+  answer: JsonObject,
+  raw: string | undefined,
+  model: string,
+  restorer?: () => TextRestorer,
+): Promise<string | Uint8Array> {
+  await largeWorkTurn();
+  const changed = adapt(answer, model, restorer);
+  if (raw !== undefined && !changed) return raw;
+  return Buffer.concat(await runInTurns(writeJsonInSteps(answer)));
+}
+
+/** Changes the answer to what the caller gets; false where it is that already. */
+function adapt(answer: JsonObject, model: string, restorer: (() => TextRestorer) | undefined): boolean {
   let changed = false;
   const named = otherModel(model, answer.model) ?? model;
   if (answer.model !== named) {
@@ -34,7 +54,7 @@ export function finishAnswer(answer: JsonObject, raw: string, model: string, res
       changed = true;
     }
   }
-  return changed ? JSON.stringify(answer) : raw;
+  return changed;
 }
 
 /** An answer that says nothing and calls nothing, although it claims to have stopped of its own accord. */

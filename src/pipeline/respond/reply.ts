@@ -5,8 +5,8 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
 export type Reply =
-  /** `body` is JSON text. */
-  | { readonly kind: "answer"; readonly body: string; readonly head: Head }
+  /** `body` is JSON text, or its UTF-8. */
+  | { readonly kind: "answer"; readonly body: string | Uint8Array; readonly head: Head }
   | { readonly kind: "stream"; readonly stream: CallerStream; readonly head: Head }
   | Refusal;
 

@@ -3,9 +3,10 @@ import { execute } from "#pipeline/execute/execute.ts";
 import { planExecution } from "#pipeline/execute/plan.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
+import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { answeredBy } from "./answer-head.ts";
 import { refusalOfExecution } from "./failed-execution.ts";
-import { finishAnswer, isEmptyAnswer } from "./finish-answer.ts";
+import { finishAnswer, finishLargeAnswer, isEmptyAnswer } from "./finish-answer.ts";
 import { guardAnswer } from "./guard-answer.ts";
 import type { Head, Reply } from "./reply.ts";
 import type { Settlement } from "./settlement.ts";
@@ -29,12 +30,16 @@ export async function answerWhole(
 
   const { attempt, answer, report, firstTokenMs } = execution;
   const { upstreamId } = attempt.model;
-  const guarded = guardAnswer(answer, execution.raw, configuration.privacy.answerGuard);
-  const raw = guarded ? JSON.stringify(answer) : execution.raw;
+  const isLarge = execution.raw.length > largeBodyBytes;
+  if (isLarge) await largeWorkTurn();
+  const raw = guardAnswer(answer, execution.raw, configuration.privacy.answerGuard) ? undefined : execution.raw;
   const empty = isEmptyAnswer(answer);
   const other = otherModel(upstreamId, answer.model);
   settlement.settleAnswer(attempt, { report, firstTokenMs, empty, otherModel: other }, context, ports);
-  const body = finishAnswer(answer, raw, upstreamId, restorerOf(redacted));
+  const restorer = restorerOf(redacted);
+  const body = isLarge
+    ? await finishLargeAnswer(answer, raw, upstreamId, restorer)
+    : finishAnswer(answer, raw ?? JSON.stringify(answer), upstreamId, restorer);
   const answered = answeredBy(attempt.model, head, context, firstTokenMs, ports);
   recorder.finish("answered", 200);
   return { kind: "answer", body, head: answered };

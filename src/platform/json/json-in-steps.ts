@@ -1,4 +1,4 @@
-import { endOfString } from "./json-values.ts";
+import { closingQuote, closingQuoteInSteps } from "./json-values.ts";
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -102,10 +102,16 @@ class JsonReader {
 
   /** The first character that is no white space, from here on; NaN at the end. */
   #next(): number {
+    const text = this.#text;
+    // A field would be written for each character of megabytes of white space.
+    let at = this.#at;
     for (;;) {
-      const c = this.#text.charCodeAt(this.#at);
-      if (c !== SPACE && c !== LF && c !== CR && c !== TAB) return c;
-      this.#at++;
+      const c = text.charCodeAt(at);
+      if (c !== SPACE && c !== LF && c !== CR && c !== TAB) {
+        this.#at = at;
+        return c;
+      }
+      at++;
     }
   }
 
@@ -119,9 +125,10 @@ class JsonReader {
 
   *#string(): Generator<undefined, string> {
     const text = this.#text;
-    const end = endOfString(text, this.#at);
-    if (end < 0) throw notJson();
     let from = this.#at + 1;
+    let end = closingQuote(text, from);
+    if (end < -1) end = yield* closingQuoteInSteps(text, ~end);
+    if (end < 0) throw notJson();
     this.#at = end + 1;
     this.#worked += end - from;
     // Without an escape sequence it is only copied.

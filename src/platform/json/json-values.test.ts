@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
-import { endOfString, hasMoreValuesThan } from "./json-values.ts";
+import { closingQuoteInSteps, endOfString, hasMoreValuesInSteps, hasMoreValuesThan } from "./json-values.ts";
 
 function valuesIn(value: Json): number {
   if (typeof value !== "object" || value === null) return 1;
@@ -47,6 +47,32 @@ test("a string ends at its closing quote, however many escaped quotes it contain
     }),
     { numRuns: 1_000 },
   );
+});
+
+/** What the steps give, and how many there were. */
+function stepsOf<T>(steps: Generator<undefined, T>): { result: T; steps: number } {
+  for (let count = 1; ; count++) {
+    const { done, value } = steps.next();
+    if (done === true) return { result: value, steps: count };
+  }
+}
+
+const longStrings = ['\\"'.repeat(2_000_000), `\\"${"far apart, ".repeat(5)}`.repeat(150_000), "\\\\".repeat(99_999)];
+
+test.each(longStrings)("the end of a string of megabytes of escapes is the same in steps (%#)", (inside) => {
+  const text = `["${inside}","more"]`;
+  expect(stepsOf(closingQuoteInSteps(text, 2)).result).toBe(inside.length + 2);
+  expect(stepsOf(closingQuoteInSteps(text.slice(0, inside.length + 2), 2)).result).toBe(-1);
+});
+
+test("values are counted in steps, whether strings or what is between them takes long", () => {
+  for (const inside of longStrings) {
+    const text = `["${inside}",${" ".repeat(3_000_000)}7,8]`;
+    expect(stepsOf(hasMoreValuesInSteps(text, 4)).result).toBe(false);
+    const { result, steps } = stepsOf(hasMoreValuesInSteps(text, 3));
+    expect(result).toBe(true);
+    expect(steps).toBeGreaterThan(2);
+  }
 });
 
 test("text that is not JSON is counted to its end", () => {

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -105,7 +105,7 @@ export class StreamValidator {
 
   /** The same for a large event, in steps. */
   *validateInSteps(data: string, name: string): Generator<undefined, ValidatedEvent> {
-    if (hasMoreValuesThan(data, this.#maxValues)) return this.#tooManyValues();
+    if (yield* hasMoreValuesInSteps(data, this.#maxValues)) return this.#tooManyValues();
     yield;
     let chunk: Json;
     try {
