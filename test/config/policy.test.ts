@@ -195,13 +195,9 @@ upstream:
     ["braces", "{".repeat(500_000), "nests deeper than 64 levels"],
     ["dashes", "- ".repeat(500_000), "nests deeper than 64 levels"],
     ["keys on one line", "a: ".repeat(300_000), "nests deeper than 64 levels"],
-    [
-      "keys",
-      Array.from({ length: 100_000 }, (_, i) => `a${i}: 1`).join("\n"),
-      "more than 30000 keys, values and signs",
-    ],
-    ["documents", "---\n".repeat(250_000), "more than 30000 keys, values and signs"],
-  ])("of many %s is refused before it is parsed: a running gateway would stand still", (_, text, message) => {
+    ["keys", Array.from({ length: 100_000 }, (_, i) => `a${i}: 1`).join("\n"), "more than 100000 YAML tokens"],
+    ["documents", "---\n".repeat(250_000), "a second document begins here"],
+  ])("of many %s is refused before it is parsed: it would block a running gateway", (_, text, message) => {
     const startMs = performance.now();
     const loaded = loadPolicy(file(text));
     // Parsed to their end these take from one to sixty seconds; the bounds, some tens of milliseconds.
