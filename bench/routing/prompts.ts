@@ -57,7 +57,7 @@ const hardWords =
   /\b(prove|design|architect\w*|optimi[sz]e|distributed|concurren\w*|algorithm|complex\w*|refactor|debug|analy[sz]e|implement|explain why|step by step|integral|derive|theorem|security|performance|trade-?offs?)\b/gi;
 
 /** Undefined where the prompts are not at hand. */
-export function measurePrompts(resamples = 200): PromptQuality | undefined {
+export function measurePrompts(resamples = 1_000): PromptQuality | undefined {
   const data = routingDev();
   if (data === undefined) return undefined;
   const random = seeded(7);

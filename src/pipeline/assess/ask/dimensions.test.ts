@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { pointsOf } from "#pipeline/decide/rules/score.ts";
 import { Policy } from "#policy/schema.ts";
@@ -29,4 +29,23 @@ test("code in a named section is part of the ask", () => {
   const question = "What does this print?\n[PYTHON]\n";
   const long = `${question}${"def f(a, b):\n    return [x + b for x in a if x > b]\n".repeat(4)}[/PYTHON]`;
   expect(points(long)).toBeGreaterThan(points(`${question}print(1)\n[/PYTHON]`));
+});
+
+describe("a sum in words", () => {
+  const sum =
+    "Ann has 12 pens. She buys twice as many of them, then gives 5 of these to her brother and loses it all but 3. How many are left?";
+
+  test("is work on numbers, whatever words of programs stand in it", () => {
+    expect(assessed({ ask: sum }).task.kind).toBe("OTHER");
+    expect(assessed({ ask: "Why does the job run twice?" }).task.kind).toBe("DEBUG");
+    expect(
+      assessed({ ask: "Solve $\\frac{x^2}{3} + \\sqrt{x} = \\frac{1}{2}$ for the function $f(x) = x^2 + 1$." }).task
+        .kind,
+    ).toBe("OTHER");
+  });
+
+  test("is not harder for the words by which its story points back", () => {
+    const plain = sum.replace("them", "mugs").replace("these", "cups").replace("loses it", "loses hats");
+    expect(Math.abs(points(sum) - points(plain))).toBeLessThan(1);
+  });
 });

@@ -37,15 +37,18 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
   const steps = share(count("sequence"), 4);
   const parts = share(features.commas + features.listItems, 8);
   const optimizing = quiz ? 0 : share(count("optimizing"), 2);
-  // Words that point at something said elsewhere, and steps: what has to be kept in mind. They tell where length does not.
-  const kept =
-    0.035 * Math.log1p(Math.min(20, count("vague"))) +
-    0.02 * Math.log1p(Math.min(20, count("sequence"))) +
-    0.01 * Math.log1p(Math.min(20, count("joining")));
+  // Words that point at something said elsewhere, and steps: what has to be kept in mind. They tell where length does not. In a sum
+  // they belong to its story: "he then buys twice as many of them".
+  const technical = count("software") + count("data") + count("coding") > 0;
+  const sum = features.numbers >= 2 && !technical && !quiz && features.identifiers === 0 && features.codeLines === 0;
+  const kept = sum
+    ? 0
+    : 0.035 * Math.log1p(Math.min(20, count("vague"))) +
+      0.02 * Math.log1p(Math.min(20, count("sequence"))) +
+      0.01 * Math.log1p(Math.min(20, count("joining")));
   const base = 0.06 + 0.4 * load + kept;
   // What happens only now and then in a program is hard to find, however few words tell of it.
-  const technical = count("software") + count("data") + count("coding") + count("complexity") > 0;
-  const elusive = count("intermittent") > 0 && technical ? 0.6 : 0;
+  const elusive = count("intermittent") > 0 && (technical || count("complexity") > 0) ? 0.6 : 0;
   const intricate = quiz ? 0 : share(count("intricate") + elusive, 1);
   const vague = share(count("vague"), 2) * (1 - load);
   const greeting = share(count("greeting"), 1) * (1 - load);

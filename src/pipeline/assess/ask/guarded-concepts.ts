@@ -7,6 +7,9 @@ const reach = 30;
 /** More numbers than this make a sum of an ask, even of one about payments. */
 const manyNumbers = 4;
 
+/** Words into an ask within which its deed is named. */
+const early = 5;
+
 type GuardedKind = Extract<TaskKind, "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION">;
 
 /**
@@ -22,7 +25,7 @@ export function guardedByConcepts(features: AskFeatures): GuardedKind | undefine
   if (paysWrongly(features, has, looks)) return "PAYMENT";
   if (looks) return undefined;
   if (destroysLiveData(features, has)) return "DESTRUCTIVE_MIGRATION";
-  return letsIn(has) ? "AUTH" : undefined;
+  return letsIn(features, has) ? "AUTH" : undefined;
 }
 
 type Has = (topic: Topic) => boolean;
@@ -33,6 +36,8 @@ function opensUp({ topics }: AskFeatures, has: Has): boolean {
   const secures = has("securing");
   const closes = secures || has("curbing") || has("acting") || has("discarding") || has("exposed") || has("accessing");
   if (has("danger") && (closes || topics.words < reach)) return true;
+  if (has("upload") && has("curbing")) return true;
+  if (has("escaping") && has("rendered") && !has("elsewhere")) return true;
   if (has("secret")) return secures || has("exposed") || has("curbing");
   return has("secretWeak") && (secures || has("exposed"));
 }
@@ -40,8 +45,9 @@ function opensUp({ topics }: AskFeatures, has: Has): boolean {
 /** Money moves twice or wrongly, or how it moves is to be changed. */
 function paysWrongly({ topics, numbers }: AskFeatures, has: Has, looks: boolean): boolean {
   if (numbers >= manyNumbers || topics.first("quantity") < 2) return false;
-  if (has("paying") && has("amiss")) return true;
+  if ((has("paying") || has("reduction")) && has("amiss")) return true;
   if (looks) return false;
+  if (has("rounding") && has("duty")) return true;
   const ordered = topics.first("acting") < 4 || topics.first("paying") < 2;
   if (has("paying") && has("money") && ordered) return true;
   const amounts = topics.count("paying") + topics.count("money");
@@ -50,14 +56,25 @@ function paysWrongly({ topics, numbers }: AskFeatures, has: Has, looks: boolean)
 }
 
 /** For how long and how often the door is open, and for whom. */
-function letsIn(has: Has): boolean {
+function letsIn({ topics }: AskFeatures, has: Has): boolean {
   if (has("credential") && has("lifetime")) return true;
-  return has("actor") && has("restricted") && (has("accessing") || has("permitting"));
+  if (has("accessToken") && has("scope")) return true;
+  if (has("recoveryAddress") && has("confirming")) return true;
+  if (has("closedAccount") && (has("credential") || has("accessing") || has("lifetime"))) return true;
+  if (!has("restricted")) return false;
+  if (has("actor") && (has("accessing") || has("permitting"))) return true;
+  // Who stands above whom: "owners may do what admins may not".
+  return topics.count("restricted") >= 2 && (has("accessing") || has("permitting") || has("curbing"));
 }
 
+/** Stored data is done away with, or all of it is written anew while it is in use. */
 function destroysLiveData({ topics }: AskFeatures, has: Has): boolean {
+  if (has("reshaping") && has("schemaPart") && has("inUse") && !has("inMemory")) return true;
   if (has("erasure") && (has("discarding") || has("acting"))) return true;
   if (!has("discarding") || !has("stored")) return false;
   if (has("live") || has("production")) return true;
-  return has("everything") && !has("inMemory") && (topics.first("discarding") < 3 || topics.count("stored") >= 2);
+  if (has("inMemory")) return false;
+  if (has("container") && topics.first("discarding") < 2 * early) return true;
+  if (has("unattended") || (topics.first("dropping") < early && has("schemaPart"))) return true;
+  return has("everything") && (topics.first("discarding") < early || topics.count("stored") >= 2);
 }

@@ -12,7 +12,9 @@ export const guardedTerms = {
     парол* api-ключ* ключи_доступа секрет* учётные_данные учетные_данные hasł* haseł sekret* klucze_api пароль
     parola* şifre* api_anahtar* पासवर्ड कुंजी
     密码 密钥 口令 凭证 秘钥 密碼 身份证号 银行卡号 パスワード 秘密鍵 apiキー シークレット 認証情報 個人情報 비밀번호* 패스워드* 시크릿* api_키* 자격_증명* 개인정보*
-    claves_de_la_api claves_api chaves_de_api chaves_da_api clés_de_l'api ключи_api api_ключ* chiavi_delle_api ключи_апи signing_key`,
+    claves_de_la_api claves_api chaves_de_api chaves_da_api clés_de_l'api ключи_api api_ключ* chiavi_delle_api ключи_апи signing_key
+    sensitive sensitive_data sensitive_information sensitive_values sensitive_fields confidential credit_card_number* personal_information
+    vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*`,
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
@@ -27,7 +29,8 @@ export const guardedTerms = {
     düz_metin açık_metin sızdı sızan sızdır* ifşa सादे_टेक्स्ट लीक
     明文 泄露 泄漏 暴露 硬编码 平文 漏洩 流出 漏れ ログに出 ハードコード 평문* 유출* 노출* 하드코딩*
     nos_logs nei_log en_los_logs en_el_log dans_les_logs dans_le_log in_den_logs im_logfile in_logfiles in_de_logs в_логах в_лог w_logu loglarda loglara 日志里 日志中 ログに 로그에 открытым_текстом in_slack in_the_bundle browser_bundle in_config sin_cifrar sem_criptografia non_chiffré* unverschlüsselt* nezašifr* niezaszyfrowan* незашифров* in_the_url in_the_browser in_screenshots
-    im_quellcode im_quelltext im_code in_code in_de_code en_el_código no_código nel_codice dans_le_code в_коде в_исходник* w_kodzie kodun_içinde kodda koda_göm* 代码里 代码中 コードに 直書き ソースに 코드에 कोड_में in_the_code in_source in_the_source in_source_code source_code`,
+    im_quellcode im_quelltext im_code in_code in_de_code en_el_código no_código nel_codice dans_le_code в_коде в_исходник* w_kodzie kodun_içinde kodda koda_göm* 代码里 代码中 コードに 直書き ソースに 코드에 कोड_में in_the_code in_source in_the_source in_source_code source_code
+    logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -56,7 +59,9 @@ export const guardedTerms = {
     攻击者 漏洞 注入 任意文件 任意代码 越权 未授权 未验证 未签名 绕过 反序列化 攻撃者 脆弱性 インジェクション 任意のファイル 任意のコード 署名なし 認証なし 공격자* 취약점* 인젝션* 임의의* 서명_없이* 우회* 인증_없이*
     mass_assignment mass-assignment httponly http-only samesite same-site secure_flag* secure-flag alg_none internal_host* internal_network* internal_address* open_to_the_internet open_to_the_world
     bucket_is_public bucket_public publicly_readable publicly_accessible publicly_writable parameterized_quer* parametrized_quer* prepared_statement* escape_the_user* escape_user* escape_html html_escape* denial_of_service dos_attack* redos  executable_type* malware directory_listing server_version account_takeover takeover unverified_email mtls mutual_tls man-in-the-middle man_in_the_middle replay_attack* insecure unsafe_deserial* open_redirect* clickjack* directory_index cors_wildcard
-    flood_of_requests flooded_with`,
+    flood_of_requests flooded_with
+    firewall* security_groups security_group_rule* ingress_rule* ingress_port* inbound_rule* inbound_traffic open_port* open_the_port* ssh_access bastion network_polic* source_range* unrestricted_upload* unrestricted_file script_files executable_files executables path_injection idor unauthorised_access unauthorized_access pare-feu cortafuego* межсетев* фаервол* брандмауэр* zapor* güvenlik_duvarı* 防火墙 安全组 ファイアウォール セキュリティグループ 방화벽* 보안_그룹*
+    skip_certificate* skip_server_certificate* skip_ssl* skip_tls* skip_verification skip_signature* skipping_certificate* disable_certificate* disable_ssl disable_tls disable_verification ignore_certificate* ignore_ssl* ignore_validation verify=false insecureskipverify certificate_verification certificate_validation certificate_revalidation zertifikatsprüfung* vérification_du_certificat verificación_del_certificado verificação_do_certificado verifica_del_certificato проверку_сертификат* weryfikacj*_certyfikat* sertifika_doğrulama* 证书校验 证书验证 証明書の検証 인증서_검증*`,
   /** Who comes in without a special right. */
   actor: `
     anyone anybody everyone everybody user users viewer viewers guest guests visitor* member members customer customers tenant tenants client clients student* employee* editor non-admin* non_admin* stranger* outsider* unauthorized unauthorised unprivileged somebody someone
@@ -76,7 +81,8 @@ export const guardedTerms = {
     görebil* görüyor erişebil* erişiyor okuyabil* açabil* देख_सकता देख_सकते देख_पा एक्सेस खोल_सकता पढ़_सकता
     看到 访问 查看 读取 叩け 見え 見れ 見られ アクセス 閲覧 読め 編集でき 볼_수 보여요 보입니다 접근* 조회* 열람* 호출*
     can_set can_list can_export can_log_in can_still_log can_enumerate can_send guessing lets_them lets_anyone lets_users lets_everyone sees vê vês veem ve ven voit voient vede vedono sieht sehen_kann
-    kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看`,
+    kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看
+    be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
@@ -86,7 +92,8 @@ export const guardedTerms = {
     başkasının başkalarının diğer_kullanıcı* yönetici* दूसरे_यूज़र दूसरों_का दूसरे_ग्राहक किसी_और एडमिन
     别人 他人 其他用户 用户b 管理员 后台 管理后台 越权 他人の 他のユーザー 他社 管理画面 管理者 다른_사용자* 다른_사람* 다른_회원* 타인* 남의 관리자*
     of_others other_teams other_orgs other_companies other_organi* not_belong internal_host* full_admin* dos_outros das_outras de_los_demás de_los_otros des_autres_clients autres_clients autres_utilisateurs otros_usuarios otros_clientes outros_usuários outros_clientes altri_utenti altri_clienti
-    another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना`,
+    another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना
+    moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*`,
   /** By what somebody is known from one request to the next. */
   credential: `
     session sessions cookie cookies bearer jwt* token tokens login logins /login sign-in signin sign_in magic_link* reset_link* reset_url* invite_link* share_link* password passwords api_key* logged_in account accounts logout log_out idp identity_provider user_id* link links
@@ -97,6 +104,58 @@ export const guardedTerms = {
     会话 令牌 链接 登录 token 密码 账号 账户 帐号 セッション トークン リンク パスワード ログイン アカウント 세션* 토큰* 링크* 비밀번호* 로그인* 계정*
     signed_url* signed_download download_link* download_url* signed_link* invitation* invite invites einladung* invitación invitation* convite* invito приглаш* zaproszen* davet* 邀请 招待 초대* sign_out sign-out remember_me
     log_everyone log_users_out`,
+  /** The address by which somebody gets back into an account. */
+  recoveryAddress: `
+    email_change e-mail_change change_email change_e-mail changing_email changing_the_email changing_e-mail changes_their_email change_their_email change_the_email changes_an_email email_address_change e-mail_address_change new_email_address new_e-mail_address email_verification e-mail_verification verify_email verify_their_email verified_email unverified_email phone_number_change change_phone recovery_email
+    e-mail-adresse_ändern e-mail-änderung* adresse_e-mail cambiar_el_correo cambio_de_correo alterar_o_e-mail alteração_de_e-mail cambio_email смен* смену_почты zmiana_adresu zmianie_adresu e-posta_değiş* 修改邮箱 更换邮箱 邮箱验证 メールアドレス変更 メールアドレスの変更 이메일_변경* 이메일_인증*`,
+  /** To make sure of something before it holds. */
+  confirming: `
+    confirm confirmed confirms confirmation verify verified verifies verification require_verification re-authenticat* reauthenticat* current_password old_address original_address insecure secure unverified enforce
+    bestätig* bestätigung* confirmer confirmation vérifi* confirmar confirmación confirmação conferma подтвержд* potwierdz* onayla* doğrula* 确认 验证 確認 認証 확인* 인증*`,
+  /** To show what somebody has sent without running it. */
+  escaping: `
+    escape escapes escaping escaped auto-escap* autoescap* unescaped sanitis* sanitiz* encode_output
+    maskier* échapp* escapa* escapar экранир* ucieczk* kaçış* 转义 エスケープ 이스케이프*`,
+  /** Where it would run. */
+  rendered: `
+    html template templates templating markup innerhtml markdown rendered renders rendering user_input user-input user_supplied user-supplied query queries shell
+    vorlage* modèle* gabarit* plantilla* modelo_html шаблон* szablon* şablon* 模板 テンプレート 템플릿*`,
+  /** All that belongs to a group of people. */
+  container: `
+    workspace workspaces tenant tenants organization organizations organisation organisations account accounts project_data team_data mailbox*
+    arbeitsbereich* mandant* espace_de_travail espaces_de_travail espacio_de_trabajo espaço_de_trabalho рабочее_пространство przestrzeń_robocz* çalışma_alan* 工作区 租户 ワークスペース テナント 워크스페이스* 테넌트*`,
+  /** What opens an interface to a program, and how far. */
+  accessToken: `
+    token tokens access_token* personal_access_token* pat pats api_key* api_keys api-key* oauth service_account* deploy_key*
+    zugriffstoken* zugangstoken* jeton jetons токен* tokeny anahtar* belirteç* 令牌 トークン 토큰*`,
+  scope: `
+    read-only read_only readonly write_access read_access read_and_write read/write scope scopes scoped full_access admin_access least_privilege
+    nur_lesen schreibzugriff* leserecht* lecture_seule en_lecture_seule sólo_lectura solo_lectura somente_leitura sola_lettura только_для_чтения tylko_do_odczytu salt_okunur 只读 読み取り専用 읽기_전용*`,
+  /** Money in fractions that do not exist. */
+  rounding: `
+    rounding rounded rounds round_up round_down round_half decimal_places a_cent one_cent a_penny cents_off
+    rundung* gerundet rundet arrondi* redonde* arredond* arrotond* округл* zaokrągl* yuvarla* 四舍五入 舍入 四捨五入 端数 丸め 반올림*`,
+  /** Sums that somebody owes by law or contract. */
+  duty: `
+    tax taxes vat sales_tax invoice invoices subtotal subtotals surcharge* commission* exchange_rate*
+    steuer* mehrwertsteuer* rechnung* taxe taxes tva facture* impuesto* iva factura* imposto* fatura* imposta imposte fattur* ндс налог* счет счёт vat_u podatk* faktur* vergi* kdv 税 发票 消費税 請求書 세금* 부가세* 청구서*`,
+  /** A change of the shape of stored data that writes all of it anew. */
+  reshaping: `
+    column_type column_types type_of_the_column change_the_type change_type type_change alter_column alter_table widen narrow convert converts split_the_table transform_columns
+    spaltentyp* typ_der_spalte type_de_la_colonne type_de_colonne tipo_de_la_columna tipo_de_columna tipo_da_coluna tipo_della_colonna тип_столбца тип_колонки typ_kolumny sütun_tip* 列类型 字段类型 カラムの型 列の型 컬럼_타입*`,
+  /** While it is in use. */
+  inUse: `
+    without_downtime zero-downtime zero_downtime no_downtime live online migration migrations rows_are_written while_traffic
+    ohne_ausfall* im_betrieb sans_interruption sin_interrupción sin_caída sem_interrupção senza_interruzione без_простоя bez_przestoju kesintisiz 不停机 在线迁移 無停止 無停止で 무중단*`,
+  /** What lowers a price. */
+  reduction: `
+    discount discounts coupon coupons voucher* promo promos promo_code* promotion_code* gift_card* store_credit*
+    rabatt* gutschein* remise* réduction* descuento* cupón cupones desconto* cupom cupons sconto sconti скидк* промокод* купон* zniżk* rabat* kupon* indirim* 优惠券 折扣 クーポン 割引 쿠폰* 할인*`,
+  /** An account that shall not be used any more. */
+  closedAccount: `
+    disabled_user* disabled_account* disabled_member* deactivated_user* deactivated_account* deactivated_employee* suspended_user* suspended_account* banned_user* blocked_user* revoked_user* disable_an_account disable_a_user disable_the_account disabling_a_user disabling_an_account disabling_logged user_is_disabled account_is_disabled account_was_disabled been_disabled been_deactivated been_suspended been_banned user_is_deactivated user_is_banned former_employee* ex-employee*
+    gesperrte_nutzer* gesperrte_konten deaktivierte_nutzer* deaktivierte_konten ehemalige_mitarbeiter* compte_désactivé comptes_désactivés anciens_employés cuenta_desactivada cuentas_desactivadas usuarios_desactivados antiguos_empleados conta_desativada contas_desativadas usuários_desativados account_disattivat* utenti_disattivati
+    заблокированн* деактивирован* отключённ* zablokowan* dezaktywowan* devre_dışı* eski_çalışan* 被禁用 停用的 离职员工 無効化された 停止された 退職者 비활성화된* 정지된* 퇴사자*`,
   /** How long, how often and whether it opens the door. */
   lifetime: `
     expir* single_use single-use one-time one_time only_once works_once work_once used_twice used_again still_valid still_works still_work still_working never_expire* lifetime idle inactivity valid_for stays_valid remains_valid remain_valid invalidat* invalid_after revoke* revocation after_logout after_log_out after_logging_out log_out_everywhere all_devices other_devices server_side server-side password_change* change_password password_is_changed password_was_changed changes_their_password changes_his_password renewed force_logout sign_out_everywhere lockout lock_out lock_the_account locked_after wrong_passwords failed_attempt* too_many_attempts rate_limit* rate-limit* brute_forc* kicked_out fixation
@@ -106,7 +165,8 @@ export const guardedTerms = {
     geçersiz süresi_dol* sona_er* tek_kullanım* bir_kez_kullan* çıkış_yap* tüm_cihaz* समाप्त एक्सपायर एक_बार
     过期 失效 有效期 仍然有效 还能用 一次性 注销后 退出后 所有设备 単回 有効期限 有効なまま 無効 失効 使い捨て 一度だけ 全端末 만료* 유효* 무효* 일회용* 한_번만 로그아웃해도 모든_기기*
     attempts remember_me tentatives intentos tentativas tentativi попыт* prób deneme* 尝试 試行 시도* caduq* never_expir* sign_out_other log_out_other
-    stay_logged stays_logged remain_logged remains_logged log_everyone_out log_users_out log_all_users predictable guessable can_be_guessed vorhersagbar erratbar 期限切れ never_ends never_time_out nie_ablauf* laufen_nie_ab`,
+    stay_logged stays_logged remain_logged remains_logged log_everyone_out log_users_out log_all_users predictable guessable can_be_guessed vorhersagbar erratbar 期限切れ never_ends never_time_out nie_ablauf* laufen_nie_ab
+    until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -117,7 +177,9 @@ export const guardedTerms = {
     重复 两次 二次 多次 幂等 二重 2回 2度 重複 두_번 두번 중복* 이중* 2번
     more_than_once rounds_down rounds_up rounding_error wrong_amount lose_a loses_a lose_money loses_money a_cent too_much too_little miscalculat* falsch_berechnet zu_viel zu_wenig de_más de_menos в_минус
     incorrect_amount*  wrong_price charged_wrong  off_by_a_factor
-    charged_incorrect* repeated_charges repeated_payments repeated_billing`,
+    charged_incorrect* repeated_charges repeated_payments repeated_billing
+    balance_goes_negative negative_balance more_than_the_balance more_than_their_balance more_than_balance in_parallel concurrent* simultaneous* race_condition* race below_balance insufficient_funds overdraw* overdraft* not_in_agreement discrepanc* mismatch* inconsistent reconcil* off_by_one gleichzeitig en_même_temps simultané* simultáne* simultâne* одновремен* jednocześnie równocześnie aynı_anda 同时 并发 同時 동시*
+    applied_once only_once many_times as_many_times again_and_again repeatedly not_enforced unlimited_times completely_free for_free free_items below_cost more_than_the_price stack stacks stacked stacking combine_with einmal_anwend* mehrmals неоднократно wielokrotnie birden_fazla_kez 無制限 여러_번*`,
   /** Money moves. */
   paying: `
     charge charged charges charging bill bills billed billing double-bill* pay pays paid payment* payout* pay_out refund* reimburse* debit* debited deduct* withdraw* settlement disburse* send_money transfer_money prorat* checkout stripe paypal adyen klarna undercharge* overcharge*
@@ -127,7 +189,8 @@ export const guardedTerms = {
     ödeme* ödüyor tahsil* çekiliyor iade* ücretlendir* भुगतान पेमेंट कट_जाता कटता रिफंड रिफ़ंड चार्ज
     扣款 扣费 收费 支付 付款 退款 到账 提现 结算 计费 決済 課金 請求 返金 引き落と 支払 결제* 환불* 청구* 과금* 출금* 이체*
     списа* çekildi çekil* redeem* monetary billed_monthly belaste* belastet débité*
-    declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse`,
+    declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse
+    withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*`,
   /** What is paid, with what, for what. */
   money: `
     money card cards price prices amount amounts balance balances wallet* order orders total totals cart basket coupon* voucher* discount* invoice* credit_note* currency currencies vat sales_tax taxes plan plans trial trials subscription* membership* customer customers people webhook webhooks merchant* seller sellers gift_card* ledger fee fees commission* stripe paypal apple_pay google_pay
@@ -136,7 +199,8 @@ export const guardedTerms = {
     деньг* денег карт* цен* сумм* баланс* заказ* корзин* счет* счёт* подписк* тариф* вебхук* купон* pieniądz* pieniędzy kart* kwot* saldo zamówieni* koszyk* faktur* subskrypcj* klient* гроші
     para kart* fiyat* tutar* bakiye* sipariş* sepet* fatura* abonelik* kupon* ücret* müşteri* पैसा पैसे कार्ड कीमत राशि ऑर्डर ग्राहक*
     钱 银行卡 价格 金额 余额 订单 购物车 优惠券 发票 订阅 微信支付 支付宝 回调 お金 カード 価格 金額 残高 注文 カート クーポン 請求書 定期 サブスク 돈 카드* 가격* 금액* 잔액* 주문* 장바구니* 쿠폰* 구독* 정기*
-    credits tax declined_card unpaid billing_address`,
+    credits tax declined_card unpaid billing_address
+    funds escrow liquidity deposit_account fee_amount vat_rate tax_rate balances payout* refund* invoice* transactions sold_tickets stock_value cost costs price_difference guthaben fonds fondos fundos средств środki bakiye 资金 資金 자금*`,
   /** Doing away with something, large or small. */
   discarding: `
     delete deletes deleting deletion remove removes removing drop drops dropping truncate purge purges purging wipe wipes wiping erase erases erasing nuke nukes destroy destroys flush flushes clear clears clearing clear_out clean_up cleanup cleaning get_rid_of throw_away throw_out shred prune prunes empty reformat reformats overwrite overwrites hard-delete* hard_delete* rm expunge
@@ -155,7 +219,8 @@ export const guardedTerms = {
     таблиц* баз* данные данных клиент* пользовател* заказ* запис* бэкап* колонк* столб* tabel* baz* dane danych kolumn* klient* użytkownik* zamówie* rekord* kopi*
     tablo* veritaban* kayıt* müşteri* kullanıcı* yedek* sütun* veri veriler* डेटाबेस डेटा टेबल ग्राहकों रिकॉर्ड
     数据库 数据 表 库 备份 用户 客户 记录 订单 データベース db テーブル データ ユーザー 顧客 バックアップ レコード カラム マイグレーション 데이터* db에서 db 테이블* 백업* 회원* 사용자* 고객* 레코드* 컬럼*
-    ऑर्डर 注文データ clusters cluster`,
+    ऑर्डर 注文データ clusters cluster
+    customer_info customer_information user_info personal_information data_transfer_columns facility_data customer_records user_records accounts_table users_table orders_table customers_table uploaded_files attachments tenants'_data`,
   /** Where it is the real thing. */
   live: `
     prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db
@@ -163,6 +228,18 @@ export const guardedTerms = {
     en_prod en_production de_production de_prod base_live producción produção em_prod database_live produzione live
     прод прода проде продакш* боев* produkcj* produkcyjn* canlı* प्रोडक्शन
     线上 生产 正式环境 现网 本番 운영_db 운영* 프로덕션* 실서버*`,
+  /** With nobody looking on: at night, by the clock, by itself. */
+  unattended: `
+    cron cronjob cron_job nightly automatically scheduled periodically every_night every_day once_a_day daily weekly
+    automatisch nachts täglich jede_nacht automatiquement chaque_nuit automáticamente cada_noche automaticamente toda_noite todas_as_noites ogni_notte
+    автоматически каждую_ночь ежедневно automatycznie co_noc codziennie otomatik her_gece 自动 定时 每天 自動で 毎晩 毎日 자동으로* 매일* 매일_밤*`,
+  /** Of the shape of stored data: what is dropped of it is gone with its values. */
+  schemaPart: `
+    column columns table tables schema spalte spalten tabelle tabellen colonne* columna* tabla tablas coluna* tabela* tabella tabelle kolom* tabel* kolumn* столб* колонк* таблиц* sütun* tablo* 列 表 字段 カラム テーブル 컬럼* 테이블*`,
+  dropping: "drop drops dropped dropping",
+  /** Files that others send, and what kinds of them. */
+  upload: `
+    file_type file_types mime_type* mimetype* file_extension* upload uploads uploaded uploading dateityp* dateiendung* hochgeladen* téléversé* téléversement* envoi_de_fichiers archivos_subidos subida_de_archivos envio_de_arquivos caricament* загруж* загрузк* przesłan* przesyłan* yükle* 上传 アップロード 업로드*`,
   /** Law and duty by which data is erased. */
   erasure: `
     gdpr right_to_be_forgotten right_to_erasure lgpd ccpa data_subject data_retention retention_job retention_policy dsgvo rgpd löschfrist* aufbewahrungsfrist* droit_à_l'oubli derecho_al_olvido direito_ao_esquecimento diritto_all'oblio rodo 个人信息保护法

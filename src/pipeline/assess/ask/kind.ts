@@ -53,6 +53,7 @@ export function kindOf(features: AskFeatures): TaskKind {
   if (named !== undefined && !reviews && !describesFailure(features, named)) return named;
   if (meant !== undefined && !reviews) return meant;
   if (reviews) return "OTHER";
+  if (calculates(features)) return "OTHER";
   if (failing(features)) return "DEBUG";
   if (opens("designing")) return "ARCHITECTURE";
   if (early("testing") && !has("creative")) return "TEST";
@@ -66,6 +67,21 @@ export function kindOf(features: AskFeatures): TaskKind {
 /** The ask begins with what to do ("add …", "please write …"), or ends with it where the language has it so. */
 function orders({ topics, verbLast }: AskFeatures): boolean {
   return topics.first("acting") < (verbLast ? earlyWords : 4);
+}
+
+/** Signs of formulas from which on a text is mathematics, and from which on it is, whatever it begins with. */
+const formula = 6;
+const formulas = 12;
+
+/** A sum or a formula to be worked out: words such as "twice", "function" and "order" are its subject, and nothing of a program. */
+function calculates(features: AskFeatures): boolean {
+  const { topics, numbers, mathSigns, codeLines, traceLines, identifiers } = features;
+  if (codeLines > 0 || traceLines > 0 || identifiers > 2) return false;
+  if (mathSigns >= formulas) return true;
+  if (orders(features)) return false;
+  if (mathSigns >= formula || (numbers >= 3 && topics.count("asking") > 0)) return true;
+  if (numbers >= 1 && topics.count("asking") > 0) return !aboutSoftware(features);
+  return numbers >= 3 && topics.count("quantity") > 0 && topics.count("coding") === 0;
 }
 
 function aboutSoftware({ topics, identifiers }: AskFeatures): boolean {

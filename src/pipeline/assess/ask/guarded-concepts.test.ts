@@ -1,0 +1,73 @@
+import { describe, expect, test } from "bun:test";
+import { assessed } from "#pipeline/assess/fixtures.ts";
+
+const kindOf = (ask: string) => assessed({ ask }).task.kind;
+
+describe("concepts that make an ask guarded together", () => {
+  test.each([
+    ["sensitive values that are logged", "Stop logging sensitive fields of the patient form"],
+    ["in German", "Vertrauliche Felder dürfen nicht protokolliert werden"],
+    ["in Spanish", "No registres datos sensibles en los logs"],
+    ["what others upload", "Limit which file types members may upload to the wiki"],
+    ["in French", "Limiter les types autorisés pour l'envoi de fichiers"],
+    ["in Japanese", "アップロードできるファイルの種類を制限してください"],
+    ["who may reach the network", "Add a firewall rule for the metrics host"],
+    ["in Polish", "Otwórz port w zaporze dla serwera metryk"],
+    ["a certificate that is not looked at", "Add a flag to skip certificate checks in the sync client"],
+    ["values in a template", "Escape the names that we put into the HTML of the digest"],
+    ["in Chinese", "渲染模板时请转义用户名"],
+  ])("SECURITY: %s", (_, ask) => {
+    expect(kindOf(ask)).toBe("SECURITY");
+  });
+
+  test.each([
+    ["an account that was closed", "A deactivated user keeps the access he had until logout"],
+    ["in German", "Gesperrte Nutzer bleiben noch eingeloggt, ihre Sitzung muss enden"],
+    ["in Portuguese", "Contas desativadas ainda conseguem acessar o painel, corrija"],
+    ["who stands above whom", "Moderators cannot demote admins any more, restore that permission"],
+    ["the address by which one gets back in", "Changing the email must be confirmed from the old inbox"],
+    ["in Russian", "Смена почты должна подтверждаться со старого адреса"],
+    ["in Korean", "이메일 변경 시 기존 주소에서 확인을 받도록 해 줘"],
+    ["how far a token opens the door", "Tokens with read-only scope can still push, stop that"],
+    ["in Turkish", "Salt okunur jetonlar, yani bu belirteçler yazma yapamasın"],
+  ])("AUTH: %s", (_, ask) => {
+    expect(kindOf(ask)).toBe("AUTH");
+  });
+
+  test.each([
+    ["a balance that two requests use at once", "Two concurrent withdrawals take more than the balance"],
+    ["in French", "Deux retraits simultanés passent et le solde devient négatif"],
+    ["a discount that is used again", "A voucher can be applied as many times as the shopper likes"],
+    ["in Italian", "Il coupon sconto si può usare più volte: deve valere una sola volta, niente duplicati"],
+    ["fractions of a cent", "VAT is rounded per line, it should be rounded on the sum of the invoice"],
+    ["in German", "Die Mehrwertsteuer wird je Zeile gerundet, sie soll auf die Rechnung gerundet werden"],
+    ["in Chinese", "发票的税额要按总额四舍五入"],
+  ])("PAYMENT: %s", (_, ask) => {
+    expect(kindOf(ask)).toBe("PAYMENT");
+  });
+
+  test.each([
+    ["by the clock", "Nightly job that purges patients nobody has seen for a year from the customer table"],
+    ["in Spanish", "Tarea que elimina automáticamente los registros de clientes cada noche"],
+    ["a part of the shape of data", "Drop the nickname column, no release reads it"],
+    ["all that belongs to somebody", "Delete the stored data of a tenant when its workspace is removed"],
+    ["written anew while it is in use", "Change the type of the id column to bigint with zero downtime"],
+    ["in Japanese", "無停止で users テーブルの列の型を変更する"],
+  ])("DESTRUCTIVE_MIGRATION: %s", (_, ask) => {
+    expect(kindOf(ask)).toBe("DESTRUCTIVE_MIGRATION");
+  });
+});
+
+test.each([
+  "Show how many files were uploaded this week",
+  "Round the averages on the dashboard to two decimal places",
+  "Make the keys of this type readonly",
+  "Escape closes the dialog, make it also clear the search",
+  "Sort the moderators by name",
+  "Run the benchmark every night",
+  "Drop duplicates from the dataframe column",
+  "Add a discount banner to the home page",
+  "Change the column width of the orders table",
+])("one concept alone guards nothing: %s", (ask) => {
+  expect(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]).not.toContain(kindOf(ask));
+});
