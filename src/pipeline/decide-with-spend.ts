@@ -1,7 +1,7 @@
-import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
+import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
 import type { LearnedInput } from "#pipeline/decide/learned/learned-score.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Configuration, Ports } from "./ports.ts";

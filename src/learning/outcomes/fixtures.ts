@@ -1,5 +1,6 @@
 import { featureVersion } from "#domain/learned-weights.ts";
-import { type DecisionPart, featureNames, noSignals, type OutcomeRecord } from "./outcomes.ts";
+import { featureNames } from "#pipeline/decide/learned/feature-vector.ts";
+import { type DecisionPart, noSignals, type OutcomeRecord } from "./outcomes.ts";
 
 /** The record of an ask that went to flash and has no signals. */
 export function outcomeRecord(decisionId: string, atMs: number, decision: Partial<DecisionPart> = {}): OutcomeRecord {

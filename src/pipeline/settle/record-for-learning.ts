@@ -1,7 +1,7 @@
 import { featureVersion } from "#domain/learned-weights.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import { isReported } from "#pipeline/assess/task/runtime.ts";
+import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
 import { propensityOf } from "#pipeline/decide/rules/exploration.ts";
 import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import type { Ports } from "#pipeline/ports.ts";

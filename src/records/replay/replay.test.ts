@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { nanoUsd } from "#domain/money/money.ts";
 import { levels, taskKinds } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
-import { featureVectorOf } from "#learning/outcomes/outcomes.ts";
 import { askFeaturesOf } from "#pipeline/assess/ask/features.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
@@ -18,6 +17,7 @@ import {
   seniorModel,
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
+import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { compactEntry, compactRecord, readContent } from "#records/compact/compact-record.ts";
