@@ -3,20 +3,14 @@
  * is read in several rounds, some seconds apart, and its figure is the fastest tenth of all runs, beside a plain loop over the same
  * bytes in the same rounds. Whether time grows faster than the length is told from the fastest rounds of both sizes, in turn.
  */
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);
 const KB = 1_024;
 
-let state = 7;
-/** The same numbers in every run. */
-function random(): number {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let t = Math.imul(state ^ (state >>> 15), state | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-}
+const random = seededRandom(7);
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // never past the end
 /** One flat string, as a parsed request body holds it. */
 const flat = (text: string) => Buffer.from(text).toString();

@@ -3,9 +3,11 @@
  *
  * `bun bench/soak.ts [--minutes 1] [--callers 24] [--seed 1]`
  */
+
 import { parseArgs } from "node:util";
 import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { chunk, completes, disconnects, fails, replies, silent, streams, writesRaw } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
@@ -23,17 +25,7 @@ const { values: options } = parseArgs({
 const minutes = Number(options.minutes);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A small generator with a seed (mulberry32), so that a run can be had again. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-const random = seeded(Number(options.seed));
+const random = seededRandom(Number(options.seed));
 const oneOf = <T>(things: readonly T[]): T => things[Math.floor(random() * things.length)] as T; // never empty
 
 const words = (count: number) => Array.from({ length: count }, () => chunk({ content: "word " }));

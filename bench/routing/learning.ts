@@ -1,6 +1,7 @@
 // What an installation could learn from its own outcome records, on simulated ones: prompts with the recorded outcomes of a
 // weak and a strong model, all routed to flash, half of flash's failures retried on pro, the other half never heard of.
 // `bun bench/routing/learning.ts`
+
 import { featureVersion } from "#domain/learned-weights.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { shuffled } from "#learning/fit/landmarks.ts";
@@ -9,6 +10,7 @@ import { type DecisionPart, noSignals, type OutcomeRecord } from "#learning/outc
 import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
 import { learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { assessedPrompt, benchPolicy } from "./assessed.ts";
 import { qualityOf, routingDev } from "./prompt-data.ts";
 
@@ -32,17 +34,6 @@ const silentShare = 8;
 const installations = Number(process.argv[2] ?? 40);
 /** Asks held back, at most. */
 const heldBack = 3_000;
-
-/** Numbers of a generator that begins with the seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const asks = [...data.values()].flat().flatMap((row): Ask[] => {
   const { source, weak_score: weak, strong_score: strong } = row;
@@ -128,9 +119,9 @@ console.log(
 console.log("|---|---|---|---|---|---|---|---|");
 for (const [name, pool, way = everything] of pools) {
   for (const routed of [300, 1_000]) {
-    if (pool(seeded(1)).length < routed + 300) continue;
+    if (pool(seededRandom(1)).length < routed + 300) continue;
     const runs = Array.from({ length: installations }, (_, seed) => {
-      const random = seeded(1_000 * routed + seed);
+      const random = seededRandom(1_000 * routed + seed);
       return gainOf(pool(random), routed, random, way);
     });
     const gains = runs.map(({ shipped, learned }) => learned - shipped).sort((a, b) => a - b);

@@ -1,3 +1,4 @@
+import { randomSequence } from "#learning/fit/random-sequence.ts";
 import { zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
 import { freshAsks } from "./fresh-asks.ts";
@@ -60,7 +61,7 @@ const hardWords =
 export function measurePrompts(resamples = 1_000): PromptQuality | undefined {
   const data = routingDev();
   if (data === undefined) return undefined;
-  const random = seeded(7);
+  const random = randomSequence(7);
   const sources: SourceQuality[] = [];
   const zones = { flash: 0, gray: 0, pro: 0 };
   const falseAlarms = { of: 0, found: 0 };
@@ -183,13 +184,4 @@ function languagesRight() {
   );
   const right = cases.filter(({ kind, prompt }) => assessedPrompt({ prompt }).task.kind === kind).length;
   return { right, of: cases.length };
-}
-
-/** Numbers of a linear congruential generator: the same table from every run. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

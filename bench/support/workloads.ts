@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 
 /** What a connection of the load generator sends, request by request. Same seed, same requests. */
 export interface Workload {
@@ -10,17 +11,6 @@ export interface Workload {
 }
 
 const root = join(import.meta.dir, "../..");
-
-/** Numbers in [0, 1) that follow from the seed (mulberry32). */
-function randomFrom(seed: string): () => number {
-  let state = Number(Bun.hash.crc32(seed));
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 let sourceLines: readonly string[] | undefined;
 
@@ -69,7 +59,7 @@ function* newConversations(seed: string): Generator<string, never> {
 
 /** Each request has other text than all before it. */
 function* newText(seed: string, bytes: number, end: string): Generator<string, never> {
-  const random = randomFrom(seed);
+  const random = seededRandom(Number(Bun.hash.crc32(seed)));
   for (;;) yield chat([system, { role: "user", content: `${ask}\n${fileText(bytes, random)}${end}` }], false);
 }
 
@@ -89,7 +79,7 @@ const turnBytes = 4_000;
  * of it again, with one more turn. The first request has 340 KB; 30 turns later it is 460 KB, 400 KB on average.
  */
 function* agentTurns(seed: string, secret: string | undefined): Generator<string, never> {
-  const random = randomFrom(seed);
+  const random = seededRandom(Number(Bun.hash.crc32(seed)));
   const prompt = { role: "system", content: `You are a coding agent.\n${fileText(12_000, random)}` };
   let messages = `${JSON.stringify(prompt)},${JSON.stringify({ role: "user", content: ask.repeat(4) })}`;
   const begin = '{"model":"smart-router-flash","stream":false,"max_tokens":256';

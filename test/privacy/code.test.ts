@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -102,17 +103,6 @@ describe("code is not changed:", () => {
     });
 });
 
-/** The same numbers in every run. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 const small = "abcdefghijklmnopqrstuvwxyz";
 const base62 = `${small}${small.toUpperCase()}0123456789`;
 const alphabets: Readonly<Record<string, readonly [string, number]>> = {
@@ -167,7 +157,7 @@ const passwordPlaces: readonly ((password: string) => string)[] = [
 describe("beside code, a credential is found:", () => {
   for (const [kind, [alphabet, length]] of Object.entries(alphabets))
     test(kind, () => {
-      const random = generator(length);
+      const random = seededRandom(length);
       for (const place of keyPlaces) {
         const key = Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join("");
         expect(redact(place(key))).not.toContain(key.slice(0, length / 2));

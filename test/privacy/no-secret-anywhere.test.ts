@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import { systemClock } from "#platform/system-clock.ts";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
 import { startSimulator } from "#simulator/simulator.ts";
 import { authorization, call, shippedModels } from "../harness/gateway.ts";
@@ -14,11 +15,7 @@ import { serve } from "../harness/process.ts";
  * file holds anything that looks like one.
  */
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-let seed = 20_260_823;
-function random(): number {
-  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-  return seed / 2 ** 32;
-}
+const random = seededRandom(20_260_823);
 const letters = (length: number, from = alphabet) =>
   Array.from({ length }, () => from[Math.floor(random() * from.length)]).join("");
 

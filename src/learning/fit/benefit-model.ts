@@ -4,6 +4,7 @@ import { benefitOf, blendOf } from "#pipeline/decide/learned/learned-score.ts";
 import { landmarksOf, smoothFeatures } from "./landmarks.ts";
 import { fitLogistic } from "./logistic.ts";
 import type { Trial } from "./observations.ts";
+import { randomSequence } from "./random-sequence.ts";
 
 /** Strength of the penalty; chosen by `bench/routing/learning.ts` like the constants below. */
 const ridge = 1;
@@ -29,7 +30,7 @@ export interface FitOptions {
  * what is known. A failure that was never tried on pro counts by the share of those that were and were solved.
  */
 export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptions): LearnedWeights {
-  const random = sequence();
+  const random = randomSequence(1);
   const tried = trials.filter(({ rescued }) => rescued !== undefined);
   const rescueShare = (tried.filter(({ rescued }) => rescued).length + 0.5) / (tried.length + 1);
   const landmarks = landmarksOf(
@@ -85,13 +86,4 @@ function ranksOf(values: readonly number[], ends?: readonly [number, number]): L
   }
   const last = table.at(-1)?.[0] ?? low;
   return [...table, [Math.max(high, last + 1e-6), 100]];
-}
-
-/** Numbers of a linear congruential generator: the same records give the same weights. */
-function sequence(): () => number {
-  let state = 1;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

@@ -3,19 +3,11 @@ import { featureCount } from "#domain/learned-weights.ts";
 import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
 import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
 import { crossValidate, rankedIn } from "./cross-validation.ts";
-
-/** Uniform numbers in [0, 1), the same in every run. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { randomSequence } from "./random-sequence.ts";
 
 /** Asks of one shape or another; only `rescuable` ones fail on flash and are solved by pro. The shipped score knows nothing. */
 function records(count: number, rescuable: (shape: number, random: () => number) => boolean): OutcomeRecord[] {
-  const random = numbers(5);
+  const random = randomSequence(5);
   return Array.from({ length: count }, (_, n) => {
     const shape = random();
     const rescued = rescuable(shape, random);

@@ -4,6 +4,7 @@ import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-scor
 import { type FitOptions, fitBenefit } from "./benefit-model.ts";
 import { shuffled } from "./landmarks.ts";
 import { type Trial, trialsIn, weightOf } from "./observations.ts";
+import { randomSequence } from "./random-sequence.ts";
 
 /** A mean with its 95 % interval. */
 export interface Estimate {
@@ -71,7 +72,7 @@ export function crossValidate(
   const weightsOf = new Map(records.map((record) => [record.decision, weightOf(record)]));
   const tried = [...trialOf.values()].filter(({ rescued }) => rescued !== undefined);
   const rescueShare = tried.filter(({ rescued }) => rescued).length / Math.max(1, tried.length);
-  const mixed = shuffled(records, sequence());
+  const mixed = shuffled(records, randomSequence(3));
   const asks: ScoredAsk[] = [];
   for (let fold = 0; fold < folds; fold++) {
     const [seen, held] = [mixed.filter((_, at) => at % folds !== fold), mixed.filter((_, at) => at % folds === fold)];
@@ -157,13 +158,4 @@ function ranksOf(values: readonly number[]): number[] {
     const { first, last } = places.get(value) ?? { first: 0, last: 0 };
     return ((first + last) / 2 + 0.5) / values.length;
   });
-}
-
-/** The same folds for the same records. */
-function sequence(): () => number {
-  let state = 3;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

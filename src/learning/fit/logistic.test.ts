@@ -1,17 +1,9 @@
 import { expect, test } from "bun:test";
 import { fitLogistic, type LogisticModel, type Observation } from "./logistic.ts";
-
-/** Uniform numbers in [0, 1), the same in every run. */
-function numbers(): () => number {
-  let state = 7;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { randomSequence } from "./random-sequence.ts";
 
 function drawn(count: number, probability: (x: number) => number): Observation[] {
-  const next = numbers();
+  const next = randomSequence(7);
   return Array.from({ length: count }, () => {
     const x = next() * 4 - 2;
     return { features: Float64Array.of(x, next()), target: Number(next() < probability(x)), weight: 1 };

@@ -5,6 +5,7 @@ import { imbalances, MemoryStore } from "#ledger/memory/memory-store.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import { type AccountId, chargedOf, isOpen } from "#ledger/rules/rows.ts";
 import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import type { Random } from "#platform/time.ts";
 import { type AuditMoment, Auditor, summaryOf } from "./auditor.ts";
 import { dayCap, goalCap } from "./simulation-caps.ts";
@@ -47,18 +48,6 @@ export async function simulate(seed: number): Promise<SimulationReport> {
   }
 }
 
-/** A small fast generator with a period far beyond what a run needs (mulberry32). */
-function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 class World {
   readonly history: string[] = [];
   readonly #random: Random;
@@ -87,7 +76,7 @@ class World {
 
   constructor(seed: number) {
     this.#seed = seed;
-    this.#random = randomFrom(seed);
+    this.#random = seededRandom(seed);
     // Somewhere in the last hour of a day in a third of the runs, so that midnight comes by.
     const midnight = Date.UTC(2026, 0, 15);
     this.#time = new VirtualTime(this.#chance(0.33) ? midnight - this.#between(1_000, 90_000) : midnight + 40_000_000);
