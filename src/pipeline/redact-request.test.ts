@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ChatRequest } from "#domain/chat.ts";
+import { turnsDuring } from "#platform/testing/turns-during.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { redactRequest, slicedBodyBytes } from "./redact-request.ts";
@@ -18,15 +19,7 @@ function redactionOf(bytes: number) {
 test("a body of less than a megabyte is redacted in turns of the event loop too, with other requests served between", async () => {
   const redacting = redactionOf(900_000);
   expect(redacting).toBeInstanceOf(Promise);
-  let turns = 0;
-  let over = false;
-  const count = () => {
-    turns += 1;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
-  const redacted = await redacting;
-  over = true;
+  const { turns, value: redacted } = await turnsDuring(async () => redacting);
   expect(turns).toBeGreaterThanOrEqual(900_000 / slicedBodyBytes);
   expect(JSON.stringify(redacted)).not.toContain(token);
 });

@@ -4,11 +4,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#platform/system-clock.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { disconnects } from "#simulator/behaviours.ts";
-import { startSimulator } from "#simulator/simulator.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { eventually, shippedModels, start, upstreamKey } from "../harness/gateway.ts";
+import { eventually, shippedModels, start, startUpstream, upstreamKey } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "doctor-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,12 +36,9 @@ async function doctor(env: Record<string, string>): Promise<{ code: number; chec
 }
 const named = (checks: readonly CheckRecord[], name: string) => checks.filter((check) => check.name === name);
 
-const simulator = (options: object = {}) =>
-  startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random, remember: 100, ...options });
-
 describe("smart-gateway doctor, online", () => {
   test("checks upstream, key, prices and money without a billed call, and creates no database", async () => {
-    const upstream = await simulator({ apiKey: upstreamKey });
+    const upstream = await startUpstream({ apiKey: upstreamKey });
     upstream.spendElsewhere(1_250_000_000);
     const { code, checks } = await doctor({ UPSTREAM_BASE_URL: upstream.url });
     expect([code, checks.filter(({ status }) => status !== "ok").map(({ name }) => name)]).toEqual([0, []]);
@@ -56,7 +52,7 @@ describe("smart-gateway doctor, online", () => {
   });
 
   test("fails on a key that the upstream does not accept, and on an upstream that does not answer", async () => {
-    const upstream = await simulator({ apiKey: "another-key" });
+    const upstream = await startUpstream({ apiKey: "another-key" });
     const [refused, away] = await Promise.all([
       doctor({ UPSTREAM_BASE_URL: upstream.url }),
       doctor({ UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }),
@@ -113,8 +109,8 @@ describe("smart-gateway doctor, online", () => {
   test("warns about changed prices, removed ids, and a key without remaining credit", async () => {
     const models = shippedModels
       .filter(({ key }) => key !== "vendor_v4_pro")
-      .map((model) => ({ ...model, price: { ...model.price, output: model.price.output * 3 } }));
-    const upstream = await simulator({ models: () => models });
+      .map((model) => ({ ...model, price: { ...model.price, output: (model.price.output * 3) as NanoUsdPerMTok } }));
+    const upstream = await startUpstream({ models: () => models });
     const { checks } = await doctor({ UPSTREAM_BASE_URL: upstream.url });
     const [prices] = named(checks, "prices");
     expect(prices?.status).toBe("warn");

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { fails } from "#simulator/behaviours.ts";
 import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
-import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
+import { closeBrowser, closeWithoutProblems, type OpenedPage, openPage } from "./page.ts";
 
 let dashboard: DashboardGateway;
 let opened: OpenedPage;
@@ -11,12 +11,7 @@ let page: Page;
 beforeEach(async () => {
   dashboard = await startDashboard();
 });
-afterEach(async () => {
-  const problems = [...opened.problems];
-  await opened[Symbol.asyncDispose]();
-  await dashboard[Symbol.asyncDispose]();
-  expect(problems).toEqual([]);
-});
+afterEach(() => closeWithoutProblems(opened, dashboard));
 afterAll(closeBrowser);
 
 async function open(path: string): Promise<void> {

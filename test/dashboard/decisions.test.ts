@@ -4,7 +4,7 @@ import { after, completes } from "#simulator/behaviours.ts";
 import { cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
-import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
+import { closeBrowser, closeWithoutProblems, type OpenedPage, openPage } from "./page.ts";
 
 let dashboard: DashboardGateway;
 let opened: OpenedPage;
@@ -22,12 +22,7 @@ async function open(path: string, rows = true): Promise<void> {
   if (rows) await page.locator("tr.link").first().waitFor();
 }
 
-afterEach(async () => {
-  const problems = [...opened.problems];
-  await opened[Symbol.asyncDispose]();
-  await dashboard[Symbol.asyncDispose]();
-  expect(problems).toEqual([]);
-});
+afterEach(() => closeWithoutProblems(opened, dashboard));
 
 const rows = () => page.locator("tr.link");
 const panel = () => page.getByRole("complementary", { name: "Opened decision" });

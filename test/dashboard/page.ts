@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
@@ -51,6 +52,14 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
     },
     [Symbol.asyncDispose]: () => context.close(),
   };
+}
+
+/** Closes the page and its gateway. @throws if the page had a problem. */
+export async function closeWithoutProblems(opened: OpenedPage, dashboard: AsyncDisposable): Promise<void> {
+  const problems = [...opened.problems];
+  await opened[Symbol.asyncDispose]();
+  await dashboard[Symbol.asyncDispose]();
+  expect(problems).toEqual([]);
 }
 
 /** What axe finds against WCAG 2.2 A and AA and its best practices, one line each. */

@@ -4,19 +4,14 @@ import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
-import { closeBrowser, type OpenedPage, openPage } from "./page.ts";
+import { closeBrowser, closeWithoutProblems, type OpenedPage, openPage } from "./page.ts";
 
 let dashboard: DashboardGateway;
 let opened: OpenedPage;
 beforeEach(async () => {
   dashboard = await startDashboard();
 });
-afterEach(async () => {
-  const problems = [...opened.problems];
-  await opened[Symbol.asyncDispose]();
-  await dashboard[Symbol.asyncDispose]();
-  expect(problems).toEqual([]);
-});
+afterEach(() => closeWithoutProblems(opened, dashboard));
 afterAll(closeBrowser);
 
 /** What the opened list shows: the costs of its rows added up, and what it says itself. */

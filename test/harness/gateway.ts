@@ -7,7 +7,7 @@ import { type Gateway, type Overrides, startGateway } from "#gateway/start.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { parseSettings } from "#settings/settings.ts";
-import { type Script, type Simulator, startSimulator } from "#simulator/simulator.ts";
+import { type Script, type Simulator, type SimulatorOptions, startSimulator } from "#simulator/simulator.ts";
 
 /**
  * A whole gateway in this process, in front of a scripted upstream: both listen on loopback, on ports of their own.
@@ -54,6 +54,32 @@ export function call(url: string, init?: RequestInit): Promise<Reply> {
   return fetch(url, init) as Promise<Reply>; // only says more about `json`
 }
 
+/** Sends a chat request with a token to the gateway at `url`; model and messages have defaults. */
+export function postChat(
+  url: string,
+  body: object = {},
+  headers: Record<string, string> = {},
+  init: RequestInit = {},
+): Promise<Reply> {
+  return call(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...authorization, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model: "smart-router-flash", messages: [{ role: "user", content: "hello" }], ...body }),
+    ...init,
+  });
+}
+
+/** Starts a simulated aggregator with the shipped models, for gateways that run as processes. It records 10,000 requests. */
+export function startUpstream(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+  return startSimulator({
+    models: () => shippedModels,
+    clock: systemClock,
+    random: Math.random,
+    remember: 10_000,
+    ...options,
+  });
+}
+
 export interface StartOptions {
   readonly env?: Record<string, string>;
   /** A partial policy, as its file would say it. */
@@ -91,11 +117,8 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
     return path;
   };
   let gateway: Gateway | undefined;
-  const upstream = await startSimulator({
+  const upstream = await startUpstream({
     models: options.upstreamModels ?? (() => gateway?.ports.config().registry.models.values() ?? []),
-    clock: systemClock,
-    random: Math.random,
-    remember: 10_000,
     ownAccount: options.ownAccount === true,
     ...(options.script === undefined ? {} : { script: options.script }),
   });
@@ -129,13 +152,7 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
     upstream,
     gateway,
     log,
-    chat: (body = {}, headers = {}, init = {}) =>
-      call(`${url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { ...authorization, "content-type": "application/json", ...headers },
-        body: JSON.stringify({ model: "smart-router-flash", messages: [{ role: "user", content: "hello" }], ...body }),
-        ...init,
-      }),
+    chat: (body, headers, init) => postChat(url, body, headers, init),
     async decide(task, runtime) {
       const response = await call(`${url}/v1/route/decision`, {
         method: "POST",

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -91,4 +91,21 @@ function spawn(env: Record<string, string>) {
     failed(new Error(`ended before it listened:\n${text}`));
   });
   return { child, directory, url, drained, output: () => text };
+}
+
+/** The ids of the processes that this one has started. Linux only. */
+export function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "))
+    .filter((child) => child !== "")
+    .map(Number);
+}
+
+/** A port on which nothing listens at this moment. */
+export async function freePort(hostname = "127.0.0.1"): Promise<number> {
+  const server = Bun.serve({ port: 0, hostname, fetch: () => new Response() });
+  const { port } = server;
+  await server.stop(true);
+  if (port === undefined) throw new Error("no port");
+  return port;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { authorization, call } from "../harness/gateway.ts";
+import { call, postChat } from "../harness/gateway.ts";
 import { serve } from "../harness/process.ts";
 
 const backup = (databaseUrl: string, ...args: string[]) =>
@@ -21,15 +21,7 @@ describe("smart-gateway backup", () => {
       let answered = 0;
       const callers = Array.from({ length: 8 }, async () => {
         while (asking) {
-          const reply = await call(`${gateway.url}/v1/chat/completions`, {
-            method: "POST",
-            headers: { ...authorization, "content-type": "application/json", "x-goal-id": "backup" },
-            body: JSON.stringify({
-              model: "smart-router-flash",
-              messages: [{ role: "user", content: "hi" }],
-              max_tokens: 8,
-            }),
-          });
+          const reply = await postChat(gateway.url, { max_tokens: 8 }, { "x-goal-id": "backup" });
           if (reply.status === 200) answered += 1;
           await reply.text();
         }

@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { systemClock } from "#platform/system-clock.ts";
 import { silent } from "#simulator/behaviours.ts";
-import { type Simulator, startSimulator } from "#simulator/simulator.ts";
+import type { Simulator } from "#simulator/simulator.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { type Answer, authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
+import { type Answer, authorization, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 import { type GatewayProcess, serve } from "../harness/process.ts";
 
@@ -22,12 +21,7 @@ function suite(store: string, database: () => Promise<string>): void {
     beforeEach(async () => {
       folder = mkdtempSync(join(tmpdir(), "smart-gateway-holds-"));
       url = await database();
-      upstream = await startSimulator({
-        models: () => shippedModels,
-        clock: systemClock,
-        random: Math.random,
-        remember: 100,
-      });
+      upstream = await startUpstream();
       policyPath = join(folder, "policy.yaml");
       writeFileSync(policyPath, "budget: { per_goal_hard_usd: 0.02, per_goal_soft_usd: 0.02 }\n");
     });
@@ -44,16 +38,7 @@ function suite(store: string, database: () => Promise<string>): void {
         UPSTREAM_API_KEY: "holds-key",
         ROUTING_POLICY_PATH: policyPath,
       });
-    const chat = (running: GatewayProcess) =>
-      call(`${running.url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { ...authorization, "content-type": "application/json", "x-goal-id": "holds" },
-        body: JSON.stringify({
-          model: "smart-router-flash",
-          messages: [{ role: "user", content: "hello" }],
-          max_tokens: 8_000,
-        }),
-      });
+    const chat = (running: GatewayProcess) => postChat(running.url, { max_tokens: 8_000 }, { "x-goal-id": "holds" });
 
     const budgets = (...args: string[]) =>
       runCommand(["budgets", ...args], { env: { DATABASE_URL: url.replace("FOLDER", folder), USER: "ann" } });

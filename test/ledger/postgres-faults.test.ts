@@ -4,9 +4,10 @@ import { maxUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
-import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
-import { openLedger, processTimers } from "#ledger/open-ledger.ts";
+import type { Ledger, Reservation } from "#ledger/ledger.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
+import { nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { postgresMissing } from "../harness/postgres.ts";
 import { postgresFixture } from "./postgres-fixture.ts";
@@ -30,33 +31,22 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const ledger =
       pipelineFrom === undefined
         ? await openLedger(via, { nodeId, clock, log })
-        : await BatchedLedger.open(await PostgresStore.open(via, { pipelineFrom }), nodeId, {
-            clock,
-            timers: processTimers,
-            random: Math.random,
-            log,
-            retentionMs: () => 30 * 86_400_000,
-          });
+        : await BatchedLedger.open(await PostgresStore.open(via, { pipelineFrom }), nodeId, nodeOptions(clock, log));
     ledgers.push(ledger);
     return ledger;
   }
 
   let made = 0;
-  function reservationOf(fields: Partial<Reservation> = {}): Reservation {
+  function nextReservation(fields: Partial<Reservation> = {}): Reservation {
     made += 1;
-    const requestId = Bun.randomUUIDv7();
-    return {
-      id: reservationIdOf(requestId, 1),
-      requestId,
-      attempt: 1,
+    return reservationOf({
+      requestId: Bun.randomUUIDv7(),
       goal: `g${made % 3}`,
-      modelKey: "m",
       amount: nanoUsd(1 + (made % 200)),
       perGoalHard: nanoUsd(cap),
       perDayHard: nanoUsd(cap),
-      deadlineMs: 600_000,
       ...fields,
-    };
+    });
   }
   const rows = async () =>
     new Map((await query("SELECT id, state, hold FROM reservation")).map((row) => [row["id"], row]));
@@ -68,7 +58,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const caller = async (index: number) => {
       while (!until()) {
         const ledger = nodes[index % nodes.length]!;
-        const reservation = reservationOf();
+        const reservation = nextReservation();
         const asked = performance.now();
         const reply = await ledger.reserve(reservation);
         slowestMs = Math.max(slowestMs, performance.now() - asked);
@@ -166,7 +156,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const loading = Promise.all(
       Array.from({ length: 8 }, async () => {
         while (!stopping) {
-          const reservation = reservationOf({ amount: nanoUsd(1) });
+          const reservation = nextReservation({ amount: nanoUsd(1) });
           if ((await ledger.reserve(reservation)).kind === "held") acknowledged.push(reservation.id);
         }
       }),
@@ -189,11 +179,11 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     "while the network does not answer (%s): unavailable within 1.5 s; running calls settle when it is back",
     async (mode) => {
       const ledger = await open("a");
-      const running = reservationOf({ amount: nanoUsd(100) });
+      const running = nextReservation({ amount: nanoUsd(100) });
       expect((await ledger.reserve(running)).kind).toBe("held");
       database.proxy.mode = mode;
       const asked = performance.now();
-      const replies = await Promise.all(Array.from({ length: 20 }, () => ledger.reserve(reservationOf())));
+      const replies = await Promise.all(Array.from({ length: 20 }, () => ledger.reserve(nextReservation())));
       expect(performance.now() - asked).toBeLessThan(1_500);
       expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
       let written = false;
@@ -203,7 +193,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
           written = true;
         });
       const again = performance.now();
-      expect((await ledger.reserve(reservationOf())).kind).toBe("unavailable");
+      expect((await ledger.reserve(nextReservation())).kind).toBe("unavailable");
       expect(performance.now() - again).toBeLessThan(1_500);
       expect(ledger.status().ok).toBe(false);
       expect(written).toBe(false);
@@ -211,7 +201,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       database.proxy.mode = "pass";
       await resolving;
       await settled([ledger]);
-      expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+      expect((await ledger.reserve(nextReservation())).kind).toBe("held");
       expect(ledger.status().ok).toBe(true);
       expect((await rows()).get(running.id)?.["state"]).toBe("SETTLED");
       // Of those that were answered `unavailable` none may hold money.
@@ -228,7 +218,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const log = (event: LedgerEvent) => void events.push(event);
     const ledger = await openLedger(database.url, { nodeId: "a", clock, timers: time.timers, log });
     ledgers.push(ledger);
-    expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+    expect((await ledger.reserve(nextReservation())).kind).toBe("held");
     await database.admin.run(harm);
     const until = performance.now() + 8_000;
     while (ledger.status().failed === undefined && performance.now() < until) {
@@ -236,7 +226,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       await Bun.sleep(2);
     }
     expect(ledger.status()).toMatchObject({ ok: false, failed: "store_lost" });
-    expect((await ledger.reserve(reservationOf())).kind).toBe("unavailable");
+    expect((await ledger.reserve(nextReservation())).kind).toBe("unavailable");
     expect(events).toContainEqual(expect.objectContaining({ kind: "store_failed", failed: "store_lost" }));
     events = [];
     const again = await openLedger(database.url, {
@@ -258,7 +248,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
 
   test("a server that became read-only behind the address is replaced by the one that accepts writes", async () => {
     const ledger = await open("a", false);
-    const before = reservationOf({ goal: "fail-over" });
+    const before = nextReservation({ goal: "fail-over" });
     expect((await ledger.reserve(before)).kind).toBe("held");
     const databaseName = new URL(database.url).pathname.slice(1);
     // Sessions that begin from here on take no writes, as those with a demoted primary; this one was begun before.
@@ -267,7 +257,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
     const asked = performance.now();
-    expect((await ledger.reserve(reservationOf({ goal: "fail-over" }))).kind).toBe("unavailable");
+    expect((await ledger.reserve(nextReservation({ goal: "fail-over" }))).kind).toBe("unavailable");
     expect(performance.now() - asked).toBeLessThan(1_500);
     expect(events).toContainEqual(
       expect.objectContaining({ kind: "store_unavailable", message: expect.stringContaining("25006") }),
@@ -275,7 +265,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     await database.admin.run(`ALTER DATABASE ${databaseName} RESET default_transaction_read_only`);
     await ledger.resolve([{ id: before.id, kind: "settled", actual: nanoUsd(1), source: "usage" }]);
     await settled([ledger]);
-    expect((await ledger.reserve(reservationOf({ goal: "fail-over" }))).kind).toBe("held");
+    expect((await ledger.reserve(nextReservation({ goal: "fail-over" }))).kind).toBe("held");
     expect(ledger.status().ok).toBe(true);
     expect((await rows()).get(before.id)?.["state"]).toBe("SETTLED");
     expect(await findings()).toEqual([]);
@@ -312,7 +302,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     database.renewAdmin();
     const ledger = await opening;
     ledgers.push(ledger);
-    expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+    expect((await ledger.reserve(nextReservation())).kind).toBe("held");
     expect(events).toContainEqual(expect.objectContaining({ kind: "store_available" }));
   });
 
@@ -339,11 +329,11 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
 
   test("accounts beyond the countable range are full, readable, and reported by the audit", async () => {
     const ledger = await open("a", false);
-    const running = reservationOf({ goal: "absurd", amount: nanoUsd(10) });
+    const running = nextReservation({ goal: "absurd", amount: nanoUsd(10) });
     expect((await ledger.reserve(running)).kind).toBe("held");
     await database.admin.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
     expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: maxUsd, held: nanoUsd(10) });
-    expect((await ledger.reserve(reservationOf({ goal: "absurd" }))).kind).toBe("refused");
+    expect((await ledger.reserve(nextReservation({ goal: "absurd" }))).kind).toBe("refused");
     await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
     expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: maxUsd, held: nanoUsd(0) });
     expect(await findings()).toEqual([]);
@@ -369,7 +359,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const ledger = await open("a");
     const seen: string[] = [];
     const watched = database.proxy.watch((text) => seen.push(text));
-    expect((await ledger.reserve(reservationOf())).kind).toBe("held");
+    expect((await ledger.reserve(nextReservation())).kind).toBe("held");
     watched();
     expect(seen.some((text) => text.includes("SET LOCAL synchronous_commit = 'on'"))).toBe(true);
   });
@@ -378,7 +368,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => open(id, false)));
     const replies = await Promise.all(
       Array.from({ length: 800 }, (_, i) =>
-        nodes[i % 4]!.reserve(reservationOf({ goal: "one", amount: nanoUsd(37), perGoalHard: nanoUsd(5_000) })),
+        nodes[i % 4]!.reserve(nextReservation({ goal: "one", amount: nanoUsd(37), perGoalHard: nanoUsd(5_000) })),
       ),
     );
     expect(replies.filter(({ kind }) => kind === "held")).toHaveLength(Math.floor(5_000 / 37));

@@ -1,9 +1,8 @@
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
-import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
-import { ledgerContract, ManualClock } from "#ledger/testing/ledger.contract.ts";
+import { ledgerContract, ManualClock, nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 describeOnPostgres("the ledger", (postgres) => {
@@ -12,13 +11,9 @@ describeOnPostgres("the ledger", (postgres) => {
     const admin = new PostgresConnection(postgres.url, 5_000);
     return {
       clock,
-      open: async (nodeId, log = () => {}) =>
+      open: async (nodeId, log) =>
         BatchedLedger.open(await PostgresStore.open(postgres.url, { clockOffsetMs: () => clock.offsetMs }), nodeId, {
-          clock,
-          timers: processTimers,
-          random: Math.random,
-          log,
-          retentionMs: () => 30 * 86_400_000,
+          ...nodeOptions(clock, log),
           coalesce: setImmediate,
         }),
       audit: async () => {

@@ -5,33 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
-import { processTimers } from "#ledger/open-ledger.ts";
 import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
-import { systemClock } from "#platform/system-clock.ts";
+import { nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { after, completes } from "#simulator/behaviours.ts";
-import { startSimulator } from "#simulator/simulator.ts";
-import { authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
+import { call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 import { type GatewayProcess, serve, startServing } from "../harness/process.ts";
-
-const ask = (gateway: GatewayProcess) =>
-  call(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { ...authorization, "content-type": "application/json" },
-    body: JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hello" }] }),
-  });
 
 describe("a gateway process and its ledger", () => {
   test("a deleted database: 503 with the reason, unhealthy, alive, and one line in the log", async () => {
     await using gateway = await serve();
     const database = join(gateway.directory, "data", "gateway.db");
     expect(statSync(database).mode & 0o777).toBe(0o600);
-    expect((await ask(gateway)).status).toBe(200);
+    expect((await postChat(gateway.url)).status).toBe(200);
     expect(gateway.output()).toContain('"event":"ledger_created"');
     rmSync(database);
     // The next heartbeat is at most six seconds away.
     await eventually(async () => (await call(`${gateway.url}/healthz`)).status === 503);
-    const refused = await ask(gateway);
+    const refused = await postChat(gateway.url);
     expect(refused.status).toBe(503);
     expect((await refused.json()).detail).toContain("deleted, replaced or emptied");
     expect((await call(`${gateway.url}/livez`)).status).toBe(200);
@@ -53,7 +44,7 @@ describe("a gateway process and its ledger", () => {
     {
       await using gateway = await serve(env);
       expect(await spent(gateway)).toBe(0);
-      expect((await ask(gateway)).status).toBe(200);
+      expect((await postChat(gateway.url)).status).toBe(200);
       await eventually(async () => {
         before = await spent(gateway);
         return before > 0;
@@ -80,15 +71,14 @@ describe("a gateway process and its ledger", () => {
         db.close();
       }
     };
-    const upstream = () => startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
 
     test("by SIGTERM: the cost is written before it ends", async () => {
-      const simulator = await upstream();
+      const simulator = await startUpstream();
       const folder = mkdtempSync(join(tmpdir(), "smart-gateway-ended-"));
       const path = join(folder, "gateway.db");
       for (let run = 0; run < 3; run++) {
         await using gateway = await serve({ DATABASE_URL: `sqlite:${path}`, UPSTREAM_BASE_URL: simulator.url });
-        const reply = await ask(gateway);
+        const reply = await postChat(gateway.url);
         gateway.signal("SIGTERM");
         expect(reply.status).toBe(200);
         expect(await gateway.exited()).toBe(0);
@@ -101,7 +91,7 @@ describe("a gateway process and its ledger", () => {
     }, 60_000);
 
     test("by SIGKILL: its hold stays, and is charged when it expires", async () => {
-      const simulator = await upstream();
+      const simulator = await startUpstream();
       const folder = mkdtempSync(join(tmpdir(), "smart-gateway-ended-"));
       const path = join(folder, "gateway.db");
       const env = { DATABASE_URL: `sqlite:${path}`, UPSTREAM_BASE_URL: simulator.url, NODE_ID: "one" };
@@ -109,7 +99,7 @@ describe("a gateway process and its ledger", () => {
       {
         await using gateway = await serve(env);
         simulator.next(after(gate.promise, completes()));
-        const answer = ask(gateway);
+        const answer = postChat(gateway.url);
         await eventually(() => simulator.received() === 1);
         // From here on the gateway cannot write: whenever it is killed, the cost is not in the ledger.
         const lock = new Database(path);
@@ -133,13 +123,7 @@ describe("a gateway process and its ledger", () => {
         expect(await again.exited()).toBe(0);
       }
       const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
-      const later = await BatchedLedger.open(await SqliteStore.open(path, clock), "sweeper", {
-        clock,
-        timers: processTimers,
-        random: Math.random,
-        log: () => {},
-        retentionMs: () => 30 * 86_400_000,
-      });
+      const later = await BatchedLedger.open(await SqliteStore.open(path, clock), "sweeper", nodeOptions(clock));
       await later.sweep();
       const spend = await later.read("nobody/asked");
       expect(spend?.dayAccount).toEqual({ spent: nanoUsd(left?.hold ?? 0), held: nanoUsd(0) });
@@ -161,7 +145,7 @@ describe("a gateway process and its ledger", () => {
         await server.start();
         await using gateway = await listening;
         expect(gateway.output()).toContain('"event":"ledger_available"');
-        expect((await ask(gateway)).status).toBe(200);
+        expect((await postChat(gateway.url)).status).toBe(200);
       } finally {
         await server.remove();
       }

@@ -4,11 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keyUsageStoreContract } from "#ledger/reconcile/key-usage-store.contract.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
-import { systemClock } from "#platform/system-clock.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { startSimulator } from "#simulator/simulator.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { eventually, start, type TestGateway, upstreamKey } from "../harness/gateway.ts";
+import { eventually, start, startUpstream, type TestGateway, upstreamKey } from "../harness/gateway.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reconcile-"));
@@ -99,12 +97,7 @@ describe("the ledger's day against the aggregator's count", () => {
     const database = newDatabase();
     const store = await openKeyUsageStore(database);
     await store.close();
-    const upstream = await startSimulator({
-      models: () => [],
-      clock: systemClock,
-      random: Math.random,
-      apiKey: "another-key",
-    });
+    const upstream = await startUpstream({ apiKey: "another-key" });
     const at = (url: string, more: Record<string, string> = {}) =>
       reconcile([], { DATABASE_URL: database, UPSTREAM_BASE_URL: url, ...more });
     const refused = await at(upstream.url);

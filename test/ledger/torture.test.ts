@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
-import { processTimers } from "#ledger/open-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
 import type { LedgerStore } from "#ledger/store.ts";
+import { nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
-import { authorization, shippedModels } from "../harness/gateway.ts";
+import { postChat, shippedModels } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 import { type GatewayProcess, serve } from "../harness/process.ts";
 import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
@@ -83,18 +83,13 @@ async function torture(
       const stop = new AbortController();
       const leaves = Math.random() < 0.15 ? setTimeout(() => stop.abort(), Math.random() * 60) : undefined;
       try {
-        const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
-          method: "POST",
-          signal: stop.signal,
-          headers: { ...authorization, "content-type": "application/json", "x-goal-id": goal },
-          body: JSON.stringify({
-            model: "smart-router-flash",
-            messages: [{ role: "user", content: `torture ${Math.random()}` }],
-            max_tokens: 1_000 + Math.floor(Math.random() * 1_000),
-            stream: Math.random() < 0.5,
-            user: goal,
-          }),
-        });
+        const body = {
+          messages: [{ role: "user", content: `torture ${Math.random()}` }],
+          max_tokens: 1_000 + Math.floor(Math.random() * 1_000),
+          stream: Math.random() < 0.5,
+          user: goal,
+        };
+        const reply = await postChat(gateway.url, body, { "x-goal-id": goal }, { signal: stop.signal });
         await reply.text();
         if (reply.status === 200) figures.answered += 1;
         else if (reply.status === 403) {
@@ -168,13 +163,7 @@ async function checkInvariants(
 
   // An hour later every deadline has passed: what nobody could tell is charged.
   const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
-  const sweeper = await BatchedLedger.open(await storeLater(3_600_000), "sweeper", {
-    clock,
-    timers: processTimers,
-    random: Math.random,
-    log: () => {},
-    retentionMs: () => 30 * 86_400_000,
-  });
+  const sweeper = await BatchedLedger.open(await storeLater(3_600_000), "sweeper", nodeOptions(clock));
   await sweeper.sweep();
   await sweeper.close(2_000);
   const after = await readTotals();

@@ -10,9 +10,8 @@ import { systemClock } from "#platform/system-clock.ts";
 import type { Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { chunk, replies, streams } from "#simulator/behaviours.ts";
-import { startSimulator } from "#simulator/simulator.ts";
 import { readGeneration } from "#upstream/aggregator/generation.ts";
-import { type Answer, eventually, shippedModels, start } from "../harness/gateway.ts";
+import { type Answer, eventually, start, startUpstream } from "../harness/gateway.ts";
 
 /** The rounds of questions come at once, and what is asked is due at once: 4 s of the store's clock after the call. */
 function hurried() {
@@ -91,7 +90,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-lookup-"));
     const env = { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}` };
     const asks = { ...policy, upstream: { ...policy.upstream, timeouts_ms: { total: 300_000 } } };
-    const upstream = await startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+    const upstream = await startUpstream();
     const first = hurried();
     const before = await start({
       policy: asks,

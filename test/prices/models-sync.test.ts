@@ -5,11 +5,10 @@ import { join } from "node:path";
 import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import { systemClock } from "#platform/system-clock.ts";
 import type { SimulatedHost } from "#simulator/aggregator-pages.ts";
-import { startSimulator } from "#simulator/simulator.ts";
+import type { Simulator } from "#simulator/simulator.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { shippedModels } from "../harness/gateway.ts";
+import { shippedModels, startUpstream } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "models-sync-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -36,15 +35,9 @@ const higherPrice: Price = {
 function aggregator(
   change: (model: Model) => Model | undefined,
   hosts?: (model: Model) => readonly SimulatedHost[],
-): ReturnType<typeof startSimulator> {
+): Promise<Simulator> {
   const models = shippedModels.flatMap((model) => change(model) ?? []);
-  return startSimulator({
-    models: () => models,
-    clock: systemClock,
-    random: Math.random,
-    remember: 100,
-    ...(hosts === undefined ? {} : { hosts }),
-  });
+  return startUpstream({ models: () => models, ...(hosts === undefined ? {} : { hosts }) });
 }
 const withFlashAt = (price: Price) => (model: Model) => (model.key === flash ? { ...model, price } : model);
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { turnsDuring } from "#platform/testing/turns-during.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
@@ -106,10 +107,8 @@ describe("a request body", () => {
   test("is redacted in the same way if the event loop may run in between", async () => {
     const filler = "The quarterly report is generated from the orders table. ".repeat(12_000);
     const sent = body(...[1, 2, 3, 4].map((n) => ({ role: "user" as const, content: `${filler}${n} ${token}` })));
-    let turns = 0;
-    const counting = setInterval(() => turns++, 0);
-    const redacted = await engine.redactBodyAsync(sent);
-    clearInterval(counting);
+    const { turns, value: redacted } = await turnsDuring(async () => engine.redactBodyAsync(sent));
+    expect(turns).toBeGreaterThan(1);
     expect(redacted).toEqual(engine.redactBody(sent));
     expect(redacted.total).toBe(4);
   });

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "#platform/system-clock.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
-import { startSimulator } from "#simulator/simulator.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { type Answer, authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
+import { type Answer, authorization, call, eventually, startUpstream } from "../harness/gateway.ts";
 import { describeOnPostgres, type PostgresSuite } from "../harness/postgres-suite.ts";
 import { serve } from "../harness/process.ts";
 
@@ -63,11 +61,7 @@ async function drill(databaseUrl: string | undefined, stored: (folder: string) =
       return Response.json({});
     },
   });
-  const upstream = await startSimulator({
-    models: () => shippedModels,
-    clock: systemClock,
-    random: Math.random,
-    remember: 10_000,
+  const upstream = await startUpstream({
     // Some upstreams quote in an error what they were sent.
     script: (request) =>
       request.index % 5 === 0 ? fails(400, `cannot process: ${JSON.stringify(request.body)}`) : completes(),

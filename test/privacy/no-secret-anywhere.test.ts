@@ -2,11 +2,9 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
-import { systemClock } from "#platform/system-clock.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
-import { startSimulator } from "#simulator/simulator.ts";
-import { authorization, call, shippedModels } from "../harness/gateway.ts";
+import { authorization, call, startUpstream } from "../harness/gateway.ts";
 import { serve } from "../harness/process.ts";
 
 /**
@@ -42,11 +40,7 @@ test("of a thousand planted secrets none is in a log, a metric, an error, an ans
       return body;
     });
   };
-  const upstream = await startSimulator({
-    models: () => shippedModels,
-    clock: systemClock,
-    random: Math.random,
-    remember: 10_000,
+  const upstream = await startUpstream({
     // Every third request is answered with an error that quotes what it was sent, as some upstreams do.
     script: (request) =>
       request.index % 3 === 0

@@ -1,21 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "#platform/system-clock.ts";
-import { type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
-import { type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
-
-const ask = (gateway: { url: string }, body: object = {}, init: RequestInit = {}) =>
-  call(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { ...authorization, "content-type": "application/json" },
-    body: JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hello" }], ...body }),
-    ...init,
-  });
-
-const upstream = (): Promise<Simulator> =>
-  startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+import { authorization, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
+import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
 /** Answers with an event and then with nothing more. */
 async function silentAfterFirst(): Promise<{ url: string; requests: () => number; stop: () => void }> {
@@ -38,14 +25,6 @@ async function silentAfterFirst(): Promise<{ url: string; requests: () => number
   return { url: server.url.origin, requests: () => requests, stop: () => void server.stop(true) };
 }
 
-/** Processes that this one has started (Linux). */
-function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "))
-    .filter((child) => child !== "")
-    .map(Number);
-}
-
 async function ready(gateway: GatewayProcess): Promise<number> {
   return (await call(`${gateway.url}/readyz`)).status;
 }
@@ -53,7 +32,7 @@ async function ready(gateway: GatewayProcess): Promise<number> {
 describe("the process", () => {
   test("without settings it is a demo, says so, and keeps its ledger in ./data", async () => {
     await using gateway = await serve();
-    const reply = await ask(gateway);
+    const reply = await postChat(gateway.url);
     expect(reply.status).toBe(200);
     expect(reply.headers.get("x-smart-gateway-demo")).toBe("true");
     expect((await reply.json()).choices[0].message.content).toContain("simulated");
@@ -63,9 +42,9 @@ describe("the process", () => {
   });
 
   test("with an upstream the simulator cannot be reached and nothing is marked as demo", async () => {
-    const simulator = await upstream();
+    const simulator = await startUpstream();
     await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url });
-    const reply = await ask(gateway);
+    const reply = await postChat(gateway.url);
     expect(reply.status).toBe(200);
     expect(reply.headers.get("x-smart-gateway-demo")).toBeNull();
     expect(simulator.received()).toBe(1);
@@ -170,7 +149,7 @@ describe("the end of the process", () => {
       },
     });
     await using gateway = await serve({ UPSTREAM_BASE_URL: server.url.origin });
-    const pending = ask(gateway);
+    const pending = postChat(gateway.url);
     await eventually(() => server.pendingRequests === 1);
     gateway.signal("SIGTERM");
     await eventually(() => gateway.output().includes("gateway_draining"));
@@ -182,12 +161,12 @@ describe("the end of the process", () => {
   });
 
   test("while draining it is not ready, and still serves new requests", async () => {
-    const simulator = await upstream();
+    const simulator = await startUpstream();
     await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, DRAIN_ACCEPT_MS: "600000" });
     expect(await ready(gateway)).toBe(200);
     gateway.signal("SIGTERM");
     await eventually(async () => (await ready(gateway)) === 503);
-    expect((await ask(gateway)).status).toBe(200);
+    expect((await postChat(gateway.url)).status).toBe(200);
     gateway.signal("SIGTERM"); // a second one skips the waiting
     expect(await gateway.exited()).toBe(0);
     await simulator.stop();
@@ -196,7 +175,7 @@ describe("the end of the process", () => {
   test("a stream that outlasts the drain ends in an error with the reason, and is charged", async () => {
     const silent = await silentAfterFirst();
     await using gateway = await serve({ UPSTREAM_BASE_URL: silent.url, DRAIN_STREAMS_MS: "0" });
-    const reply = await ask(gateway, { stream: true });
+    const reply = await postChat(gateway.url, { stream: true });
     const text = reply.text();
     gateway.signal("SIGTERM");
     expect(await text).toMatch(/"finish_reason":"error"[\s\S]*data: \[DONE\]\n\n$/);
@@ -207,25 +186,15 @@ describe("the end of the process", () => {
 });
 
 test.skipIf(process.platform !== "linux")("WORKERS processes share one port and one budget file", async () => {
-  const simulator = await upstream();
+  const simulator = await startUpstream();
   const port = await freePort();
   await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, WORKERS: "2", PORT: String(port) });
   await eventually(() => gateway.output().split("gateway_started").length === 3);
   const replies = await Promise.all(
-    Array.from({ length: 20 }, () =>
-      ask(gateway, {}, { headers: { ...authorization, "content-type": "application/json", connection: "close" } }),
-    ),
+    Array.from({ length: 20 }, () => postChat(gateway.url, {}, { connection: "close" })),
   );
   expect(replies.map((reply) => reply.status)).toEqual(Array(20).fill(200));
   gateway.signal("SIGTERM");
   expect(await gateway.exited()).toBe(0);
   await simulator.stop();
 });
-
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const { port } = server;
-  await server.stop(true);
-  if (port === undefined) throw new Error("no port");
-  return port;
-}

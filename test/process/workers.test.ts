@@ -1,24 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "#platform/system-clock.ts";
-import { startSimulator } from "#simulator/simulator.ts";
-import { type Answer, authorization, call, eventually, shippedModels } from "../harness/gateway.ts";
-import { type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
+import { type Answer, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
+import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
 /** Several worker processes behind one port: one gateway to those who look at it, and no outage when one of them dies. */
 
 const onLinux = test.skipIf(process.platform !== "linux");
 /** Each test starts up to six processes: seconds, on a busy machine. In milliseconds. */
 const patient = 60_000;
-
-async function freePort(hostname = "127.0.0.1"): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname, fetch: () => new Response() });
-  const { port } = server;
-  await server.stop(true);
-  if (port === undefined) throw new Error("no port");
-  return port;
-}
 
 async function withWorkers(env: Record<string, string> = {}): Promise<GatewayProcess> {
   const gateway = await serve({ WORKERS: "2", PORT: String(await freePort()), ...env });
@@ -42,20 +32,7 @@ async function metric(gateway: GatewayProcess, name: string): Promise<number> {
     .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-const ask = (gateway: GatewayProcess) =>
-  call(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { ...authorization, "content-type": "application/json", connection: "close" },
-    body: JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "hello" }] }),
-  });
-
-function workersOf(gateway: GatewayProcess): number[] {
-  const { pid } = gateway.child;
-  return readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "))
-    .filter((child) => child !== "")
-    .map(Number);
-}
+const ask = (gateway: GatewayProcess) => postChat(gateway.url, { model: "smart-router" }, { connection: "close" });
 
 function exists(pid: number): boolean {
   try {
@@ -88,7 +65,7 @@ describe("workers", () => {
       }
 
       // One that hangs holds a scrape up for a second at most, and counts with what it said last.
-      const [hung = 0] = workersOf(gateway);
+      const [hung = 0] = childrenOf(gateway.child.pid);
       process.kill(hung, "SIGSTOP");
       const looks = new AbortController();
       try {
@@ -123,7 +100,7 @@ describe("workers", () => {
       expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
       // Twice, each soon after the start: that used to stop all of them.
       for (const deaths of [1, 2]) {
-        const [worker] = workersOf(gateway).toSorted((a, b) => b - a);
+        const [worker] = childrenOf(gateway.child.pid).toSorted((a, b) => b - a);
         process.kill(worker ?? 0, "SIGKILL");
         await eventually(() => events(gateway, "worker_exited").length === deaths);
         const [exit] = events(gateway, "worker_exited").slice(-1);
@@ -144,7 +121,7 @@ describe("workers", () => {
     "end with their supervisor, killed as it may be, and let the port go",
     async () => {
       await using gateway = await withWorkers();
-      const workers = workersOf(gateway);
+      const workers = childrenOf(gateway.child.pid);
       expect(workers.length).toBe(2);
       gateway.signal("SIGKILL");
       await eventually(() => !workers.some(exists));
@@ -188,7 +165,7 @@ describe("workers", () => {
       writeFileSync(file, "{}\n");
       await using gateway = await withWorkers({ ROUTING_POLICY_PATH: file });
       writeFileSync(file, "routing: { pro_form: 10 }\n");
-      process.kill(workersOf(gateway)[0] ?? 0, "SIGKILL");
+      process.kill(childrenOf(gateway.child.pid)[0] ?? 0, "SIGKILL");
       await eventually(() => events(gateway, "worker_exited").some(({ code, started }) => code === 2 && !started));
       expect((await ask(gateway)).status).toBe(200);
       writeFileSync(file, "{}\n");
@@ -220,7 +197,7 @@ onLinux(
 onLinux(
   "a gateway with a single worker keeps several from sharing its port",
   async () => {
-    const upstream = await startSimulator({ models: () => shippedModels, clock: systemClock, random: Math.random });
+    const upstream = await startUpstream();
     await using gateway = await serve({ UPSTREAM_BASE_URL: upstream.url });
     const { code, output } = await serveToEnd({ WORKERS: "2", PORT: new URL(gateway.url).port });
     expect(code).toBe(1);

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
-import { systemClock } from "#platform/system-clock.ts";
 import { openTelemetryIn } from "#settings/open-telemetry.ts";
 import { chunk, completes, fails, replies, streams, usageChunk } from "#simulator/behaviours.ts";
-import { type Simulator, startSimulator } from "#simulator/simulator.ts";
-import { type Answer, authorization, eventually, shippedModels, upstreamKey } from "../harness/gateway.ts";
+import type { Simulator } from "#simulator/simulator.ts";
+import { type Answer, authorization, eventually, postChat, startUpstream, upstreamKey } from "../harness/gateway.ts";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
 
 interface Received {
@@ -87,12 +86,7 @@ const env = (): Record<string, string> => ({
 beforeAll(async () => {
   collector = new Collector();
   otlp = await collector.listen();
-  upstream = await startSimulator({
-    models: () => shippedModels,
-    clock: systemClock,
-    random: Math.random,
-    remember: 100,
-  });
+  upstream = await startUpstream();
   gateway = await serve({
     ...env(),
     OTEL_EXPORTER_OTLP_ENDPOINT: otlp,
@@ -109,15 +103,7 @@ afterAll(async () => {
 });
 
 const chat = (body: object = {}, headers: Record<string, string> = {}) =>
-  fetch(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { ...authorization, "content-type": "application/json", ...headers },
-    body: JSON.stringify({
-      model: "smart-router-flash",
-      messages: [{ role: "user", content: secretWords }],
-      ...body,
-    }),
-  });
+  postChat(gateway.url, { messages: [{ role: "user", content: secretWords }], ...body }, headers);
 
 /** The spans of one trace, as soon as there are so many. */
 async function spansOf(traceId: string, count: number): Promise<{ server: Answer; clients: Answer[] }> {

@@ -1,18 +1,11 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
-import { systemClock } from "#platform/system-clock.ts";
-import { loadConfig } from "#policy/load-config.ts";
 import { silent } from "#simulator/behaviours.ts";
-import { startSimulator } from "#simulator/simulator.ts";
-import { authorization, eventually } from "../harness/gateway.ts";
+import { authorization, eventually, startUpstream } from "../harness/gateway.ts";
 import { serve } from "../harness/process.ts";
 
 test("hundreds of upstream calls run at once", async () => {
-  const loaded = await loadConfig({});
-  if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
-  const models = [...loaded.config.registry.models.values()];
-  const clock = systemClock;
-  const upstream = await startSimulator({ models: () => models, clock, random: Math.random, script: () => silent() });
+  const upstream = await startUpstream({ script: () => silent() });
   await using gateway = await serve({ UPSTREAM_BASE_URL: upstream.url });
   const { hostname, port } = new URL(gateway.url);
   const body = JSON.stringify({

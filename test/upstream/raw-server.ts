@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model } from "#domain/model.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
+import { aModel } from "#pipeline/decide/fixtures.ts";
 import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
 import type { ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
@@ -83,19 +83,12 @@ async function rawServer(script: (connection: Connection) => void | Promise<void
 
 const free = nanoUsd(0) as number as NanoUsdPerMTok;
 
-const model: Model = {
+const model = aModel({
   key: "vendor_v4_flash",
   role: "worker",
   upstreamId: "deepseek/deepseek-v4-flash",
   price: { input: free, cachedInput: free, output: free },
-  contextTokens: 131_072,
-  maxOutputTokens: 65_536,
-  defaultOutputTokens: 32_768,
-  free: false,
-  enabled: true,
-  reasoning: false,
-  timeoutsMs: {},
-};
+});
 
 export const limits = {
   connect: 5_000,

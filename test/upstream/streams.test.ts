@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { turnsDuring } from "#platform/testing/turns-during.ts";
 import { defaultAnswerLimits } from "#upstream/client.ts";
 import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { callOf, chunked, eventsOf, headOf, lastChunk, withUpstream } from "./raw-server.ts";
@@ -414,19 +415,11 @@ describe("an event of more than a megabyte", () => {
   });
 
   test("lets other turns of the event loop run while it is read", async () => {
-    let turns = 0;
-    let counting = true;
-    const count = () => {
-      turns += 1;
-      if (counting) setImmediate(count);
-    };
-    const { events } = await streamed([event({ content: "a" }), `${event({ content: long })}${done}`]);
-    const before = chunksIn(events).length;
-    count();
-    await streamed([event({ content: "a" }), `${event({ content: long })}${done}`]);
-    counting = false;
-    expect(before).toBeGreaterThan(5);
-    expect(turns).toBeGreaterThan(before);
+    const read = () => streamed([event({ content: "a" }), `${event({ content: long })}${done}`]);
+    const chunks = chunksIn((await read()).events).length;
+    const { turns } = await turnsDuring(read);
+    expect(chunks).toBeGreaterThan(5);
+    expect(turns).toBeGreaterThan(chunks);
   });
 
   test("is garbage if it is not JSON; earlier events have been delivered", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { turnsDuring } from "#platform/testing/turns-during.ts";
 import { parseChatRequest, parseLargeChatRequest } from "./parse-chat.ts";
 import { ChatCompletionsBody } from "./schema.ts";
 
@@ -505,15 +506,7 @@ describe("a large body", () => {
       requestId: "req-1",
       receivedAtMs: 1_700_000_000_000,
     };
-    let turns = 0;
-    let over = false;
-    const count = () => {
-      turns++;
-      if (!over) setImmediate(count);
-    };
-    setImmediate(count);
-    const parsed = await parseLargeChatRequest(input);
-    over = true;
+    const { turns, value: parsed } = await turnsDuring(() => parseLargeChatRequest(input));
     const atOnce = parseChatRequest({ ...input, bytes: 1 });
     if (parsed.kind !== "ok" || atOnce.kind !== "ok") throw new Error("refused");
     expect(parsed.request).toEqual({ ...atOnce.request, bodyBytes: input.bytes });

@@ -4,7 +4,7 @@ import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { StoreFailure } from "#ledger/store.ts";
-import { ledgerContract, ManualClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
 
@@ -13,14 +13,7 @@ ledgerContract("in-memory", async () => {
   const store = new MemoryStore(clock);
   return {
     clock,
-    open: (nodeId, log = () => {}) =>
-      BatchedLedger.open(store, nodeId, {
-        clock,
-        timers: processTimers,
-        random: Math.random,
-        log,
-        retentionMs: () => 30 * 86_400_000,
-      }),
+    open: (nodeId, log) => BatchedLedger.open(store, nodeId, nodeOptions(clock, log)),
     audit: async () => imbalances(store),
     setCap: async (account, hard) => store.setCap(account, hard),
     close: async () => {},

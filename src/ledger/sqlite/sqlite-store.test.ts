@@ -9,8 +9,8 @@ import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { openHoldsSql } from "#ledger/open-holds.ts";
-import { openLedger, processTimers } from "#ledger/open-ledger.ts";
-import { ledgerContract, ManualClock, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { openLedger } from "#ledger/open-ledger.ts";
+import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
 import { SqliteStore } from "./sqlite-store.ts";
@@ -21,13 +21,9 @@ ledgerContract("SQLite", async () => {
   const path = join(folder, "gateway.db");
   return {
     clock,
-    open: async (nodeId, log = () => {}) =>
+    open: async (nodeId, log) =>
       BatchedLedger.open(await SqliteStore.open(path, clock), nodeId, {
-        clock,
-        timers: processTimers,
-        random: Math.random,
-        log,
-        retentionMs: () => 30 * 86_400_000,
+        ...nodeOptions(clock, log),
         coalesce: setImmediate,
       }),
     audit: async () => {

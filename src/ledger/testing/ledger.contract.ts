@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { maxUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import type { BatchedLedger, BatchedLedgerOptions } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
+import { processTimers } from "#ledger/open-ledger.ts";
 import { type Clock, utcDayOf } from "#platform/time.ts";
 
 /** What every form of the ledger must do; run by each form's own test file. */
@@ -37,6 +38,11 @@ export class ManualClock implements Clock {
     const midnight = Math.floor(this.now() / 86_400_000) * 86_400_000;
     this.offsetMs += midnight + ((hours * 60 + minutes) * 60 + seconds) * 1_000 - this.now();
   }
+}
+
+/** Options of a node in tests: real timers, retention of 30 days. */
+export function nodeOptions(clock: Clock, log: (event: LedgerEvent) => void = () => {}): BatchedLedgerOptions {
+  return { clock, timers: processTimers, random: Math.random, log, retentionMs: () => 30 * 86_400_000 };
 }
 
 let made = 0;

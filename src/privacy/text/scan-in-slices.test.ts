@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { turnsDuring } from "#platform/testing/turns-during.ts";
 import { Policy } from "#policy/schema.ts";
 import { credentialScan } from "#privacy/detect/scan.ts";
 import { privacyEngine } from "#privacy/engine.ts";
@@ -98,15 +99,9 @@ describe("a long text scanned in slices", () => {
 
 test("other turns of the event loop run while many short texts are scanned", async () => {
   const privacy = privacyEngine(Policy.parse({}).privacy);
-  let turns = 0;
-  let over = false;
-  const count = () => {
-    turns += 1;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
   const list = Array.from({ length: 60_000 }, (_, index) => `n${index}`);
-  await privacy.redactBodyAsync({ model: "m", messages: [{ role: "user", content: "hello" }], list });
-  over = true;
+  const { turns } = await turnsDuring(() =>
+    privacy.redactBodyAsync({ model: "m", messages: [{ role: "user", content: "hello" }], list }),
+  );
   expect(turns).toBeGreaterThan(10);
 });

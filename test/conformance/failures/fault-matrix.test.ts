@@ -17,22 +17,22 @@ import { eventually, start, type TestGateway, upstreamIds } from "../../harness/
 import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
 
 /**
- * Every way in which an upstream can let us down, over real sockets. Each row says what the caller saw, what the upstream
- * saw, what the books say, and what it did to the model's health. One attempt only and one failure enough, so that each
- * fault shows as it is.
+ * Every way in which an upstream can fail, over real sockets. Each row has the result for the caller, for the upstream, in the
+ * ledger, and for the model's health. Requests have a single attempt, and one failure changes the health, so that each fault
+ * shows alone.
  */
 interface Row {
   readonly fault: string;
-  /** `seen` resolves when the caller has got its first content, `told` when it has got its finish reason or usage. */
-  readonly upstream: (seen: Promise<void>, told: Promise<void>) => Behaviour;
+  /** `contentRead` resolves when the caller has received its first content, `usageRead` when it has received its usage. */
+  readonly upstream: (contentRead: Promise<void>, usageRead: Promise<void>) => Behaviour;
   readonly stream: boolean;
   /** A status; or, for a stream that had begun, `cut` (an error chunk, then `[DONE]`) or `complete`. */
   readonly caller: number | "cut" | "complete";
   readonly upstreamSaw: Outcome;
   /** `free`: nothing spent or held. `billed`: what the upstream bills, exactly. `held`: it may have been billed, so money stays held. */
-  readonly books: "free" | "billed" | "held";
-  /** `well`, or what one such fault is taken for when one is enough. */
-  readonly health: "well" | "failed" | "garbage" | "limited";
+  readonly ledger: "free" | "billed" | "held";
+  /** The verdict of this fault; `unchanged` if it is none. */
+  readonly health: "unchanged" | "failed" | "garbage" | "limited";
 }
 
 const strict = {
@@ -40,7 +40,7 @@ const strict = {
   stream: { max_event_bytes: 4_096, max_answer_bytes: 65_536 },
 };
 
-/** Patience is short only where it is what is tested: a busy machine must not turn one fault into another. */
+/** Deadlines are short only where the test is about them: on a busy machine a deadline must not turn one fault into another. */
 function policyFor(row: Row): object {
   const beforeTheFirst = { connect: 75, headers: 75, first_event: 150, idle: 150, idle_data: 200 };
   const afterwards = { idle: 150, idle_data: 200 };
@@ -59,41 +59,41 @@ const sse = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
 type End = "done" | "clean" | "fin" | "rst" | "silence";
 
-/** The first event, then, once the caller has it, the rest. */
-const then =
+/** The first event, then the rest once the caller has received it. */
+const afterFirst =
   (events: readonly (JsonObject | string)[], end: End, framing: "chunked" | "close" = "chunked") =>
-  (seen: Promise<void>): Behaviour =>
+  (contentRead: Promise<void>): Behaviour =>
     streams({
       events: [...begun, ...events],
       end,
       framing,
       bills: bill,
-      gate: (index) => (index === 1 ? seen : undefined),
+      gate: (index) => (index === 1 ? contentRead : undefined),
     });
 
 /**
- * The same, and the end only once the caller has got all: a connection that breaks may take with it what the other side
- * has not read yet, and that is another fault.
+ * The same, and the end only once the caller has received all events: a connection that breaks may drop bytes that the other
+ * side has not read yet, which would be another fault.
  */
-const thenLater =
+const endAfterLast =
   (events: readonly (JsonObject | string)[], end: End, framing: "chunked" | "close" = "chunked") =>
-  (seen: Promise<void>, told: Promise<void>): Behaviour =>
+  (contentRead: Promise<void>, usageRead: Promise<void>): Behaviour =>
     streams({
       events: [...begun, ...events],
       end,
       framing,
       bills: bill,
-      gate: (index) => (index === 1 ? seen : index === events.length + 1 ? told : undefined),
+      gate: (index) => (index === 1 ? contentRead : index === events.length + 1 ? usageRead : undefined),
     });
 
-/** Comments, one for each turn of the event loop, as long as anybody listens. */
-const commentsForEver =
+/** Comments, one for each turn of the event loop, until the connection ends. */
+const endlessComments =
   (first: readonly JsonObject[]) =>
-  (seen: Promise<void>): Behaviour =>
+  (contentRead: Promise<void>): Behaviour =>
   async (exchange) => {
     await exchange.head(200, { "content-type": "text/event-stream" }, "chunked");
     for (const event of first) await exchange.event(event);
-    if (first.length > 0) await exchange.until(seen);
+    if (first.length > 0) await exchange.until(contentRead);
     while (!exchange.over) {
       await exchange.part(": PROCESSING\n\n");
       await new Promise((resolve) => setImmediate(resolve));
@@ -109,49 +109,43 @@ const whole = (fields: JsonObject = {}) => ({
   ...fields,
 });
 
-const rows: Row[] = [
-  ...[false, true].map(
-    (stream): Row => ({
-      fault: "silence before the headers",
-      upstream: () => silent({ bills: bill }),
-      stream,
-      caller: 504,
-      upstreamSaw: "caller_gone",
-      books: "held",
-      health: "failed",
-    }),
-  ),
-  ...[false, true].map(
-    (stream): Row => ({
-      fault: "FIN on arrival",
-      upstream: () => disconnects("fin", { bills: bill }),
-      stream,
-      caller: 502,
-      upstreamSaw: "cut",
-      books: "held",
-      health: "failed",
-    }),
-  ),
-  ...[false, true].map(
-    (stream): Row => ({
-      fault: "RST on arrival",
-      upstream: () => disconnects("rst", { bills: bill }),
-      stream,
-      caller: 502,
-      upstreamSaw: "cut",
-      books: "held",
-      health: "failed",
-    }),
-  ),
+/** The same fault for a whole answer and for a stream. */
+const wholeAndStreamed = (row: Omit<Row, "stream">): Row[] => [false, true].map((stream) => ({ ...row, stream }));
 
-  // Non-streaming answers: nothing is committed until the whole is there.
+const rows: Row[] = [
+  ...wholeAndStreamed({
+    fault: "silence before the headers",
+    upstream: () => silent({ bills: bill }),
+    caller: 504,
+    upstreamSaw: "caller_gone",
+    ledger: "held",
+    health: "failed",
+  }),
+  ...wholeAndStreamed({
+    fault: "FIN on arrival",
+    upstream: () => disconnects("fin", { bills: bill }),
+    caller: 502,
+    upstreamSaw: "cut",
+    ledger: "held",
+    health: "failed",
+  }),
+  ...wholeAndStreamed({
+    fault: "RST on arrival",
+    upstream: () => disconnects("rst", { bills: bill }),
+    caller: 502,
+    upstreamSaw: "cut",
+    ledger: "held",
+    health: "failed",
+  }),
+
+  // Whole answers: nothing is sent to the caller before the answer is complete.
   {
     fault: "silence after the headers",
     upstream: () => writesRaw(`${json}content-length: 9\r\n\r\n`, "silence"),
     stream: false,
     caller: 504,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -160,7 +154,7 @@ const rows: Row[] = [
     stream: false,
     caller: 504,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -169,7 +163,7 @@ const rows: Row[] = [
     stream: false,
     caller: 502,
     upstreamSaw: "cut",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -178,7 +172,7 @@ const rows: Row[] = [
     stream: false,
     caller: 502,
     upstreamSaw: "cut",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -187,7 +181,7 @@ const rows: Row[] = [
     stream: false,
     caller: 502,
     upstreamSaw: "cut",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -196,7 +190,7 @@ const rows: Row[] = [
     stream: false,
     caller: 502,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
@@ -205,7 +199,7 @@ const rows: Row[] = [
     stream: false,
     caller: 502,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
@@ -214,7 +208,7 @@ const rows: Row[] = [
     stream: false,
     caller: 500,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -224,7 +218,7 @@ const rows: Row[] = [
     stream: false,
     caller: 500,
     upstreamSaw: "answered",
-    books: "billed",
+    ledger: "billed",
     health: "failed",
   },
   {
@@ -233,7 +227,7 @@ const rows: Row[] = [
     stream: false,
     caller: 502,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
@@ -250,7 +244,7 @@ const rows: Row[] = [
     stream: false,
     caller: 200,
     upstreamSaw: "answered",
-    books: "billed",
+    ledger: "billed",
     health: "garbage",
   },
 
@@ -262,7 +256,7 @@ const rows: Row[] = [
       stream: true,
       caller: 500,
       upstreamSaw: "answered",
-      books: "held",
+      ledger: "held",
       health: "failed",
     }),
   ),
@@ -273,8 +267,8 @@ const rows: Row[] = [
       stream: true,
       caller: 500,
       upstreamSaw: "answered",
-      books: "free",
-      health: "well",
+      ledger: "free",
+      health: "unchanged",
     }),
   ),
   ...[401, 402, 403].map(
@@ -284,8 +278,8 @@ const rows: Row[] = [
       stream: true,
       caller: 500,
       upstreamSaw: "answered",
-      books: "free",
-      health: "well",
+      ledger: "free",
+      health: "unchanged",
     }),
   ),
   ...["1", "86400", "soon", new Date(Date.now() + 60_000).toUTCString()].map(
@@ -295,7 +289,7 @@ const rows: Row[] = [
       stream: true,
       caller: 500,
       upstreamSaw: "answered",
-      books: "free",
+      ledger: "free",
       health: "limited",
     }),
   ),
@@ -305,27 +299,27 @@ const rows: Row[] = [
     stream: false,
     caller: 500,
     upstreamSaw: "answered",
-    books: "free",
+    ledger: "free",
     health: "limited",
   },
 
-  // Streams, before the first event: still everything is possible.
+  // Streams, before the first event: a failure still has its own status.
   {
     fault: "silence after the headers",
     upstream: () => writesRaw(sse, "silence"),
     stream: true,
     caller: 504,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
     fault: "comments for ever",
-    upstream: commentsForEver([]),
+    upstream: endlessComments([]),
     stream: true,
     caller: 504,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -334,7 +328,7 @@ const rows: Row[] = [
     stream: true,
     caller: 502,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -343,7 +337,7 @@ const rows: Row[] = [
     stream: true,
     caller: 502,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -352,7 +346,7 @@ const rows: Row[] = [
     stream: true,
     caller: 502,
     upstreamSaw: "cut",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -361,7 +355,7 @@ const rows: Row[] = [
     stream: true,
     caller: 502,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
@@ -370,7 +364,7 @@ const rows: Row[] = [
     stream: true,
     caller: 500,
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
@@ -379,7 +373,7 @@ const rows: Row[] = [
     stream: true,
     caller: 502,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
@@ -388,47 +382,47 @@ const rows: Row[] = [
     stream: true,
     caller: 502,
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
 
-  // Streams, once the caller has read something: errors are in-band, and never a clean end.
+  // Streams, after the caller has read something: errors are in the stream, never a regular end.
   {
     fault: "silence in mid-stream",
-    upstream: then([], "silence"),
+    upstream: afterFirst([], "silence"),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
     fault: "comments for ever in mid-stream",
-    upstream: commentsForEver(begun),
+    upstream: endlessComments(begun),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   ...(["chunked", "close"] as const).flatMap((framing) =>
     (["fin", "rst"] as const).flatMap((how): Row[] => [
       {
         fault: `${how} after one event, ${framing}`,
-        upstream: then([], how, framing),
+        upstream: afterFirst([], how, framing),
         stream: true,
         caller: "cut",
         upstreamSaw: "cut",
-        books: "held",
+        ledger: "held",
         health: "failed",
       },
       {
         fault: `${how} after half an event, ${framing}`,
-        upstream: then(['data: {"choices":[{"ind'], how, framing),
+        upstream: afterFirst(['data: {"choices":[{"ind'], how, framing),
         stream: true,
         caller: "cut",
         upstreamSaw: "cut",
-        books: "held",
+        ledger: "held",
         health: "failed",
       },
     ]),
@@ -436,114 +430,114 @@ const rows: Row[] = [
   ...(["chunked", "close"] as const).map(
     (framing): Row => ({
       fault: `a clean end without a finish reason, ${framing}`,
-      upstream: then([], "clean", framing),
+      upstream: afterFirst([], "clean", framing),
       stream: true,
       caller: "cut",
       upstreamSaw: "answered",
-      books: "held",
+      ledger: "held",
       health: "failed",
     }),
   ),
   {
     fault: "[DONE] without a finish reason",
-    upstream: then([], "done"),
+    upstream: afterFirst([], "done"),
     stream: true,
     caller: "cut",
     upstreamSaw: "answered",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
     fault: "a malformed event in mid-stream",
-    upstream: then(["data: {not json\n\n"], "silence"),
+    upstream: afterFirst(["data: {not json\n\n"], "silence"),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
     fault: "an event that is no object in mid-stream",
-    upstream: then(["data: [1,2]\n\n"], "silence"),
+    upstream: afterFirst(["data: [1,2]\n\n"], "silence"),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
     fault: "an oversized event in mid-stream",
-    upstream: then([word("x".repeat(2_000_000))], "silence"),
+    upstream: afterFirst([word("x".repeat(2_000_000))], "silence"),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "garbage",
   },
   {
     fault: "an error event in mid-stream",
-    upstream: then([{ error: { code: 502, message: "provider gone" } }], "silence"),
+    upstream: afterFirst([{ error: { code: 502, message: "provider gone" } }], "silence"),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
     fault: "finish_reason error in mid-stream",
-    upstream: then([{ ...chunk({ content: "" }, "error"), error: { code: 500, message: "x" } }], "silence"),
+    upstream: afterFirst([{ ...chunk({ content: "" }, "error"), error: { code: 500, message: "x" } }], "silence"),
     stream: true,
     caller: "cut",
     upstreamSaw: "caller_gone",
-    books: "held",
+    ledger: "held",
     health: "failed",
   },
   {
-    fault: "a break after usage had been told",
-    upstream: thenLater([usage], "rst"),
+    fault: "a break after usage had been usageRead",
+    upstream: endAfterLast([usage], "rst"),
     stream: true,
     caller: "cut",
     upstreamSaw: "cut",
-    books: "billed",
+    ledger: "billed",
     health: "failed",
   },
 
-  // Not faults: ends that look odd and are whole.
+  // Not faults: unusual ends of complete answers.
   {
     fault: "nothing wrong",
-    upstream: then([stop, usage], "done"),
+    upstream: afterFirst([stop, usage], "done"),
     stream: true,
     caller: "complete",
     upstreamSaw: "answered",
-    books: "billed",
-    health: "well",
+    ledger: "billed",
+    health: "unchanged",
   },
   {
     fault: "no [DONE] after the finish reason",
-    upstream: then([stop, usage], "clean"),
+    upstream: afterFirst([stop, usage], "clean"),
     stream: true,
     caller: "complete",
     upstreamSaw: "answered",
-    books: "billed",
-    health: "well",
+    ledger: "billed",
+    health: "unchanged",
   },
   {
     fault: "FIN in place of [DONE], chunked",
-    upstream: thenLater([stop, usage], "fin"),
+    upstream: endAfterLast([stop, usage], "fin"),
     stream: true,
     caller: "complete",
     upstreamSaw: "cut",
-    books: "billed",
-    health: "well",
+    ledger: "billed",
+    health: "unchanged",
   },
   {
     fault: "the end by closing",
-    upstream: thenLater([stop, usage], "fin", "close"),
+    upstream: endAfterLast([stop, usage], "fin", "close"),
     stream: true,
     caller: "complete",
     upstreamSaw: "cut",
-    books: "billed",
-    health: "well",
+    ledger: "billed",
+    health: "unchanged",
   },
 ];
 
@@ -551,9 +545,9 @@ describe("fault matrix", () => {
   for (const row of rows)
     test(`${row.stream ? "stream" : "whole"}: ${row.fault}`, async () => {
       await using gateway = await start({ policy: policyFor(row) });
-      const seen = Promise.withResolvers<void>();
-      const told = Promise.withResolvers<void>();
-      gateway.upstream.next(row.upstream(seen.promise, told.promise));
+      const contentRead = Promise.withResolvers<void>();
+      const usageRead = Promise.withResolvers<void>();
+      gateway.upstream.next(row.upstream(contentRead.promise, usageRead.promise));
       const asked = row.stream ? { stream: true, stream_options: { include_usage: true } } : {};
       const response = await gateway.chat({ ...asked, max_tokens: 1_000 });
 
@@ -564,8 +558,8 @@ describe("fault matrix", () => {
       } else {
         expect(response.status).toBe(200);
         const read = await readStream(response, (text) => {
-          if (text.includes('"content":"a"')) seen.resolve();
-          if (text.includes('"usage":{')) told.resolve();
+          if (text.includes('"content":"a"')) contentRead.resolve();
+          if (text.includes('"usage":{')) usageRead.resolve();
         });
         expect([read.done, read.broken]).toEqual([true, undefined]);
         expect(contentOf(read.chunks)).toBe("a");
@@ -589,13 +583,13 @@ describe("fault matrix", () => {
 
       const billed = gateway.upstream.billedNanoUsd();
       const settled = { free: { spent: 0, held: 0 }, billed: { spent: billed, held: 0 } };
-      if (row.books === "held") {
-        const books = await gateway.ledger(({ spent, held }) => held > 0 && spent === 0);
-        expect(books.held).toBeGreaterThanOrEqual(billed);
-      } else expect(await gateway.ledger()).toEqual(settled[row.books]);
+      if (row.ledger === "held") {
+        const totals = await gateway.ledger(({ spent, held }) => held > 0 && spent === 0);
+        expect(totals.held).toBeGreaterThanOrEqual(billed);
+      } else expect(await gateway.ledger()).toEqual(settled[row.ledger]);
 
-      const states = { well: "HEALTHY", limited: "HEALTHY", failed: "UNHEALTHY", garbage: "QUARANTINE" };
-      const routable = row.health === "well";
+      const states = { unchanged: "HEALTHY", limited: "HEALTHY", failed: "UNHEALTHY", garbage: "QUARANTINE" };
+      const routable = row.health === "unchanged";
       await eventually(
         () => {
           const model = gateway.gateway.ports.health.view()["vendor_v4_flash"];
@@ -603,12 +597,12 @@ describe("fault matrix", () => {
         },
         () => JSON.stringify(gateway.gateway.ports.health.view()["vendor_v4_flash"]),
       );
-      await settles(gateway);
+      await idle(gateway);
     });
 });
 
-/** Nothing is left behind: no stream counted, no call open. */
-async function settles(gateway: TestGateway): Promise<void> {
+/** Waits until no stream is counted and no call is open. */
+async function idle(gateway: TestGateway): Promise<void> {
   await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
 }
 
@@ -643,12 +637,12 @@ describe("a stream cut at every byte", () => {
       const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${chunked ? `transfer-encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n` : "\r\n"}`;
       const cutAt = async (length: number): Promise<void> => {
         const promised = length < firstAt ? "" : length < finishAt ? '"content":"é🙂"' : '"finish_reason":"stop"';
-        const told = Promise.withResolvers<void>();
+        const usageRead = Promise.withResolvers<void>();
         // A line that only lacks its line end becomes whole when the connection closes; waiting for it would be for ever.
         const lacksLineEnd = [0, 1].some((missing) => length === firstAt + missing || length === finishAt + missing);
-        if (promised === "" || lacksLineEnd) told.resolve();
+        if (promised === "" || lacksLineEnd) usageRead.resolve();
         gateway.upstream.next(
-          writesRaw(Buffer.concat([Buffer.from(head), bytes.subarray(0, length)]), "fin", { gate: told.promise }),
+          writesRaw(Buffer.concat([Buffer.from(head), bytes.subarray(0, length)]), "fin", { gate: usageRead.promise }),
         );
         const response = await gateway.chat({ stream: true, max_tokens: 10 });
         if (response.status === 502) {
@@ -657,14 +651,14 @@ describe("a stream cut at every byte", () => {
           await response.text();
           return;
         }
-        const read = await readStream(response, (text) => text.includes(promised) && told.resolve());
+        const read = await readStream(response, (text) => text.includes(promised) && usageRead.resolve());
         expect([length, response.status, read.done, contentOf(read.chunks)]).toEqual([length, 200, true, "é🙂"]);
         const reasons = finishReasonsOf(read.chunks);
         expect([length, reasons.length]).toEqual([length, 1]);
         if (!lacksLineEnd) expect([length, ...reasons]).toEqual([length, length < finishAt ? "error" : "stop"]);
       };
       for (let length = 0; length <= bytes.length; length++) await cutAt(length);
-      await settles(gateway);
+      await idle(gateway);
     });
 });
 
@@ -696,7 +690,7 @@ describe("retry storms", () => {
   const calls = async (share: number): Promise<number> => {
     let turn = 0;
     await using gateway = await start({
-      // Health stands aside, so that the retry budget alone is seen; and so does the allowance of quiet hours.
+      // Health never excludes a model here, and no retries are allowed per second, so that only the share of requests limits retries.
       policy: {
         upstream: { retry_budget_per_second: 0 },
         health: {
@@ -712,7 +706,7 @@ describe("retry storms", () => {
     const requests = 400;
     for (let sent = 0; sent < requests; sent += 20)
       await Promise.all(Array.from({ length: 20 }, async () => (await gateway.chat({ max_tokens: 10 })).text()));
-    await settles(gateway);
+    await idle(gateway);
     return gateway.upstream.received() / requests;
   };
 
@@ -745,7 +739,7 @@ describe("callers", () => {
       expect(await request.ended).toBe("caller_gone");
       await charged(gateway);
       expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
-      await settles(gateway);
+      await idle(gateway);
     });
 
   test("who disconnect while a whole answer is being read", async () => {
@@ -759,19 +753,19 @@ describe("callers", () => {
     expect(await pending).toBe("AbortError");
     expect(await request.ended).toBe("caller_gone");
     await charged(gateway);
-    await settles(gateway);
+    await idle(gateway);
   });
 
   test("who disconnect in mid-stream", async () => {
     await using gateway = await start();
-    gateway.upstream.next(then([], "silence")(new Promise(() => undefined)));
+    gateway.upstream.next(afterFirst([], "silence")(new Promise(() => undefined)));
     const caller = new AbortController();
     const response = await gateway.chat({ stream: true, max_tokens: 1_000 }, {}, { signal: caller.signal });
     await readStream(response, () => caller.abort());
     expect(await (await gateway.upstream.request(0)).ended).toBe("caller_gone");
     await charged(gateway);
     expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
-    await settles(gateway);
+    await idle(gateway);
   });
 
   test("who disconnect during the back-off before a retry", async () => {
@@ -785,7 +779,7 @@ describe("callers", () => {
     await (await gateway.upstream.request(0)).ended;
     caller.abort();
     expect(await pending).toBe("AbortError");
-    await settles(gateway);
+    await idle(gateway);
     expect(gateway.upstream.received()).toBe(1);
   });
 
@@ -800,7 +794,7 @@ describe("callers", () => {
     caller.abort();
     expect(await pending).toBe("AbortError");
     expect(await request.ended).toBe("caller_gone");
-    await settles(gateway);
+    await idle(gateway);
     expect(gateway.upstream.received()).toBe(1);
   });
 
@@ -817,7 +811,7 @@ describe("callers", () => {
     // Kernel buffers on both sides take some megabytes; the gateway adds next to nothing.
     expect(request.bytesSent).toBeLessThan(32 * 1024 * 1024);
     socket.destroy();
-    await settles(gateway);
+    await idle(gateway);
   });
 
   test("who read slowly receive everything", async () => {
@@ -864,7 +858,7 @@ describe("callers", () => {
     answers.forEach((answer, index) => void expect(answer).toContain(`question-${index}!`));
     const books = await gateway.ledger();
     expect(books.spent).toBe(gateway.upstream.billedNanoUsd());
-    await settles(gateway);
+    await idle(gateway);
   });
 });
 
