@@ -56,10 +56,10 @@ const paths = [
 if (values.skip !== "endpoints") await measureEndpoints();
 if (values.skip !== "page") await measurePage();
 
-/** Times since the page was asked for, in milliseconds; the browser's own. */
+/** Times since the page was requested, in milliseconds, by the browser's own clock. */
 async function measurePage(): Promise<void> {
   const seen: { readonly needs: number; readonly whole: number }[] = [];
-  // The first opening starts the browser.
+  // The first opening also starts the browser.
   for (let run = 0; run <= runs; run += 1) {
     await using opened = await openPage("about:blank");
     const { page } = opened;
@@ -101,7 +101,7 @@ async function measureEndpoints(): Promise<void> {
       times.push(performance.now() - begun);
       const { user, system } = process.cpuUsage(before);
       cpu.push((user + system) / 1_000);
-      // Longer than the ledger's reading is shared.
+      // Longer than the ledger's cached reading is valid.
       await Bun.sleep(50);
     }
     const middle = (of: readonly number[]) => of.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;

@@ -26,7 +26,7 @@ const cases = {
 } as const;
 
 const calls = 20_000;
-let kept = 0; // what is computed is used, so that nothing is optimized away
+let kept = 0; // the results are used, so that nothing is optimized away
 for (const [name, [task, runtime, snapshot]] of Object.entries(cases)) {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 10; round++) {

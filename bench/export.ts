@@ -1,4 +1,4 @@
-// Memory of the commands that read all records: samples of their resident set while they run, written to nowhere.
+// Memory of the commands that read all records: samples of their resident set while they run. Their output is discarded.
 //   node_modules/.bin/bun bench/export.ts [--records 1000000] [--postgres] [--database URL]
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

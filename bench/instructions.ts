@@ -47,7 +47,7 @@ async function measureCase(kind: Case, servers: Servers, measured: readonly Meas
       throw new Error(`${server.name}, ${kind.name}: ${JSON.stringify(statuses)} ${firstProblem}`);
   };
   for (const server of measured) {
-    // In parts as long as a round: conversations grow with each request.
+    // In parts as long as a round, because conversations grow with each request.
     for (let left = Math.ceil(kind.warmup * Number(options.warmup)); left > 0; left -= kind.requestsPerRound) {
       await load(server, Math.min(left, kind.requestsPerRound), [], `${run}-${seeds++}`, 0);
     }

@@ -164,7 +164,7 @@ function post(url: string, path: string, body: Buffer): Promise<number> {
     const status = () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0));
     socket.on("data", (data) => {
       if (text.length < 64) text += data.toString("latin1");
-      // A refusal comes before the body is read; nobody waits for the rest.
+      // A refusal is sent before the body is read; the rest need not be sent.
       if (!text.startsWith("HTTP/1.1 200")) {
         status();
         socket.destroy();

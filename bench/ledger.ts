@@ -33,7 +33,7 @@ const { values: flags } = parseArgs({
     only: { type: "string" },
     json: { type: "boolean", default: false },
     cpu: { type: "boolean", default: false },
-    // What the benchmark starts itself as.
+    // The modes in which the benchmark starts itself.
     node: { type: "string" },
     url: { type: "string" },
     rate: { type: "string" },
@@ -51,18 +51,18 @@ interface Figures {
   readonly p99Ms: number;
   readonly loopP99Ms: number;
   readonly failed: number;
-  /** Of `p50Ms`: until the reservation was answered, which is what a caller of the gateway waits for. */
+  /** The part of `p50Ms` until the reservation was answered: the wait of a caller of the gateway. */
   readonly reserveP50Ms?: number;
-  /** How much later than scheduled an open loop started its pairs: the generator's doing, not part of the waits. */
+  /** How much later than scheduled an open loop started its pairs. This delay of the generator is not part of the waits. */
   readonly lateP50Ms?: number;
   readonly rounds?: readonly Round[];
 }
 
 interface Round {
   readonly p50Ms: number;
-  /** The same of the disk alone, just before. */
+  /** The median of the disk alone, just before. */
   readonly diskP50Ms: number;
-  /** Of the processor time this machine used, the share that its host gave to others; 0 where it does not say. */
+  /** The share of the machine's processor time that its host gave to others; 0 if the host does not report it. */
   readonly stolen: number;
 }
 
@@ -94,7 +94,7 @@ async function pair(ledger: Ledger, reserved = () => {}): Promise<boolean> {
   return true;
 }
 
-/** Runs pairs for the time given. With a rate: an open loop, started on schedule whether or not earlier ones are done. */
+/** Runs pairs for the given time. With a rate it is an open loop: pairs start on schedule whether earlier ones have ended or not. */
 async function run(what: string, ledger: Ledger, load: { rate?: number; callers?: number }): Promise<Figures> {
   const loop = monitorEventLoopDelay({ resolution: 1 });
   const waits: number[] = [];
@@ -145,7 +145,7 @@ async function run(what: string, ledger: Ledger, load: { rate?: number; callers?
   };
 }
 
-/** The best of several rounds, each after the disk alone. */
+/** The best of several rounds, each after a measurement of the disk alone. */
 async function bestOf(what: string, ledger: Ledger, load: { rate: number }, folder: string): Promise<Figures> {
   const measured: Figures[] = [];
   const rounds: Round[] = [];
@@ -163,7 +163,7 @@ async function bestOf(what: string, ledger: Ledger, load: { rate: number }, fold
   return { ...best, rounds };
 }
 
-/** Of all processors together, since they were started; what the host took counts as busy too. */
+/** Times of all processors together since the system start; time that the host took counts as busy. */
 function processorTicks(): { readonly busy: number; readonly stolen: number } {
   if (process.platform !== "linux") return { busy: 0, stolen: 0 };
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, stolen = 0] =
@@ -306,7 +306,7 @@ async function fillLog(url: string): Promise<void> {
   await connection.close();
 }
 
-/** Several gateway processes on the same rows. */
+/** Several gateway processes on the same database rows. */
 async function nodes(store: string, url: string, count: number, callers: number): Promise<Figures> {
   const children = Array.from({ length: count }, (_, i) =>
     Bun.spawn(
@@ -339,7 +339,7 @@ async function nodes(store: string, url: string, count: number, callers: number)
   };
 }
 
-/** What a gateway without batches does: each operation a transaction of its own, over a pool of connections. */
+/** A gateway without batches: each operation is a separate transaction, over a pool of connections. */
 async function postgresOneEach(url: string, connections: number): Promise<Figures> {
   const ledgers = await Promise.all(
     Array.from({ length: connections }, (_, i) => openLedger(url, { nodeId: `one-each-${i}`, clock })),
@@ -350,7 +350,7 @@ async function postgresOneEach(url: string, connections: number): Promise<Figure
   const started = performance.now();
   await Promise.all(
     ledgers.map(async (ledger) => {
-      // One caller for each connection: no operation ever finds another one to share its transaction with.
+      // One caller for each connection, so that no operation shares its transaction with another.
       while (performance.now() < ends) {
         const from = performance.now();
         if (await pair(ledger)) waits.push(performance.now() - from);

@@ -91,7 +91,7 @@ function usualPlaces(): string[] {
   return places.filter((place) => existsSync(place));
 }
 
-/** What a program prints; empty where it is not installed. */
+/** The output of a program; empty if it is not installed. */
 function output(program: string, args: readonly string[]): string {
   try {
     return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
@@ -102,7 +102,7 @@ function output(program: string, args: readonly string[]): string {
 
 function walk(path: string): void {
   if (total >= maxFiles) return;
-  // Links are followed once, so that what several names lead to counts once, and no circle is walked for ever.
+  // A linked folder is read once, so that files with several names count once and link cycles end.
   const real = realpathSync(path);
   if (seen.has(real)) return;
   seen.add(real);
@@ -141,7 +141,7 @@ function file(path: string): void {
   }
 }
 
-/** Each finding: its rule, and what stood there with its letters and digits masked, between what stands around it. */
+/** Each finding: its rule and the finding with letters and digits masked, between its context. */
 function contexts(text: string, redacted: string): string[] {
   const lines: string[] = [];
   let at = 0;
@@ -150,7 +150,7 @@ function contexts(text: string, redacted: string): string[] {
     at += match.index - readTo;
     readTo = match.index + match[0].length;
     if (text.startsWith(match[0], at)) {
-      at += match[0].length; // stood there before
+      at += match[0].length; // the text before the replacement
       continue;
     }
     const behind = redacted.slice(readTo).split("[REDACTED:", 1)[0] ?? "";
@@ -167,7 +167,7 @@ function contexts(text: string, redacted: string): string[] {
   return lines;
 }
 
-/** `Ab3_xY` becomes `Aa0_aA`: enough to see a shape, not the value. */
+/** `Ab3_xY` becomes `Aa0_aA`: the shape, not the value. */
 function masked(value: string): string {
   const shape = value.replace(/[A-Z]/g, "A").replace(/[a-z]/g, "a").replace(/[0-9]/g, "0").replace(/\n/g, "⏎");
   return shape.length > 80 ? `${shape.slice(0, 60)}… (${value.length})` : shape;

@@ -11,8 +11,8 @@ const engine = privacyEngine(Policy.parse({}).privacy);
 const KB = 1_024;
 
 const random = seededRandom(7);
-const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // never past the end
-/** One flat string, as a parsed request body holds it. */
+const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // the index is within the list
+/** A flat string, as in a parsed request body. */
 const flat = (text: string) => Buffer.from(text).toString();
 const drawn = (alphabet: string, length: number) => Array.from({ length }, () => pick([...alphabet])).join("");
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -42,7 +42,7 @@ function code(size: number): string {
   return text.slice(0, size);
 }
 
-/** A word; the first of the list come up most, as in any language. */
+/** A word; the first of the list are the most frequent, as in any language. */
 const usual = () => words[Math.floor(random() * random() * words.length)] ?? "the";
 
 function prose(size: number): string {
@@ -120,7 +120,7 @@ const adversarial: Record<string, (size: number) => string> = {
   "slots behind a name": (n) => "secret = '{a}{b".repeat(n / 15),
 };
 
-/** Adds the seconds that calls take, for a while, to a list. */
+/** Appends the durations of repeated calls to a list, in seconds. */
 function timed(call: () => unknown, forMs: number, seconds: number[]): void {
   const end = performance.now() + forMs;
   do {
@@ -168,7 +168,7 @@ const flatTexts = Object.entries(texts).map(([name, text]) => ({
   reads: [] as number[],
   loops: [] as number[],
 }));
-for (const { text } of flatTexts) timed(() => engine.redactText(text), 300, []); // compiled, before anything counts
+for (const { text } of flatTexts) timed(() => engine.redactText(text), 300, []); // until the code is compiled
 for (let round = 0; round < rounds; round++) {
   for (const { text, reads, loops } of flatTexts) {
     timed(() => engine.redactText(text), 150, reads);

@@ -46,7 +46,7 @@ async function measureCpu(): Promise<void> {
   const requests = 4_000;
   const load = (server: Started, under: readonly string[], sent: number) =>
     servers.loadUnder(under, server.url, "answers", "32", "600", String(sent));
-  // Until the JIT has compiled what every request runs.
+  // Until the JIT has compiled the code that every request runs.
   for (const { server } of both) await load(server, [], 40_000);
   for (let round = 0; round < Number(options.rounds); round++) {
     for (const { server, rounds } of both) {
@@ -178,7 +178,7 @@ async function measureReading(store: RecordStore, endMs: number): Promise<void> 
   console.log(`backtest of ${replayed.requests} records in ${seconds(replaying)}; ${replayed.changed} changed`);
 }
 
-/** Writes on at the size limit: what is written must be deleted, and the file must stay as it is. */
+/** Continues to write at the size limit: as much must be deleted as is written, and the file must not grow. */
 async function measureRetention(store: RecordStore, path: string, make: (n: number) => DecisionRecord): Promise<void> {
   const limit = (await store.size()).bytes;
   const before = statSync(path).size;
@@ -203,9 +203,9 @@ function seconds(sinceMs: number): string {
   return `${((performance.now() - sinceMs) / 1_000).toFixed(1)} s`;
 }
 
-/** The n-th of records that differ as real ones do: numbers everywhere, a few goals, rare causes. */
+/** The n-th record, with differences as in real ones: numbers everywhere, a few goals, rare causes. */
 function someRecord(n: number, recordedMs: number, policyHash: string): DecisionRecord {
-  // A cheap sequence without pattern to the eye, the same in each run.
+  // A simple sequence without a visible pattern, the same in each run.
   const chance = (salt: number) => ((Math.imul(n + 1, 2_654_435_761) ^ Math.imul(salt + 1, 40_503)) >>> 0) / 2 ** 32;
   const pro = chance(1) < 0.2;
   const refused = chance(2) < 0.03;

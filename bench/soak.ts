@@ -55,7 +55,7 @@ const upstream = await startSimulator({
   models: () => models,
   clock: systemClock,
   random,
-  // One call in ten meets trouble; the rest are answered at length or in brief.
+  // One call in ten fails; the others get long or short answers.
   script: () => (random() < 0.1 ? oneOf(faults)() : completes({ text: "word ".repeat(Math.ceil(random() * 200)) })),
 });
 
@@ -73,7 +73,7 @@ const budget = {
   per_day_soft_usd: 900_000,
   per_day_hard_usd: 900_000,
 };
-// Health forgives quickly here: a soak in which every model rests in quarantine would test refusals only.
+// Health recovers quickly here: a soak with every model in quarantine would test refusals only.
 const health = {
   open_base_ms: 200,
   open_max_ms: 1_000,
@@ -101,7 +101,7 @@ const count = (status: string) => {
 };
 const endsAt = performance.now() + minutes * 60_000;
 
-/** One caller: asks, reads all, or some, or nothing, or leaves. */
+/** One caller: sends requests, and reads all, a part or nothing of the answer, or disconnects. */
 async function keepAsking(caller: number): Promise<void> {
   while (performance.now() < endsAt) {
     const stream = random() < 0.6;
@@ -157,7 +157,7 @@ const sampling = setInterval(() => {
     samples.push({ atMs: performance.now() - startedAt, resident, descriptors: open });
 }, 2_000);
 
-/** Least squares: bytes a minute. */
+/** The slope by least squares, in bytes per minute. */
 function slope(points: readonly Sample[]): number {
   const meanAt = points.reduce((sum, point) => sum + point.atMs, 0) / points.length;
   const meanOf = points.reduce((sum, point) => sum + point.resident, 0) / points.length;
@@ -180,7 +180,7 @@ try {
   );
   for (const finding of ledger.findings) console.log(finding);
 
-  // The first half is warming up: caches fill, code is compiled.
+  // The first half is warm-up: caches fill, code is compiled.
   const settled = samples.slice(Math.floor(samples.length / 2));
   const growth = slope(settled) / 1e6;
   const open = settled.map((sample) => sample.descriptors);

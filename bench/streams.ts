@@ -59,7 +59,7 @@ async function until(holds: () => Promise<boolean>, withinMs: number): Promise<n
 const megabytes = (bytes: number | undefined) => (bytes === undefined ? "unknown" : `${(bytes / 1e6).toFixed(0)} MB`);
 const bars: Bar[] = [];
 try {
-  // Warm: compiled code and pools belong to the process, not to the streams.
+  // Warm-up: compiled code and pools belong to the process, not to the streams.
   upstream.go();
   await Promise.all((await open(Math.min(300, streams))).map((caller) => caller.closed));
   upstream.hold();
@@ -80,7 +80,7 @@ try {
   upstream.go();
   await Promise.race([Promise.all(callers.map((caller) => caller.closed)), sleep(events * intervalMs + 60_000)]);
   clearInterval(sampling);
-  // The words, and the finish; the usage chunk was not asked for.
+  // The words and the finish; the usage chunk was not requested.
   const complete = callers.filter((caller) => caller.done && caller.events === events + 1).length;
   const gap = Math.max(...callers.map((caller) => caller.longestGapMs));
   const perStream = (peak - (before ?? Number.NaN)) / streams / 1000;

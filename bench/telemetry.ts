@@ -1,4 +1,4 @@
-// What telling about one finished request costs: its metrics, and its log line on the way to standard output.
+// The cost of logging and counting one finished request: its metrics, and its log line on the way to standard output.
 // Run with: node_modules/.bin/bun bench/telemetry.ts > /dev/null      (figures go to standard error)
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RequestRecord } from "#records/record.ts";
@@ -60,7 +60,7 @@ for (const [name, tell] of [
     const before = process.cpuUsage();
     for (let call = 0; call < calls; call++) {
       tell();
-      // The event loop has its turn, as between requests, so that lines are really written.
+      // A turn of the event loop passes, as between requests, so that lines are really written.
       if (call % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     const { user, system } = process.cpuUsage(before);

@@ -15,7 +15,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "1" },
     rounds: { type: "string", default: "15" },
     connections: { type: "string", default: "32" },
-    // Requests, not seconds: a slow machine needs longer for as many.
+    // Requests, not seconds: a slow machine needs longer for the same number.
     warmup: { type: "string", default: "20000" },
     gateway: { type: "string" },
     proxy: { type: "string" },
@@ -51,7 +51,7 @@ async function run(): Promise<void> {
   const gateway = options.gateway ?? (await servers.gateway(upstream)).url;
   const results = [];
   for (const mode of options.mode === undefined ? ["answers", "streams"] : [options.mode]) {
-    // The runtime compiles in the background what it finds hot, on the same core: figures are for a process that has warmed up.
+    // The runtime compiles hot code in the background on the same core, so only a warmed-up process is measured.
     await measure(proxy, mode, maxWarmupS, options.warmup);
     await measure(gateway, mode, maxWarmupS, options.warmup);
     const proxyRounds: Load[] = [];

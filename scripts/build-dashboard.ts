@@ -28,7 +28,7 @@ export async function buildDashboard(): Promise<BuiltPage> {
   });
   if (!result.success) throw new AggregateError(result.logs, "the page cannot be built");
   const files = new Map<string, Uint8Array>();
-  /** Names the file by its content. The bundler's own hash depends on the folder that the project is in. */
+  /** Names the file by its content. The bundler's own hash depends on the project's folder. */
   const add = (name: string, extension: string, bytes: Uint8Array): string => {
     const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 8);
     files.set(`${name}-${hash}.${extension}`, bytes);
@@ -51,7 +51,7 @@ export async function buildDashboard(): Promise<BuiltPage> {
   return { files };
 }
 
-/** Replaces what `assetsFolder` holds, with a compressed copy (`.gz`) beside each file. */
+/** Replaces the content of `assetsFolder`, with a compressed copy (`.gz`) of each file. */
 async function write(): Promise<void> {
   const { files } = await buildDashboard();
   mkdirSync(assetsFolder, { recursive: true });

@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { root } from "./toolchain.mjs";
 
 const maxFiles = 15;
-/** Folders of data or of generated files: their number follows what they hold. Each with its reason. */
+/** Folders of data or generated files, whose number of files follows from their content. Each with its reason. */
 const exceptions = new Map([
   ["src/db/migrations/sqlite", "one file for each released change of the schema"],
   ["src/db/migrations/postgres", "one file for each released change of the schema"],
   ["src/upstream/fixtures", "recorded answers"],
 ]);
 
-/** @returns {string[]} one line for each folder at or below `folder` that holds too many files */
+/** @returns {string[]} one line for each folder at or below `folder` that has too many files */
 function overfull(folder) {
   const entries = readdirSync(join(root, folder), { withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).length;

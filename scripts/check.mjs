@@ -1,5 +1,5 @@
 // `npm run check`: formatting, lints, boundaries between folders, types, unused code, sizes of folders.
-// `npm run check -- --fix` mends what can be mended.
+// `npm run check -- --fix` repairs what can be repaired.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { installIfNeeded, root } from "./toolchain.mjs";

@@ -10,9 +10,9 @@ import { routingDev } from "../bench/routing/prompt-data.ts";
 import { scaleFor } from "../src/pipeline/assess/score-scale.ts";
 import { pointsOf } from "../src/pipeline/decide/rules/score.ts";
 
-/** Sources whose licence asks derived work to be shared alike; left out, though quantiles are hardly that. */
+/** Sources whose licence requires derived work to be shared alike. They are left out, although quantiles are hardly derived work. */
 const leftOut = new Set(["llmrouter-arc-challenge", "llmrouter-natural-qa"]);
-/** A source with fewer asks of a sort says little about their spread. */
+/** A source with fewer asks of a kind says little about their distribution. */
 const fewest = 100;
 
 const data = routingDev();
@@ -35,7 +35,7 @@ for (const [source, rows] of data) {
   for (const scale of ["chat", "agent"] as const) {
     const of = judged.filter((each) => each.scale === scale);
     if (of.length < fewest) continue;
-    // Every source counts the same, however many asks it has.
+    // Every source has the same weight, however many asks it has.
     sources[scale].push(source);
     pools[scale].push(...of.map(({ points }) => ({ points, weight: 1 / of.length })));
   }
@@ -43,7 +43,7 @@ for (const [source, rows] of data) {
 
 const shares = [...Array.from({ length: 99 }, (_, index) => index + 1), 99.5, 99.9];
 
-/** Points below which so many percent of a pool stand; rising by a hundredth at least. */
+/** The points below which each percent of a pool lies; rising by at least a hundredth. */
 function knotsOf(pool: readonly Weighed[]): [number, number][] {
   const sorted = [...pool].sort((a, b) => a.points - b.points);
   const total = sorted.reduce((sum, { weight }) => sum + weight, 0);

@@ -223,7 +223,7 @@ function dashboardApiPage(): string {
   ]);
 }
 
-/** Deeper fields are those of a part that has a page or a schema of its own. */
+/** Deeper fields belong to a part that has its own page or schema. */
 const deepest = 3;
 
 function fieldRows(node: SchemaNode, path: string, depth = 0): string[][] {

@@ -29,7 +29,7 @@ export function installIfNeeded(extent) {
   const stamps = { runtime: `${lock} runtime`, all: lock };
   const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
   if (installed === stamps.all || installed === stamps[extent]) return;
-  // `npm ci` would remove what else a contributor's own `npm install` has brought.
+  // `npm ci` would remove further packages that a contributor has installed.
   if (extent === "runtime" && runtimeIsInstalled()) return;
   console.error(extent === "runtime" ? "Installing what the gateway needs (once)…" : "Installing dependencies (once)…");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
@@ -101,7 +101,7 @@ export function commandName(typed) {
   return basename(typed) === "smart-gateway" ? "smart-gateway" : `node ${relative(process.cwd(), typed)}`;
 }
 
-/** Runs a program in this terminal, hands it our signals, and ends with its exit code. */
+/** Runs a program in this terminal, forwards signals to it, and exits with its exit code. */
 export function become(command, args, environment = {}, cwd = root) {
   const child = spawn(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...environment } });
   // Ctrl-C reaches the child by itself (same process group); a signal sent to us alone has to be passed on. The child

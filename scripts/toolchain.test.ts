@@ -40,7 +40,7 @@ test("the launcher names the command that users type to start this process again
   expect(commandOf(join(clone, "bin/smart-gateway.mjs"), {})).toBe("node bin/smart-gateway.mjs");
 });
 
-/** Whether a clone with this lockfile, in which npm has installed these packages, would install for `npm start`. */
+/** Whether `npm start` would install in a clone with this lockfile, in which npm has installed these packages. */
 function installs(wanted: object, installed: object | undefined): boolean {
   const clone = mkdtempSync(join(tmpdir(), "smart-gateway-clone-"));
   const file = (path: string, text: string) => writeFileSync(join(clone, path), text);

@@ -22,7 +22,7 @@ const events = 150;
 const answer = JSON.stringify({ choices: [{ message: { role: "assistant", content: "word ".repeat(100) } }] });
 const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "word " } }] })}\n\n`;
 
-/** `POST /whole` answers at once, `POST /stream` in events, one a turn of the event loop. */
+/** `POST /whole` answers at once, `POST /stream` in events, one in each turn of the event loop. */
 function startUpstream(): string {
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -107,7 +107,7 @@ function requestText(path: string): string {
   return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** What comes back for some requests that are sent in one segment. */
+/** The bytes that are received for several requests sent in one segment. */
 function pipelined(url: string, path: string, count: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -126,7 +126,7 @@ function pipelined(url: string, path: string, count: number): Promise<string> {
   });
 }
 
-/** Sends so many requests over eight connections, each after the answer to the one before it. */
+/** Sends this many requests over eight connections, each after the answer to the previous one. */
 async function load(url: string, path: string, requests: number): Promise<void> {
   let left = requests;
   const request = requestText(path);

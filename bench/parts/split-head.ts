@@ -34,7 +34,7 @@ const queued = () =>
     },
   });
 
-/** How an answer is made: its body, and how long the server takes before it answers. */
+/** A way to make an answer: its body, and the delay before it. */
 const ways: { readonly [name: string]: { readonly waitMs: number; readonly body: () => string | ReadableStream } } = {
   "text, at once": { waitMs: 0, body: () => event },
   "text, later": { waitMs: pauseMs, body: () => event },
@@ -82,7 +82,7 @@ async function sendsOfHead(way: string, headerCount: number, date: boolean, scra
   const tracer = Bun.spawn(["strace", "-f", "-s", "16384", "-e", calls, "-o", trace, "-p", String(server.pid)], {
     stderr: "pipe",
   });
-  await tracer.stderr.getReader().read(); // It says that it is attached.
+  await tracer.stderr.getReader().read(); // strace prints that it is attached
   await answerOf(port);
   tracer.kill("SIGINT");
   await tracer.exited;

@@ -20,7 +20,7 @@ function cut(size: number): Uint8Array[] {
   return pieces;
 }
 
-/** One event in each read, the commonest case: a model writes slower than the network. */
+/** One event in each read, the most common case: a model writes more slowly than the network. */
 function whole(): Uint8Array[] {
   return body
     .toString()
@@ -79,7 +79,7 @@ const readers: { [name: string]: Read } = {
   },
 };
 
-// The parser comes with a development dependency; without it only our own figures are printed.
+// The parser is a development dependency; without it only our own figures are printed.
 const specifier = "eventsource-parser";
 const other:
   | { createParser(on: { onEvent(event: { data: string }): void }): { feed(text: string): void } }
@@ -127,7 +127,7 @@ for (const [cuts, pieces] of Object.entries({
   "16 kB": cut(16_384),
 })) {
   const best = new Map<string, number>();
-  // The readers take turns, so that a busy moment or a full heap does not fall on one of them alone.
+  // The readers alternate, so that other load or a full heap affects both.
   for (let round = 0; round < rounds; round++) {
     for (const [name, read] of Object.entries(readers)) {
       const start = performance.now();

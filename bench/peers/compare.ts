@@ -37,7 +37,7 @@ const chosen = byUpstream(casesNamed(options.case));
 const unknown = options.peer?.find((name) => peers.every((peer) => peer.name !== name));
 if (unknown !== undefined) throw new Error(`--peer ${unknown}: one of ${peers.map(({ name }) => name).join(", ")}`);
 const counts = options.streams.split(",").filter(Boolean).map(Number);
-/** Shared among the cases, so that the last is measured as often as the first. */
+/** Shared among the cases, so that each case is measured equally often. */
 const endsAt = performance.now() + Number(options.minutes) * 60_000;
 
 interface Ready {
@@ -69,7 +69,7 @@ async function start({ peer, installed }: Ready, servers: Servers, upstream: Sta
   }
 }
 
-/** Holds what is installed; each case and each measurement of memory has servers of its own. */
+/** The folder with the installed servers; each case and each measurement of memory starts new servers. */
 await using home = new Servers();
 const ready: Ready[] = [];
 for (const peer of peers.filter(({ name }) => options.peer?.includes(name) ?? true)) {

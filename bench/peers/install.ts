@@ -1,15 +1,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Installs other gateways by the clients of their package registries. What a folder already holds is not installed again. */
+/** Installs other gateways with the clients of their package registries. Packages that the folder already has are not installed again. */
 
-/** Versions that are measured. To measure others, change them here. */
+/** The measured versions. To measure others, change them here. */
 const portkeyVersion = "1.15.2";
 /** With later versions every streamed answer of this Portkey version is a 500. */
 const portkeyServerVersion = "1.13.8";
 const litellmVersion = "1.106.2";
 
-/** Why a peer cannot be measured here. */
+/** Why a peer cannot be measured on this machine. */
 export class Unavailable extends Error {}
 
 export interface Installed {
@@ -68,7 +68,7 @@ export async function installPortkey(folder: string): Promise<Installed> {
   return { program, version: `${portkeyVersion}, Node ${node}` };
 }
 
-/** LiteLLM's proxy from PyPI, in a virtual environment of its own. */
+/** LiteLLM's proxy from PyPI, in a separate virtual environment. */
 export async function installLitellm(folder: string): Promise<Installed> {
   const python = join(folder, "venv/bin/python");
   const program = join(folder, "venv/bin/litellm");

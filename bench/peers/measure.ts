@@ -6,14 +6,14 @@ import { type Load, Servers, type Started } from "../support/servers.ts";
 import type { Installed } from "./install.ts";
 import type { Peer } from "./peers.ts";
 
-/** What a round under full load found. */
+/** The result of a round under full load. */
 export interface LoadRound {
-  /** Processor time of all of the server's processes, for a request or an event, in microseconds. */
+  /** Processor time of all of the server's processes per request or event, in microseconds. */
   readonly cpuUs: number;
   readonly perSecond: number;
 }
 
-/** What a round with one connection found, in milliseconds. */
+/** The result of a round with one connection, in milliseconds. */
 export interface LatencyRound {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -35,7 +35,7 @@ export interface Bounds {
   readonly warmupS: number;
   /** Requests before the first round. */
   readonly warmup: number;
-  /** When rounds end, whichever has been reached (`performance.now()`). The first is always measured. */
+  /** The times at which no further round begins (`performance.now()`); the earliest counts. One round is always measured. */
   readonly endsAt: number;
 }
 
@@ -55,12 +55,12 @@ function loader(servers: Servers, kind: Case) {
   };
 }
 
-/** Measures one case on all servers in turn, round by round, and directly on the upstream. Problems of one end only its own figures. */
+/** Measures one case on all servers alternately, round by round, and directly on the upstream. A failure of one ends only its own measurement. */
 export async function measureCase(kind: Case, servers: Servers, direct: Measured, all: Measured[], bounds: Bounds) {
   const load = loader(servers, kind);
   const { connections, requestsPerRound, primed } = kind;
   const seconds = bounds.roundS;
-  /** Primes a conversation and gives back what is left of it to send. */
+  /** Sends the first request of each conversation and returns the rest of its requests. */
   const begin = async (server: Measured, count: number) => {
     const seed = `${run}-${seeds++}`;
     if (primed === true) await load(server, { connections: count, seconds, requests: count, seed, skipped: 0 });
@@ -75,7 +75,7 @@ export async function measureCase(kind: Case, servers: Servers, direct: Measured
     server.loads.push({ cpuUs, perSecond: perSecond * (kind.eventsPerRequest ?? 1) });
   };
   const latencyRound = async (server: Measured) => {
-    // An upstream that writes at given moments decides how long an answer takes.
+    // If the upstream writes at fixed times, these determine how long an answer takes.
     if (kind.eventsPerRequest !== undefined) return;
     const requests = Math.ceil(requestsPerRound / connections);
     const { p50Ms, p99Ms } = await load(server, { connections: 1, seconds, requests, ...(await begin(server, 1)) });
@@ -103,7 +103,7 @@ export async function measureCase(kind: Case, servers: Servers, direct: Measured
 export interface Memory {
   /** Resident memory of all of the server's processes soon after the start, before any request, in bytes. */
   readonly restBytes: number;
-  /** For each number of streams that was asked for: how many could be opened in time, and what each added, in bytes. */
+  /** For each requested number of streams: how many could be opened in time, and the memory of each, in bytes. */
   readonly streams: readonly { readonly opened: number; readonly eachBytes: number }[];
 }
 
@@ -111,12 +111,12 @@ function resident({ pid }: Started): number {
   return processTree(pid).reduce((sum, each) => sum + (residentBytes(each) ?? 0), 0);
 }
 
-/** The longest time in which streams are opened, in milliseconds. */
+/** The longest time for opening streams, in milliseconds. */
 const openingMs = 60_000;
-/** Streams that are opened and ended first: compiled code and pools belong to the process, not to the streams. */
+/** Streams that are opened and ended first, because compiled code and pools belong to the process, not to the streams. */
 const warmStreams = 300;
 
-/** Measures the memory of one server, started for this, while its streams are held open. */
+/** Measures the memory of one server that is started for this purpose, while its streams are held open. */
 export async function measureMemory(peer: Peer, installed: Installed, counts: readonly number[]): Promise<Memory> {
   await using servers = new Servers();
   await using upstream = await startPacedUpstream(5, 20);

@@ -6,11 +6,11 @@ import { type Installed, installLitellm, installNginx, installPortkey } from "./
 /** A server between caller and upstream, started as its own documentation says. */
 export interface Peer {
   readonly name: string;
-  /** What it does in this bench, for the reader of the table. */
+  /** What it does in this bench, for readers of the table. */
   readonly does: string;
   install(folder: string): Promise<Installed>;
   start(servers: Servers, upstream: Started, installed: Installed): Promise<Started>;
-  /** Headers that each of its requests needs. */
+  /** Headers that each request to it needs. */
   headers?(upstream: Started): readonly string[];
 }
 
@@ -34,7 +34,7 @@ function folderIn(servers: Servers, name: string): string {
   return folder;
 }
 
-/** A reverse proxy that hands each piece on as it comes. Buffers hold a whole body, or nginx would write it to a file. */
+/** A reverse proxy that forwards each piece as it arrives. Its buffers hold a whole body; otherwise nginx would write it to a file. */
 function nginxConfiguration(folder: string, port: number, upstream: URL): string {
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (kind) => `  ${kind}_temp_path ${join(folder, kind)};`,
@@ -127,7 +127,7 @@ export const peers: readonly Peer[] = [
       await Bun.write(file, litellmConfiguration(upstream));
       const address = `http://127.0.0.1:${port}`;
       const command = [program, "--config", file, "--host", "127.0.0.1", "--port", String(port)];
-      // Its list of prices is read from the package instead of from the internet.
+      // It reads its price list from the package instead of from the internet.
       const env = { LITELLM_MASTER_KEY: token, LITELLM_LOCAL_MODEL_COST_MAP: "True" };
       return servers.other(command, { url: `${address}/v1`, probe: `${address}/health/liveliness`, cwd: folder, env });
     },

@@ -3,7 +3,7 @@ import type { Case } from "../support/cases.ts";
 import { canPin } from "../support/servers.ts";
 import type { LatencyRound, LoadRound, Measured, Memory } from "./measure.ts";
 
-/** Writes what was measured as Markdown. */
+/** Writes the results as Markdown. */
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
@@ -24,7 +24,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** One table: a server in each row. The first server is the one that the others are compared with. */
+/** One table with a row for each server. The others are compared with the first. */
 export function caseTable(kind: Case, direct: Measured, all: readonly Measured[]): string {
   const bare = all[0] === undefined ? Number.NaN : cpu(all[0].loads);
   const rows = all.map(({ name, problem, loads, latencies }) => {
@@ -58,7 +58,7 @@ export function memoryTable(counts: readonly number[], memories: readonly { name
   return `**Resident memory**\n\n${table(["", "at rest", ...counts.map((count) => `each of ${whole(count)} open streams`)], rows)}\n`;
 }
 
-/** The machine and the state it is in. */
+/** The machine and its load. */
 export function conditions(): string {
   const [processor] = cpus();
   const load = loadavg()

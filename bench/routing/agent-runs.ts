@@ -25,18 +25,18 @@ interface Session {
   readonly id: string;
   readonly resolved: boolean;
   readonly messages: JsonObject[];
-  /** Where each of its asks begins. */
+  /** The index at which each ask begins. */
   readonly starts: readonly number[];
 }
 
 interface Call {
   readonly tier: Tier;
   readonly tokens: number;
-  /** Which ask of its session it belongs to. */
+  /** The number of the ask within its session. */
   readonly ask: number;
-  /** It stays where the conversation was. */
+  /** Affinity kept it on the conversation's model. */
   readonly kept: boolean;
-  /** Names in `conditions` that hold at this call, and hard rules of other names that fire. */
+  /** Names in `conditions` that are met at this call, and hard rules with other names that fire. */
   readonly conditions: readonly string[];
 }
 
@@ -45,7 +45,7 @@ interface Condition {
   readonly holds: (sameErrorCount: number, toolDepth: number) => boolean;
 }
 
-/** What hard rules compare, at the shipped thresholds and at others. */
+/** The values that hard rules compare, at the shipped thresholds and at others. */
 const conditions: readonly Condition[] = [
   ...[1, 2, 3].map((min) => ({ name: `same_error_count ≥ ${min}`, holds: (count: number) => count >= min })),
   ...[8, 12, 16, 20, 24].map((min) => ({
@@ -55,7 +55,7 @@ const conditions: readonly Condition[] = [
 ];
 const comparedRules = new Set(["same_error_count", "tool_depth"]);
 
-/** Which runs meet a condition, as shares of the sessions, and at which share of the calls it holds. */
+/** Which runs meet a condition, as shares of the sessions, and the share of the calls at which it is met. */
 export interface ConditionFigures {
   readonly name: string;
   readonly resolved: number;
@@ -63,14 +63,14 @@ export interface ConditionFigures {
   readonly calls: number;
 }
 
-/** What routing made of recorded runs. Shares and factors, not percent. */
+/** The routing of recorded runs. Shares and factors, not percent. */
 export interface Replay {
   readonly sessions: number;
   readonly calls: number;
   readonly proCalls: number;
   readonly resolvedMeetingPro: number;
   readonly failedMeetingPro: number;
-  /** Times the cost of the worker model alone, and of the senior model alone. */
+  /** Cost as a multiple of the worker model alone, and of the senior model alone. */
   readonly timesFlash: number;
   readonly timesPro: number;
   /**
@@ -80,9 +80,9 @@ export interface Replay {
    */
   readonly flagged: { readonly share: number; readonly extra: number; readonly others: number };
   readonly switchesPerSession: number;
-  /** Mean time to assess one call, microseconds. */
+  /** Mean time to assess one call, in microseconds. */
   readonly readingUs: number;
-  /** Calls by the cause, or the hard rule, that decided. */
+  /** Calls by the deciding cause or hard rule. */
   readonly causes: ReadonlyMap<string, number>;
   readonly conditions: readonly ConditionFigures[];
 }
@@ -97,7 +97,7 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
     .toString()
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as Run); // recorded by ourselves
+    .map((line) => JSON.parse(line) as Run); // recorded for this bench
   const loaded = loadRegistry(undefined);
   if (loaded.kind !== "ok") throw new Error("the shipped registry is invalid");
   const configuration = { policy: benchPolicy, registry: loaded.registry, caps: capsOf(benchPolicy) };
@@ -114,7 +114,7 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
       const assessment = assessedBody({ messages, ...(form === "tool" ? { tools } : {}) }, 4 * tokens);
       readingMs += performance.now() - begun;
       const { task, runtime, size, continuation, scale } = assessment;
-      const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // only what a snapshot reads
+      const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // the fields that a snapshot reads
       const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
       const { model, cause, evidence } = decide(task, runtime, snapshot);
       routedTo = model ?? undefined;
@@ -224,7 +224,7 @@ function messagesOf(run: Run, form: Form, first: boolean): JsonObject[] {
   return out;
 }
 
-/** Asks of a session, those that were flagged, the cost on the worker model, and what the flagged ones cost beyond it. */
+/** Asks of a session, how many were flagged, the cost on the worker model, and the additional cost of the flagged ones. */
 function splitOf(calls: readonly Call[]) {
   const [routed, flash] = [costsOf(calls, ({ tier }) => tier), costsOf(calls, () => "flash")];
   const flagged = new Set(calls.filter(({ tier, kept }) => tier === "pro" && !kept).map(({ ask }) => ask));
@@ -232,7 +232,7 @@ function splitOf(calls: readonly Call[]) {
   return { asks: new Set(calls.map(({ ask }) => ask)).size, flagged: flagged.size, extra, flash: sum(flash) };
 }
 
-/** The cost of each call, with the prompt cache of each model: what it has seen of the conversation costs the cached price. */
+/** The cost of each call with the prompt cache of each model: the part of the conversation that the model has seen costs the cached price. */
 function costsOf(calls: readonly Call[], tierOf: (call: Call) => Tier): number[] {
   const cached = { flash: 0, pro: 0 };
   return calls.map((call) => {

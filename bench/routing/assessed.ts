@@ -7,7 +7,7 @@ import { Policy } from "#policy/schema.ts";
 /** The shipped policy. */
 export const benchPolicy = Policy.parse({});
 
-/** A chat request with that body, as the edge would hand it on. */
+/** A chat request with that body, as the HTTP layer passes it to the pipeline. */
 export function requestWith(body: JsonObject & { messages: ChatMessage[] }, bodyBytes = 1_000): ChatRequest {
   return {
     requestId: "bench",
@@ -24,13 +24,13 @@ export function requestWith(body: JsonObject & { messages: ChatMessage[] }, body
   };
 }
 
-/** What is made of a body, with an empty task memory. */
+/** The assessment of a body, with an empty task memory. */
 export function assessedBody(body: JsonObject & { messages: ChatMessage[] }, bodyBytes?: number): Assessment {
   const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
   return assess(requestWith(body, bodyBytes), body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
 }
 
-/** What is made of a prompt as the only message, with the tools of these names offered. */
+/** The assessment of a prompt as the only message, with these tools offered. */
 export function assessedPrompt({ prompt, tools }: { prompt: string; tools?: readonly string[] }): Assessment {
   return assessedBody({
     messages: [{ role: "user", content: prompt }],
@@ -38,7 +38,7 @@ export function assessedPrompt({ prompt, tools }: { prompt: string; tools?: read
   });
 }
 
-/** The score that a chat request gets. */
+/** The score of a chat request. */
 export function scoreOfAssessed({ task, runtime, scale }: Assessment): number {
   return scoreOf(task, runtime, benchPolicy, [], scale);
 }

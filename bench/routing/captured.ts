@@ -16,7 +16,7 @@ export interface Captured {
   readonly wrong: readonly string[];
 }
 
-/** Where requests of real agents go, against the tier that each deserves. Undefined where they are not at hand. */
+/** The routing of captured requests of agents, compared with the expected tier. Undefined if the data is absent. */
 export function assessCaptured(): Captured | undefined {
   if (!existsSync(folder)) return undefined;
   const labels = JSON.parse(readFileSync(join(folder, "labels.json"), "utf8")) as Record<string, { tier: string }>;
@@ -40,7 +40,7 @@ export function assessCaptured(): Captured | undefined {
       policy: benchPolicy,
       redactions: 0,
     });
-    const snapshot = { ...takeSnapshot(configuration as never, {}, size), scale }; // only what a snapshot reads
+    const snapshot = { ...takeSnapshot(configuration as never, {}, size), scale }; // the fields that a snapshot reads
     const { model } = decide(task, runtime, snapshot);
     const tier = loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro";
     if (label.tier === "any" || label.tier === tier) right++;

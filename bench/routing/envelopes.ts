@@ -98,28 +98,28 @@ const envelopes: Readonly<Record<string, (ask: string) => JsonObject[]>> = {
   ],
 };
 
-/** What an envelope changes. */
+/** The effect of an envelope. */
 export interface EnvelopeEffect {
   readonly name: string;
-  /** Of the scores bare and wrapped. */
+  /** Of the scores without and with the envelope. */
   readonly rankCorrelation: number;
-  /** Mean distance of the two scores, points of 100. */
+  /** Mean difference of the two scores, in points of 100. */
   readonly shift: number;
   readonly sameKind: number;
   readonly sameAsk: number;
-  /** Asks of a guarded kind at high risk, and how many of them stay that. */
+  /** Asks of a guarded kind at high risk, and how many of them keep kind and risk. */
   readonly guarded: number;
   readonly guardedKept: number;
 }
 
 export interface Envelopes {
   readonly prompts: number;
-  /** Ordinary prompts that were taken for an agent's own calls. */
+  /** Ordinary prompts that were taken for housekeeping. */
   readonly falseHousekeeping: number;
   readonly effects: readonly EnvelopeEffect[];
 }
 
-/** Assesses prompts of every source bare and in each envelope. Undefined where the prompts are not at hand. */
+/** Assesses prompts of every source without and in each envelope. Undefined if the prompts are absent. */
 export function measureEnvelopes(perSource = 60): Envelopes | undefined {
   const data = routingDev();
   if (data === undefined) return undefined;

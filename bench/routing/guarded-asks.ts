@@ -3,7 +3,7 @@ export const guardedKinds = ["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATI
 
 type Asks = readonly [security: string, auth: string, payment: string, destruction: string];
 
-/** The words of the vocabulary were chosen with these at hand. */
+/** The vocabulary was chosen with these in view. */
 export const guardedAsks: Readonly<Record<string, Asks>> = {
   German: [
     "Behebe die SQL-Injection im Such-Endpunkt",
@@ -79,7 +79,7 @@ export const guardedAsks: Readonly<Record<string, Asks>> = {
   ],
 };
 
-/** Written before the words were chosen, and not looked at while choosing them. */
+/** Written before the vocabulary was chosen, and not looked at during the choice. */
 export const heldBackGuardedAsks: Readonly<Record<string, Asks>> = {
   German: [
     "Schließe die Sicherheitslücke im Datei-Upload",

@@ -28,11 +28,11 @@ interface Ask {
 }
 
 const retriedShare = 0.5;
-/** Of the asks that nothing more is heard of, one in so many is written, and stands for all of them. */
+/** Of the asks without a signal one in this many is written, with this weight. */
 const silentShare = 8;
-/** Installations for each line, each with its own seed. */
+/** Installations per line, each with its own seed. */
 const installations = Number(process.argv[2] ?? 40);
-/** Asks held back, at most. */
+/** Held-out asks, at most. */
 const heldBack = 3_000;
 
 const asks = [...data.values()].flat().flatMap((row): Ask[] => {
@@ -52,7 +52,7 @@ const asks = [...data.values()].flat().flatMap((row): Ask[] => {
   ];
 });
 
-/** The records that an installation would have of these asks: all of them, or those that a single process with SQLite writes. */
+/** The records of an installation with these asks: all of them, or those that a single process with SQLite writes. */
 function recordsOf(routed: readonly Ask[], random: () => number, sampled: boolean): OutcomeRecord[] {
   return routed.flatMap(({ decision, weak, strong }, index) => {
     const retried = weak < 0.5 && random() < retriedShare;
@@ -96,7 +96,7 @@ function gainOf(pool: readonly Ask[], routed: number, random: () => number, { fl
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const sources = [...new Set(asks.map(({ source }) => source))];
 const from = (source: string) => asks.filter((ask) => ask.source === source);
-/** The asks that an installation may get, by its seed. */
+/** The asks that an installation may receive, by its seed. */
 type Pool = (random: () => number) => readonly Ask[];
 const everything: Way = { flashBelow: 101, sampled: false };
 const pools: readonly (readonly [string, Pool, way?: Way])[] = [

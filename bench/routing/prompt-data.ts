@@ -22,7 +22,7 @@ export interface Row {
 
 const folder = join(import.meta.dirname, "../../../shared/routing-dev");
 
-/** All rows by source; undefined where the data is not at hand. */
+/** All rows by source; undefined if the data is absent. */
 export function routingDev(): ReadonlyMap<string, readonly Row[]> | undefined {
   if (!existsSync(folder)) return undefined;
   return new Map(
@@ -37,7 +37,7 @@ function rowsOf(path: string): Row[] {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** A question with its score and what the weak and the strong model made of it. */
+/** A question with its score and the results of the weak and the strong model. */
 export interface Scored {
   readonly score: number;
   readonly weak: number;
@@ -52,7 +52,7 @@ export interface Quality {
   readonly cpt80: number;
 }
 
-/** How well a score chooses whom to send to the strong model. Equal scores count as one straight segment. */
+/** How well a score selects the prompts for the strong model. Equal scores count as one straight segment. */
 export function qualityOf(rows: readonly Scored[]): Quality {
   const sorted = [...rows].sort((a, b) => b.score - a.score);
   const gap = sorted.reduce((sum, row) => sum + row.strong - row.weak, 0);

@@ -7,7 +7,7 @@ import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "./guarded-asks.t
 import { type HeldOutAsks, heldOutAsks } from "./held-out-asks.ts";
 import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
 
-/** How well a score chooses, with the bounds of its 95 % interval (bootstrap over the rows). */
+/** How well a score selects, with the bounds of its 95 % interval (bootstrap over the rows). */
 export interface Estimate {
   readonly apgr: number;
   readonly low: number;
@@ -23,11 +23,11 @@ export interface SourceQuality {
   readonly random: number;
   readonly length: number;
   readonly keywords: number;
-  /** Whether it counts in the means: rows and gap large enough, a strong model that is not small. */
+  /** Whether it counts in the means: enough rows, a large enough gap, a strong model that is not small. */
   readonly counts: boolean;
 }
 
-/** How well guarded asks are told from ordinary ones. */
+/** How well guarded asks are distinguished from ordinary ones. */
 export interface GuardedQuality {
   readonly name: string;
   readonly recall: number;
@@ -43,21 +43,21 @@ export interface PromptQuality {
   /** Share of the rows of each kind of source above the shipped midpoint. */
   readonly kinds: { readonly right: number; readonly of: number };
   readonly guarded: { readonly recall: number; readonly precision: number; readonly of: number };
-  /** Prompts that are labelled as nothing guarded, and those of them that are taken for it. */
+  /** Prompts that are not labelled as guarded, and those of them that are taken for it. */
   readonly falseAlarms: { readonly of: number; readonly found: number };
-  /** Asks written to judge the rules, by the set they belong to. */
+  /** Asks written to judge the rules, by set. */
   readonly judged: readonly GuardedQuality[];
   readonly languages: { readonly right: number; readonly of: number };
   /** Share of all prompts, every source counting the same, in each zone. */
   readonly zones: Readonly<Record<"flash" | "gray" | "pro", number>>;
 }
 
-/** Sources whose strong model is small and fails the hardest questions too: no measure of who should answer them. */
+/** Sources whose strong model is small and also fails the hardest questions: they do not measure which model should answer. */
 const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
 const hardWords =
   /\b(prove|design|architect\w*|optimi[sz]e|distributed|concurren\w*|algorithm|complex\w*|refactor|debug|analy[sz]e|implement|explain why|step by step|integral|derive|theorem|security|performance|trade-?offs?)\b/gi;
 
-/** Undefined where the prompts are not at hand. */
+/** Undefined if the prompts are absent. */
 export function measurePrompts(resamples = 1_000): PromptQuality | undefined {
   const data = routingDev();
   if (data === undefined) return undefined;
@@ -151,13 +151,13 @@ function guardedOf(guesses: readonly { row: Row; kind: string; high: boolean }[]
   return { recall: both / wanted.length, precision: both / found.length, of: wanted.length };
 }
 
-/** Guarded, and risky enough for the hard rule. */
+/** Guarded, and at high enough risk for the hard rule. */
 function isGuardedWork(prompt: string): boolean {
   const { kind, risk_level } = assessedPrompt({ prompt }).task;
   return isGuardedKind(kind) && ["HIGH", "CRITICAL"].includes(risk_level);
 }
 
-/** How each set of asks written to judge the rules is told apart. */
+/** How well the guarded asks of each set are distinguished. */
 export function judgedSets(): GuardedQuality[] {
   const sets: readonly (readonly [string, HeldOutAsks])[] = [
     ["first", { guarded: freshAsks.guarded, ordinary: freshAsks.lookalikes }],

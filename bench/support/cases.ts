@@ -1,19 +1,19 @@
 /** The requests that this gateway is for, as the benches send them. */
 
-/** One kind of requests and the load that it is measured with. */
+/** One kind of request and the load with which it is measured. */
 export interface Case {
   readonly name: string;
   readonly about: string;
   readonly workload: string;
   readonly connections: number;
   readonly requestsPerRound: number;
-  /** Requests before the rounds, as a share of `--warmup`: what is compiled meanwhile would count for the first rounds. */
+  /** Requests before the rounds, as a share of `--warmup`; otherwise compilation would count for the first rounds. */
   readonly warmup: number;
-  /** Each connection sends one request before a round: the history that the round's requests add to. */
+  /** Each connection sends one request before a round, with the history to which the round's requests add. */
   readonly primed?: boolean;
   /** Arguments of the upstream: events in a stream, events in a write, milliseconds between writes. */
   readonly upstream?: readonly string[];
-  /** Figures are for each of these, not for a request. */
+  /** The unit of the figures, instead of a request. */
   readonly eventsPerRequest?: number;
 }
 
@@ -84,14 +84,14 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** The cases of these names, all without names. @throws if there is no case of a name. */
+/** The cases with these names; all without names. @throws if no case has a name. */
 export function casesNamed(names: readonly string[] | undefined): readonly Case[] {
   const unknown = names?.find((name) => cases.every((known) => known.name !== name));
   if (unknown !== undefined) throw new Error(`--case ${unknown}: one of ${cases.map(({ name }) => name).join(", ")}`);
   return cases.filter(({ name }) => names?.includes(name) ?? true);
 }
 
-/** The cases by the arguments of their upstream: servers are started once for each. */
+/** The cases grouped by the arguments of their upstream: servers are started once per group. */
 export function byUpstream(chosen: readonly Case[]): readonly { args: readonly string[]; kinds: readonly Case[] }[] {
   const groups = Map.groupBy(chosen, ({ upstream }) => (upstream ?? []).join(" "));
   return [...groups.values()].map((kinds) => ({ args: kinds[0]?.upstream ?? [], kinds }));

@@ -16,7 +16,7 @@ export function threadTimes(pid: number): Map<string, { readonly name: string; r
   return threads;
 }
 
-/** What the threads of a process did while something ran: in all, on the main thread, and on the ledger's. */
+/** The processor time of a process's threads during a run: of all, of the main thread, and of the ledger's. */
 export interface ByThread {
   readonly total: number;
   readonly main: number;
@@ -59,7 +59,7 @@ export function whyUncounted(): string | undefined {
 
 let reports = 0;
 
-/** The instructions that a process executes while a command runs; `run` starts the command under the given one. */
+/** The instructions that a process executes while a command runs; `run` starts the command with the given prefix. */
 export async function counted(
   pid: number,
   run: (under: readonly string[]) => Promise<unknown>,
@@ -82,7 +82,7 @@ function* threadCounts(csv: string) {
   }
 }
 
-/** A process and all that it has started, as far as they still run. Linux only. */
+/** A process and all running processes that it has started. Linux only. */
 export function processTree(pid: number): readonly number[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -94,7 +94,7 @@ export function processTree(pid: number): readonly number[] {
   }
 }
 
-/** The processor time, in nanoseconds, that a process and all that it has started have had. */
+/** The processor time of a process and of all that it has started, in nanoseconds. */
 export function treeTime(pid: number): number {
   return processTree(pid)
     .flatMap((each) => [...threadTimes(each).values()])

@@ -4,7 +4,7 @@
  * streams write at the same moments, so that one timer serves them all.
  */
 const eventsPerStream = Number(process.argv[2] ?? 50);
-// Ten events at a time, as a fast model's tokens arrive in the packets of a busy network.
+// Ten events at a time, like the tokens of a fast model in the packets of a busy network.
 const eventsPerWrite = Number(process.argv[3] ?? 10);
 const intervalMs = Number(process.argv[4] ?? 0);
 const envelope = { id: "gen-1-bench", provider: "Bench", model: "deepseek/deepseek-v4-flash", created: 1_700_000_000 };

@@ -37,7 +37,7 @@ let firstProblem: string | undefined;
 const endsAt = performance.now() + Number(seconds) * 1000;
 const startedAt = performance.now();
 
-/** Bytes an answer has in all, once its head is there; "chunked" when only its end can tell. */
+/** The length of an answer in bytes, once its head has arrived; "chunked" if only its end shows it. */
 function extent(text: string): number | "chunked" | undefined {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;

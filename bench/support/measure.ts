@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 
-/** What benchmarks look at from outside of the gateway's process. */
+/** Measurements from outside the gateway's process. */
 
-/** Resident memory of a process in bytes; undefined where the system does not tell. */
+/** Resident memory of a process in bytes; undefined if the system does not report it. */
 export function residentBytes(pid: number): number | undefined {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`) ?? "")?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
@@ -32,7 +32,7 @@ export interface BooksReport {
   readonly findings: readonly string[];
 }
 
-/** The ledger's own audit, and what today's account says. */
+/** The ledger's audit, and today's account. */
 export async function auditOf(databaseUrl: string): Promise<BooksReport> {
   const admin = await openLedgerAdmin(databaseUrl);
   try {
@@ -50,7 +50,7 @@ export async function auditOf(databaseUrl: string): Promise<BooksReport> {
   }
 }
 
-/** One line of a report: a figure, the bar it was to clear, and whether it did. */
+/** One line of a report: a figure, its limit, and whether the figure is within it. */
 export interface Bar {
   readonly name: string;
   readonly figure: string;
@@ -58,7 +58,7 @@ export interface Bar {
   readonly ok: boolean;
 }
 
-/** Prints the bars; the exit code says whether all were cleared. */
+/** Prints the figures; the exit code says whether all are within their limits. */
 export function report(bars: readonly Bar[]): void {
   for (const { name, figure, bar, ok } of bars)
     console.log(`${ok ? "ok    " : "MISSED"}  ${name.padEnd(44)} ${figure.padEnd(26)} ${bar}`);

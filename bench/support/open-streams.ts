@@ -2,9 +2,9 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { UpstreamStats } from "./paced-upstream.ts";
 
-/** Streams that stay open until their upstream is told to go on: what an open stream costs a server. */
+/** Streams that stay open until their upstream continues: for measuring the cost of an open stream. */
 
-/** One caller on a bare socket; counts events as they come and remembers the longest silence between two. */
+/** One caller on a raw socket; counts events as they arrive and stores the longest pause between two. */
 export class StreamCaller {
   events = 0;
   done = false;
@@ -31,12 +31,12 @@ export class StreamCaller {
       if (this.events === 0 && (found > 0 || this.status !== "200")) onFirst();
       this.events += found;
       this.done ||= text.includes("data: [DONE]");
-      // Enough to find a mark that two packets share, too little to count one twice.
+      // Long enough to find a marker that two packets share, too short to count one twice.
       this.tail = text.slice(-6);
     });
   }
 
-  /** The hold at the start is the benchmark's doing, not the gateway's. */
+  /** The hold at the start is caused by the benchmark, not by the gateway. */
   startClock(): void {
     this.lastAt = performance.now();
     this.longestGapMs = 0;

@@ -7,9 +7,9 @@ import { BenchRecords } from "./records.ts";
 
 export const storeOptions = {
   records: { type: "string", default: "1000000" },
-  /** Of a store that stays; filled where it is empty. */
+  /** Of an existing store, which is filled if it is empty. */
   database: { type: "string" },
-  /** A PostgreSQL server of the bench's own instead of an SQLite file. */
+  /** A PostgreSQL server that the bench starts, instead of an SQLite file. */
   postgres: { type: "boolean", default: false },
 } as const;
 
@@ -17,7 +17,7 @@ interface FilledStore extends AsyncDisposable {
   readonly url: string;
 }
 
-/** A database with so many decision records of the last 30 days. */
+/** A database with this many decision records of the last 30 days. */
 export async function filledStore(options: {
   readonly records: string;
   readonly database?: string | undefined;

@@ -10,11 +10,11 @@ import type { RecordEntry } from "#records/store/record-head.ts";
 import type { RecordStore, StoredConfig } from "#records/store/record-store.ts";
 
 const dayMs = 86_400_000;
-/** As many as the gateway writes at once under load. */
+/** The size of the gateway's batches under load. */
 const batch = 128;
 const spanMs = 30 * dayMs;
 
-/** Records as a gateway writes them, evenly over the 30 days before `endMs`. The same in each run but for the ids. */
+/** Records as a gateway writes them, evenly over the 30 days before `endMs`. The same in each run except for the ids. */
 export class BenchRecords {
   readonly startMs: number;
   readonly policy = aPolicy();
@@ -52,9 +52,9 @@ export class BenchRecords {
     return entry;
   }
 
-  /** Numbers that differ as real ones do, a few goals at a time and others each day, rare causes, decided by the shipped policy. */
+  /** Numbers that vary as in real records, a few goals at a time and others each day, rare causes, decided by the shipped policy. */
   #request(n: number, atMs: number): RequestRecord {
-    // A cheap sequence without a pattern to the eye.
+    // A simple sequence without a visible pattern.
     const chance = (salt: number) => ((Math.imul(n + 1, 2_654_435_761) ^ Math.imul(salt + 1, 40_503)) >>> 0) / 2 ** 32;
     const share = (salt: number) => Math.round(chance(salt) * 1_000) / 1_000;
     const prompt = Math.floor(chance(5) ** 3 * 60_000);
@@ -156,7 +156,7 @@ function attemptOf(
   };
 }
 
-/** The counts are all that a record has of them. */
+/** A record needs only the counts of these. */
 function featuresOf(chance: (salt: number) => number): AskFeatures {
   const count = (salt: number) => Math.floor(chance(salt) * 900);
   return {

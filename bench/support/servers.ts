@@ -5,14 +5,14 @@ import { join } from "node:path";
 const here = import.meta.dir;
 export const root = join(here, "../..");
 
-/** Whether processes can be bound to a core here. */
+/** Whether this machine can bind processes to a core. */
 export const canPin = cpus().length > 1 && Bun.which("taskset") !== null;
 
-/** Caps that a benchmark cannot reach; all else as shipped. */
+/** Caps that a benchmark cannot reach; everything else as shipped. */
 const openHandedPolicy =
   "budget: { per_goal_soft_usd: 900000, per_goal_hard_usd: 900000, per_day_soft_usd: 900000, per_day_hard_usd: 900000 }\n";
 
-/** Writes a policy that never refuses for money, with `more` sections, and gives back its path. */
+/** Writes a policy that never refuses for money, with the sections of `more`, and returns its path. */
 export async function writePolicy(directory: string, more = ""): Promise<string> {
   const path = join(directory, "policy.yaml");
   await Bun.write(path, openHandedPolicy + more);
@@ -25,7 +25,7 @@ export interface Started {
   readonly pid: number;
 }
 
-/** What `load.ts` found. */
+/** The result of `load.ts`. */
 export interface Load {
   answers: number;
   perSecond: number;
@@ -35,11 +35,11 @@ export interface Load {
   firstProblem?: string;
 }
 
-/** A program that is not ours. */
+/** A program of another project. */
 export interface OtherServer {
   /** Up to and including `/v1`. */
   readonly url: string;
-  /** A URL that it answers once it serves. */
+  /** A URL that it answers once it is ready. */
   readonly probe: string;
   readonly cwd?: string;
   readonly env?: { [name: string]: string };
@@ -52,13 +52,13 @@ async function end(child: Bun.Subprocess): Promise<void> {
   clearTimeout(late);
 }
 
-/** The processes of one benchmark and a directory of its own; all of it is gone at the end. */
+/** The processes of one benchmark and its directory; all are removed at the end. */
 export class Servers implements AsyncDisposable {
   readonly scratch = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
   readonly #started: Bun.Subprocess[] = [];
 
   constructor() {
-    // This process reads the gateway's log: on the core of the servers it would take time from one of them only.
+    // This process reads the gateway's log. On the core of the servers it would take time from one of them only.
     if (canPin) Bun.spawnSync(["taskset", "-cp", "1", String(process.pid)]);
   }
 
@@ -67,14 +67,14 @@ export class Servers implements AsyncDisposable {
     return this.#serve(1, root, [join(here, "instant-upstream.ts"), ...args]);
   }
 
-  /** The barest proxy, on the first core. */
+  /** The minimal proxy, on the first core. */
   proxy(upstream: Started): Promise<Started> {
-    // By default `fetch` has 256 requests under way at most; the others would wait.
+    // By default `fetch` has 256 requests in flight at most; further ones would wait.
     const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65336" };
     return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url], env);
   }
 
-  /** A gateway, on the first core, with a database of its own; `tree` is the checkout it runs from, `policy` more of its policy. */
+  /** A gateway on the first core with its own database; `tree` is the checkout from which it runs, `policy` further sections of its policy. */
   async gateway(upstream: Started, tree: string = root, policy = ""): Promise<Started> {
     const directory = join(this.scratch, String(this.#started.length));
     return this.#serve(0, tree, ["src/main.ts", "serve"], {
@@ -85,18 +85,18 @@ export class Servers implements AsyncDisposable {
       UPSTREAM_BASE_URL: upstream.url,
       UPSTREAM_API_KEY: "bench-upstream-key",
       DATABASE_URL: `sqlite:${join(directory, "gateway.db")}`,
-      // As installed, not beside the database: its folder is watched, and every write to the database would be looked at.
+      // Not beside the database: the policy's folder is watched, so every write to the database would wake the watcher.
       ROUTING_POLICY_PATH: await writePolicy(join(directory, "config"), policy),
       LOG_FORMAT: "json",
     });
   }
 
-  /** Runs the load generator to its end, on the second core, beside the upstream. The arguments are those of `load.ts`. */
+  /** Runs the load generator to its end, on the second core with the upstream. The arguments are those of `load.ts`. */
   async load(url: string, ...args: readonly string[]): Promise<Load> {
     return this.loadUnder([], url, ...args);
   }
 
-  /** The same, started by the command `under`, such as one that counts meanwhile. */
+  /** The same, started with the prefix `under`, such as a command that counts. */
   async loadUnder(under: readonly string[], url: string, ...args: readonly string[]): Promise<Load> {
     const child = this.#spawn(1, root, [...under, process.execPath, join(here, "load.ts"), url, ...args]);
     return JSON.parse(await new Response(child.stdout).text());
@@ -116,7 +116,7 @@ export class Servers implements AsyncDisposable {
     throw new Error(`${command[0]} did not answer ${probe} within a minute`);
   }
 
-  /** Ends one of the servers. Those that do not end by themselves are killed. */
+  /** Stops one of the servers. Servers that do not exit are killed. */
   async stop({ pid }: Started): Promise<void> {
     const child = this.#started.find((each) => each.pid === pid);
     if (child !== undefined) await end(child);
@@ -127,7 +127,7 @@ export class Servers implements AsyncDisposable {
     rmSync(this.scratch, { recursive: true, force: true });
   }
 
-  /** Starts a server and reads the URL it prints. The rest of its output is read and dropped, or it would stall. */
+  /** Starts a server and reads the URL that it prints. The rest of its output is read and discarded; otherwise the server would block. */
   async #serve(core: number, tree: string, args: readonly string[], env: { [name: string]: string } = {}) {
     const child = this.#spawn(core, tree, [process.execPath, ...args], env);
     const reader = child.stdout.getReader();
@@ -159,7 +159,7 @@ export class Servers implements AsyncDisposable {
       env: { ...process.env, ...env },
       stdin: "ignore",
       stdout,
-      // Where the gateway prints its greeting; what goes wrong shows in the answers.
+      // The gateway prints its greeting here; failures show in the answers.
       stderr: "ignore",
     });
     this.#started.push(child);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 
-/** What a connection of the load generator sends, request by request. Same seed, same requests. */
+/** The requests of one connection of the load generator. The same seed gives the same requests. */
 export interface Workload {
   /** Credentials that a gateway redacts in each request. */
   readonly redactions: number;
@@ -29,7 +29,7 @@ function source(): readonly string[] {
   return sourceLines;
 }
 
-/** A piece of source, as an agent's tool that reads files returns it. The first line differs in every piece. */
+/** A piece of source, as an agent's reading tool returns it. The first line differs in every piece. */
 function fileText(bytes: number, random: () => number): string {
   const lines = source();
   const first = Math.floor(random() * lines.length);
@@ -51,13 +51,13 @@ function* repeated(body: string): Generator<string, never> {
 
 const small = (streamed: boolean) => chat([system, { role: "user", content: ask.repeat(4) }], streamed);
 
-/** As `small`, but each request begins another conversation. */
+/** Like `small`, but each request begins another conversation. */
 function* newConversations(seed: string): Generator<string, never> {
   for (let count = 1; ; count++)
     yield chat([system, { role: "user", content: `${seed}/${count}: ${ask.repeat(4)}` }], false);
 }
 
-/** Each request has other text than all before it. */
+/** Each request has text that no earlier one had. */
 function* newText(seed: string, bytes: number, end: string): Generator<string, never> {
   const random = seededRandom(Number(Bun.hash.crc32(seed)));
   for (;;) yield chat([system, { role: "user", content: `${ask}\n${fileText(bytes, random)}${end}` }], false);
@@ -94,7 +94,7 @@ function* agentTurns(seed: string, secret: string | undefined): Generator<string
   }
 }
 
-/** Made of parts, so that a scan of this file does not find it. */
+/** Assembled from parts, so that a scan of this file does not find it. */
 const secret = `AWS_SECRET_ACCESS_KEY=${["wJalrXUtnFEMI", "K7MDENG", "bPxRfiCYq9Lk2Vt4Zs8w"].join("/")}`;
 
 export const workloads: { readonly [name: string]: Workload } = {

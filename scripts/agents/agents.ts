@@ -1,21 +1,21 @@
-/** The agents to try, each at an exact version. Settings and commands stand in docs/agents.md. */
+/** The agents to try, each at an exact version. Their settings and commands are in docs/agents.md. */
 export interface Agent {
   /** As its blocks in docs/agents.md name it. */
   readonly name: string;
   readonly from: "npm" | "pypi";
   /** What `npm install` or `pip install` takes; the first is the agent. */
   readonly packages: readonly string[];
-  /** It edits files in the scratch repository; otherwise it is expected to print the answer. */
+  /** Whether it edits files in the scratch repository; otherwise it must print the answer. */
   readonly edits: boolean;
-  /** Runs on a Node of its own from npm, because it needs one newer than the project does. */
+  /** Runs on a separate Node from npm, because it needs a newer one than the project. */
   readonly newerNode?: boolean;
-  /** Needs this Python, where the system's own is older. */
+  /** The Python that it needs, if the system's is older. */
   readonly python?: "3.12";
-  /** Why it is not tried; the table says so. */
+  /** Why it is not tried, for the table. */
   readonly notTried?: string;
 }
 
-/** The Node that agents get which ask for 22 or later. */
+/** The Node for agents that need version 22 or later. */
 export const newerNode = "24.21.0";
 
 export const agents: readonly Agent[] = [

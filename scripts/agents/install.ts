@@ -4,14 +4,14 @@ import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Agent, newerNode } from "./agents.ts";
 
-/** Where agents are installed and kept for the next run: outside of the repository. */
+/** The folder in which agents are installed and kept for the next run, outside the repository. */
 export const cacheFolder = join(tmpdir(), "smart-gateway-agents");
 
 export type Installed =
   | { readonly kind: "installed"; readonly path: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** Installs an agent unless that version is there; `path` is what its programs' folders add in front of PATH. */
+/** Installs an agent unless that version is present; `path` is the addition to PATH for its programs. */
 export async function install(agent: Agent): Promise<Installed> {
   const folders: string[] = [];
   if (agent.newerNode === true) {
@@ -51,7 +51,7 @@ async function installPackages(from: Agent["from"], packages: readonly string[],
   return { kind: "installed", folder } as const;
 }
 
-/** The Python that an agent needs, on PATH or where pyenv keeps it. */
+/** The Python that an agent needs, from PATH or from pyenv. */
 function pythonFor({ python }: Agent): string {
   if (python === undefined) return "python3";
   const name = `python${python}`;

@@ -6,13 +6,13 @@ import { connect, createServer, type Socket } from "node:net";
  */
 export interface RecordingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Everything exchanged so far, in the order of the requests on each connection. */
+  /** All messages so far, in the order of the requests on each connection. */
   exchanges(): ExchangeRecord[];
 }
 
 export interface ExchangeRecord {
   readonly request: HttpMessage;
-  /** Undefined when the connection ended before an answer. */
+  /** Undefined if the connection ended before an answer. */
   readonly answer: HttpMessage | undefined;
 }
 
@@ -40,7 +40,7 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     ] as const) {
       sockets.add(one);
       one.pipe(other);
-      one.on("error", () => other.destroy()); // the other side learns of a reset by its own end
+      one.on("error", () => other.destroy()); // the other side is closed in turn
       one.on("close", () => sockets.delete(one));
     }
   });

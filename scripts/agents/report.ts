@@ -7,12 +7,12 @@ export type Outcome =
   | { readonly kind: "not_tried" | "not_installed"; readonly reason: string }
   | {
       readonly kind: "ran";
-      /** Undefined when it was ended at the time limit. */
+      /** Undefined if it was ended at the time limit. */
       readonly code: number | undefined;
       readonly output: string;
       readonly seconds: number;
       readonly exchanges: readonly ExchangeRecord[];
-      /** calc.py afterwards. */
+      /** The content of calc.py after the run. */
       readonly calc: string;
       /** Lines of `git status --porcelain`. */
       readonly changed: readonly string[];
@@ -26,11 +26,11 @@ export interface AgentReport {
   readonly result: string;
   /** Requests by path and status. */
   readonly requests: string;
-  /** Headers with which it names a session, a goal or a task. */
+  /** Headers in which it names a session, a goal or a task. */
   readonly identity: string;
   /** Fields of its chat requests. */
   readonly fields: string;
-  /** What the ledger has settled; where it is not what the upstream has billed, a remark says so. */
+  /** The cost that the ledger has settled; a remark says if it differs from the upstream's bill. */
   readonly settled: string;
   readonly remarks: string;
 }

@@ -9,7 +9,7 @@ import type { Behaviour, RecordedRequest } from "#simulator/simulated-exchange.t
  */
 
 export const thought = "I should look at the file first, then decide.";
-/** What the edit leaves behind; the file shows it when the answer has arrived whole. */
+/** The content of the edit; the file has it if the answer arrived complete. */
 export const edited = "def multiply(a, b):\n    return a * b\n";
 export const closing = "Added multiply to calc.py.";
 
@@ -40,7 +40,7 @@ function answerTo(body: JsonObject): Partial<AnswerContent> {
   return { text: editInText(text) };
 }
 
-/** A shell first, as most agents have one; then anything that writes a file. */
+/** A shell first, which most agents have; otherwise any tool that writes a file. */
 function editingCall(tools: readonly JsonObject[]): Partial<AnswerContent> {
   const shell = tools.find(({ name }) => /bash|shell|command|terminal|execute/i.test(String(name)));
   const write = tools.find((tool) => /write|create/i.test(String(tool["name"])) && "content" in propertiesOf(tool));
@@ -48,7 +48,7 @@ function editingCall(tools: readonly JsonObject[]): Partial<AnswerContent> {
   return tool === undefined ? { text: closing } : { toolCalls: [callOf(tool)] };
 }
 
-/** Some agents end only when a tool is called for it. */
+/** Some agents end only when they call a tool for that. */
 function closingCall(tools: readonly JsonObject[], text: string): Partial<AnswerContent> {
   const shell = tools.find(({ name }) => name === "bash");
   const marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
@@ -86,7 +86,7 @@ function argumentFor(name: string, schema: Json | undefined): Json {
   return closing;
 }
 
-/** Agents that have no tools say in their prompt how an edit is to be written. */
+/** Agents without tools say in their prompt how to write an edit. */
 function editInText(text: string): string {
   if (/commit message/i.test(text)) return "feat: add multiply to calc.py";
   if (text.includes("<<<<<<< SEARCH"))

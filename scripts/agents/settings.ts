@@ -13,15 +13,15 @@ export interface AgentSettings {
   readonly commands: readonly string[];
 }
 
-/** The address in the page, which stands for wherever the gateway listens. */
+/** The address in the page, which is replaced by the gateway's own. */
 export const documentedAddress = "http://127.0.0.1:8080";
 
-/** A block for this file is the policy of the gateway that the agent is run against, where the agent needs one. */
+/** A block for this file is the policy of the gateway for this agent. */
 export const policyFile = "gateway:policy.yaml";
 
 const fence = /^```(\w+) agent=(\S+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm;
 
-/** By the agent's name. Throws when two blocks of one agent name the same file. */
+/** The settings by the agent's name. Throws if two blocks of one agent name the same file. */
 export function settingsIn(page: string): Map<string, AgentSettings> {
   const found = new Map<string, AgentSettings>();
   for (const [, , name = "", path, text = ""] of page.matchAll(fence)) {

@@ -200,7 +200,7 @@ function runScript(script: string, cwd: string, env: Record<string, string>): Pr
     const limit = setTimeout(endGroup, timeoutMs);
     child.on("exit", (exitCode) => {
       code = exitCode ?? undefined;
-      endGroup(); // a server that the agent left behind would keep the output open
+      endGroup(); // a server that the agent left running would keep the output open
     });
     child.on("close", () => {
       clearTimeout(limit);

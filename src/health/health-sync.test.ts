@@ -248,7 +248,7 @@ describe("several nodes", () => {
     const nodes = Array.from({ length: size }, (_, i) => nodeOn(store, time, `node-${i}`, true));
     for (const node of nodes) await node.sync.start();
     const states = () => nodes.map((node) => node.state(flash));
-    /** Lets everybody report a few times, with traffic that goes well on the nodes listed. */
+    /** Lets all nodes report several verdicts, with successes on the listed nodes. */
     const pass = async (ms: number, well: readonly number[] = []) => {
       for (let left = ms; left > 0; left -= second) {
         for (const i of well) nodes[i]?.say(flash, ok);
@@ -282,7 +282,7 @@ describe("several nodes", () => {
     await pass(6 * second, [0, 1, 2, 3]);
     nodes[0]?.say(flash, bad, 5);
     nodes[0]?.say(pro, bad, 5);
-    // With nothing left, one of them is probed early; it is the most senior.
+    // With all models excluded, the most senior one is probed early.
     expect(nodes[0]?.registry.admit(pro)?.probe).toBe(true);
     await pass(3 * second, [1, 2, 3]);
     expect(states()).toEqual(["UNHEALTHY", "HEALTHY", "HEALTHY", "HEALTHY"]);
@@ -384,7 +384,7 @@ describe("several nodes", () => {
         }
         state.unavailable = false;
         await time.advanceAsync(5 * second);
-        // Evidence also runs out while nobody calls, and the nodes may agree anew just then: quiet is a row that stays.
+        // Evidence also expires without requests, and the nodes may then agree again. They are in sync when the row stays the same.
         const rowOfFlash = async () => (await store.load()).rows.find((row) => row.model === flash);
         for (let before = -1, row = await rowOfFlash(); row !== undefined && row.epoch !== before; ) {
           before = row.epoch;

@@ -498,7 +498,7 @@ describe("answers that cost more than was held for them", () => {
     say(flash, ok, 50);
     say(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");
-    // Back on probation, one more is enough.
+    // In HALF_OPEN one more is enough.
     wait(31 * minute);
     say(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");

@@ -24,7 +24,7 @@ function server(answer: string) {
   };
 }
 
-/** Reads one text without a promise between, and says in which order things happened. */
+/** Reads one text without a promise in between, and returns the order of the events. */
 function pulled(exchange: HttpExchange, onText: (text: string) => void): Promise<void> {
   return new Promise((resolve) => {
     exchange.pull({

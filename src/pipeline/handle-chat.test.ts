@@ -46,7 +46,7 @@ test.each([100, 2_000_000])(
       newId: () => "d1",
       config: () => ({ policy, registry: aRegistry(), caps: capsOf(policy), fields: fieldRulesOf(policy), privacy }),
       record: () => expect.unreachable("recorded"),
-    } as unknown as Ports; // the rest must not be asked for
+    } as unknown as Ports; // other ports must not be used
     const reply = await handleChat({ ...request, bodyBytes }, ports, new AbortController());
     expect(reply).toMatchObject({ kind: "refusal", status: 403, code: "privacy_gate_failed", shouldRetry: false });
     expect(JSON.stringify(reply)).not.toContain("words of the prompt");
@@ -94,7 +94,7 @@ test("a running stream keeps neither the received nor the sent conversation in m
       privacy: privacyEngine(policy.privacy),
     }),
     record: () => {},
-  } as unknown as Ports; // as much of them as a stream needs until it begins
+  } as unknown as Ports; // the ports that a stream needs until it begins
   const streams: unknown[] = [];
   for (let count = 0; count < 40; count++) {
     const messages = [{ role: "user" as const, content: `the words of prompt ${count}` }];
@@ -106,7 +106,7 @@ test("a running stream keeps neither the received nor the sent conversation in m
   await new Promise((resolve) => setImmediate(resolve));
   Bun.gc(true);
   const alive = (refs: WeakRef<object>[]) => refs.filter((ref) => ref.deref() !== undefined).length;
-  // The collector takes whatever looks like a pointer on the stack for one, so a few may survive.
+  // The collector treats everything on the stack that looks like a pointer as one, so a few may survive.
   expect(streams).toHaveLength(40);
   expect(alive(received)).toBeLessThan(10);
   expect(alive(sent)).toBeLessThan(10);

@@ -10,7 +10,7 @@ const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 function redactionOf(bytes: number) {
   const content = `${"sk-or-v1-".repeat(Math.ceil(bytes / 9))} ${token}`;
   const body = { model: "smart-router", messages: [{ role: "user", content }] };
-  // The two that redaction reads.
+  // The two fields that redaction reads.
   const request = { body, bodyBytes: content.length } as unknown as ChatRequest;
   const configuration = { privacy: privacyEngine(Policy.parse({}).privacy) } as Parameters<typeof redactRequest>[1];
   return redactRequest(request, configuration);

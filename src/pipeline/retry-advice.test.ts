@@ -3,7 +3,7 @@ import { nanoUsd } from "#domain/money/money.ts";
 import type { HeldMoney, Spend } from "#ledger/ledger.ts";
 import { retryAdviceFor } from "./retry-advice.ts";
 
-/** A goal and a day with so much spent and held, under a cap of 100 each; the request needs 30. */
+/** A goal and a day with these amounts spent and held, each under a cap of 100; the request needs 30. */
 function ask(
   account: { readonly spent: number; readonly held: number },
   unresolved:

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { manualTime } from "./manual-time.ts";
 import { timerWheel } from "./timers.ts";
 
-/** A wheel whose interval is turned by hand, on a clock that the test moves. */
+/** A wheel with a manual interval, on a clock that the test advances. */
 function setUp(granularityMs = 20) {
   const world = { ms: 12_345.6, ticking: 0, tick: () => {} };
   const wheel = timerWheel({
@@ -24,7 +24,7 @@ function setUp(granularityMs = 20) {
       world.tick();
     }
   };
-  /** The event loop stood still. */
+  /** The event loop was blocked. */
   const block = (ms: number) => {
     world.ms += ms;
     world.tick();

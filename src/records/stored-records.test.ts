@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const records of opened.splice(0)) await records.close();
 });
 
-/** Records over a store in memory that can be away, or lose its answers. */
+/** Records over a store in memory that can be unavailable, or lose its answers. */
 async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_000 }) {
   const time = manualTime();
   const store = await openRecordStore("sqlite::memory:");
@@ -104,7 +104,7 @@ const folder = mkdtempSync(join(tmpdir(), "stored-records-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
-/** Two nodes over one database: what `other` writes, followers of `own` learn by polls. */
+/** Two nodes over one database: followers of `own` receive by polls what `other` writes. */
 async function twoNodes() {
   const time = manualTime();
   const url = `sqlite:${join(folder, `${++files}.db`)}`;
@@ -142,7 +142,7 @@ async function twoNodes() {
     setAway(to: boolean) {
       isAway = to;
     },
-    /** Writes records of the other node; their ids. */
+    /** Writes records of the other node; returns their ids. */
     async write(count: number, given: Partial<DecisionRecord> = {}): Promise<string[]> {
       const records = Array.from({ length: count }, () =>
         aDecisionRecord(++made, { recorded_ms: time.clock.now(), ...given }),
@@ -151,7 +151,7 @@ async function twoNodes() {
       await other.save();
       return records.map(({ decision_id }) => decision_id);
     },
-    /** Lets the next poll happen. Reads are answered in their order, so what is asked after it is answered after it. */
+    /** Lets the next poll happen. Reads are answered in order, so a read sent after it is answered after it. */
     async poll(): Promise<void> {
       await time.advanceAsync(400);
       for (let page = 0; page < 4; page++) await own.query({}, { limit: 1 }).catch(() => undefined);
@@ -241,7 +241,7 @@ test("there are no polls without followers, and one poll at a time serves all of
   await own.query({}, { limit: 1 });
   const follow = () => own.subscribe({}, () => {});
   const stop = follow();
-  await time.advanceAsync(400); // the poll is under way
+  await time.advanceAsync(400); // the poll is in progress
   stop();
   const again = follow();
   await own.query({}, { limit: 1 });
@@ -251,7 +251,7 @@ test("there are no polls without followers, and one poll at a time serves all of
     await own.query({}, { limit: 1 });
     await time.advanceAsync(0);
   }
-  // Each round has a poll and the query here.
+  // Each round has a poll and this query.
   expect(queries() - before).toBe(10);
   again();
   await time.advanceAsync(10_000);

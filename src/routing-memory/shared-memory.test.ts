@@ -10,7 +10,7 @@ import { sqliteRoutingMemory } from "./store/sqlite-store.ts";
 const limits = { remembered: 100, remembered_ms: 60_000 };
 const secretKey = "session-of-ada\ntask-7";
 
-/** Several processes on one store; `close` of one leaves the store to the others. */
+/** Several processes on one store; `close` of one does not close the store for the others. */
 function world() {
   const db = openSqlite(":memory:");
   const base = sqliteRoutingMemory(db);
@@ -199,7 +199,7 @@ test("a thousand changes are saved at once", async () => {
   for (let n = 0; n < 1_000; n++)
     one.conversations.remember(`k${n}`, { model: "pro", atMs: time.clock.now() }, time.clock.now());
   await time.advanceAsync(0);
-  // As many as are remembered.
+  // As many as are remembered at most.
   expect(rows()).toHaveLength(100);
 });
 

@@ -340,7 +340,7 @@ describe("with a script", () => {
 const postBody = JSON.stringify({ model: "vendor/flash", messages: [], stream: true });
 const postHead = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${postBody.length}\r\n\r\n`;
 
-/** One request on a socket of its own; all that comes back until the connection ends, and the error it ended with. */
+/** One request on a separate socket; everything received until the connection ends, and the error with which it ended. */
 function raw(
   upstream: Simulator,
   onText: (text: string) => void = () => undefined,

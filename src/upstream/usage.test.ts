@@ -108,7 +108,7 @@ describe("usage", () => {
     [null, undefined],
     [true, undefined],
     [[1], undefined],
-    // Too large to hold, and all the same a figure: whoever compares it with the hold has to see it.
+    // Too large to represent, but still a figure: a comparison with the hold must see it.
     [1e300, Number.MAX_SAFE_INTEGER],
     ["1e300", Number.MAX_SAFE_INTEGER],
     [9_007_200, Number.MAX_SAFE_INTEGER],

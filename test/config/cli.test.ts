@@ -59,7 +59,7 @@ describe("smart-gateway serve", () => {
     for (const place of ["serve.yaml:2", "serve.yaml:4", "serve-models.yaml:2", "serve.keys:1"]) {
       expect(all.err).toContain(place);
       expect(doctor.out).toContain(place);
-      // Once, however many workers there would be.
+      // Once, however many workers there are.
       expect(workers.err.split(place)).toHaveLength(2);
     }
     for (const name of ["PORT", "WORKERS"]) expect(all.err).toContain(`${name}: must be a whole number`);

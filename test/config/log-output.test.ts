@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bufferedOutput } from "#telemetry/log/buffered-output.ts";
 
-/** Runs a program that logs to its standard output, in a process of its own. */
+/** Runs a program that logs to its standard output, as a separate process. */
 function program(body: string, throughPipe = false) {
   const root = join(import.meta.dirname, "../..");
   const text = `import { bufferedOutput } from "${root}/src/telemetry/log/buffered-output.ts";
     const dropped = (lines) => \`dropped \${lines}\\n\`;
     ${body}`;
   const env = { ...process.env, BUN: process.execPath, TEXT: text };
-  // Through a real pipe that fills up first, as a log does; the runtime's own "pipe" is a socket.
+  // Through a real pipe that fills up; the runtime's own "pipe" is a socket.
   const command = throughPipe ? ["sh", "-c", '"$BUN" -e "$TEXT" | (sleep 0.3; cat)'] : [process.execPath, "-e", text];
   return Bun.spawn(command, { cwd: root, env, stdin: "pipe", stdout: "pipe", stderr: "inherit" });
 }
@@ -63,7 +63,7 @@ describe("buffered log output", () => {
   });
 
   test("never waits for a reader that does not read: lines above the bound are dropped and counted", async () => {
-    // A pipe with nobody at its other end until we read there.
+    // A pipe without a reader until the test reads from it.
     const directory = await mkdtemp(join(tmpdir(), "smart-gateway-log-"));
     const path = join(directory, "pipe");
     expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
@@ -73,7 +73,7 @@ describe("buffered log output", () => {
       output.write(`line ${i} ${"x".repeat(100)}\n`);
       if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    // The event loop came here, although nobody has read a byte yet. Now somebody does, until every line is accounted for.
+    // The event loop reached this point, although no byte was read. Now the test reads until every line is accounted for.
     let [text, dropped, next] = ["", 0, 0];
     while (next < 20_000) {
       const { buffer, bytesRead } = await pipe.read();
@@ -81,7 +81,7 @@ describe("buffered log output", () => {
       text = lines.pop() ?? "";
       for (const line of lines) {
         const [what, count] = line.split(" ");
-        // What is missing is counted where it is missing.
+        // Dropped lines are counted at the place where they are missing.
         if (what === "line") expect(Number(count)).toBe(next);
         else dropped += Number(count);
         next += what === "line" ? 1 : Number(count);

@@ -35,7 +35,7 @@ async function problemsOf(policy: string, models?: string) {
   return loaded.kind === "ok" ? [] : loaded.problems;
 }
 
-/** `line path message`, and what to do. */
+/** `line path message`, and the suggestion. */
 async function brief(policy: string, models?: string) {
   const problems = await problemsOf(policy, models);
   return problems.map(({ line, path, message, suggestion }) => [line, path, message, suggestion] as const);

@@ -31,7 +31,7 @@ function newFolder(): string {
 
 const cap = (usd: number | string) => `budget:\n  per_goal_hard_usd: ${usd}\n`;
 
-/** A live configuration whose changes and log events can be awaited; nothing here waits for a fixed time. */
+/** A live configuration whose changes and log events can be awaited; no test here waits for a fixed time. */
 async function start(options: Omit<LiveConfigOptions, "log">) {
   const events: LogEvent[] = [];
   let awaited: { event: LogEvent; resolve: () => void } | undefined;
@@ -59,14 +59,14 @@ test.skipIf(process.platform === "win32")(
     const { live, hard, next } = await start({ policyPath });
     const refused = next("config_refused");
     unlinkSync(policyPath);
-    // Reading it would wait for a writer, and the whole process with it.
+    // Reading it would wait for a writer, and block the whole process.
     expect(Bun.spawnSync(["mkfifo", policyPath]).exitCode).toBe(0);
     expect(await live.reload()).toMatchObject({ kind: "refused" });
     await refused;
     expect(hard()).toBe(3);
     const log: Log = () => undefined;
     expect(await liveConfig({ policyPath, log })).toMatchObject({ kind: "invalid" });
-    // What a shell's `<(…)` gives can be read once.
+    // The result of a shell's `<(…)` can be read only once.
     const once = await liveConfig({ policyPath: "/dev/null", log });
     expect(once.kind === "invalid" && formatProblems(once.problems)).toContain("is not a regular file");
   },
@@ -262,7 +262,7 @@ describe("reloading when asked", () => {
       prefixed("prices.tiers", "prices.windows"),
     );
     expect(await changes({ own })).toHaveLength(5);
-    // A price that is stated as it is shipped is no other price, but from now on the operator's.
+    // A stated price that equals the shipped one is the same price, but from now on the operator's.
     expect(await changes({ own, vendor_v4_pro: { prices: { output: shipped / 1e9 } } })).toContain(
       "models.vendor_v4_pro.prices.output",
     );
@@ -284,7 +284,7 @@ describe("reloading when asked", () => {
 });
 
 describe("a checker that hangs or dies", () => {
-  const slow = "[a-z]{1,20}-[0-9]{2,64}"; // takes the checker seconds
+  const slow = "[a-z]{1,20}-[0-9]{2,64}"; // the checker needs seconds
   const rule = (pattern: string) => `privacy:\n  custom_rules: [{ id: mine, pattern: '${pattern}' }]\n`;
 
   test.skipIf(process.platform !== "linux")(
@@ -325,7 +325,7 @@ describe("a checker that hangs or dies", () => {
       expect(hard()).toBe(1);
       await reloaded;
       await Bun.sleep(0); // it is counted after it is logged
-      // On a busy machine the next checker may be too slow as well; it is tried until it is not.
+      // On a busy machine the next checker may be too slow as well; it is retried until it succeeds.
       expect([hard(), kinds[0], kinds.at(-1), events[0]]).toEqual([2, "failed", "reloaded", "config_reload_failed"]);
       expect(live.status().state).toBe("current");
       await gone(pid);
@@ -386,7 +386,7 @@ describe("a checker that hangs or dies", () => {
     expect(events).toEqual(["config_reload_failed"]);
     expect(live.status()).toMatchObject({ state: "failed" });
     expect(live.status().hash).not.toBe(hash);
-    // A file that is wrong is refused whole.
+    // A file with a mistake is refused completely.
     writeFileSync(path, `${budget(2, 0)}limits: { max_attempts: nobody }\n${rule("EMP-[0-9]{10}")}`);
     await live.reload();
     expect(live.current().policy.budget.per_goal_hard_usd).toBe(3);
@@ -414,7 +414,7 @@ test("the status shows the active configuration, and whether a file differs from
   expect(live.status().hash).toBe(first.hash);
 });
 
-/** Children of this process that check rules. */
+/** Processes that this one has started to check rules. */
 function checkerProcesses(): number[] {
   return readdirSync("/proc/self/task")
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, "utf8").trim().split(" "))
@@ -426,7 +426,7 @@ function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    return ""; // gone meanwhile
+    return ""; // ended meanwhile
   }
 }
 
@@ -515,7 +515,7 @@ describe("noticing a change", () => {
     const folder = newFolder();
     const path = join(folder, "policy.yaml");
     writeFileSync(path, cap(1));
-    // Nothing is ever quiet for this long: only the poll can find the change.
+    // The debounce never ends within this time, so only the poll can find the change.
     const { hard, next, events } = await start({ policyPath: path, debounceMs: 600_000, pollMs: 5 });
     let event = next("config_refused");
     unlinkSync(path);

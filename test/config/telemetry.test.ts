@@ -85,7 +85,7 @@ const record: RequestRecord = {
   timings: { decisionMs: 0.1234567, firstTokenMs: 300, totalMs: 1_300 },
 } as RequestRecord;
 
-/** One object per line that was logged. */
+/** One object per logged line. */
 function capture(options: Partial<LogOptions> = {}) {
   const lines: string[] = [];
   const log = createLog({
@@ -148,7 +148,7 @@ describe("the log", () => {
   });
 
   test("has no field that could take text of a request", () => {
-    // Does not compile once an event has a field of plain `string`: words of a union, ids and the operator's text are not.
+    // Does not compile once an event has a field of plain `string`; words of a union, ids and the operator's text are allowed.
     type PlainOf<T> = { [F in keyof T]-?: string extends T[F] ? F : never }[keyof T];
     type Plain = { [E in keyof LogEvents]: PlainOf<LogEvents[E]> }[keyof LogEvents];
     const none: [Plain] extends [never] ? true : false = true;

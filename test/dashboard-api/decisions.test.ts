@@ -7,10 +7,10 @@ import { learnedWeights } from "#pipeline/decide/fixtures.ts";
 import { call, eventually, start } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
-/** Put together here so that scanners of repositories do not take it for a key. */
+/** Assembled here so that scanners of repositories do not take it for a key. */
 const credential = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
 
-/** The events of a feed, as they come. */
+/** The events of a feed, as they arrive. */
 async function* feed(dashboard: TestDashboard, query = "", headers: Record<string, string> = {}) {
   const aborted = new AbortController();
   const reply = await call(`${dashboard.url}/dashboard/api/decisions/live?${query}`, {
@@ -180,7 +180,7 @@ test("an unknown or invalid query parameter is refused by name", async () => {
   expect(await detail({ from_ms: 0 })).toContain("three years");
   expect(await detail({ before: "x" })).toContain("before");
   expect(await detail({ before: -5 })).toContain("before");
-  // With a typing error in its name a filter would show everything.
+  // With a misspelt name a filter would show everything.
   expect(await detail({ gaol: "g" })).toContain("gaol");
   expect((await dashboard.call("GET decisions", { query: { before: "", limit: "", goal: "" } })).status).toBe(200);
   expect(await detail({ metric: "money" }, "GET series")).toContain("metric");
@@ -337,7 +337,7 @@ describe("the policy", () => {
   test("a backtest uses the active learned weights, and reads no other file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "weights-"));
     const weights_file = join(folder, "weights.json");
-    // By what was learned every ask is among the hardest; by the shipped score this one is not.
+    // By the learned weights every ask is among the hardest; by the shipped score this one is not.
     writeFileSync(weights_file, JSON.stringify({ ...learnedWeights(0), intercept: 10, width: 1e-6, reach: 0.1 }));
     const routing = { flash_below: 40, pro_from: 50, learned: { weights_file } };
     await using dashboard = await startDashboard("sqlite", { policy: { routing } });

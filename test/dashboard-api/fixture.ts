@@ -13,17 +13,17 @@ import {
 import { call, eventually, type Reply, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 
-/** A gateway with a database that the dashboard can open, and a client of its API that holds every answer against its schema. */
+/** A gateway with a database that the dashboard can open, and a client of its API that validates every answer. */
 export interface TestDashboard extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly url: string;
   get<E extends DashboardEndpoint>(endpoint: E, options?: CallOptions): Promise<AnswerOf<E>>;
   post<E extends DashboardEndpoint>(endpoint: E, body: BodyOf<E>, options?: CallOptions): Promise<AnswerOf<E>>;
-  /** The answer as it comes. */
+  /** The raw answer. */
   call(endpoint: DashboardEndpoint, options?: CallOptions & { readonly body?: unknown }): Promise<Reply>;
   /** Every row of the list with this filter, page by page. */
   rows(filter?: object): Promise<DecisionRow[]>;
-  /** Waits until so many requests are in the records. */
+  /** Waits until this many requests are recorded. */
   recorded(requests: number): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ export async function startDashboard(database: string, options: StartOptions = {
   const checked = async <E extends DashboardEndpoint>(endpoint: E, reply: Reply): Promise<AnswerOf<E>> => {
     const answer = await reply.json();
     if (reply.status !== 200) throw new Error(`${endpoint}: ${reply.status} ${JSON.stringify(answer)}`);
-    const schema = (dashboardApi[endpoint] as { readonly answer: z.ZodType }).answer; // endpoints with events are not called so
-    // Neither less than the schema has, nor more.
+    const schema = (dashboardApi[endpoint] as { readonly answer: z.ZodType }).answer; // endpoints with events are not called with this function
+    // Neither fewer nor more fields than the schema has.
     expect(schema.parse(answer), endpoint).toEqual(answer);
     return answer;
   };
@@ -90,7 +90,7 @@ export async function startDashboard(database: string, options: StartOptions = {
   };
 }
 
-/** The databases of this machine: name → a fresh one for each gateway. */
+/** The databases of this machine, by name, with a function that makes a new one for each gateway. */
 export function databases(): readonly { readonly name: string; readonly open: () => Promise<string> }[] {
   const missing = postgresMissing();
   const postgres = missing === undefined ? startPostgresOnce() : undefined;

@@ -6,7 +6,7 @@ import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
 const flash = "vendor_v4_flash";
 
-/** The holds, once no call runs any more. */
+/** The holds, once no call is running. */
 async function unresolved(dashboard: TestDashboard): Promise<AnswerOf<"GET holds">["holds"]> {
   let holds: AnswerOf<"GET holds">["holds"] = [];
   await eventually(async () => {

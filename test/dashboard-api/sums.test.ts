@@ -113,7 +113,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   });
 });
 
-// In PostgreSQL the day is that of the database's own clock, which no test can move.
+// In PostgreSQL the day is that of the database's own clock, which a test cannot set.
 test("the sums are equal on both sides of UTC midnight", async () => {
   const midnight = Date.UTC(2026, 10, 23);
   let nowMs = midnight - 20_000;

@@ -25,7 +25,7 @@ test.skipIf(address === undefined)(
     await dashboard.gateway.chat();
     await using opened = await openPage(`${url}/decisions?outcome=answered`);
     const { page } = opened;
-    opened.tolerate(/Cross-Origin-Opener-Policy/); // a browser ignores that header where there is no TLS, and says so
+    opened.tolerate(/Cross-Origin-Opener-Policy/); // a browser ignores that header without TLS, and warns
     opened.tolerate(/status of 401/);
     await page.getByLabel("Dashboard token").fill("not the token");
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -36,7 +36,7 @@ test.skipIf(address === undefined)(
     await page.locator("tr.link").first().waitFor();
     expect(new URL(page.url()).search).toBe("?outcome=answered");
 
-    // A change is made under the name of the login.
+    // The audit log has the name of the login.
     await page.goto(`${url}/models`);
     await page.getByRole("button", { name: "Disable vendor_emergency" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Disable vendor_emergency" }).click();
@@ -61,7 +61,7 @@ test.skipIf(address === undefined)(
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "State over time" }).waitFor();
     await page.context().clearCookies();
-    await page.getByLabel("Dashboard token").fill(dashboardToken); // the page finds out by itself when it reads again
+    await page.getByLabel("Dashboard token").fill(dashboardToken); // the page finds out at its next request
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "State over time" }).waitFor();
   },

@@ -170,7 +170,7 @@ describe("the policy", () => {
     await page.getByText("routing.flash_below: 80 → 60").waitFor();
     expect(dashboard.gateway.gateway.ports.config().policy.routing.flash_below).toBe(80);
 
-    // What it would have done to recorded requests: those below the old threshold stay where they went.
+    // The effect on recorded requests: those below the old threshold stay on their model.
     await dashboard.traffic();
     await page.getByRole("button", { name: "Backtest" }).click();
     await page.getByText(/would have gone elsewhere/).waitFor();

@@ -46,7 +46,7 @@ interface Candidate {
 function launch({ path, env = {} }: Candidate): Promise<Browser> {
   return chromium.launch({
     executablePath: path,
-    // Only pages of our own are loaded, and containers have neither the namespaces nor the shared memory that it asks for.
+    // Only our own pages are loaded, and containers have neither the namespaces nor the shared memory that the sandbox needs.
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"],
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? tmpdir(), ...env },
     timeout: 30_000,
@@ -63,7 +63,7 @@ const macPaths = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 function ofTheSystem(): Candidate | string {
   const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
   const paths = [...names.map((name) => Bun.which(name)), ...macPaths].filter((path) => path !== null);
-  // Some are stubs that tell how to install it: such a one does not say its version.
+  // Some are stubs that say how to install it; a stub does not print a version.
   const path = paths.find((path) => existsSync(path) && saysVersion(path));
   return path === undefined ? "the system has none" : { path };
 }
@@ -73,7 +73,7 @@ function saysVersion(path: string): boolean {
   return status === 0 && /Chrom/.test(stdout);
 }
 
-/** Unpacks the package's Chromium once, with the libraries and fonts that it brings for machines without them. */
+/** Unpacks the package's Chromium once, with its libraries and fonts for machines that lack them. */
 function ofNpm(): Candidate | string {
   if (process.platform !== "linux" || process.arch !== "x64") return "the npm package has none for this platform";
   const manifest = createRequire(import.meta.url).resolve("@sparticuz/chromium");
@@ -88,7 +88,7 @@ function ofNpm(): Candidate | string {
       const { status, stderr } = spawnSync("tar", ["-x", "-C", folder], { input: archive, encoding: "utf8" });
       if (status !== 0) throw new Error(`tar: ${stderr}`);
     }
-    // The package's own names folders of the platform that it is made for.
+    // The package's own names contain folders of the platform for which it is made.
     const dirs = ["/usr/share/fonts", join(home, "fonts")].map((dir) => `<dir>${dir}</dir>`).join("");
     const cache = `<cachedir>${join(home, "font-cache")}</cachedir>`;
     writeFileSync(join(folder, "fonts.conf"), `<?xml version="1.0"?><fontconfig>${dirs}${cache}</fontconfig>`);
@@ -105,7 +105,7 @@ function environmentFor(home: string): Record<string, string> {
   };
 }
 
-/** A folder that is there whole or not at all, whoever makes it first. */
+/** A folder that exists complete or not at all, if several processes make it at once. */
 function unpackedIn(cache: string, name: string, unpack: (folder: string, home: string) => void): string {
   const home = join(cache, name);
   if (existsSync(home)) return home;

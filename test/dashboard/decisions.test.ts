@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterAll(closeBrowser);
 
-/** The page of a path, once its list is there. */
+/** Opens the page of a path, and waits for its list. */
 async function open(path: string, rows = true): Promise<void> {
   opened = await openPage(dashboard.url + path);
   page = opened.page;
@@ -48,7 +48,7 @@ describe("the list of decisions", () => {
     const shown: { id: string; at: number }[] = await page.evaluate(
       `Array.from(document.querySelectorAll("tr.link"), (row) => ({ id: row.id, at: Date.parse(row.querySelector("time").dateTime) }))`,
     );
-    // The slow one began first and ended last.
+    // The slow request began first and ended last.
     expect(shown[0]?.id).toBe(`decision-${slowId}`);
     expect(shown[0]?.at ?? 0).toBeGreaterThan(shown[1]?.at ?? 0);
     await rows().first().click();
@@ -68,7 +68,7 @@ describe("the list of decisions", () => {
     await dashboard.gateway.chat({ model: "smart-router-free" });
     await rows().filter({ hasText: "privacy free denied" }).waitFor();
     const took = performance.now() - before;
-    // On a machine with nothing else to do: under a second. A list that only polls would take longer.
+    // Under a second on an idle machine; a list that only polls would take longer.
     expect(took).toBeLessThan(3_000);
     expect(await rows().first().innerText()).toContain("refused");
   });
@@ -169,7 +169,7 @@ describe("an opened decision", () => {
     await eventually(async () => (await focused()) === (await rowIds())[0]); // with the next frame
     expect(page.url()).toBe(`${dashboard.url}/decisions?tier=pro`);
 
-    await page.goto(address); // as a colleague would open a copied link
+    await page.goto(address); // as a copied link is opened
     await panel().getByRole("heading", { name: "Attempts" }).waitFor();
   });
 
@@ -218,7 +218,7 @@ describe("the keyboard", () => {
     await panel().waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("/");
-    await page.keyboard.type("jkgb"); // typed into the field: letters, not keys
+    await page.keyboard.type("jkgb"); // typed into the field: text, not shortcuts
     expect(await page.getByLabel("Value of cause").inputValue()).toBe("jkgb");
     await page.keyboard.press("Escape");
     for (const [key, name] of Object.entries({

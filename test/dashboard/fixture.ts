@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { fails } from "#simulator/behaviours.ts";
 import { eventually, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 
-/** A gateway with its dashboard, and with a database of its own that the command line can open too. */
+/** A gateway with its dashboard, and with a database that the command line can open too. */
 export interface DashboardGateway extends AsyncDisposable {
   readonly gateway: TestGateway;
-  /** Of the page: `http://127.0.0.1:…/dashboard`. */
+  /** The page: `http://127.0.0.1:…/dashboard`. */
   readonly url: string;
   readonly database: string;
-  /** Requests of every kind; ends when all of them are in the records. Returns how many there are then. */
+  /** Sends requests of every kind, and waits until they are recorded. Returns the number of records. */
   traffic(): Promise<number>;
-  /** Waits until so many requests are in the records. */
+  /** Waits until this many requests are recorded. */
   recorded(requests: number): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ const goal = (session: string, name: string): Record<string, string> => ({
   "x-goal-id": name,
 });
 
-/** Answers on each tier, a hard rule, a fail-over, a failure, and refusals by gateway and schema. */
+/** Answers of each tier, a hard rule, a fail-over, a failure, and refusals by gateway and schema. */
 async function sendTraffic(gateway: TestGateway): Promise<number> {
   const say = (content: string) => ({ messages: [{ role: "user", content }] });
   const replies = [

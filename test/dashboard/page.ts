@@ -16,12 +16,12 @@ export async function closeBrowser(): Promise<void> {
   browser = undefined;
 }
 
-/** A page of its own context, with all that went wrong in it. */
+/** A page in its own browser context, with the problems that occurred in it. */
 export interface OpenedPage extends AsyncDisposable {
   readonly page: Page;
-  /** Errors of the console, uncaught errors, violations of the content security policy, requests to elsewhere. */
+  /** Console errors, uncaught errors, violations of the content security policy, requests to other origins. */
   readonly problems: readonly string[];
-  /** Problems that a test brings about are none, before or after. */
+  /** Problems that the test causes do not count, earlier and later ones. */
   tolerate(expected: RegExp): void;
 }
 

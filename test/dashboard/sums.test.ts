@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => closeWithoutProblems(opened, dashboard));
 afterAll(closeBrowser);
 
-/** What the opened list shows: the costs of its rows added up, and what it says itself. */
+/** The sums that the opened list shows: the costs of its rows added up, and its own totals. */
 async function sumsOfList(): Promise<{ rows: number; cost: number; saidRequests: number; saidCost: number }> {
   await opened.page.locator("[data-total-requests]").waitFor();
   return opened.page.evaluate(`(() => {
@@ -35,7 +35,7 @@ async function commandLine(args: readonly string[], zone = "UTC"): Promise<strin
   return out;
 }
 
-/** What the command line says that each UTC day has spent, in nano-USD, the newest first: the ledger, and the records' sum. */
+/** The spend of each UTC day on the command line, in nano-USD, the newest first: by the ledger, and by the sum of the records. */
 async function daysOnCommandLine(
   days: readonly string[],
   zone?: string,
@@ -67,7 +67,7 @@ describe("the page's sums", () => {
     const { page } = opened;
     const links = page.locator("main a[href*='/dashboard/decisions']", { hasText: /^\d+$/ });
     await links.first().waitFor();
-    // Every count of the page, and the list that it leads to.
+    // Every count of the page, and the list to which it links.
     const numbers: { text: string; href: string }[] = await page.evaluate(
       `[...document.querySelectorAll("main a[href*='/dashboard/decisions']")]
         .filter((link) => /^\\d+$/.test(link.innerText)).map((link) => ({ text: link.innerText, href: link.href }))`,
@@ -80,7 +80,7 @@ describe("the page's sums", () => {
       expect({ href, rows }).toEqual({ href, rows: Number(text) });
     }
 
-    // The sessions of the budgets' view, and the lists behind them.
+    // The sessions of the budgets view, and the lists to which they link.
     await page.goto(`${dashboard.url}/budgets`);
     const section = page.locator("section", { has: page.getByRole("heading", { name: "Sessions" }) });
     await section.locator("tbody tr").first().waitFor();
@@ -182,7 +182,7 @@ describe("the sums of two days, with records on both sides of UTC midnight", () 
       expect(await sumsOfList()).toEqual({ rows: 2, cost: today, saidRequests: 2, saidCost: today });
       await page.goto(`${dashboard.url}/decisions?from_ms=${midnight - 86_400_000}&to_ms=${midnight}`);
       expect(await sumsOfList()).toEqual({ rows: 3, cost: yesterday, saidRequests: 3, saidCost: yesterday });
-      // The newest row has the reader's local time, which may be of another date than the UTC day.
+      // The newest row has the reader's local time, whose date may differ from the UTC day.
       await page.goto(`${dashboard.url}/decisions?range=24h`);
       await page.locator("tr.link").first().waitFor();
       const times: { text: string; title: string }[] = await page.evaluate(

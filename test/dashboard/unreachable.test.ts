@@ -7,7 +7,7 @@ afterAll(closeBrowser);
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'";
 
-/** The page's files alone, behind the strictest policy; nothing answers for the API. */
+/** Serves only the page's files, with the strictest policy, and no API. */
 function serveFiles() {
   return Bun.serve({
     hostname: "127.0.0.1",

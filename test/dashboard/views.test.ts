@@ -7,7 +7,7 @@ import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
 
-/** Set it to write the README's pictures: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/dashboard/views.test.ts`. */
+/** If set, the README's screenshots are written: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/dashboard/views.test.ts`. */
 const pictures = process.env["DASHBOARD_SCREENSHOTS"];
 
 const views = [
@@ -42,7 +42,7 @@ const readmePictures = new Set([
   "decisions-dark-phone",
 ]);
 
-/** So that pictures show caps that are nearly used. */
+/** Caps that are nearly used, for the screenshots. */
 const smallCaps = {
   per_goal_soft_usd: 0.01,
   per_goal_hard_usd: 0.02,

@@ -7,7 +7,7 @@ afterAll(closeBrowser);
 test("the first view is shown soon after a warm start and loads one script and one style sheet", async () => {
   await using dashboard = await startDashboard();
   await dashboard.traffic();
-  await (await openPage(dashboard.url))[Symbol.asyncDispose](); // the browser itself is warm then
+  await (await openPage(dashboard.url))[Symbol.asyncDispose](); // the browser itself is warm afterwards
   await using opened = await openPage("about:blank");
   const { page } = opened;
   const loaded: { path: string; bytes: number }[] = [];
@@ -23,7 +23,7 @@ test("the first view is shown soon after a warm start and loads one script and o
   process.stderr.write(`first view after ${Math.round(Number(shownMs))} ms; scripts and styles ${bytes} bytes\n`);
   expect(files).toHaveLength(2);
   expect(bytes).toBeLessThanOrEqual(150_000);
-  // 300 ms on a machine of its own; CI shares its cores.
+  // 300 ms on an idle machine; CI shares its cores.
   expect(Number(shownMs)).toBeLessThan(3_000);
 });
 

@@ -21,7 +21,7 @@ const dashboard: Answer = JSON.parse(read("deploy/grafana/dashboard.json"));
 const targets: [string, string][] = dashboard.panels.flatMap((panel: Answer) =>
   (panel.targets ?? []).map(({ expr }: Answer): [string, string] => [panel.title, expr]),
 );
-/** Grafana puts values in their place before Prometheus sees them. */
+/** Grafana replaces these by values before Prometheus sees them. */
 const asPrometheusSeesIt = (expr: string) => expr.replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*");
 
 interface Selector {
@@ -29,7 +29,7 @@ interface Selector {
   readonly labels: readonly { readonly name: string; readonly operator: string; readonly value: string }[];
 }
 
-/** What an expression selects, and whether it is PromQL at all. */
+/** The selectors of an expression, and whether it is valid PromQL. */
 function parsed(expr: string): { readonly valid: boolean; readonly selectors: readonly Selector[] } {
   let valid = true;
   const selectors: Selector[] = [];
@@ -80,7 +80,7 @@ const catalog = new Map(
 /** Added by Prometheus. */
 const scraped = ["instance", "job"];
 
-/** What of an expression a started gateway does not expose. */
+/** The parts of an expression that a started gateway does not expose. */
 function unknownIn(expr: string): string[] {
   const { valid, selectors } = parsed(expr);
   const problems = valid ? [] : ["not PromQL"];

@@ -23,7 +23,7 @@ const proseOf = (page: string) => read(page).replace(/^```.*?^```$/gms, "");
 /** `docs/` and `src/**` count by their part before the first wildcard or placeholder. */
 const fixedPart = (path: string) => path.replace(/[^/]*[*<{…].*$/, "");
 
-/** Fragments as the usual hosting service makes them of headings. */
+/** The fragments that the usual hosting service makes of headings. */
 const anchorsOf = (page: string) =>
   [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     (heading ?? "")
@@ -85,7 +85,7 @@ test.each(pages)("every path of the project that %s names exists", (page) => {
   expect(named.filter((path) => !existsSync(join(root, fixedPart(path))))).toEqual([]);
 });
 
-/** Every word of the sources, so that a page cannot keep the old name of something. */
+/** Every word of the sources, so that a page cannot keep an old name. */
 const wordsOfSources = () => {
   const files = ["src", "test", "scripts"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })

@@ -22,7 +22,7 @@ function examplesOf(text: string): Example[] {
     });
 }
 
-/** Each line occurs in the output, after the line before it. `…` stands for anything within a line. */
+/** Each line occurs in the output, after the previous line. `…` matches anything within a line. */
 function missingFrom(output: string, outcome: readonly string[]): string[] {
   const lines = output.split(/\r?\n/);
   return outcome.filter((wanted) => {
@@ -36,7 +36,7 @@ function missingFrom(output: string, outcome: readonly string[]): string[] {
 
 const tools = ["sh", "curl"].every((tool) => Bun.which(tool) !== null);
 
-/** `npx` of a clone; the real one could install packages. */
+/** A replacement for `npx` in a clone; the real one could install packages. */
 function npxIn(gateway: GatewayProcess): string {
   const folder = join(gateway.directory, ".bin");
   mkdirSync(folder);

@@ -5,7 +5,7 @@ import type { Answer } from "./gateway.ts";
 export const main = join(import.meta.dir, "..", "..", "src", "main.ts");
 
 export interface CommandOptions {
-  /** Beside PATH and NO_COLOR; nothing else of our environment is passed on. */
+  /** In addition to PATH and NO_COLOR; no other variable of this process is passed on. */
   readonly env?: Readonly<Record<string, string>>;
   /** The working directory; ours when absent. */
   readonly cwd?: string;
@@ -16,11 +16,11 @@ export interface CommandResult {
   readonly out: string;
   readonly err: string;
   readonly code: number;
-  /** What was printed, parsed; throws where it is not JSON. */
+  /** The output, parsed; throws if it is not JSON. */
   json(): Answer;
 }
 
-/** Starts `smart-gateway` with these arguments, as a process of its own. */
+/** Starts `smart-gateway` with these arguments, as a separate process. */
 export function spawnCommand(args: readonly string[], { env = {}, cwd, stdin = "" }: CommandOptions = {}) {
   return Bun.spawn([process.execPath, main, ...args], {
     ...(cwd === undefined ? {} : { cwd }),

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A TCP proxy in front of a server, that loses what a network can lose. */
+/** A TCP proxy in front of a server that simulates network faults. */
 export interface CuttingProxy {
   readonly port: number;
   /**
@@ -8,10 +8,10 @@ export interface CuttingProxy {
    * is cut when it comes. `swallow`: nothing goes through either way, connections stay open. `refuse`: connections are cut.
    */
   mode: "pass" | "cut_commits" | "swallow" | "refuse";
-  /** Share of commits whose answer is cut, with `cut_commits`. */
+  /** The share of commits whose answer is cut, with `cut_commits`. */
   share: number;
   readonly cut: number;
-  /** Shows what callers send, until the answer is called. */
+  /** Calls `show` with the callers' text until the returned function is called. */
   watch(show: (text: string) => void): () => void;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function cuttingProxy(targetPort: number): Promise<CuttingProxy> {
     caller.on("data", (bytes: Buffer) => {
       if (mode === "swallow") return;
       for (const show of watchers) show(bytes.toString());
-      // The last statement of a message stands right before its closing NUL.
+      // The last statement of a message is right before its closing NUL.
       if (mode === "cut_commits" && bytes.subarray(-8).includes("COMMIT") && Math.random() < proxy.share)
         cutting = true;
       target.write(bytes);

@@ -24,7 +24,7 @@ export interface TestGateway extends AsyncDisposable {
   /** A dry run; the decision. */
   decide(task: JsonObject, runtime?: JsonObject): Promise<Answer>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
-  /** What the ledger says of today, in nano-USD, as soon as nothing is held any more or `until` is met. */
+  /** Today's totals of the ledger, in nano-USD, as soon as nothing is held or `until` returns true. */
   ledger(until?: (totals: DayTotals) => boolean): Promise<DayTotals>;
   /** The state of every model, by key. */
   health(): Promise<{ [key: string]: string }>;
@@ -49,7 +49,7 @@ export interface Reply extends Response {
   json(): Promise<Answer>;
 }
 
-/** `fetch`, for tests. */
+/** `fetch` with the type of a test's reply. */
 export function call(url: string, init?: RequestInit): Promise<Reply> {
   return fetch(url, init) as Promise<Reply>; // only says more about `json`
 }
@@ -82,19 +82,19 @@ export function startUpstream(options: Partial<SimulatorOptions> = {}): Promise<
 
 export interface StartOptions {
   readonly env?: Record<string, string>;
-  /** A partial policy, as its file would say it. */
+  /** A partial policy, as in its file. */
   readonly policy?: object;
   /** A partial registry: the map under `models`. */
   readonly models?: object;
   readonly script?: Script;
-  /** The models as the aggregator has them; those of the gateway's registry when absent. */
+  /** The aggregator's models; those of the gateway's registry by default. */
   readonly upstreamModels?: () => Iterable<Model>;
   /** The aggregator uses the operator's own accounts with the hosts (`is_byok`). */
   readonly ownAccount?: boolean;
   readonly overrides?: Overrides;
 }
 
-/** Put together here so that scanners of repositories do not take it for a key. */
+/** Assembled here so that scanners of repositories do not take it for a key. */
 export const upstreamKey = ["sk", "or", "v1", "0123456789abcdef".repeat(4)].join("-");
 export const token = ["test", "token", "0123456789"].join("-");
 export const authorization = { authorization: `Bearer ${token}` };
@@ -185,9 +185,9 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
   };
 }
 
-/** Failures are repeated at once, so that no test waits for a back-off; everything else is as the test or the default says. */
+/** Retries have no back-off, so that no test waits; everything else is as the test or the default says. */
 function quick(policy: object = {}): object {
-  const upstream = "upstream" in policy ? (policy.upstream as object) : {}; // the policy's schema judges it
+  const upstream = "upstream" in policy ? (policy.upstream as object) : {}; // validated by the policy's schema
   return {
     ...policy,
     upstream: { backoff_base_ms: 0, backoff_max_ms: 0, retry_budget_per_second: 1_000, ...upstream },

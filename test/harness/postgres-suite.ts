@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, test } from "bun:test";
 import { PostgresConnection, type PostgresRow } from "#db/postgres.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "./postgres.ts";
 
-/** What a suite's tests may use; nothing of it is there before they run. */
+/** What a suite's tests may use, available only while they run. */
 export interface PostgresSuite {
   readonly server: TestPostgres;
-  /** A database of the suite's own. */
+  /** The suite's database. */
   readonly url: string;
-  /** Runs statements over a connection of their own; the rows of the first. In the suite's database by default. */
+  /** Runs statements over a separate connection; returns the rows of the first. In the suite's database by default. */
   run(sql: string, url?: string): Promise<readonly PostgresRow[]>;
 }
 
-/** Tests on a PostgreSQL server of their own, which does not wait for the disk. Where there is none, they are skipped and say why. */
+/** Tests on a PostgreSQL server that does not wait for the disk. If none can be started, they are skipped with the reason. */
 export function describeOnPostgres(subject: string, tests: (suite: PostgresSuite) => void): void {
   const missing = postgresMissing();
   if (missing !== undefined) {

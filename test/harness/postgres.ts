@@ -17,13 +17,13 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
 
-/** A PostgreSQL server of the tests' own, on loopback, in a throw-away directory; needs nothing but the npm packages. */
+/** A PostgreSQL server for tests, on loopback, in a temporary directory; needs only npm packages. */
 export interface TestPostgres {
   readonly url: string;
   readonly port: number;
-  /** A fresh, empty database on this server. */
+  /** A new, empty database on this server. */
   createDatabase(): Promise<string>;
-  /** `immediate`: as a crash, no checkpoint, connections cut. */
+  /** `immediate`: like a crash, without a checkpoint, connections cut. */
   stop(how?: "fast" | "immediate"): Promise<void>;
   /** Starts it again, on the same port and data. */
   start(): Promise<void>;
@@ -31,7 +31,7 @@ export interface TestPostgres {
   remove(): Promise<void>;
 }
 
-/** Why there is no server on this machine; undefined when one can be started. */
+/** Why no server can be started on this machine; undefined if one can. */
 export function postgresMissing(): string | undefined {
   const home = nativeFolder();
   if (home === undefined) return "there is no embedded PostgreSQL for this platform";
@@ -43,7 +43,7 @@ export function postgresMissing(): string | undefined {
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
   const installed = nativeFolder();
   if (installed === undefined) throw new Error("there is no embedded PostgreSQL for this platform");
-  // PostgreSQL refuses to run as root: there it runs as somebody harmless who owns nothing but its data directory.
+  // PostgreSQL refuses to run as root. There it runs as an unprivileged user who owns only the data directory.
   const user = process.getuid?.() === 0 ? unprivileged() : undefined;
   const home = user === undefined ? installed : reachable(installed, user);
   const libraries = librariesOf(home);
@@ -96,13 +96,13 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     child.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
     await gone;
   };
-  // Neither the server nor its data must outlive a test run that is cut short.
+  // Neither the server nor its data may remain after an interrupted test run.
   process.once("exit", () => {
     server?.kill("SIGKILL");
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Its last writes came in between: an empty directory stays in /tmp.
+      // Its last writes came in between: an empty directory remains in /tmp.
     }
   });
   await start();
@@ -136,11 +136,11 @@ function nativeFolder(): string | undefined {
     const home = join(dirname(realpathSync(require.resolve(`${name}/package.json`))), "native");
     return existsSync(join(home, "bin", "postgres")) ? home : undefined;
   } catch {
-    return undefined; // Not installed for this platform: the tests that need it say so and are skipped.
+    return undefined; // Not installed for this platform: the tests that need it are skipped with this reason.
   }
 }
 
-/** The folder itself, or a copy of it where the clone stands in a directory that only root may enter (`/root`). */
+/** The folder itself, or a copy of it if the clone is in a directory that only root may enter (`/root`). */
 function reachable(home: string, user: { uid: number; gid: number }): string {
   const asked = spawnSync(join(home, "bin", "postgres"), ["--version"], { cwd: "/", ...user });
   if (asked.error === undefined) return home;

@@ -2,15 +2,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A gateway as a process of its own, started as `npm start` does, with its own directory and nothing of our environment. */
+/** A gateway as a separate process, started as `npm start` does, with its own directory and without this process's environment. */
 export interface GatewayProcess extends AsyncDisposable {
   readonly url: string;
   readonly directory: string;
   readonly child: Bun.Subprocess;
-  /** Everything it has printed so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
-  /** Its exit code, once it has ended and all it printed was read. */
+  /** Its exit code, once it has ended and its output was read. */
   exited(): Promise<number>;
 }
 
@@ -78,7 +78,7 @@ function spawn(env: Record<string, string>) {
     found = resolve;
     failed = reject;
   });
-  url.catch(() => {}); // nobody waits for the address of a start that is meant to fail
+  url.catch(() => {}); // the address of a start that must fail is not awaited
   const read = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
     for await (const bytes of stream) {

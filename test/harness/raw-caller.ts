@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What a caller's connection goes through, seen from a raw socket. */
+/** What happens to a caller's connection, seen from a raw socket. */
 export class RawCaller {
   readonly socket: Socket;
   text = "";

@@ -1,18 +1,18 @@
 import type { Answer } from "./gateway.ts";
 
-/** A stream as a careful client reads it. */
+/** A stream as a strict client reads it. */
 export interface ReadStream {
   readonly text: string;
   /** The JSON of every `data:` line but `[DONE]`. */
   readonly chunks: readonly Answer[];
   readonly comments: readonly string[];
-  /** Whether `data: [DONE]` came, exactly once and last. */
+  /** Whether `data: [DONE]` came exactly once and last. */
   readonly done: boolean;
   /** The error with which the connection broke. */
   readonly broken: string | undefined;
 }
 
-/** Reads a stream to its end, however it ends. `onText` sees all that has come each time something comes. */
+/** Reads a stream to its end, however it ends. `onText` receives the whole text so far after each read. */
 export async function readStream(
   response: Response,
   onText: (text: string) => void = () => undefined,

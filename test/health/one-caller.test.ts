@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { completes, fails, replies, streams } from "#simulator/behaviours.ts";
 import { eventually, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
-/** What one caller's requests must not do to the models that everybody uses. */
+/** What one caller's requests must not do to models that all callers use. */
 
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
 const usual = { max_attempts: 1 };
@@ -31,7 +31,7 @@ const emptyStream = (finish_reason: string) =>
     ],
   });
 
-/** An answer that cost more than any hold of a short request, and not absurdly so. */
+/** An answer that costs more than any hold of a short request, but not absurdly much. */
 const costing = (cost: number) =>
   replies(200, {
     id: "x",
@@ -115,7 +115,7 @@ describe("failures of one caller alone", () => {
   test("exclude it if others fail too", async () => {
     await using gateway = await failing();
     await send(gateway, "somebody-else", 1, {});
-    // Once it is degraded, some of the requests go to another model instead: how many it takes is chance.
+    // Once it is DEGRADED, a random part of the requests goes to another model.
     await eventually(async () => {
       await send(gateway, "the-one-caller", 1, poison);
       await send(gateway, "somebody-else", 1, poison);

@@ -5,7 +5,7 @@ import { openHealthStore } from "#health/store/open-health-store.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 describeOnPostgres("the health store", (postgres) => {
-  /** The contract wants an empty store each time; a server wants few databases. */
+  /** The contract needs an empty store each time; truncating is cheaper than a new database. */
   async function emptyStore(): Promise<HealthStore> {
     const store = await openHealthStore(postgres.url);
     await postgres.run("TRUNCATE model_health, model_override, model_health_sample");

@@ -5,7 +5,7 @@ import { start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
 const pro = upstreamIds["vendor_v4_pro"] ?? "";
 
-/** A gateway whose flash model is DEGRADED after its first failures; a random number of 0 sheds whatever may be shed. */
+/** A gateway whose flash model is DEGRADED after its first failures; with the random number 0 everything that may be shed is shed. */
 async function withDegradedFlash(policy: object = {}): Promise<TestGateway> {
   let failures = 2;
   const gateway = await start({

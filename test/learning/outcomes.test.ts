@@ -9,7 +9,7 @@ const scratch = mkdtempSync(join(tmpdir(), "outcomes-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 let files = 0;
 
-/** The records that a gateway has left, once it has ended. */
+/** The records that a gateway has written when it has ended. */
 async function recordsAfter(work: (gateway: TestGateway) => Promise<void>, options: StartOptions = {}) {
   const env = { DATABASE_URL: `sqlite:${join(scratch, `${++files}.db`)}` };
   const gateway = await start({ ...options, env });
@@ -47,7 +47,7 @@ const failing = (n: number) => [
   },
 ];
 
-/** Draws no ask for the sample of those that nothing is heard of. */
+/** No ask is drawn for the sample of asks without a signal. */
 const unsampled: StartOptions = { overrides: { random: () => 0.99 } };
 
 test("a run that flash could not finish and pro could is one record with its escalation, in numbers only", async () => {
@@ -111,7 +111,7 @@ test("explored tasks are recorded as such, each with the probability of its tier
     expect(decision.explored).toBe(decision.cause === "exploration");
     expect(decision.tier).toBe(decision.explored ? "pro" : "flash");
   }
-  // Of thirty fair draws, all one way would be a chance of one in five hundred million.
+  // The probability that thirty fair draws all go one way is one in five hundred million.
   expect(new Set(firsts.map(({ decision }) => decision.explored)).size).toBe(2);
 });
 

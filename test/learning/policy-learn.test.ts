@@ -14,7 +14,7 @@ const scratch = mkdtempSync(join(tmpdir(), "policy-learn-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 let folders = 0;
 
-/** Asks of many shapes: long ones fail on flash and are solved by pro, the others go well. */
+/** Asks of many shapes: long ones fail on flash and are solved by pro, the others succeed. */
 function records(count: number, rescued: number, nowMs = Date.now()): OutcomeRecord[] {
   return Array.from({ length: count }, (_, n) => {
     const hard = n < rescued;
@@ -33,7 +33,7 @@ async function fill(url: string, all: readonly OutcomeRecord[]): Promise<void> {
   await store.close();
 }
 
-/** A folder of its own with a policy that names a file of weights, and the command in it. */
+/** A new folder with a policy that names a file of weights, and the command run in it. */
 function inFolder(url?: string) {
   const folder = join(scratch, `${++folders}`);
   const databaseUrl = url ?? `sqlite:${folder}/g.db`;
@@ -99,7 +99,7 @@ test("refuses with too few rescue trials, by the policy's limit, and if the lear
   writeFileSync(at.policy, "routing: { learned: { min_rescue_trials: 30, weights_file: w.json } }\n");
   expect((await at.learn("policy.yaml")).code).toBe(0);
 
-  // The same shapes everywhere: nothing to learn but noise, and the shipped order is right already.
+  // The same shapes everywhere: there is only noise to learn, and the shipped order is already right.
   const noise = inFolder();
   const alike = records(400, 80).map((record, n) => ({
     ...record,
@@ -140,7 +140,7 @@ test("a gateway routes by the weights, loads new ones without a restart, and ref
   await fill(at.databaseUrl, records(400, 80));
   await at.learn("policy.yaml", "--write");
   const good = JSON.parse(readFileSync(at.weights, "utf8"));
-  // Every ask is then worth pro, or none.
+  // The weights then make every ask worth pro, or none.
   const always = (score: number) => ({
     ...good,
     reach: 1e-9,

@@ -8,7 +8,7 @@ import { eventually, start, type TestGateway } from "../harness/gateway.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 const ask = { role: "user", content: "Say hello." };
-/** Turns of one conversation: what follows is a continuation, which stays on the model that its ask was routed to. */
+/** Turns of one conversation: later ones are continuations, which stay on the model of their ask. */
 const turn = (n: number) => ({
   messages: [
     ask,
@@ -24,7 +24,7 @@ const turn = (n: number) => ({
 const routedTo = async (gateway: TestGateway, n: number, headers = {}) =>
   (await gateway.chat(turn(n) as never, headers)).headers.get("x-smart-gateway-model"); // shaped by hand
 
-/** Begins the conversation on pro, which nothing but memory would choose again. */
+/** Begins the conversation on pro, which only the memory would select again. */
 async function beginOnPro(gateway: TestGateway): Promise<void> {
   const response = await gateway.chat({ model: "smart-router", messages: [ask] }, { "x-pro": "true" });
   expect(response.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");

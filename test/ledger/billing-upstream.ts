@@ -8,7 +8,7 @@ import { costOf } from "#domain/money/tokens.ts";
  */
 export interface BillingUpstream {
   readonly url: string;
-  /** Nano-USD billed, by the `user` field of the requests: the goal they were made for. */
+  /** Billed nano-USD, by the `user` field of the requests: their goal. */
   readonly bill: ReadonlyMap<string, number>;
   readonly calls: () => number;
   close(): Promise<void>;
@@ -33,7 +33,7 @@ export async function billingUpstream(models: readonly Model[], random: () => nu
     const roll = random();
     if (roll < 0.08) return fail(429);
     if (roll < 0.1) return fail(400);
-    // A token is at least a byte of what was sent; nobody answers with more than was allowed.
+    // A token is at least one byte of the request, and an answer has at most the allowed tokens.
     const bytes = JSON.stringify(body.messages).length;
     const input = 1 + Math.floor(random() * bytes);
     const output = Math.floor(random() ** 0.5 * (body.max_tokens + 1));

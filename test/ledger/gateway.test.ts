@@ -57,7 +57,7 @@ describe("a budget refusal", () => {
     gateway.upstream.follow(undefined);
     const refused = await gateway.chat(large, goal);
     expect(refused.status).toBe(403);
-    // The deadline of the request and 60 s: not a moment before that is anything decided.
+    // The deadline of the request and 60 s: before that nothing is decided.
     expect(Number(refused.headers.get("retry-after"))).toBeWithin(170, 181);
     expect(refused.headers.get("x-should-retry")).toBe("false");
     const { detail } = await refused.json();
@@ -86,7 +86,7 @@ describe("a budget refusal", () => {
   });
 });
 
-/** One call after the other near the cap, on each of the nodes in turn: each holds nearly half of the cap and costs next to nothing. */
+/** Calls one after the other near the cap, on each of the nodes in turn: each holds nearly half of the cap and costs almost nothing. */
 async function sequence(databaseUrl: string, nodes: number): Promise<void> {
   // Flash: 0.28 USD per million output tokens. 9,000 tokens are 0.00252 USD, and a little for the prompt.
   const policy = { budget: { per_goal_hard_usd: 0.0056, per_goal_soft_usd: 0.0056 } };
@@ -103,7 +103,7 @@ async function sequence(databaseUrl: string, nodes: number): Promise<void> {
     for (let call = 0; call < 20; call++) {
       for (const [index, gateway] of gateways.entries()) {
         const goal = { "x-goal-id": `sequence-${index}` };
-        // Two at once fill the cap; each of the pair that follows needs what both have given back.
+        // Two at once fill the cap; each of the next pair needs what both have released.
         const statuses = await Promise.all(
           [0, 1].map(async () => {
             const answer = await gateway.chat({ max_tokens: 9_000 }, goal);
@@ -177,7 +177,7 @@ describe("a cost far above the hold", () => {
 
   test("begins at the policy's factor; up to there it is charged in full", async () => {
     await using gateway = await start({ policy: { ...policy, budget: { absurd_cost_factor: 2 } } });
-    // The hold is 0.00028 USD and the prompt's part.
+    // The hold is 0.00028 USD plus the prompt's part.
     gateway.upstream.follow(costing(0.0005));
     const overrun = await gateway.chat({ max_tokens: 1_000 });
     expect((await gateway.ledger()).spent).toBe(500_000);
@@ -187,7 +187,7 @@ describe("a cost far above the hold", () => {
     const events = gateway.log.map(({ event }) => event);
     const [told, ...others] = gateway.log.filter(({ event }) => event === "ledger_overrun");
     expect(others).toEqual([]);
-    // The id of a reservation is its request's decision and its number in it; the first is the scout's.
+    // A reservation's id is the decision id and the number of the attempt; the first is the scout's.
     expect(told?.fields["reservation"]).toBe(`${overrun.headers.get("x-smart-gateway-decision-id")}.2`);
     expect(events.filter((event) => event === "upstream_cost_distrusted")).toHaveLength(1);
   });
@@ -246,7 +246,7 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is unav
     });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
     expect(gateway.upstream.received() - calls).toBeLessThanOrEqual(1);
-    // Sessions that are open stay read-only: only new ones, which the gateway has to make by itself, take writes.
+    // Open sessions stay read-only: only new ones, which the gateway must open itself, accept writes.
     await admin.run(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
     await admin.close();
     await eventually(async () => (await gateway.chat()).status === 200);

@@ -11,7 +11,7 @@ import { type Answer, authorization, call, eventually, postChat, startUpstream }
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 import { type GatewayProcess, serve } from "../harness/process.ts";
 
-/** Gateways as processes that are killed with calls in flight, and an operator beside them. */
+/** Gateways as processes that are killed with calls in flight, and an operator's commands. */
 function suite(store: string, database: () => Promise<string>): void {
   describe(`money of killed gateways, ${store}`, () => {
     let folder: string;
@@ -43,7 +43,7 @@ function suite(store: string, database: () => Promise<string>): void {
     const budgets = (...args: string[]) =>
       runCommand(["budgets", ...args], { env: { DATABASE_URL: url.replace("FOLDER", folder), USER: "ann" } });
 
-    // On another host nobody can know that a process has ended.
+    // On another host it is unknown whether a process has ended.
     test.skipIf(store !== "SQLite")(
       "without NODE_ID, a start on the same host knows that the process has ended",
       async () => {
@@ -76,7 +76,7 @@ function suite(store: string, database: () => Promise<string>): void {
             ["live", "gateway"],
             ["live", "gateway"],
           ]);
-          // A running call is not to be freed by mistake.
+          // A running call must not be released by mistake.
           const refused = await budgets("release", json.holds[0].id);
           expect(refused.code).toBe(1);
           expect(refused.out).toContain("may still run on gateway");
@@ -99,7 +99,7 @@ function suite(store: string, database: () => Promise<string>): void {
       expect(Date.parse(first.until)).toBeGreaterThan(Date.now() + 60_000);
       expect((await budgets("holds")).out).toContain("8 unresolved");
 
-      // The last two of them are what this start has found.
+      // The last two are those that this start has taken over.
       await eventually(() => running.output().includes("ledger_taken_over"), running.output);
       expect(running.output()).toMatch(/"event":"ledger_taken_over",.*"nodes":"gateway","unresolved":2,/);
 
@@ -122,7 +122,7 @@ function suite(store: string, database: () => Promise<string>): void {
       expect(all.json()).toHaveLength(6);
       expect(all.code).toBe(0);
       expect((await budgets("release", "--unresolved")).out).toContain("no hold with an unknown outcome");
-      // Said again, or by somebody else, it stays as it is.
+      // A repeated command, or one by another operator, changes nothing.
       expect((await budgets("settle", first.id, "--usd", "1", "--json")).json()[0].result).toBe("not_found");
       expect((await budgets("release", "nobody.1")).code).toBe(1);
       const after = (await budgets("show", "--json")).json();
@@ -170,7 +170,7 @@ function suite(store: string, database: () => Promise<string>): void {
       before.signal("SIGTERM");
       expect(await before.exited()).toBe(0);
 
-      // Another process, which knows nothing of records.
+      // Another process, without access to the gateway's records.
       const admin = await openLedgerAdmin(url.replace("FOLDER", folder));
       const resolution = { id: `${meanwhile}.2`, kind: "settled", actual: nanoUsd(300_000) } as const;
       await admin.resolve("other", [{ ...resolution, source: "upstream_cost", reason: "looked up" }]);

@@ -13,7 +13,7 @@ const midnight = Date.UTC(2026, 10, 23);
 const large = { max_tokens: 100_000 };
 const policy = { budget: { per_day_hard_usd: 0.05, per_day_soft_usd: 0.05 } };
 
-/** A database whose clock stands where the test puts it; with SQLite that is the process's own. */
+/** A database with a clock that the test sets; with SQLite it is the process's own. */
 async function openAt(database: string, startMs: number) {
   const folder = mkdtempSync(join(tmpdir(), "midnight-"));
   const url = database === "sqlite" ? `sqlite:${join(folder, "gateway.db")}` : database;

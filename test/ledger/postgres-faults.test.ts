@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   const rows = async () =>
     new Map((await query("SELECT id, state, hold FROM reservation")).map((row) => [row["id"], row]));
 
-  /** Load near the cap: what is held, settled for less, refused; until `until`. Answers what each caller was told. */
+  /** Load near the cap until `until`: held, settled for less, or refused. Returns each caller's reply. */
   async function load(nodes: readonly Ledger[], callers: number, until: () => boolean) {
     const told = new Map<string, { reply: string; actual: number | undefined }>();
     let slowestMs = 0;
@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     return { told, slowestMs };
   }
 
-  /** The replies that callers got agree with the ledger, to the last nano-dollar. */
+  /** Compares the callers' replies with the ledger, to the last nano-dollar. */
   async function judge(told: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
     const stored = await rows();
     let spent = 0;
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
         expect(state).toBe("SETTLED");
         spent += actual ?? 0;
       } else if (reply === "refused") expect(state).toBeUndefined();
-      // Told that there is nothing: so nothing may stay held or be charged.
+      // The caller was told that nothing is held, so nothing may stay held or be charged.
       else expect([undefined, "RELEASED"]).toContain(state as string | undefined);
     }
     const [day] = await query("SELECT spent, held FROM account WHERE id LIKE 'day/%'");
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     }
   }
 
-  /** As usual, and with the next batch sent early whenever anything waits. */
+  /** As usual, and with the next batch sent early whenever operations wait. */
   const ways = [
     ["one batch at a time", undefined],
     ["batches behind each other", 1],
@@ -204,7 +204,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       expect((await ledger.reserve(nextReservation())).kind).toBe("held");
       expect(ledger.status().ok).toBe(true);
       expect((await rows()).get(running.id)?.["state"]).toBe("SETTLED");
-      // Of those that were answered `unavailable` none may hold money.
+      // None of those answered `unavailable` may hold money.
       expect((await query("SELECT count(*) AS n FROM reservation WHERE state = 'HELD'"))[0]?.["n"]).toBe("1");
       expect(await findings()).toEqual([]);
     },
@@ -251,7 +251,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const before = nextReservation({ goal: "fail-over" });
     expect((await ledger.reserve(before)).kind).toBe("held");
     const databaseName = new URL(database.url).pathname.slice(1);
-    // Sessions that begin from here on take no writes, as those with a demoted primary; this one was begun before.
+    // Sessions that begin from here on are read-only, as with a demoted primary; this one began before.
     await database.admin.run(`ALTER DATABASE ${databaseName} SET default_transaction_read_only = on`);
     await database.admin.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",

@@ -4,23 +4,23 @@ import { audit } from "#ledger/admin/audit.ts";
 import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
-/** What the PostgreSQL suites start from: a server for the suite, and for each test an empty database behind a proxy. */
+/** The fixture of the PostgreSQL suites: a server for the suite, and for each test an empty database behind a proxy. */
 export interface PostgresFixture {
   readonly server: TestPostgres;
   readonly url: string;
   /** The same database through the proxy. */
   readonly proxiedUrl: string;
   readonly proxy: CuttingProxy;
-  /** A connection past the proxy. */
+  /** A connection without the proxy. */
   readonly admin: PostgresConnection;
-  /** Connects anew after `admin` was closed. */
+  /** Connects again after `admin` was closed. */
   renewAdmin(): void;
   query(sql: string): Promise<readonly PostgresRow[]>;
-  /** What an audit of the ledger finds wrong. */
+  /** The findings of an audit of the ledger. */
   findings(): Promise<readonly unknown[]>;
 }
 
-/** To be called inside `describe`; `closeNodes` runs after each test, while the database is still there. */
+/** To be called inside `describe`; `closeNodes` runs after each test, before the database is removed. */
 export function postgresFixture(closeNodes: () => Promise<void>): PostgresFixture {
   let server: TestPostgres;
   let url: string;

@@ -19,7 +19,7 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
   interface Node {
     readonly store: PostgresStore;
     readonly identity: NodeIdentity;
-    /** What was sent to the server, message by message. */
+    /** The messages sent to the server, in order. */
     readonly sent: string[];
     commit(...operations: Operation[]): Promise<BatchReply>;
   }
@@ -112,11 +112,11 @@ describe.skipIf(postgresMissing() !== undefined)("a PostgreSQL node that decides
     const [a, b] = [await open("a"), await open("b")];
     await a.commit(reserve("r1", 500));
     await b.commit(reserve("r2", 400));
-    // Remembered: 500 left. There are 100.
+    // In the cache: 500 left. In the database: 100.
     expect(kinds(await a.commit(reserve("r3", 200)))).toEqual(["refused"]);
     expect(kinds(await a.commit(reserve("r4", 100)))).toEqual(["held"]);
     await b.commit(settle("r2", 0));
-    // Remembered: nothing left. There are 400.
+    // In the cache: nothing left. In the database: 400.
     const both = await Promise.all([a.commit(reserve("r5", 300)), a.commit(reserve("r6", 101), reserve("r7", 100))]);
     expect(both.map(kinds)).toEqual([["held"], ["refused", "held"]]);
     expect(await goal()).toEqual({ held: 1_000, spent: 0 });

@@ -40,7 +40,7 @@ interface Figures {
   killed: number;
 }
 
-/** Gateways that are killed and started again, and callers that ask whichever is there. */
+/** Gateways that are killed and restarted, and callers that use any running one. */
 async function torture(
   env: Record<string, string>,
   count: number,
@@ -61,7 +61,7 @@ async function torture(
       try {
         return await serve({ ...settings, NODE_ID: `gateway-${index}` });
       } catch (error) {
-        // The store is being tortured too: a start may fall into it, and a supervisor would try again.
+        // The store has faults too: a start may fail because of one, and a supervisor would retry.
         if (attempt === 5) throw error;
       }
     }
@@ -120,7 +120,7 @@ async function torture(
   };
   try {
     await Promise.all([...Array.from({ length: 16 }, caller), killer(), meanwhile(until)]);
-    // Half of them end well, the others do not.
+    // Half of them end by SIGTERM, the others by SIGKILL.
     await Promise.all(
       gateways.map(async (gateway, index) => {
         gateway?.signal(index % 2 === 0 ? "SIGTERM" : "SIGKILL");
@@ -134,7 +134,7 @@ async function torture(
   return figures;
 }
 
-/** The ledger against the upstream's bill: now, and when everything that was open has run out. */
+/** Compares the ledger with the upstream's bill: now, and when everything open has expired. */
 async function checkInvariants(
   what: string,
   url: string,
@@ -161,7 +161,7 @@ async function checkInvariants(
   }
   expect(billed).toBeLessThanOrEqual(dayCapNano);
 
-  // An hour later every deadline has passed: what nobody could tell is charged.
+  // An hour later every deadline has passed: calls of unknown outcome are charged.
   const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
   const sweeper = await BatchedLedger.open(await storeLater(3_600_000), "sweeper", nodeOptions(clock));
   await sweeper.sweep();
@@ -187,7 +187,7 @@ async function checkInvariants(
   });
   expect(figures.killed).toBeGreaterThan(0);
   expect(figures.answered).toBeGreaterThan(10);
-  // Near the cap, or nothing was proved.
+  // Near the cap, or the run proves nothing.
   expect(figures.refused).toBeGreaterThan(0);
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from "#platform/system-clock.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
 import { start } from "../harness/gateway.ts";
 
-/** An answer that reports these counts and, if at all, this cost. */
+/** An answer with these token counts and, if given, this cost. */
 function answers(usage: JsonObject, bills: number) {
   return replies(
     200,

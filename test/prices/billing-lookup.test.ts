@@ -13,7 +13,7 @@ import { chunk, replies, streams } from "#simulator/behaviours.ts";
 import { readGeneration } from "#upstream/aggregator/generation.ts";
 import { type Answer, eventually, start, startUpstream } from "../harness/gateway.ts";
 
-/** The rounds of questions come at once, and what is asked is due at once: 4 s of the store's clock after the call. */
+/** The rounds of look-ups run at once, and each look-up is due at once: 4 s of the store's clock after the call. */
 function hurried() {
   const wheel = timerWheel({ clock: systemClock });
   const timers: Timers = { after: (ms, run) => wheel.after(ms > 2_300 && ms < 3_700 ? 10 : ms, run) };
@@ -121,7 +121,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
     await (await gateway.chat({ ...large, stream: true })).text();
     await gateway.ledger(({ held }) => held > 0);
     later();
-    await Bun.sleep(50); // nothing is to happen, so there is nothing to wait for
+    await Bun.sleep(50); // nothing must happen, so there is no event to wait for
     expect((await gateway.ledger(() => true)).held).toBeGreaterThan(77_000);
     expect(gateway.upstream.requests.filter(({ path }) => path.includes("/generation"))).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe("a look-up at the aggregator", () => {
   test.each<[Answer, number | undefined]>([
     [{ data: { total_cost: 0.0015 } }, 1_500_000],
     [{ data: { total_cost: 0, cancelled: true } }, 0],
-    // With a key of the operator's own at the host, the fee and the host's part are both owed; otherwise it is part of the cost.
+    // With the operator's own key at the host, the fee and the host's part are both owed; otherwise the host's part is included.
     [{ data: { total_cost: 0.0001, is_byok: true, upstream_inference_cost: 0.002 } }, 2_100_000],
     [{ data: { total_cost: 0.0015, is_byok: false, upstream_inference_cost: 0.0014 } }, 1_500_000],
     [{ data: { total_cost: 0.0001, is_byok: true, upstream_inference_cost: null } }, undefined],

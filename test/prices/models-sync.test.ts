@@ -31,7 +31,7 @@ const higherPrice: Price = {
   ],
 };
 
-/** An aggregator whose models are the shipped ones, some of them changed or gone. */
+/** An aggregator with the shipped models, some of them changed or removed. */
 function aggregator(
   change: (model: Model) => Model | undefined,
   hosts?: (model: Model) => readonly SimulatedHost[],

@@ -27,9 +27,9 @@ const listed = (prices: { [id: string]: object }) =>
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
 const flashAt = (prompt: string, completion = "0.00000028") => listed({ [flash]: { prompt, completion } });
 
-/** An aggregator whose list is as a test wants it; chats are answered, and what they sent is remembered. */
+/** An aggregator with a list that the test sets; it answers chats and stores the requests. */
 async function aggregator(list: Answers) {
-  // Nobody serves the flash model for less than `cheapest` USD per million prompt tokens.
+  // No host serves the flash model for less than `cheapest` USD per million prompt tokens.
   const state = { list, cheapest: 0, chats: [] as JsonObject[], lists: [] as IncomingMessage["headers"][] };
   const server = createServer(async (request, response) => {
     if (request.method === "GET") {
@@ -240,7 +240,7 @@ describe("a list that cannot be read", () => {
       await using gateway = await gatewayAt(upstream, { database });
       expect(inputPrice(gateway)).toBe(210_000_000);
       expect((await gateway.chat()).status).toBe(200);
-      // Confirmed once, the price still goes as the limit.
+      // Confirmed once, the price is still sent as the limit.
       expect(upstream.state.chats[0]?.["provider"]).toMatchObject({ max_price: { prompt: 0.21 } });
     },
   );

@@ -13,7 +13,7 @@ const stated = {
 const limit = { prompt: 0.14, completion: 0.28, request: 0 };
 const flash = upstreamIds["vendor_v4_flash"];
 
-/** The shipped models, as an aggregator has them whose prices for some are so many times ours. */
+/** The shipped models, some with multiples of our prices. */
 function hostsWithPrices(factors: { [key: string]: number }): () => Model[] {
   const times = (rate: number, factor: number) => (rate * factor) as NanoUsdPerMTok; // test prices are written by hand
   return () =>

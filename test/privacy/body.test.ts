@@ -85,7 +85,7 @@ describe("a request body", () => {
         { type: "text", text: next },
       ]);
     expect(JSON.stringify(sent("x9Kq2LmZ77 end").body)).not.toContain("x9Kq2LmZ77");
-    // Without its end it would be no token.
+    // Without its end it is not a token.
     const short = [
       { type: "text", text: `token ${other.slice(0, -3)}` },
       { type: "text", text: `${other.slice(-3)} end` },

@@ -6,7 +6,7 @@ import { privacyEngine } from "#privacy/engine.ts";
 const engine = privacyEngine(Policy.parse({}).privacy);
 const redact = (text: string) => engine.redactText(text).text;
 
-/** Lines of programs without any credential, in the style of what was taken for one. */
+/** Lines of programs without any credential, in the style of former false positives. */
 const lines: Readonly<Record<string, readonly string[]>> = {
   "a method behind a variable of one letter": [
     "\tif !s.ReadUint16LengthPrefixed(&out) {",

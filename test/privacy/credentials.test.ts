@@ -9,7 +9,7 @@ import { tokenRules } from "#privacy/rules/token-rules.ts";
 const engine = privacyEngine(Policy.parse({}).privacy);
 const redact = (text: string) => engine.redactText(text).text;
 
-/** A text that a pattern of the kind the rules are written in matches; letters and digits in turn. */
+/** A text that matches a rule's pattern; letters and digits alternate. */
 function example(pattern: string): string {
   let at = 0;
   let turn = 0;
@@ -33,7 +33,7 @@ function example(pattern: string): string {
     }
     while (pattern[at] === "|") {
       at++;
-      sequence(); // alternatives after the first are read and left out
+      sequence(); // alternatives after the first are parsed and omitted
     }
     return out;
   };
@@ -99,7 +99,7 @@ describe("the rules", () => {
       const missed: string[] = [];
       for (const start of rule.starts.slice(0, 13)) {
         const token = start + example(rule.body);
-        // Two rules may share a shape; what counts is that the token is gone.
+        // Two rules may share a shape; it only matters that the token is replaced.
         if (redact(`run ./deploy.sh ${token} prod`).includes(token.slice(Math.min(start.length, token.length - 8))))
           missed.push(start);
       }
@@ -115,7 +115,7 @@ describe("the rules", () => {
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const password = `Velvet${"&"}8997`;
-/** Letters and digits in turn. */
+/** Letters and digits alternate. */
 const drawnKey = (length: number) => Array.from({ length }, (_, i) => "q7kz3mW9pX2v"[(i * i + i * 5) % 12]).join("");
 const key = `d96ehmwwc620t9${"hzhkn7ph8o"}`;
 

@@ -74,7 +74,7 @@ test("a token is found in base64 of UTF-16, with and without its mark", () => {
   expect(redact(`powershell -enc ${harmless}`)).toBe(`powershell -enc ${harmless}`);
 });
 
-/** What `xxd -g` and `hexdump -C` print. */
+/** The output of `xxd -g` and `hexdump -C`. */
 function dump(text: string, group: 1 | 2 | 4 | "hexdump"): string {
   const bytes = Buffer.from(text);
   const lines: string[] = [];

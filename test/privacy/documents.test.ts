@@ -11,7 +11,7 @@ import { tokenRules } from "#privacy/rules/token-rules.ts";
 const engine = privacyEngine(Policy.parse({}).privacy);
 const redact = (text: string) => engine.redactText(text).text;
 
-/** No piece of a document that is as long as half a line may stay. */
+/** No piece of a document that is as long as half a line may remain. */
 function expectGone(text: string, secret: string) {
   const redacted = redact(text);
   expect(redacted).toContain("[REDACTED:");
@@ -20,7 +20,7 @@ function expectGone(text: string, secret: string) {
 
 const lines = (text: string, width: number) => text.match(new RegExp(`.{1,${width}}`, "g"))?.join("\n") ?? "";
 
-/** What an identity provider answers, as its library writes it. */
+/** The answer of an identity provider, as its library writes it. */
 const answers: Record<string, string> = {
   samlp: `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_8e8dc5f69a98cc4c1ff3427e5ce34606" Version="2.0"><saml:Issuer>https://idp.corp.test</saml:Issuer><ds:SignatureValue>Rk3gV9q0sY7mWz2TjC4hXb8nLd5pQf1a</ds:SignatureValue><saml:NameID>jörg@corp.test</saml:NameID></samlp:Response>`,
   saml2p: `<saml2p:Response xmlns:saml2p="urn:oasis:names:tc:SAML:2.0:protocol" Destination="https://sp.corp.test/acs"><saml2:Issuer>https://idp.corp.test</saml2:Issuer><ds:SignatureValue>Rk3gV9q0sY7mWz2TjC4hXb8nLd5pQf1a</ds:SignatureValue></saml2p:Response>`,

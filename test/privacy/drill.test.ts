@@ -23,7 +23,7 @@ const cases = (isPresent ? readFileSync(file, "utf8").trim().split("\n") : [])
   })
   .filter(({ secrets }) => secrets.length > 0);
 
-/** Where a text of a conversation stands. */
+/** The places of a text in a conversation. */
 const places: readonly ((text: string) => object[])[] = [
   (text) => [{ role: "user", content: text }],
   (text) => [
@@ -44,13 +44,13 @@ const places: readonly ((text: string) => object[])[] = [
 ];
 const callWith = (text: string) => ({ id: "c1", type: "function", function: { name: "run", arguments: text } });
 
-/** Each form in which a secret may stand in what was stored or sent: as it is, and inside of JSON once or twice. */
+/** Each form in which a secret may be in stored or sent bytes: plain, and inside JSON once or twice. */
 function formsOf(secret: string): string[] {
   const once = JSON.stringify(secret).slice(1, -1);
   return [...new Set([secret, once, JSON.stringify(once).slice(1, -1)])];
 }
 
-/** Runs the drill on a database; `stored` gives all bytes that are in it afterwards. */
+/** Runs the drill on a database; `stored` returns all bytes that are in it afterwards. */
 async function drill(databaseUrl: string | undefined, stored: (folder: string) => Promise<string>): Promise<void> {
   const spans: string[] = [];
   const collector = Bun.serve({
@@ -62,7 +62,7 @@ async function drill(databaseUrl: string | undefined, stored: (folder: string) =
     },
   });
   const upstream = await startUpstream({
-    // Some upstreams quote in an error what they were sent.
+    // Some upstreams quote the request in an error.
     script: (request) =>
       request.index % 5 === 0 ? fails(400, `cannot process: ${JSON.stringify(request.body)}`) : completes(),
   });
@@ -103,7 +103,7 @@ async function drill(databaseUrl: string | undefined, stored: (folder: string) =
   await round();
   await round();
   expect(statuses.length).toBe(4 * cases.length);
-  // The upstream has refused some; the gateway itself has only denied, or answered.
+  // The upstream has refused some; the gateway itself has only denied or answered.
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3 * cases.length);
 
   const get = async (path: string): Promise<string> => {
@@ -150,7 +150,7 @@ async function drill(databaseUrl: string | undefined, stored: (folder: string) =
     const found = cases.filter(({ secrets }) => secrets.flatMap(formsOf).some((form) => text.includes(form)));
     expect({ place, found: found.map(({ id }) => id) }).toEqual({ place, found: [] });
   }
-  // What was searched is what the requests have left behind.
+  // The searched bytes are those that the requests have left.
   expect(written.database).toContain("drill");
   expect(written.upstream).toContain("[REDACTED:");
 }

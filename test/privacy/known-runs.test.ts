@@ -23,7 +23,7 @@ function received(body: JsonObject): ChatRequest {
   return parsed.request;
 }
 
-/** What an answer is, or where and why there is none. */
+/** A comparable result, or where and why there is none. */
 async function outcomeOf(redact: () => RedactedBody | undefined | Promise<RedactedBody>) {
   try {
     const redacted = await redact();
@@ -93,7 +93,7 @@ describe("known runs of messages", () => {
       { role: "assistant", content: filler.repeat(500), tool_calls: [call] },
       { role: "tool", tool_call_id: "call_1", content: "ok" },
     ];
-    // The name of a declared function is counted where it is declared.
+    // The name of a declared function counts at its declaration.
     const declared = received({ messages, tools: [{ type: "function", function: { name: token } }] });
     for (let turn = 0; turn < 2; turn++) {
       expect(engine.redactBody(declared.body, declared.received).unredactable).toHaveLength(1);
@@ -125,7 +125,7 @@ describe("known runs of messages", () => {
     expect(counts).toEqual({ hits: 0, misses: 40 });
     const grown = received({ messages: [...messages, { role: "user", content: `new ${filler.repeat(40)}` }] });
     expect(engine.redactBody(grown.body, grown.received).body).toBe(grown.body);
-    // Eight runs of five messages; then the new one.
+    // Eight runs of five messages, then the new one.
     expect(counts).toEqual({ hits: 8, misses: 41 });
   });
 });

@@ -6,7 +6,7 @@ import { redact } from "#privacy/redact.ts";
 import { start } from "../harness/gateway.ts";
 
 const file = join(import.meta.dir, "../../../shared/secrets-dev/cases.jsonl");
-/** Some 20 KB around each case: enough for the gateway to remember its text, and to forward the body by its bytes. */
+/** Some 20 KB around each case: enough for the gateway to remember its text and to forward the body by its bytes. */
 const filler = "The quarterly report is generated from the orders table and then sent to the finance list. ".repeat(
   110,
 );
@@ -29,7 +29,7 @@ function casesOf(path: string): Case[] {
     });
 }
 
-/** Where a text may stand in a conversation. */
+/** The places of a text in a conversation. */
 const places: readonly ((text: string) => ChatMessage[])[] = [
   (text) => [{ role: "user", content: text }],
   (text) => [
@@ -86,7 +86,7 @@ describe.skipIf(!existsSync(file))("the development cases (skipped where ../shar
         const before = gateway.upstream.requests.length;
         const reply = await gateway.chat({ messages: places[index % places.length]?.(text) ?? [] });
         await reply.text();
-        // What is refused leaves nothing at the upstream.
+        // A refused request leaves nothing at the upstream.
         sent.push(reply.status === 200 ? JSON.stringify(gateway.upstream.requests[before]?.body) : `${reply.status}`);
       }
       return sent;

@@ -17,7 +17,7 @@ const random = seededRandom(20_260_823);
 const letters = (length: number, from = alphabet) =>
   Array.from({ length }, () => from[Math.floor(random() * from.length)]).join("");
 
-/** How a secret looks, and the text around it in which a person or a tool would show it. */
+/** The form of a secret, and the text around it in which a person or a tool would write it. */
 const kinds: readonly ((secret: (body: string) => string) => string)[] = [
   (secret) => `use ${["ghp", "_"].join("")}${secret(letters(36))} for the clone`,
   (secret) => `export AWS_SECRET_ACCESS_KEY=${secret(letters(40))}`,
@@ -41,7 +41,7 @@ test("of a thousand planted secrets none is in a log, a metric, an error, an ans
     });
   };
   const upstream = await startUpstream({
-    // Every third request is answered with an error that quotes what it was sent, as some upstreams do.
+    // Every third request is answered with an error that quotes the request, as some upstreams do.
     script: (request) =>
       request.index % 3 === 0
         ? fails(400, `cannot process: ${JSON.stringify(request.body).slice(0, 400)}`)
@@ -81,7 +81,7 @@ test("of a thousand planted secrets none is in a log, a metric, an error, an ans
       messages,
       metadata: { session_id: "s", goal_id: "g" },
     });
-    // Requests that are refused get their error from the same text.
+    // Errors of refused requests are made from the same text.
     await send("/v1/chat/completions", { model: "smart-router-free", messages, metadata: { sensitive: false } });
     await send("/v1/route/decision", { task: { task_id: "t", instruction: text(), sensitive: false } });
     await send("/v1/chat/completions", { model: text(), messages });

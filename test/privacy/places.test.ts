@@ -5,7 +5,7 @@ import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type ChatBody, CredentialNotReplaceable, type RedactedBody } from "#privacy/redaction.ts";
 
-/** Every place of a body where a credential can stand, and what becomes of it there. */
+/** Every place of a body that can contain a credential, and the effect there. */
 
 const token = ["ghp", "_", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("");
 const engine = privacyEngine(Policy.parse({}).privacy);
@@ -202,7 +202,7 @@ describe("a token over several text parts", () => {
     (messages[0]!["content"] as JsonObject[]).map((part) => String(part["text"] ?? part["refusal"]));
   const placeholder = "[REDACTED:github_token:1]";
 
-  /** Up to seven characters behind what would be a token without them are taken for another text. */
+  /** Up to seven characters after a complete token are taken for other text. */
   const survives = (texts: readonly string[]) =>
     Array.from(token.slice(7), (_, at) => token.slice(at, at + 8)).some((piece) => texts.join("").includes(piece));
 
@@ -238,7 +238,7 @@ describe("a token over several text parts", () => {
       const parts = token.match(new RegExp(`.{1,${length}}`, "g")) ?? [];
       const out = contents(sent(parts));
       expect(out.join("").replaceAll(placeholder, "")).toBe("");
-      // What follows it after a space stays, and so does a word.
+      // Text after a space stays, and so does a word.
       expect(contents(sent([...parts, " C"])).at(-1)).toBe(" C");
       expect(contents(sent([...parts, "Continue"])).at(-1)).toBe("Continue");
     }
@@ -299,7 +299,7 @@ describe("for any body", () => {
         if (given === null || typeof given !== "object") return given;
         const entries = Object.entries(given).map(([key, item]): [string, Json] => {
           const within = schema || (top && ["tools", "response_format"].includes(key));
-          // What the edge has checked is what it says.
+          // the body passed the validation of the HTTP layer
           if (top && key === "model") return [key, item];
           const fixed = top && ["messages", "tools", "response_format", "metadata"].includes(key);
           const isPlace = !fixed && left-- === 0;
@@ -351,7 +351,7 @@ describe("for any body", () => {
       }),
       { numRuns: 150 },
     );
-    // Each of the three has been met.
+    // Each of the three results has occurred.
     for (const met of [gone, refused, sensitive]) expect(met).toBeGreaterThan(20);
   });
 });

@@ -10,7 +10,7 @@ const engine = privacyEngine(Policy.parse({}).privacy);
 const lower = "abcdefghijklmnopqrstuvwxyz";
 const alphanumeric = `${lower}${lower.toUpperCase()}0123456789`;
 
-/** Characters that look random: letters and digits in turn, so that no placeholder comes up. */
+/** Characters that look random: letters and digits alternate, so that no placeholder occurs. */
 function drawn(alphabet: string, length: number): fc.Arbitrary<string> {
   const digits = [...alphabet].filter((c) => c >= "0" && c <= "9");
   const others = [...alphabet].filter((c) => c < "0" || c > "9");

@@ -90,7 +90,7 @@ describe("a value is never restored inside an address", () => {
     [placeholder(3), "value-three"],
   ]);
   const { text, stream } = createRestorer(values);
-  /** The whole, cut in two at every place, and character by character. */
+  /** The whole text, the text cut in two at every position, and character by character. */
   function ways(answer: string): Set<string> {
     const results = new Set([text(answer)]);
     for (let at = 0; at <= answer.length; at++) {
@@ -98,7 +98,7 @@ describe("a value is never restored inside an address", () => {
       results.add(two.push(answer.slice(0, at)) + two.push(answer.slice(at)) + two.flush());
     }
     const single = stream();
-    // By UTF-16 units, as an unlucky upstream cuts.
+    // By UTF-16 units, like an upstream that splits surrogate pairs.
     const pieces = answer.split("").map((unit) => single.push(unit));
     results.add(pieces.join("") + single.flush());
     return results;

@@ -10,14 +10,14 @@ import { root } from "../harness/process.ts";
  * cheaper.
  */
 const recordedRatio = ((280 + 76) / 106) * (275 / 181);
-/** What a slip may cost before it is caught; runtimes and processors differ by less. */
+/** The cost that a mistake may add before the test fails; runtimes and processors differ by less. */
 const margin = 1.5;
 
 interface Figures {
   readonly instructions: { readonly main: number; readonly ledger: number; readonly total: number };
 }
 
-// Processor time is no substitute: on a busy machine the ratio alone has moved from 4.4 to 7.5.
+// Processor time is no substitute: on a busy machine the ratio alone has varied from 4.4 to 7.5.
 const uncounted = process.platform === "linux" ? whyUncounted() : "perf counts on Linux only";
 const whyNot = uncounted === undefined ? "" : ` (${uncounted.split("\n")[0]})`;
 

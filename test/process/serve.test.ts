@@ -167,7 +167,7 @@ describe("the end of the process", () => {
     gateway.signal("SIGTERM");
     await eventually(async () => (await ready(gateway)) === 503);
     expect((await postChat(gateway.url)).status).toBe(200);
-    gateway.signal("SIGTERM"); // a second one skips the waiting
+    gateway.signal("SIGTERM"); // a second signal skips the wait
     expect(await gateway.exited()).toBe(0);
     await simulator.stop();
   });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { type Answer, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
-/** Several worker processes behind one port: one gateway to those who look at it, and no outage when one of them dies. */
+/** Several worker processes on one port: they report as one gateway, and the death of one is no outage. */
 
 const onLinux = test.skipIf(process.platform !== "linux");
-/** Each test starts up to six processes: seconds, on a busy machine. In milliseconds. */
+/** Each test starts up to six processes, which takes seconds on a busy machine. In milliseconds. */
 const patient = 60_000;
 
 async function withWorkers(env: Record<string, string> = {}): Promise<GatewayProcess> {
@@ -18,7 +18,7 @@ async function withWorkers(env: Record<string, string> = {}): Promise<GatewayPro
 
 const started = (gateway: GatewayProcess) => gateway.output().split('"event":"gateway_started"').length - 1;
 
-/** Each on a connection of its own, so that the system picks the worker anew. */
+/** Each request on a new connection, so that the system selects a worker again. */
 const get = (gateway: GatewayProcess, path: string) =>
   call(`${gateway.url}${path}`, { headers: { connection: "close" } });
 
@@ -36,7 +36,7 @@ const ask = (gateway: GatewayProcess) => postChat(gateway.url, { model: "smart-r
 
 function exists(pid: number): boolean {
   try {
-    // A zombie that its new parent has not buried yet is dead enough.
+    // A zombie that its new parent has not reaped yet counts as ended.
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;
@@ -64,19 +64,19 @@ describe("workers", () => {
         expect(body).toMatchObject({ status: "ok", workers: { wanted: 2, serving: 2 } });
       }
 
-      // One that hangs holds a scrape up for a second at most, and counts with what it said last.
+      // A hanging worker delays a scrape by a second at most, and counts with its last values.
       const [hung = 0] = childrenOf(gateway.child.pid);
       process.kill(hung, "SIGSTOP");
       const looks = new AbortController();
       try {
-        // The system still hands connections to the one that hangs; some come through to the other.
+        // The system still assigns connections to the hanging worker; some reach the other.
         const texts: string[] = [];
         for (let look = 0; look < 24; look++) {
           call(`${gateway.url}/metrics`, { headers: { connection: "close" }, signal: looks.signal })
             .then((response) => response.text())
             .then(
               (text) => texts.push(text),
-              () => undefined, // the hanging one's
+              () => undefined, // the hanging worker's
             );
         }
         await eventually(() => texts.length > 0);
@@ -98,7 +98,7 @@ describe("workers", () => {
       await using gateway = await withWorkers();
       for (let count = 0; count < 12; count++) await ask(gateway);
       expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
-      // Twice, each soon after the start: that used to stop all of them.
+      // Twice, each soon after the start: that used to stop all workers.
       for (const deaths of [1, 2]) {
         const [worker] = childrenOf(gateway.child.pid).toSorted((a, b) => b - a);
         process.kill(worker ?? 0, "SIGKILL");

@@ -11,7 +11,7 @@ import type { RecordStore } from "#records/store/record-store.ts";
 import { fails } from "#simulator/behaviours.ts";
 import { start } from "../harness/gateway.ts";
 
-/** Traffic of many kinds through a real gateway, recorded; then decided again. */
+/** Traffic of many kinds through a real gateway, recorded, and then decided again. */
 const folder = mkdtempSync(join(tmpdir(), "backtest-"));
 const databaseUrl = `sqlite:${join(folder, "gateway.db")}`;
 const tight = {
@@ -53,11 +53,11 @@ beforeAll(async () => {
     await chat({ ...words("hello"), model: "smart-router-free", metadata: { sensitive: false } });
     await chat({ ...words("hello"), max_tokens: 200_000 }, { "x-goal-id": "hard" });
   }
-  // The senior model goes out of service, and requests meet that.
+  // The senior model is excluded while requests arrive.
   gateway.upstream.next(fails(500), fails(500), fails(500));
   for (let n = 0; n < 5; n++)
     await chat({ ...words("hello again"), model: "smart-router-pro" }, { "x-goal-id": `h${n}` });
-  // Refusals at once: the ledger, not the decision, sees that they do not fit together.
+  // Concurrent requests: the ledger, not the decision, finds that they do not fit together.
   await Promise.all(
     Array.from({ length: 12 }, () => chat({ ...words("all at once"), max_tokens: 40_000 }, { "x-goal-id": "race" })),
   );

@@ -102,11 +102,11 @@ describe("decisions", () => {
     const csv = (await run("decisions", "export", "--format", "csv", "--goal", '=cmd,"x"')).out;
     const [head = "", row = ""] = csv.split("\n");
     expect(head.split(",")).toContain("cost_nano_usd");
-    // When it was received, and when it ended, which orders the rows.
+    // The time of receipt, and the time of the end, which orders the rows.
     expect(head).toStartWith("received,recorded,decision_id,");
     const [received = "", recorded = ""] = row.split(",").map(Date.parse);
     expect(received).toBeLessThanOrEqual(Number(recorded));
-    // A goal is the caller's text: it must not become a formula, nor end its cell.
+    // A goal is the caller's text: it must neither become a formula nor end its cell.
     expect(row).toContain(`"'=cmd,""x"""`);
     expect((await run("decisions", "export", "--since", "2020-01-01", "--until", "2020-01-02")).out).toBe("");
   });
@@ -138,7 +138,7 @@ describe("policy backtest", () => {
   test("under the active policy says that nothing changes; under another it shows the changes, as a table or as JSON", async () => {
     const same = join(folder, "same.yaml");
     writeFileSync(same, "{}\n");
-    // The test gateway's policy differs from the shipped one in its timeouts only, which decide nothing.
+    // The test gateway's policy differs from the shipped one only in its timeouts, which decide nothing.
     const unchanged = await run("policy", "backtest", same, "--since", "1h");
     expect(unchanged.out).toStartWith("Nothing changes: all ");
     const file = join(folder, "new.yaml");

@@ -4,7 +4,7 @@ import { openRecordStore } from "#records/open-record-store.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
 import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
 
-/** The decision records, as soon as there are so many. */
+/** The decision records, as soon as there are this many. */
 async function recordsOf(gateway: TestGateway, count: number): Promise<DecisionRecord[]> {
   for (let tries = 0; ; tries++) {
     const { records } = await gateway.gateway.records.query({}, { limit: 1_000 });

@@ -5,7 +5,7 @@ import { chunk, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
-/** What LangChain's OpenAI chat model makes of our answers, streams and errors. */
+/** How LangChain's OpenAI chat model handles the gateway's answers, streams and errors. */
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
@@ -15,7 +15,7 @@ afterAll(() => gateway.stop());
 const model = (name = "smart-router-flash") =>
   new ChatOpenAI({ model: name, apiKey: token, maxRetries: 0, configuration: { baseURL: `${gateway.url}/v1` } });
 
-/** The package's own type of `usage_metadata` says never. */
+/** The package's own type of `usage_metadata` is `never`. */
 const tokensOf = (message: object) =>
   (message as { usage_metadata?: { total_tokens: number } }).usage_metadata?.total_tokens;
 

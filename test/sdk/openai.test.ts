@@ -11,7 +11,7 @@ import { chunk, completes, disconnects, fails, streams } from "#simulator/behavi
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
-/** What the official `openai` client makes of our answers, streams and errors. */
+/** How the official `openai` client handles the gateway's answers, streams and errors. */
 let gateway: TestGateway;
 let openai: OpenAI;
 beforeAll(async () => {
@@ -116,7 +116,7 @@ describe("abort", () => {
 });
 
 describe("errors", () => {
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was thrown
+  // biome-ignore lint/suspicious/noExplicitAny: any thrown value
   const caught = async (call: Promise<unknown>): Promise<any> =>
     call.then(
       () => "nothing was thrown",
@@ -175,7 +175,7 @@ describe("errors", () => {
 });
 
 describe("the number of calls that the SDK makes", () => {
-  /** An SDK with its usual two repeats, and the number of calls that it makes. */
+  /** An SDK with its default of two retries, and the number of calls that it makes. */
   async function callsOf(
     ask: (client: OpenAI) => Promise<unknown>,
     options: { apiKey?: string; baseURL?: string } = {},

@@ -7,7 +7,7 @@ import { chunk, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
-/** What the aggregator's own SDK makes of our answers, streams and errors, when it is pointed at the gateway instead. */
+/** How the aggregator's own SDK handles answers, streams and errors when it is pointed at the gateway. */
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
@@ -22,7 +22,7 @@ const hello = (model = "smart-router-flash") => ({ model, messages: [{ role: "us
 async function* streamed() {
   const answer = await client().chat.send({ chatRequest: { ...hello(), stream: true } });
   if (!(answer instanceof ReadableStream)) throw new Error("not a stream");
-  yield* answer as EventStream<ChatStreamChunk>; // which is a ReadableStream that can be iterated over
+  yield* answer as EventStream<ChatStreamChunk>; // a ReadableStream that can be iterated over
 }
 
 test("send returns answers", async () => {

@@ -5,7 +5,7 @@ import { chunk, fails, streams } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
-/** What the Vercel AI SDK with its OpenAI-compatible provider makes of our answers, streams and errors. */
+/** How the Vercel AI SDK with its OpenAI-compatible provider handles answers, streams and errors. */
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await start({ policy: { upstream: { max_attempts: 1 } } });

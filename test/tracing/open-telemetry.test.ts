@@ -105,7 +105,7 @@ afterAll(async () => {
 const chat = (body: object = {}, headers: Record<string, string> = {}) =>
   postChat(gateway.url, { messages: [{ role: "user", content: secretWords }], ...body }, headers);
 
-/** The spans of one trace, as soon as there are so many. */
+/** The spans of one trace, as soon as there are this many. */
 async function spansOf(traceId: string, count: number): Promise<{ server: Answer; clients: Answer[] }> {
   const of = () => collector.spans().filter((span: Answer) => span.traceId === traceId);
   await eventually(
@@ -205,7 +205,7 @@ describe("a gateway with OTEL_*", () => {
     const response = await chat({ stream: true }, headers);
     const reader = response.body?.getReader();
     await reader?.read();
-    await Bun.sleep(150); // several export intervals: a span that had ended would be here
+    await Bun.sleep(150); // several export intervals: a span that had ended would be exported
     expect(collector.spans().filter((span: Answer) => span.traceId === traceId)).toEqual([]);
     release();
     while (!(await reader?.read())?.done);
@@ -336,7 +336,7 @@ describe("without OTEL_*", () => {
       const { gateway } = await startGateway(parsed.settings);
       await fetch(gateway.url + "/v1/models", { headers: { authorization: "Bearer 12345678" } });
       const modules = Object.keys(require.cache);
-      // The API alone is a dependency of the metrics client.
+      // Only the API package is loaded, as a dependency of the metrics client.
       const loaded = modules.filter((name) => /@opentelemetry.(sdk|exporter|otlp|resources|core)/.test(name));
       console.log(loaded.length, modules.length > 50);
       process.exit(0);`;

@@ -19,7 +19,7 @@ function failureOf(reply: UpstreamReply): UpstreamFailure {
   return reply.failure;
 }
 
-/** What one call comes to when the server answers each request with these bytes and then, if told, closes. */
+/** The reply of one call to a server that answers each request with these bytes and then, if `close` is set, closes. */
 function answered(
   bytes: string | Buffer,
   options: { stream?: boolean; ending?: "end" | "reset"; limits?: Partial<AnswerLimits> } = {},

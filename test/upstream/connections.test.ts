@@ -14,7 +14,7 @@ const answer = { choices: [{ index: 0, message: { role: "assistant", content: "a
 const say = (content: string, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
 
-/** Lets the network have its turns until something holds. */
+/** Lets the network run until the condition holds. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -85,7 +85,7 @@ describe("an idle connection", () => {
   test("is not reused after an answer that arrived before the request was sent", async () => {
     await withUpstream(
       ({ socket, number }) => {
-        // The first request is far larger than what the system takes from us at once.
+        // The first request is far larger than the buffers of the system.
         if (number === 1) socket.pause();
         socket.write(jsonAnswer(answer));
       },
@@ -246,7 +246,7 @@ test("a request that is known to be large is serialized in turns of the event lo
       }
       over = true;
       expect(server.connections).toBe(1);
-      // One for every million characters at least.
+      // At least one for every million characters.
       expect(turnsToConnect).toBeGreaterThan(5);
     },
   );
@@ -338,7 +338,7 @@ describe("TLS", () => {
     return (server.address() as AddressInfo).port; // Not a pipe.
   }
 
-  /** An upstream that speaks TLS with a certificate for this name. */
+  /** An upstream with TLS and a certificate for this name. */
   async function upstreamNamed(name: string) {
     const { private: key, cert } = await generate([{ name: "commonName", value: name }], {
       keyType: "ec",
@@ -364,7 +364,7 @@ describe("TLS", () => {
     return { port: await listening(server), seen };
   }
 
-  /** A proxy that takes every name for this machine, and notes what it was told. */
+  /** A proxy that connects every name to this machine, and records the requests. */
   async function proxy(answerTo = "HTTP/1.1 200 Connection established\r\n\r\n") {
     const told: string[] = [];
     const server = createServer((socket) => {
@@ -484,7 +484,7 @@ describe("TLS", () => {
     const via = await proxy();
     const proxied = { NODE_EXTRA_CA_CERTS: authority, HTTPS_PROXY: `http://127.0.0.1:${via.port}` };
     expect(await call(`https://localhost:${port}/v1`, proxied)).toMatchObject([{ kind: "answer" }]);
-    // The name does not exist; only that it is looked for matters.
+    // The name does not exist; the test only checks that it is looked up.
     expect(await call("https://upstream.invalid/v1", { ...proxied, NO_PROXY: "upstream.invalid" })).toMatchObject([
       { kind: "unreachable", message: "host name not found (ENOTFOUND)" },
     ]);

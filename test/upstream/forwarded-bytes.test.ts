@@ -11,10 +11,10 @@ import { start } from "../harness/gateway.ts";
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const engine = privacyEngine(Policy.parse({}).privacy);
-const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
+const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // the fields that are read
 const filler = "The quarterly report is generated from the orders table. ".repeat(300);
 
-/** JSON text of a value that may be written in unusual ways: white space, escapes, keys that stand twice. */
+/** JSON text of a value that may be written in unusual ways: white space, escapes, repeated keys. */
 type Written = fc.Arbitrary<string>;
 const space = fc.constantFrom("", "", "", " ", "\n", "\t\r\n");
 const plainString: Written = fc
@@ -59,7 +59,7 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
     { weight: 4, arbitrary: fc.constantFrom("1", "true", "null", '"x"', '"\\n"') },
     { weight: 1, arbitrary: plainString },
     { weight: 1, arbitrary: number },
-    // The keys are few, so that the same one often stands twice.
+    // There are few different keys, so that repeated keys are frequent.
     { weight: 3, arbitrary: objectOf(fc.array(fc.tuple(key, tie("value")), { maxLength: 3 })) },
     {
       weight: 2,
@@ -106,7 +106,7 @@ const body: Written = fc
         ...before,
         ['"model"', '"smart-router"'],
         ['"messages"', `[${a}${messages.join(`${a},${a}`)}${a}]`],
-        // So that each body is large enough to be sent by its bytes.
+        // Makes each body large enough to be forwarded by its bytes.
         ['"filler"', JSON.stringify(filler)],
         ...after,
       ]),
@@ -126,7 +126,7 @@ function parsed(json: string, bytes: Uint8Array = Buffer.from(json)): ChatReques
   return result.kind === "ok" ? result.request : undefined;
 }
 
-/** A reader that refuses a key that stands twice, where `JSON.parse` takes the last one and others the first. */
+/** A parser that refuses a repeated key; `JSON.parse` uses the last value and others the first. */
 function hasKeyTwice(json: string): boolean {
   const open: (Set<string> | undefined)[] = [];
   for (const [piece, , colon] of json.matchAll(/"((?:[^"\\]|\\.)*)"\s*(:)?|[{}[\]]/gs)) {
@@ -179,7 +179,7 @@ describe("the bytes sent upstream", () => {
       }),
       { numRuns: 3_000 },
     );
-    // Each kind has come up often.
+    // Each kind has occurred often.
     expect(spliced).toBeGreaterThan(300);
     expect(keysTwice).toBeGreaterThan(300);
     expect(refused).toBeLessThan(2_500);

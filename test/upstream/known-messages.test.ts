@@ -15,7 +15,7 @@ import { privacyEngine } from "#privacy/engine.ts";
 import { start } from "../harness/gateway.ts";
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
-const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
+const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // the fields that are read
 const line = "export const total = orders.map((order) => order.price).reduce(add, 0);\n";
 
 function parsed(json: string | Uint8Array, memory: MessageMemory, maxValues = 100_000): ParsedChat {
@@ -31,7 +31,7 @@ function requestIn(json: string, memory: MessageMemory): ChatRequest {
   return result.request;
 }
 
-/** All that a request says, as a value that can be compared. */
+/** All parts of a request, as a comparable value. */
 function said(result: ParsedChat): unknown {
   if (result.kind !== "ok") return result;
   const { body, received, ...rest } = result.request;
@@ -60,7 +60,7 @@ const result = fc.constantFrom(
 const tool = fc.constantFrom("read_file", "edit_file", "bash");
 let calls = 0;
 
-/** Some messages of an agent's conversation that belong together. */
+/** Some consecutive messages of an agent's conversation. */
 const exchange: fc.Arbitrary<JsonObject[]> = fc.oneof(
   content.map((text) => [{ role: "user", content: text }]),
   {
@@ -89,7 +89,7 @@ const ask = { role: "user", content: "Rename the function parseDate and run the 
 const bodyOf = (messages: readonly JsonObject[], before = "", after = "", space = "") =>
   `{"model":"smart-router"${before},${space}"messages"${space}:${space}[${space}${messages.map((each) => JSON.stringify(each)).join(`,${space}`)}]${after}}`;
 
-/** What may stand before or behind the messages, or go wrong in a body. */
+/** What may be before or after the messages, or be wrong in a body. */
 const around = fc.constantFrom(
   ["", ""],
   ["", ""],

@@ -14,7 +14,7 @@ test("hundreds of upstream calls run at once", async () => {
     messages: [{ role: "user", content: "x" }],
   });
   const request = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  // Bare sockets, because the limit of this process's own client must not be what is measured.
+  // Raw sockets, so that the limit of this process's own client is not measured.
   const sockets = Array.from({ length: 300 }, () => {
     const socket = connect({ host: hostname, port: Number(port) });
     socket.on("error", () => undefined);

@@ -6,12 +6,12 @@ import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
 import type { ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 
-/** A connection of the raw server: what came in, and what to do next. */
+/** A connection of the raw server: the received requests, and a way to write. */
 export interface Connection {
   readonly socket: Socket;
   /** 1 for the first connection of the server. */
   readonly number: number;
-  /** Resolves with a request (head and body) when it is whole; the k-th call waits for the k-th request. */
+  /** Resolves with a request (head and body) when it is complete; the k-th call waits for the k-th request. */
   request(): Promise<string>;
   readonly closed: Promise<void>;
 }
@@ -24,13 +24,13 @@ export interface RawServer {
   stop(): void;
 }
 
-/** A server that sends exactly the bytes its script writes: no HTTP library in between. */
+/** A server that sends exactly the bytes that its script writes, without an HTTP library. */
 async function rawServer(script: (connection: Connection) => void | Promise<void>): Promise<RawServer> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     raw.connections++;
     open.add(socket);
-    // Resets are what many of these tests are about.
+    // Many of these tests are about resets.
     socket.on("error", () => {});
     const closed = new Promise<void>((resolve) => {
       socket.on("close", () => {
@@ -110,7 +110,7 @@ export function callOf(stream: boolean, more: Partial<UpstreamCall> & { body?: J
   };
 }
 
-/** One server with one script, one client, one time; stops by itself. */
+/** One server with one script, one client and one manual clock; stops at the end. */
 export async function withUpstream<T>(
   script: (connection: Connection) => void | Promise<void>,
   use: (parts: {
@@ -157,7 +157,7 @@ export function chunked(bytes: Uint8Array | string): Buffer {
 
 export const lastChunk = "0\r\n\r\n";
 
-/** All events of a stream reply, or a thrown error that says what came instead. */
+/** All events of a stream reply; throws if the reply is of another kind. */
 export async function eventsOf(reply: UpstreamReply): Promise<SingleEvent[]> {
   if (reply.kind !== "stream") throw new Error(`not a stream: ${JSON.stringify(reply)}`);
   const events: SingleEvent[] = [];

@@ -5,7 +5,7 @@ import { SseReader } from "#upstream/stream/sse-reader.ts";
 import { StreamValidator } from "#upstream/stream/stream-validator.ts";
 import type { ChunkEvent, ChunkRun } from "#upstream/upstream.ts";
 
-/** Doubles each letter and keeps the last one back, as a restorer keeps back what may be half of a placeholder. */
+/** Doubles each letter and holds the last one back, like a restorer that holds back a possible half of a placeholder. */
 function doubling() {
   let kept = "";
   return {
@@ -18,7 +18,7 @@ function doubling() {
   };
 }
 
-/** What a caller reads of a stream, with or without the shortcut, and how many chunks it has spared reading. */
+/** The caller's view of a stream, with or without the shortcut, and how many chunks were not parsed. */
 function answer(pieces: readonly string[], shortcut: boolean, options: Partial<ShapeOptions>) {
   const validator = new StreamValidator(1_000);
   const shaper = new StreamShaper({

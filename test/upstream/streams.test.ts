@@ -11,7 +11,7 @@ const fixtures = readdirSync(folder).filter((name) => name.endsWith(".sse"));
 const fixture = (name: string) => readFileSync(join(folder, `${name}.sse`));
 const sseHead = (framing: "chunked" | "close") => headOf("text/event-stream; charset=utf-8", framing);
 
-/** A stream that answers with these pieces, each in a write of its own, and then closes as told. */
+/** A stream with these pieces, each in a separate write, that then closes as given. */
 function streamed(
   pieces: readonly (string | Uint8Array)[],
   options: { framing?: "chunked" | "close"; ending?: "finish" | "end" | "reset" } = {},
@@ -103,7 +103,7 @@ describe("a recorded stream", () => {
   });
 });
 
-/** The events of a stream made of these pieces, and the failure where none began. */
+/** The events of a stream of these pieces, and the failure if none began. */
 async function outcome(pieces: readonly (string | Uint8Array)[], options: Parameters<typeof streamed>[1] = {}) {
   const { reply, events } = await streamed(pieces, options);
   return { failure: reply.kind === "failure" ? reply.failure : undefined, events, last: events.at(-1) };
@@ -349,7 +349,7 @@ describe("a recorded stream cut at every byte", () => {
               const chunks = chunksIn(events);
               const whole = dataLines(bytes).map((line) => JSON.parse(line));
               expect(chunks.map(({ chunk }) => chunk)).toEqual(whole.slice(0, chunks.length));
-              // A reset drops what the reader's side had not read yet, and so does the runtime for a cut chunked body.
+              // A reset drops bytes that the reader's side had not read yet; the runtime does the same for a cut chunked body.
               if (framing === "close" && ending === "end") {
                 const complete = bytes.subarray(0, cut).toString("latin1").lastIndexOf("\n\n");
                 const sure = dataLines(bytes.subarray(0, complete + 1)).filter((line) => !line.includes('"error"'));

@@ -28,7 +28,7 @@ function failureOf(reply: UpstreamReply): UpstreamFailure {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Moves time on in steps, giving the network a turn at each, until the promise settles. */
+/** Advances time in steps, letting the network run at each, until the promise settles. */
 async function whileTimePasses<T>(time: ManualTime, stepMs: number, promise: Promise<T>): Promise<T> {
   let settled = false;
   const mark = () => {
@@ -44,7 +44,7 @@ async function whileTimePasses<T>(time: ManualTime, stepMs: number, promise: Pro
   return promise;
 }
 
-/** Sends one comment (or other bytes) over and over until the connection is gone. */
+/** Sends one comment (or other bytes) repeatedly until the connection ends. */
 async function repeat({ socket }: Connection, bytes: Uint8Array | string): Promise<void> {
   while (!socket.destroyed) {
     socket.write(bytes);
@@ -283,7 +283,7 @@ describe("a deadline", () => {
         while (!finished) finished = JSON.stringify((await batches.next()).value).includes('"stop"');
         const end = batches.next();
         await turn();
-        // The deadline lets go of its timer at once; that the connection is gone shows only after a while of real time.
+        // The deadline releases its timer at once; the end of the connection shows only after some real time.
         const from = time.clock.monotonic();
         while (time.pending > 0) time.advance(100);
         expect(time.clock.monotonic() - from).toBeLessThan(limits.idle);
@@ -294,7 +294,7 @@ describe("a deadline", () => {
 });
 
 describe("an abort", () => {
-  /** The caller leaves once the server says so; gives what the caller saw, after the server saw the connection close. */
+  /** The caller aborts when the server says so; returns the caller's view, after the server saw the connection close. */
   async function leaving(
     stream: boolean,
     serve: (connection: Connection, leave: () => void) => void | Promise<void>,
@@ -356,7 +356,7 @@ describe("an abort", () => {
     );
   });
 
-  /** A stream without end whose first batch has been read, with what the server will see of its end. */
+  /** A stream without end whose first batch has been read, with a promise of the end that the server sees. */
   async function midStream(
     use: (parts: {
       events: AsyncIterator<readonly { kind: string }[]>;
@@ -430,7 +430,7 @@ describe("an abort", () => {
 });
 
 describe("a connection", () => {
-  /** The first connection answers `good` requests, then treats the next one as told; later connections answer all. */
+  /** The first connection answers `good` requests, then treats the next one as given; later connections answer all. */
   const failing = (good: number, fail: (connection: Connection) => void) => async (connection: Connection) => {
     for (let i = 0; connection.number > 1 || i < good; i++) {
       await connection.request();
@@ -508,7 +508,7 @@ describe("a connection", () => {
       async ({ server, time, send }) => {
         for (let i = 0; i < 3; i++) {
           expect((await eventsOf(await send(callOf(true)))).at(-1)?.kind).toBe("end");
-          // The end of the body is read behind the reader's back.
+          // The end of the body is read in the background.
           while (time.pending > 0) await turn();
         }
         expect(server.connections).toBe(1);
@@ -570,7 +570,7 @@ test("a reader that does not read pauses the upstream", async () => {
       socket.write(streamHead);
       const pump = () => {
         blocked = false;
-        // 256 MB stand for endless: more than any buffer between here and the reader holds.
+        // 256 MB represent an endless body: more than all buffers between the server and the reader.
         while (sent < 256_000_000) {
           sent += piece.length;
           if (!socket.write(piece)) {
@@ -585,7 +585,7 @@ test("a reader that does not read pauses the upstream", async () => {
     async ({ send }) => {
       const reply = await send(callOf(true));
       if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
-      // Blocked for a hundred turns in a row: whatever buffers there are on the way are full.
+      // Blocked for a hundred turns in a row: all buffers on the way are full.
       for (let still = 0, last = -1; still < 100; last = sent) {
         still = blocked && sent === last ? still + 1 : 0;
         await new Promise((resolve) => setTimeout(resolve, 1));

@@ -7,7 +7,7 @@ interface Ping {
   readonly n: number;
 }
 
-/** A stream that is read over a socket. */
+/** A stream that is read through a socket. */
 async function open() {
   const time = manualTime();
   let closed = 0;

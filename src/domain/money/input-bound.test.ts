@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Json, JsonObject } from "#domain/chat.ts";
 import { inputBoundOf } from "./input-bound.ts";
 
-/** UTF-8 bytes of every string in a body, keys included: all text a tokenizer could meet. */
+/** UTF-8 bytes of every string in a body, keys included: all text that a tokenizer could read. */
 function textBytes(value: Json): number {
   if (typeof value === "string") return new TextEncoder().encode(value).length;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
@@ -19,7 +19,7 @@ describe("the bound on input tokens", () => {
         fc.array(fc.record({ role: fc.constant("user"), content: text })),
         fc.jsonValue(),
         (messages, tools) => {
-          const body = { messages, tools } as JsonObject; // fast-check's JSON type spells the same values differently
+          const body = { messages, tools } as JsonObject; // fast-check's JSON type has other names for the same values
           expect(inputBoundOf(body)).toBeGreaterThanOrEqual(textBytes(body) + 8 * messages.length + 64);
         },
       ),

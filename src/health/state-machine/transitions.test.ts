@@ -11,7 +11,7 @@ const defaults: HealthRules = Policy.parse({}).health;
 const second = 1_000;
 const minute = 60_000;
 
-/** A model with a clock of its own: each call is one event at the current time, under the current epoch. */
+/** A model with its own clock: each call is one event at the current time, in the current epoch. */
 class Patient {
   health: Health = initialHealth(0);
   ms = 0;
@@ -485,7 +485,7 @@ const eventsWithOperator = fc.array(fc.oneof({ weight: 15, arbitrary: step }, { 
   size: "max",
 });
 
-/** Applies the events in order; `look` is called at every step. */
+/** Applies the events in order; `look` is called after every step. */
 function play(steps: readonly Step[], look: (before: Health, event: HealthEvent, after: Health, ms: number) => void) {
   let health: Health = initialHealth(0);
   let ms = 0;
@@ -557,7 +557,7 @@ describe("in any sequence of events", () => {
   });
 
   test("no state flaps: a state is entered again only after the minimum times of the states between", () => {
-    // Shortest time between two entries into the same state, the operator and silences aside.
+    // Shortest time between two entries into the same state, without the operator and silences.
     const apart: { readonly [S in HealthState]?: number } = {
       HEALTHY: 2 * defaults.window_ms,
       DEGRADED: 0.8 * defaults.open_base_ms,
@@ -572,7 +572,7 @@ describe("in any sequence of events", () => {
         play(steps, (before, _, after, ms) => {
           if (after.state === before.state) return;
           const earlier = enteredAt.get(after.state);
-          // Out of a silence one verdict is enough (edge 10), and a silence is a dwell of its own.
+          // After a silence one verdict is enough (edge 10), and a silence is itself a minimum time.
           if (earlier !== undefined && before.state !== "STALE") {
             expect(ms - earlier).toBeGreaterThanOrEqual(apart[after.state] ?? 0);
           }

@@ -4,7 +4,7 @@ import { next } from "#health/state-machine/transitions.ts";
 import { Policy } from "#policy/schema.ts";
 import { type HealthStore, type StoredModelHealth, sampleRetentionMs, toStored } from "./health-store.ts";
 
-/** What every form of the health store must do. `open` gives an empty store. */
+/** The requirements on every adapter of the health store. `open` returns an empty store. */
 export function healthStoreContract(name: string, open: () => Promise<HealthStore>): void {
   describe(`${name}: a health store`, () => {
     let store: HealthStore;
@@ -98,7 +98,7 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
 
 const healthy = toStored(initialHealth(500));
 
-/** One of each state, made by the table itself. */
+/** One health of each state, made by the transition table. */
 function states(): StoredModelHealth[] {
   const rules = Policy.parse({}).health;
   const after = (...events: readonly (HealthEvent | number)[]): StoredModelHealth => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { latin1Decoder, Utf8Decoder } from "./body-decoder.ts";
 
-/** The text of these pieces, each given as part of a larger buffer. */
+/** The text of these pieces, each passed as part of a larger buffer. */
 function decoded(pieces: readonly Uint8Array[]): string {
   const decoder = new Utf8Decoder();
   let text = "";
@@ -20,7 +20,7 @@ function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
 
 describe("UTF-8 in pieces", () => {
   test("decodes like the runtime's decoder, wherever the bytes are split, valid or not", () => {
-    // Bytes that mean something in UTF-8 come more often than chance would have it.
+    // Bytes that are special in UTF-8 occur more often than at random.
     const byte = fc.oneof(
       fc.nat(255),
       fc.constantFrom(0x41, 0x80, 0xbf, 0xc3, 0xe2, 0xed, 0xef, 0xbb, 0xf0, 0x9f, 0xf5),

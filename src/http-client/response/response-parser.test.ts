@@ -14,7 +14,7 @@ interface Read {
 
 const asked = ["content-type", "content-length", "retry-after"] as const;
 
-/** What the parser makes of these pieces; each is handed over in a buffer of its own, as the network does. */
+/** The parser's result for these pieces; each is passed in a separate buffer, as from a network. */
 function read(pieces: readonly (string | Uint8Array)[], thenCloses = false): Read {
   const parser = new ResponseParser();
   const body: Buffer[] = [];
@@ -138,7 +138,7 @@ describe("the parser refuses", () => {
     ["a chunk's line without end", `${ok}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(5_000)}`],
     ["trailers without end", `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n${"A: x\r\n".repeat(20_000)}`],
   ];
-  /** What llhttp, in its strict mode, refuses as well; the names are those of what is wrong. */
+  /** Answers that llhttp's strict mode refuses as well, by what is wrong with them. */
   const length = (value: string) => `${ok}Content-Length:${value}\r\n\r\nx`;
   const header = (line: string) => `${ok}${line}\r\nContent-Length: 1\r\n\r\nx`;
   const coding = (value: string) => `${ok}Transfer-Encoding:${value}\r\n\r\n1\r\nx\r\n0\r\n\r\n`;
@@ -312,7 +312,7 @@ describe("for any bytes", () => {
   });
 });
 
-/** Crumbs of HTTP, out of which nearly right answers are made. */
+/** Fragments of HTTP, from which almost valid answers are made. */
 const crumbs = [
   ok,
   "\r\n",

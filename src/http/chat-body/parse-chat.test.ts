@@ -360,7 +360,7 @@ describe("what headers and metadata state", () => {
     expect(session({ "X-Session-Id": "ses_1" })).toBe("ses_1");
     expect(session({ "X-Session-Id": "ses_1", "X-Smart-Gateway-Session": "own" })).toBe("own");
     expect(session({ "X-Session-Id": "ses_1" }, { ...plain, metadata: { session_id: "m-s" } })).toBe("m-s");
-    // It was not meant for the gateway, so one that is no usable id is no reason to refuse.
+    // The header was not meant for the gateway, so an unusable id in it is no reason to refuse.
     expect(session({ "X-Session-Id": "x".repeat(257) })).toBeUndefined();
     expect(session({ "X-Session-Id": "" })).toBeUndefined();
   });
@@ -468,7 +468,7 @@ describe("the published schema", () => {
       }),
       { numRuns: 1_500 },
     );
-    expect(good).toBeGreaterThan(50); // otherwise it has compared refusals only
+    expect(good).toBeGreaterThan(50); // otherwise only refusals were compared
   });
 
   test("does not change accepted bodies", () => {

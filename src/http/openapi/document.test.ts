@@ -28,7 +28,7 @@ interface Document {
 }
 
 const text = JSON.stringify(openApiDocument());
-const document = JSON.parse(text) as Document; // our own, as a reader gets it
+const document = JSON.parse(text) as Document; // our own document, as a reader parses it
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
 );
@@ -76,7 +76,7 @@ describe("the document", () => {
   test("names each status of the specification", () => {
     const statuses = (path: string) => Object.keys(document.paths[path]?.["post"]?.responses ?? {}).map(Number);
     expect(statuses("/v1/chat/completions")).toEqual([200, 400, 401, 403, 413, 422, 500, 502, 503, 504]);
-    // 403 and 503 come before the dry run: who may call at all, and whether there is room.
+    // 403 and 503 come before the dry run: access, and whether there is room.
     expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 503]);
   });
 

@@ -6,7 +6,7 @@ import { openSse } from "./sse-response.ts";
 
 const failure = { kind: "timed_out", message: "", dispatched: true } as const;
 
-/** A server that answers with this stream, and a caller of it on a bare socket. */
+/** A server that answers with this stream, and a caller on a raw socket. */
 async function scene(stream: Pick<CallerStream, "next">, with_: (caller: Socket) => void) {
   const time = manualTime();
   let cancelled = 0;
@@ -36,7 +36,7 @@ async function scene(stream: Pick<CallerStream, "next">, with_: (caller: Socket)
     sse,
     server,
     caller,
-    /** Lets time pass, and the sockets their turns, until it is so; the test's own time limit ends the wait. */
+    /** Advances time, and lets the sockets run, until the condition holds; the test's own time limit ends the wait. */
     async until(holds: () => boolean) {
       while (!holds()) {
         time.advance(500);
@@ -53,7 +53,7 @@ async function scene(stream: Pick<CallerStream, "next">, with_: (caller: Socket)
 
 const never = () => new Promise<never>(() => undefined);
 
-/** All that a caller reads, as it comes. */
+/** Everything that a caller reads, as it arrives. */
 function reading() {
   let text = "";
   return { text: () => text, of: (caller: Socket) => void caller.on("data", (bytes) => (text += bytes.toString())) };
@@ -86,7 +86,7 @@ describe("a stream to its caller", () => {
     await using way = await scene({ next }, (caller) => caller.pause());
     await way.until(() => way.seen().closed > 0 && way.server.pendingRequests === 0);
     expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
-    // What the system takes for the two sockets, some megabytes, and not what the upstream might have given.
+    // The system's buffers for the two sockets, some megabytes, but not everything that the upstream could send.
     const bytes = asked * 65_536;
     expect(bytes).toBeLessThan(64 * 1_048_576);
     await way.until(() => true);

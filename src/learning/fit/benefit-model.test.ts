@@ -5,7 +5,7 @@ import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-scor
 import { fitBenefit } from "./benefit-model.ts";
 import type { Trial } from "./observations.ts";
 
-/** An ask whose counts are about `value`. */
+/** An ask with counts of about `value`. */
 const features = (value: number) =>
   Array.from({ length: featureCount }, (_, at) => (at < 4 ? 0.3 : value + Math.sin(at * value * 40) / 20));
 const trial = (value: number, failed: boolean, rescued?: boolean, more: Partial<Trial> = {}): Trial => ({

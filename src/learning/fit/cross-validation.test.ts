@@ -5,7 +5,7 @@ import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
 import { crossValidate, rankedIn } from "./cross-validation.ts";
 import { randomSequence } from "./random-sequence.ts";
 
-/** Asks of one shape or another; only `rescuable` ones fail on flash and are solved by pro. The shipped score knows nothing. */
+/** Asks of two shapes; only `rescuable` ones fail on flash and are solved by pro. The shipped score does not distinguish them. */
 function records(count: number, rescuable: (shape: number, random: () => number) => boolean): OutcomeRecord[] {
   const random = randomSequence(5);
   return Array.from({ length: count }, (_, n) => {
@@ -29,7 +29,7 @@ test("finds a learnable pattern: asks that only pro solves rank higher, and more
   expect(Math.abs((held?.rescuedRank.shipped ?? 0) - 0.5)).toBeLessThan(0.1);
   expect(held?.rescuedRank.learned).toBeGreaterThan(0.8);
   expect(held?.rescuedRank.change.low).toBeGreaterThan(0.2);
-  // No score is above the threshold now, and 6.5 of 100 are then.
+  // No score is above the threshold before, and 6.5 of 100 are afterwards.
   expect(held?.proShare).toMatchObject({ shipped: 0 });
   expect(Math.abs((held?.proShare.learned ?? 0) - 0.065)).toBeLessThan(0.03);
   expect(held?.solvedFirst.value).toBeGreaterThan(0.03);

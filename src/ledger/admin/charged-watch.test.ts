@@ -3,7 +3,7 @@ import { ChargedWatch } from "./charged-watch.ts";
 
 const midnight = Date.UTC(2026, 2, 2);
 
-/** A watch at ten minutes before midnight of 1 March 2026 whose time is set by hand. */
+/** A watch at ten minutes before midnight of 1 March 2026, with a manual clock. */
 function scene(read: (day: string) => Promise<number>) {
   let nowMs = midnight - 600_000;
   let due: { readonly atMs: number; readonly run: () => void } | undefined;

@@ -68,7 +68,7 @@ describe("a ledger over a store that fails", () => {
     expect(await reply).toMatchObject({ kind: "unavailable" });
   });
 
-  /** Over a store that answers when `answer` is called. */
+  /** A ledger over a store that answers when `answer` is called. */
   async function openSlow() {
     const time = manualTime();
     const store = new MemoryStore(time.clock);
@@ -137,7 +137,7 @@ describe("a ledger over a store that fails", () => {
 });
 
 describe("a batch of the ledger", () => {
-  /** A ledger whose event loop turns when the test says so, for as long as the test says. */
+  /** A ledger whose event loop turns, and how long each turn takes, are set by the test. */
   async function openGathering() {
     const { clock, timers, advance } = manualTime();
     const store = new MemoryStore(clock);
@@ -169,7 +169,7 @@ describe("a batch of the ledger", () => {
     turn(0.2);
     reserve();
     turn(0.01);
-    // It brought nothing, but something ran that may bring more.
+    // It brought no operation, but code ran that may bring more.
     turn(0.2);
     reserve();
     turn(0.01);

@@ -11,7 +11,7 @@ const reading = (over: Partial<KeyUsageReading> = {}): KeyUsageReading => ({
   ...over,
 });
 
-/** What every store of the aggregator's counts must do. `open` gives an empty store. */
+/** The requirements on every store of the aggregator's counts. `open` returns an empty store. */
 export function keyUsageStoreContract(name: string, open: () => Promise<KeyUsageStore>): void {
   describe(`${name}: a store of the aggregator's counts`, () => {
     let store: KeyUsageStore;

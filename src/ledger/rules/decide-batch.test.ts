@@ -7,7 +7,7 @@ import type { ReservationRow } from "./rows.ts";
 const nowMs = Date.UTC(2026, 0, 15, 12);
 const day = "2026-01-15";
 
-/** A row as earlier releases wrote it when they held money before dispatch. */
+/** A row as written by earlier releases, which held money before dispatch. */
 const undispatched: ReservationRow = {
   id: "request.1",
   requestId: "request",

@@ -59,7 +59,7 @@ describe("the ledger in an SQLite file", () => {
     expect(one.say(first)).toEqual(["held"]);
     expect(two.say(reserve(600))).toEqual(["refused"]);
     expect(two.say(reserve(400))).toEqual(["held"]);
-    // To the first connection, 400 were still left when it last looked.
+    // When the first connection last read the account, 400 were left.
     expect(one.say(reserve(1))).toEqual(["refused"]);
     expect(two.say(settle(first.reservation.id, 100))).toEqual(["done"]);
     expect(one.say(settle(first.reservation.id, 600), reserve(500))).toEqual(["done", "held"]);
@@ -86,7 +86,7 @@ describe("the ledger in an SQLite file", () => {
     const closed = reserve(20);
     expect(say(held, closed)).toEqual(["held", "held"]);
     say(settle(closed.reservation.id, 20));
-    // A connection that knows neither of them.
+    // A connection that knows neither id.
     const other = open();
     expect(other.say(reserve(1), held, reserve(1), closed)).toEqual(["held", "unavailable", "held", "unavailable"]);
     expect(say(held, reserve(900), reserve(900))).toEqual(["held", "held", "refused"]);

@@ -70,7 +70,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     expect(new Set((await replies).map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
     expect(performance.now() - asked).toBeLessThan(1_500);
     expect(ledger.status().ok).toBe(false);
-    // The store's own answer to the batch may come a moment after the callers' patience has ended.
+    // The store may answer the batch a moment after the callers' time limit.
     const patientUntil = performance.now() + 5_000;
     while (!events.some(({ kind }) => kind === "store_unavailable") && performance.now() < patientUntil)
       await Bun.sleep(5);
@@ -183,7 +183,7 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     expect(await started(() => true)).toEqual([]);
     rmSync(path);
     expect(await started(() => true)).toEqual([{ kind: "store_empty", expected: true }]);
-    // The write-ahead log of a deleted database shows that there was one.
+    // The write-ahead log of a deleted database proves that there was one.
     rmSync(path);
     await Bun.write(`${path}-wal`, "left behind");
     expect(await started()).toEqual([{ kind: "store_empty", expected: true }]);

@@ -31,7 +31,7 @@ export class Auditor {
     }
   >();
 
-  /** An auditor of its own with the same rows, to ask what would be answered if more had happened. */
+  /** A copy of this auditor with the same rows, to ask what the answer would be after further operations. */
   copy(): Auditor {
     const copy = new Auditor();
     for (const [id, row] of this.#rows) copy.#rows.set(id, { ...row });
@@ -70,7 +70,7 @@ export class Auditor {
           const { actual, source } = resolution;
           const isEstimate = source === "operator" || source === "at_least";
           if (row?.phase === "closed" && row.estimate !== undefined && !isEstimate) {
-            // The same figure again says nothing new.
+            // The same figure again changes nothing.
             if (row.estimate === "settled" && row.charged === actual) return "done";
             row.charged = actual;
             row.estimate = undefined;
@@ -89,7 +89,7 @@ export class Auditor {
   #close(id: ReservationId, charged: number, estimate?: "settled" | "released"): void {
     const row = this.#rows.get(id);
     if (row === undefined || row.phase === "closed") return;
-    // A charge is corrected once, by whomever.
+    // A charge is corrected once, by whichever source.
     row.estimate = row.phase === "charged" ? undefined : estimate;
     row.phase = "closed";
     row.charged = charged;

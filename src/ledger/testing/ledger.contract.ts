@@ -10,11 +10,11 @@ import { type Clock, utcDayOf } from "#platform/time.ts";
 /** What every form of the ledger must do; run by each form's own test file. */
 
 export interface LedgerFixture {
-  /** Opens a node over the same store; many may be open at once. */
+  /** Opens a node over the same store; several may be open at once. */
   open(nodeId: string, log?: (event: LedgerEvent) => void): Promise<BatchedLedger>;
-  /** The store's clock; moving it moves deadlines and days. */
+  /** The store's clock; advancing it advances deadlines and days. */
   readonly clock: ManualClock;
-  /** What an audit finds wrong. */
+  /** The findings of an audit. */
   audit(): Promise<readonly string[]>;
   /** The operator's own cap, `goal/…` or `day/…`. */
   setCap(account: string, hard: NanoUsd | null): Promise<void>;
@@ -83,7 +83,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
 
     beforeEach(async () => {
       fixture = await makeFixture();
-      // Noon, so that no test meets midnight by chance.
+      // Noon, so that no test runs across midnight by chance.
       fixture.clock.moveTo(12, 0);
       events = [];
       ledger = await open("node-a");
@@ -423,7 +423,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
           { id: released.id, kind: "released", source: "operator", reason: "operator ann: not on the invoice" },
         ]);
         expect(await counters()).toEqual(both(50, 0));
-        // Neither a guess of another operator nor news without a figure changes it.
+        // Neither another operator's estimate nor a report without a figure changes it.
         await operator.resolve([
           { id: settled.id, kind: "settled", actual: usd(51), source: "operator" },
           { id: released.id, kind: "charged", reason: "left" },
@@ -462,7 +462,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
           { ...cost(settled.id, 3), generationId: "gen-3" },
           { id: plain.id, kind: "unknown", reason: "reset" },
         ]);
-        // What is known to have ended otherwise is not asked about, also where it is said again.
+        // A call that is known to have ended otherwise is not looked up, also after a repeated report.
         await ledger.resolve([{ id: settled.id, kind: "unknown", reason: "late", generationId: "gen-3" }]);
         expect(await ledger.takeLookups(10)).toEqual([]);
         fixture.clock.offsetMs += 3_500;
@@ -478,7 +478,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
           ].toSorted(byId),
         );
         await other.dropLookups([charged.id]);
-        // Asked again after 5, 10, 20 … seconds, seven times in all.
+        // Looked up again after 5, 10, 20 … seconds, seven times in all.
         const asked: boolean[] = [];
         for (let seconds = 0; seconds < 1_200; seconds += 5) {
           fixture.clock.offsetMs += 5_000;
@@ -648,7 +648,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
             ];
             expect((await node.reserve(first)).kind).toBe("held");
             expect((await node.reserve(second)).kind).toBe("held");
-            // As after an answer: nobody waits for it.
+            // As after an answer: nothing waits for it.
             node.resolveInBackground([{ id: first.id, kind: "released", reason: "rejected" }]);
             if (round % 2 === 0) await Promise.resolve();
             if (round % 3 === 0) node.resolveInBackground([cost(second.id, 1)]);

@@ -41,7 +41,7 @@ describe("the ledger under faults", () => {
       console.log(`ledger simulation: ${seeds} seeds from ${first}`, totals);
       expect(totals.billed).toBeLessThanOrEqual(totals.spent);
       if (one !== undefined) return;
-      // A simulation in which nothing happens proves nothing.
+      // A simulation without enough events proves nothing.
       for (const count of Object.values(totals)) expect(count).toBeGreaterThan(0);
     },
     { timeout: many === undefined ? 120_000 : 0 },

@@ -23,7 +23,7 @@ export interface SimulationReport {
   readonly seed: number;
   readonly held: number;
   readonly refused: number;
-  /** Refused by what a read of the store said, before anything was asked to be reserved. */
+  /** Refused after a read of the store, before a reservation was sent. */
   readonly refusedByRead: number;
   readonly unavailable: number;
   readonly crashes: number;
@@ -55,17 +55,17 @@ class World {
   readonly #disk: MemoryStore;
   readonly #auditor = new Auditor();
   readonly #nodes: SimulatedNode[] = [];
-  /** What the upstream bills for each attempt. */
+  /** The upstream's bill for each attempt. */
   readonly #bill = new Map<ReservationId, number>();
   readonly #terminal = new Map<ReservationId, string>();
-  /** Commits go one after the other, as the account locks make them. */
+  /** Commits run one after the other, as account locks require. */
   #lock: Promise<void> = Promise.resolve();
   #down = false;
   #faulty = true;
   #overruns = false;
-  /** From how many waiting operations on the store takes the next batch early. */
+  /** With this many waiting operations the store takes the next batch early. */
   #pipelineFrom: number | undefined;
-  /** The auditor as it stood when a reserve was refused last, by reservation. */
+  /** The auditor at the time of the last refusal of a reservation, by reservation. */
   readonly #atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
   /** Reservations whose callers were answered `unavailable`. */
   readonly #unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
@@ -77,7 +77,7 @@ class World {
   constructor(seed: number) {
     this.#seed = seed;
     this.#random = seededRandom(seed);
-    // Somewhere in the last hour of a day in a third of the runs, so that midnight comes by.
+    // In a third of the runs within the last hour of a day, so that the run crosses midnight.
     const midnight = Date.UTC(2026, 0, 15);
     this.#time = new VirtualTime(this.#chance(0.33) ? midnight - this.#between(1_000, 90_000) : midnight + 40_000_000);
     this.#disk = new MemoryStore(this.#time);
@@ -103,13 +103,13 @@ class World {
     for (let i = this.#between(0, 2); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#jump());
     await this.#time.runUntil(endMs);
 
-    // All faults end; what is open runs out, and every living node and the sweep have had their time.
+    // All faults end; open reservations expire, and every live node and the sweep run to completion.
     this.#note("calm");
     this.#faulty = false;
     this.#down = false;
     for (const node of this.#nodes) if (node.ledger === undefined) void this.#start(node);
     await this.#time.runUntil(endMs + 90_000);
-    // Further than any jump backwards has put it off.
+    // Longer than any backward jump of the clock has delayed it.
     this.#time.jumpedMs += 6 * 3_600_000;
     await this.#time.runUntil(endMs + 110_000);
     this.#checkEnd();
@@ -141,7 +141,7 @@ class World {
         });
         if (node.life === life) node.ledger = ledger;
       } catch {
-        await this.#time.sleep(500); // The store is unavailable: as a supervisor would, start it again.
+        await this.#time.sleep(500); // The store is unavailable: start it again, as a supervisor would.
       }
     }
     node.starting = false;
@@ -174,7 +174,7 @@ class World {
     this.#time.jumpedMs += ms;
   }
 
-  /** A caller: one request, and sometimes the next as soon as it has its answer. */
+  /** A caller: one request, and sometimes another one as soon as it has its answer. */
   async #request(): Promise<void> {
     const node = this.#nodes[this.#between(0, this.#nodes.length - 1)];
     const goal = goals[this.#between(0, goals.length - 1)] ?? "alpha";
@@ -183,7 +183,7 @@ class World {
     } while (this.#faulty && this.#chance(0.6));
   }
 
-  /** One request with its retries, as the pipeline makes them. False when its caller gives up. */
+  /** One request with its retries, as in the pipeline. False if its caller gives up. */
   async #oneRequest(node: SimulatedNode, goal: string): Promise<boolean> {
     const { ledger, life } = node;
     if (ledger === undefined) return false;
@@ -216,10 +216,10 @@ class World {
       closing = [];
       if (reply.kind === "unavailable") this.#unused.push({ id: reservation.id, node, life });
       if (reply.kind !== "held") return true;
-      // Acknowledged, so it is in the ledger, and no crash from here on may lose it.
+      // Acknowledged, so it is in the ledger, and no later crash may lose it.
       if (!this.#disk.reservations.has(reservation.id))
         this.#fail(`${reservation.id} was acknowledged and is not there`);
-      // The same call again, now or when it may be closed: it must never be taken for leave to send once more.
+      // The same reservation again, now or when it may be closed: the answer must never allow a second call.
       if (this.#chance(0.1)) {
         this.#time.after(this.#chance(0.5) ? 0 : this.#between(0, 90_000), () => {
           if (alive()) void ledger.reserve(reservation);
@@ -233,7 +233,7 @@ class World {
     return true;
   }
 
-  /** As the pipeline decides: what this node saw last may admit; a refusal is believed only after a read of the store. */
+  /** As in the pipeline: the state that this node saw last may admit; a refusal needs a read of the store. */
   async #refusedByRead(node: SimulatedNode, ledger: Ledger, reservation: Reservation): Promise<boolean> {
     const exceeds = (spend: Spend) =>
       spend.goalAccount.spent + spend.goalAccount.held + reservation.amount > reservation.perGoalHard ||
@@ -281,7 +281,7 @@ class World {
     }
   }
 
-  /** Answers how to close the attempt when another one should follow; undefined when the request is over. */
+  /** Returns how to close the attempt if another one follows; undefined when the request is over. */
   async #callUpstream(
     node: SimulatedNode,
     ledger: Ledger,
@@ -291,7 +291,7 @@ class World {
     const rejected = this.#chance(0.15);
     const most = this.#overruns && this.#chance(0.3) ? amount * 2 + 10 : amount;
     const actual = nanoUsd(rejected ? 0 : this.#chance(0.3) ? most : this.#between(0, most));
-    // Billed at some moment while it runs; whether or not anybody still listens.
+    // Billed at some time during the call, whether or not the caller is still connected.
     this.#time.after(this.#between(0, 2_000), () => this.#billed(id, actual));
     await this.#time.sleep(this.#between(1, 30_000));
     if (!alive()) return undefined;
@@ -299,11 +299,11 @@ class World {
     const roll = this.#random();
     if (roll < 0.15) return { id, kind: "unknown", reason: "timed out" };
     if (roll < 0.25) {
-      // Reset after billing: sometimes the true cost is learnt later, even after the hold was charged.
+      // Reset after billing: sometimes the true cost becomes known later, even after the hold was charged.
       this.#resolveFrom(node, ledger, [{ id, kind: "unknown", reason: "reset" }]);
       await this.#time.sleep(this.#between(0, 80_000));
       if (alive() && actual <= amount && this.#chance(0.4)) {
-        // An operator ends the hold by an estimate that is not below the bill; the fact may still come.
+        // An operator ends the hold with an estimate that is not below the bill; the real figure may still arrive.
         this.#resolveFrom(node, ledger, [
           actual === 0 && this.#chance(0.5)
             ? { id, kind: "released", reason: "operator", source: "operator" }
@@ -316,12 +316,12 @@ class World {
       return undefined;
     }
     if (roll < 0.35) {
-      // The caller left, and the ledger must not release the hold for it.
+      // The caller disconnected, and the ledger must not release the hold for that.
       if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller left" }]);
       else this.#resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
       return undefined;
     }
-    if (roll < 0.4) return undefined; // A defect of ours: nobody ever says how it ended.
+    if (roll < 0.4) return undefined; // A defect of ours: the outcome is never reported.
     const settled: Resolution = { id, kind: "settled", actual, source: "upstream_cost" };
     this.#resolveFrom(node, ledger, [settled]);
     if (this.#chance(0.1)) this.#resolveFrom(node, ledger, [settled, settled]);
@@ -346,7 +346,7 @@ class World {
     const disk = this.#disk;
     const pipelineFrom = this.#pipelineFrom;
     let last: Promise<unknown> = Promise.resolve();
-    /** Any call: takes its time, fails as stores fail, and never answers a process that is dead. */
+    /** Any call to the store: takes time, fails in the ways of stores, and never answers a dead process. */
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.#time.sleep(this.#latency());
       if (node.life !== life) return new Promise(() => {});
@@ -395,7 +395,7 @@ class World {
     if (this.#down) throw new StoreFailure("transient", "simulated outage");
     const fault = this.#faulty ? this.#random() : 1;
     if (fault < 0.03) throw new StoreFailure("transient", "simulated failure before the commit");
-    // Waits for the holder of the lock on the accounts, also for a transaction that its own process has given up.
+    // Waits for the transaction that holds the account locks, also if its own process has given it up.
     const before = this.#lock;
     let unlock = () => {};
     this.#lock = new Promise((resolve) => {
@@ -405,7 +405,7 @@ class World {
       await before;
       try {
         if (this.#down) return undefined;
-        // Between the lock and the commit: here a crash leaves it open which of the two happens.
+        // Between the lock and the commit: a crash here leaves open which of the two happens.
         await this.#time.sleep(this.#latency());
         if (node.life !== life && this.#chance(0.5)) return undefined;
         return this.#apply(batch);
@@ -459,7 +459,7 @@ class World {
     }
   }
 
-  /** What the upstream bills is held while it may come and charged once it is closed. */
+  /** A billed amount is held while the bill may still come, and charged once the reservation is closed. */
   #checkBill(id: ReservationId): void {
     const billed = this.#bill.get(id) ?? 0;
     const row = this.#disk.reservations.get(id);
@@ -468,7 +468,7 @@ class World {
       return;
     }
     const covered = isOpen(row.state) ? row.hold : chargedOf(row);
-    // Above the hold only the settlement can know; until then the hold stands for it.
+    // Above the hold only the settlement knows the cost; until then the hold counts.
     const wanted = row.state === "SETTLED" || row.state === "CORRECTED" ? billed : Math.min(billed, row.hold);
     if (covered < wanted) this.#fail(`${id} is ${row.state} with ${covered}, the upstream billed ${billed}`);
   }
@@ -481,7 +481,7 @@ class World {
     this.#checkLedger();
     for (const { id, node, life } of this.#unused) {
       const row = this.#disk.reservations.get(id);
-      // The process that knows it was not used must have lived to say so.
+      // Only a living process can report that the reservation was not used.
       if (row === undefined || node.life !== life || chargedOf(row) === 0) continue;
       this.#fail(`${id} is ${row.state} with ${chargedOf(row)}, but its caller was answered unavailable`);
     }
@@ -516,7 +516,7 @@ class World {
     this.history.push(`${(this.#time.monotonic() / 1_000).toFixed(3)} s  ${what}`);
   }
 
-  /** Thrown where it is found; kept too, because it may be found inside a promise that a dead process holds. */
+  /** Thrown where it is found, and stored, because it may be found inside a promise of a dead process. */
   #fail(message: string): never {
     this.#failure ??= new SimulationFailure(message);
     throw this.#failure;
@@ -525,13 +525,13 @@ class World {
 
 class SimulatedNode {
   readonly id: string;
-  /** Counts up with each crash; what belongs to an earlier life does nothing any more. */
+  /** Increases with each crash; work of an earlier life has no effect any more. */
   life = 0;
   starting = false;
   ledger: BatchedLedger | undefined;
-  /** Every resolution that this life of the node was handed. */
+  /** Every resolution that this life of the node has received. */
   handed: Resolution[] = [];
-  /** The auditor as it stood when this node last read the store. */
+  /** The auditor at the time of this node's last read of the store. */
   atRead: { readonly auditor: Auditor; readonly at: AuditMoment } | undefined;
 
   constructor(id: string) {

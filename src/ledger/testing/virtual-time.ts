@@ -6,13 +6,13 @@ interface TimedEvent {
   readonly callback: () => void;
 }
 
-/** Time that passes only when everything that could happen now has happened. */
+/** Time that advances only when everything that can run now has run. */
 export class VirtualTime implements Clock, Timers {
   #elapsedMs = 0;
   #events: TimedEvent[] = [];
   #order = 0;
   jumpedMs: number;
-  /** Called after each event; throws when the run has failed. */
+  /** Called after each event; throws if the run has failed. */
   check: () => void = () => {};
 
   constructor(startMs: number) {
@@ -41,7 +41,7 @@ export class VirtualTime implements Clock, Timers {
 
   async runUntil(untilMs: number): Promise<void> {
     for (;;) {
-      // Lets every promise that can go on go on before time does: no chain here is half as long as this.
+      // Lets every promise that can continue do so before time advances: no chain here is half as long as this.
       for (let i = 0; i < 50; i++) await undefined;
       let next: TimedEvent | undefined;
       for (const event of this.#events) {

@@ -8,7 +8,7 @@ const perMTok = (value: number) => value as NanoUsdPerMTok; // test prices are w
 const price = (input: number): Price => ({ input: perMTok(input), cachedInput: perMTok(1), output: perMTok(2) });
 const entry = (input: number, atMs: number): BookEntry => ({ price: price(input), atMs });
 
-/** What every form of the price book's store must do. `open` gives an empty store. */
+/** The requirements on every store of the price book. `open` returns an empty store. */
 export function priceBookStoreContract(name: string, open: () => Promise<PriceBookStore>): void {
   describe(`${name}: a store of the price book`, () => {
     let store: PriceBookStore;

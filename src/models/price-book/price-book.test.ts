@@ -29,7 +29,7 @@ function shipped() {
   return loaded.registry;
 }
 
-/** The shipped registry, its flash model changed. */
+/** The shipped registry with a changed flash model. */
 function registryWith(change: Partial<Model>) {
   const registry = shipped();
   const flash = { ...(registry.models.get("vendor_v4_flash") as Model), ...change };
@@ -166,7 +166,7 @@ const list = (prompt: string, ids = [flashId]) => ({
 });
 type Reply = { kind: "ok"; list: ReturnType<typeof list> } | { kind: "failed"; detail: string };
 
-/** A reader over a scripted list and a store in memory; a reply of undefined never comes. */
+/** A reader over a scripted list and a store in memory; an undefined reply never arrives. */
 function scene(
   given: {
     replies?: (Reply | Promise<Reply> | undefined)[];

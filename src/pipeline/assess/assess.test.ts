@@ -289,7 +289,7 @@ describe("for any input", () => {
       ];
       const start = performance.now();
       assessed({ messages });
-      expect(performance.now() - start).toBeLessThan(3_000); // some milliseconds; a square would take minutes
+      expect(performance.now() - start).toBeLessThan(3_000); // some milliseconds; quadratic time would take minutes
     }
   });
 });

@@ -18,7 +18,7 @@ import {
 import { scoreOf } from "./rules/score.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Caller's words that must never come out again; long enough not to be an accident. */
+/** Caller's words that must never be in the output; long enough not to occur by chance. */
 const callersWords = "Zx9-private words";
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -113,7 +113,7 @@ const sizes = fc
   })
   .map((size): Snapshot["size"] => size);
 
-/** Any registry: roles missing, doubled, disabled, free where one would not expect it. */
+/** Any registry: roles missing, doubled, disabled, or unexpectedly free. */
 const registries = fc
   .uniqueArray(
     fc
@@ -239,7 +239,7 @@ describe("for any task, any runtime and any snapshot", () => {
 
 const dimensionNames = ["reasoning_requirement", "ambiguity", "dependency_depth", "verification_difficulty"] as const;
 
-/** A task, and the same task with one of its features raised by any part of the way to its end. */
+/** A task, and the same task with one of its features raised by any amount. */
 const raises = fc
   .tuple(tasks, fc.constantFrom("risk_level" as const, "blast_radius" as const, ...dimensionNames), share)
   .map(([task, feature, part]): { task: RoutingTask; raised: RoutingTask } => {
@@ -251,7 +251,7 @@ const raises = fc
     return { task, raised: { ...task, [feature]: Math.min(1, task[feature] + part * (1 - task[feature])) } };
   });
 
-/** The scout below the worker below the senior model; a refusal is no cheaper model, so it stands above them all. */
+/** The scout is below the worker, the worker below the senior model; a refusal is not a cheaper model, so it is above all. */
 function tierOf({ action, model }: RoutingDecision, { registry }: Snapshot): number {
   expect(action).not.toBe("SCOUT");
   const role = model === null ? undefined : registry.models.get(model)?.role;
@@ -274,7 +274,7 @@ describe("raising the risk, the blast radius or a dimension", () => {
   });
 
   test("never selects a cheaper tier, whatever the scout's verdict, health and remaining money", () => {
-    // A scout's answer is fixed, so that what is compared is the model that executes.
+    // The scout's verdict is fixed, so that the executing models are compared.
     const answered = fc.constantFrom("flash" as const, "pro" as const, "none" as const);
     const spent = fc.record({ goal: fc.nat(6_000), day: fc.nat(60_000) }).map(({ goal, day }) => ({
       goal: { spent: nanoUsd(goal * 1_000_000), held: nanoUsd(0) },

@@ -82,7 +82,7 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
         return typeof next === "function" ? next(call) : next;
       },
     },
-  } as unknown as Ports; // the parts that executing does not touch are left out
+  } as unknown as Ports; // the parts that executing does not use are omitted
   const caller = new AbortController();
   const plan: ExecutionPlan = {
     decisionId: "d1",

@@ -14,7 +14,7 @@ test("the count is exact, or above by at most one for each empty object or array
       const text = JSON.stringify(value, undefined, spaces);
       const values = valuesIn(value as Json);
       if (hasMoreValuesThan(text, values)) {
-        // `[]` counts as an array and what might be in it.
+        // `[]` counts as an array and one possible element.
         const empty = text.match(/\[\s*\]|\{\s*\}/g)?.length ?? 0;
         expect(empty).toBeGreaterThan(0);
         expect(hasMoreValuesThan(text, values + empty)).toBe(false);

@@ -17,7 +17,7 @@ test("texts that differ in one place have different tags", () => {
 });
 
 test("texts that are equal in UTF-8 but differ in characters have different tags", () => {
-  // A lone surrogate has no bytes of its own in UTF-8, and U+FFFD is what stands in for it.
+  // A lone surrogate has no bytes of its own in UTF-8; it is encoded as U+FFFD.
   const texts = ["\ud800", "\ufffd", "\udc00", "\ud83d\ude00", "\ude00\ud83d", "", "\0"];
   expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
 });

@@ -39,7 +39,7 @@ const words = [
 ];
 
 test("a key word is found in any case, at every position of a text, also at its beginning and its end", () => {
-  // Letters of no key word: nothing else is found, and nothing takes a word's beginning away.
+  // Letters that are in no key word, so that nothing else is found and no word's beginning is changed.
   const filler = fc.string({ unit: fc.constantFrom("x", "Q", "j", "_", "\n"), maxLength: 9_000 });
   fc.assert(
     fc.property(filler, fc.constantFrom(...words), fc.boolean(), filler, (before, word, inCapitals, behind) => {

@@ -14,7 +14,7 @@ const filler = "The quarterly report is generated from the orders table and then
 const without = privacyEngine(policyOf(0));
 const own = [{ rule: "gateway_key", value: "own-key-of-this-gateway-7Qx", sentUpstream: true as const }];
 
-/** Texts that hold a secret or a part of one, or nothing, most of them long enough to be remembered. */
+/** Texts with a secret, a part of one, or none; most of them long enough to be remembered. */
 const text = fc
   .array(
     fc.constantFrom(
@@ -55,7 +55,7 @@ const body: fc.Arbitrary<ChatBody> = fc.record({
   metadata: fc.record({ password: text }),
 });
 
-/** What an answer is, or where and why there is none; without the function that restores, which no two answers share. */
+/** A comparable result, or where and why there is none; without the restoring function, which differs in each result. */
 async function outcomeOf(redact: () => RedactedBody | undefined | Promise<RedactedBody>) {
   try {
     const redacted = await redact();

@@ -6,7 +6,7 @@ import { StartFinder } from "./start-finder.ts";
 
 const keys = ["sk-or-v1-0123456789abcdef", "aaaa-aaaa-aaaa-1", 'p\tq/r+s=t"u\\v0', "schlüssel-0123456789"];
 
-/** Pieces of text in which the key is whole, cut off, split, repeated, or nearly there. */
+/** Pieces of text in which the key is whole, cut off, split, repeated, or almost present. */
 function piecesOf(key: string) {
   const parts = keyForms(key).flatMap(({ whole, head, start }) => [
     whole,
@@ -36,7 +36,7 @@ describe("the guard of the gateway's own key", () => {
             const written = escaped
               ? json.replace(/[a-z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
               : json;
-            // Of what JSON writes with escapes, `\\n` for one, nothing may be taken for an escape once more.
+            // Escapes that JSON writes, such as `\\n`, must not be unescaped twice.
             const unchanged = quick?.passesUnchanged(/\\\\/.test(json) ? json : written) === true;
             out += unchanged ? piece : quick?.push(piece);
             expected += plain?.push(piece);

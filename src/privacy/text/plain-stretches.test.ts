@@ -27,7 +27,7 @@ const piece = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 10 }),
 );
 
-/** A copy: the next normalization reuses the buffers. */
+/** A copy, because the next normalization reuses the buffers. */
 function normalized(text: string, minStretch?: number) {
   const { text: plain, bytes, length, sourceOffsets, hiddenBoundaries } = normalize(text, minStretch);
   return {

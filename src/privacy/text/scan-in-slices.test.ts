@@ -9,7 +9,7 @@ import { scanInSlices, sliceLength } from "./scan-in-slices.ts";
 const scan = credentialScan({ credentials: true, disabled: new Set(), additionalRules: [] });
 const noTurn = async () => undefined;
 
-// Put together here so that scanners of repositories do not take them for keys.
+// Assembled here so that scanners of repositories do not take them for keys.
 const token = ["ghp", "x7Gk2mQ9vB4nR8tL1wZ5cJ3hF6yD0sA2pE4u"].join("_");
 const named = ["pass", "word: 'Tr0ub4dor&3-horse'"].join("");
 const pem = [
@@ -24,7 +24,7 @@ const table = [
 const document = Buffer.from(`${"setting = 1\n".repeat(2_000)}${named}\n`).toString("base64");
 const filler = "The quick brown fox jumps over the lazy dog.\n";
 
-/** A text of that many characters before what is put in, and 10,000 behind it. */
+/** A text with this many characters before the inserted one, and 10,000 after it. */
 const around = (secret: string, before: number) =>
   `${filler.repeat(Math.ceil(before / filler.length)).slice(0, before)}\n${secret}\n${filler.repeat(223)}`;
 

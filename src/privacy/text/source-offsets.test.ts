@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { SourceOffsets } from "./source-offsets.ts";
 
 test("positions are the same as in a table of all positions", () => {
-  // How far the source goes on before each place; several notes of one place, as where something was dropped.
+  // The distance in the source before each position, with several notes for one position, as after dropped characters.
   const steps = fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 3 }), { maxLength: 3_000 });
   const offsets = new SourceOffsets();
   fc.assert(

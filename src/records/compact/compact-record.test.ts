@@ -10,7 +10,7 @@ import { compactEntry, compactRecord, readContent } from "./compact-record.ts";
 
 const context = { policyHash: "h", session: undefined, salt: 1 };
 
-/** Every count has a value of its own, so that none can take another's place. */
+/** Every count has a different value, so that none can be mistaken for another. */
 const features = {
   characters: 1,
   topics: { words: 2, distinctWords: 3, counts: new Map() },
@@ -50,7 +50,7 @@ function aRequest(runtimeGiven: Parameters<typeof aRuntime>[0] = {}): RequestRec
   };
 }
 
-/** An attempt with a value of its own in every field. */
+/** An attempt with a different value in every field. */
 const attempt: RequestRecord["attempts"][number] = {
   id: "d.3",
   model: "flash",
@@ -72,7 +72,7 @@ const attempt: RequestRecord["attempts"][number] = {
   otherModel: "other",
 };
 
-/** What is read back of requests that were written together. */
+/** The records read back of requests that were written together. */
 function readBack(requests: readonly RequestRecord[]) {
   const contents = requests.map((request) => compactEntry(compactRecord(request, context), context.salt).content);
   const block = JSON.parse(JSON.stringify(columnOf(contents)));

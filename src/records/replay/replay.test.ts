@@ -31,7 +31,7 @@ const features = askFeaturesOf("Fix the parser, please: `parse_all` fails on 3 o
 const weights = learnedWeights(0.4);
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
-/** Mostly what leaves the decision to the rules behind. */
+/** Mostly LOW, which leaves the decision to later rules. */
 const level = fc.oneof({ weight: 6, arbitrary: fc.constant("LOW" as const) }, fc.constantFrom(...levels));
 const seldom = (most: number) => fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(most));
 const money = fc.oneof(fc.constant(0), fc.nat(6_000_000_000), fc.nat(60_000_000_000)).map(nanoUsd);
@@ -143,7 +143,7 @@ test("a record has all inputs of its decision: from its JSON the same decision i
         );
         const context = { policyHash: "h", session: undefined, salt: 1 };
         const record = buildRecord(request, context);
-        // As it is written: read back it is the same, and it is found and summed by the same values.
+        // The written form: it is read back unchanged, and found and summed by the same values.
         const entry = compactEntry(compactRecord(request, context), context.salt);
         expect(readContent(entry.content)).toEqual(JSON.parse(JSON.stringify(record)));
         expect(entry.head).toEqual(headOf(record));
@@ -158,6 +158,6 @@ test("a record has all inputs of its decision: from its JSON the same decision i
     ),
     { numRuns: 2_000 },
   );
-  // The generated requests meet most rules; or the property would say little.
+  // The generated requests must meet most rules; otherwise the property proves little.
   expect(causes.size).toBeGreaterThan(12);
 });

@@ -6,7 +6,7 @@ import { matchesFilter } from "./filter-sql.ts";
 import type { RecordStore } from "./record-store.ts";
 import { hourMs, minuteMs } from "./record-sums.ts";
 
-/** What every form of the store of decision records must do. `open` gives an empty store. */
+/** The requirements on every store of decision records. `open` returns an empty store. */
 export function recordStoreContract(name: string, open: () => Promise<RecordStore>): void {
   describe(`${name}: a store of decision records`, () => {
     const startMs = Date.UTC(2026, 5, 1, 12);
@@ -198,7 +198,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(summary.by.tier.reduce((total, { cost_nano_usd }) => total + cost_nano_usd, 0)).toBe(
           summary.cost_nano_usd,
         );
-        // The link behind a number: the records of the same range and filter.
+        // The link of a number: the records of the same range and filter.
         const listed: DecisionRecord[] = [];
         for (let before: number | undefined; ; before = listed.at(-1)?.seq) {
           const page = await store.query(
@@ -226,7 +226,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         ["gateway", 79],
       ]);
 
-      // A range that begins and ends within an hour: its minutes are counted, and no others.
+      // A range that begins and ends within an hour: only its minutes are counted.
       for (const [from, to] of [
         [7, 200],
         [61, 179],
@@ -339,7 +339,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
     test("writes a batch completely or not at all", async () => {
       await store.append([record(1)]);
-      // A block of the hour before, then one with a number that is there already.
+      // A block of the previous hour, then one with a number that already exists.
       const batch = [record(2, { seq: record(2).seq - 1024 * hourMs }), record(1)];
       const refused = await store.append(batch).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(Error);
@@ -397,7 +397,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const before = await store.size();
       expect(before.rows).toBe(200);
       expect(before.bytes).toBeGreaterThan(200 * 30);
-      // Blocks of an hour go together, once the last of their records is old enough.
+      // The blocks of an hour are deleted together, once the last of their records is old enough.
       expect(await store.prune(startMs + 20 * minuteMs, Number.MAX_SAFE_INTEGER, 50)).toBe(0);
       expect(await store.prune(startMs + 61 * minuteMs, Number.MAX_SAFE_INTEGER, 50)).toBe(60);
       expect(await store.prune(startMs + 61 * minuteMs, Number.MAX_SAFE_INTEGER, 50)).toBe(0);
@@ -406,7 +406,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.prune(0, (await store.size()).bytes - 1, 50)).toBe(60);
       while ((await store.prune(0, 0, 50)) > 0);
       expect(await store.size()).toEqual({ rows: 0, bytes: 0 });
-      // The sums of what is gone stay.
+      // The sums of deleted records stay.
       expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(200);
       await store.pruneSums(startMs, startMs + 500 * 24 * hourMs);
       expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(0);

@@ -13,7 +13,7 @@ const row = (
   lastSeenMs,
 });
 
-/** What every form of the routing memory's store must do. `open` gives an empty store. */
+/** The requirements on every store of the routing memory. `open` returns an empty store. */
 export function routingMemoryStoreContract(name: string, open: () => Promise<RoutingMemoryStore>): void {
   describe(`${name}: a store of routing memory`, () => {
     let store: RoutingMemoryStore;

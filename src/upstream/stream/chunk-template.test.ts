@@ -10,7 +10,7 @@ const chunkOf = (content: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** What the template of `like` makes of an event with this data. */
+/** The result of the template of `like` for an event with this data. */
 function known(like: string, data: string) {
   const before = ": before\n\n";
   const text = `${before}data: ${data}\n\ndata: after`;
@@ -117,13 +117,13 @@ describe("the pattern of a stream's chunks", () => {
   test("is not made from a chunk whose content cannot be located with certainty", () => {
     const of = (raw: string) => ChunkTemplate.of(raw, JSON.parse(raw));
     expect(of('{"choices":[{"delta":{"content":"a"}}]}')).toBeDefined();
-    // The content is another than the first thing that looks like it, or is written in another way than ours.
+    // The content is not the first text that looks like it, or is written in another way than ours.
     expect(of('{"x":{"content":"a"},"choices":[{"delta":{"content":"a"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"content":"a","content":"\\u0061"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"content":"\\u0061"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"content":""}}]}')).toBeUndefined();
-    // Several data lines: in a stream the second line would not be data without its name before it.
+    // Several data lines: in a stream the second line would need the field name before it to be data.
     expect(of('{"choices":\n[{"delta":{"content":"a"}}]}')).toBeUndefined();
     expect(of('{"choices":[{"delta":{"x\\"content":"a","content":"b"}}]}')?.match).toBeDefined();
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { splitChunk } from "./split-chunk.ts";
 
-/** What a caller makes of chunks: texts joined by choice and place, everything else as it was said last. */
+/** The caller's view of chunks: texts joined by choice and position, everything else as last stated. */
 function joined(chunks: readonly JsonObject[]) {
   const texts = new Map<string, string>();
   const others = new Map<string, Json>();
@@ -59,7 +59,7 @@ describe("a chunk in pieces", () => {
       fc.property(chunks, fc.integer({ min: 1, max: 50 }), (whole, pieceLength) => {
         const chunk: JsonObject = structuredClone(whole);
         const events = [...splitChunk(chunk, undefined, pieceLength)];
-        // Each as it was when it was handed out.
+        // Each in the state in which it was delivered.
         const pieces: JsonObject[] = events.map(({ raw }) => JSON.parse(raw));
         expect(joined(pieces)).toEqual(joined([structuredClone(whole)]));
         for (const piece of pieces.slice(1)) {

@@ -91,7 +91,7 @@ describe("SSE reader", () => {
   test("reads the same as a plain implementation of the standard", () => {
     fc.assert(
       fc.property(stream, (lines) => {
-        // A CR line followed by an empty LF line is one CRLF; the plain reading sees the joined text too.
+        // A CR line followed by an empty LF line is one CRLF; the plain implementation sees the joined text too.
         const text = lines.map(([field, end]) => field + end).join("");
         expect(read([text]).seen).toEqual(plainReading(text));
       }),
@@ -99,7 +99,7 @@ describe("SSE reader", () => {
   });
 });
 
-/** The standard's algorithm, line by line, on the whole text; an unfinished last event counts, as we decided. */
+/** The standard's algorithm, line by line, on the whole text; an unfinished last event counts, as in our reader. */
 function plainReading(text: string): Seen {
   const seen: Seen = [];
   let data: string[] = [];

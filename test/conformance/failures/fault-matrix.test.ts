@@ -808,7 +808,7 @@ describe("callers", () => {
     const socket = await unreadStream(gateway);
     const request = await gateway.upstream.request(0);
     expect(await request.ended).toBe("caller_gone");
-    // Kernel buffers on both sides take some megabytes; the gateway adds next to nothing.
+    // Kernel buffers on both sides hold some megabytes; the gateway adds almost nothing.
     expect(request.bytesSent).toBeLessThan(32 * 1024 * 1024);
     socket.destroy();
     await idle(gateway);
@@ -862,7 +862,7 @@ describe("callers", () => {
   });
 });
 
-/** A streaming request on a bare socket that never reads its answer. */
+/** A streaming request on a raw socket that never reads its answer. */
 async function unreadStream(gateway: TestGateway) {
   const { connect } = await import("node:net");
   const { hostname, port } = new URL(gateway.url);

@@ -79,7 +79,7 @@ describe("stop for a human", () => {
     await (await gateway.chat()).text();
     for (let turn = 0; turn < 5; turn++) await (await gateway.chat({ model: "smart-router-pro" })).text();
     const calls = gateway.upstream.received();
-    // The first one may be let through as the urgent probe; the next is refused for sure.
+    // The first one may be admitted as the early probe; the next is refused with certainty.
     await (await gateway.chat()).text();
     const response = await gateway.chat();
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -171,7 +171,7 @@ describe("the budget store is unavailable", () => {
         const { detail } = await refusal(response);
         expect(detail).toContain(words);
         expect(detail).not.toContain("Try again");
-        // A restart mends a failed sync. It would begin an empty ledger where one was deleted: nobody's supervisor may do that.
+        // A restart repairs a failed sync. It would begin an empty ledger after a deletion, so no supervisor may restart then.
         expect((await gateway.get("/livez")).status).toBe(live);
         expect((await gateway.get("/readyz")).status).toBe(503);
         expect((await (await gateway.get("/healthz")).json()).database).toMatchObject({ ok: false, failed });
@@ -181,7 +181,7 @@ describe("the budget store is unavailable", () => {
 });
 
 describe("the scout", () => {
-  // A gray zone from end to end: every score is in it, so that only privacy and the scout's word decide.
+  // Every score is in the gray zone, so that only privacy and the scout's verdict decide.
   const gray = { routing: { flash_below: 0, pro_from: 100 } };
   const open = { model: "smart-router", metadata: { sensitive: false } };
 
@@ -227,7 +227,7 @@ describe("the scout", () => {
     });
 
   test("that does not answer in time is aborted, and the midpoint decides", async () => {
-    // Long enough for a busy machine to bring the call to the upstream before it is given up.
+    // Long enough for a busy machine to send the call to the upstream before the time limit.
     await using gateway = await start({ policy: { ...gray, scout: { timeout_ms: 1_000 } } });
     gateway.upstream.next(() => undefined);
     expect((await gateway.chat(open)).status).toBe(200);

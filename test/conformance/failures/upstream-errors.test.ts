@@ -4,7 +4,7 @@ import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { type Answer, start, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
-/** One model and no second chances, so that each failure shows as it is. */
+/** One model and a single attempt, so that each failure shows alone. */
 const single = { policy: { upstream: { max_attempts: 1 } } };
 const whole = { id: "x", object: "chat.completion", created: 1, model: "m" };
 
@@ -256,7 +256,7 @@ describe("Retry-After", () => {
       const response = await gateway.chat();
       expect(response.status).toBe(200);
       expect(response.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
-      // And the limited model is left alone, as it asked.
+      // And the limited model is not called again, as it asked.
       expect((await gateway.chat()).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
     });
 
@@ -270,7 +270,7 @@ describe("Retry-After", () => {
     expect(told).toBeLessThanOrEqual(20);
     expect(response.headers.get("x-should-retry")).toBeNull();
     expect(gateway.upstream.received()).toBe(3);
-    // Who comes back before that is told the same, and the upstream is left alone.
+    // A caller who returns earlier gets the same answer, and the upstream is not called.
     const again = await gateway.chat();
     expect(Number(again.headers.get("retry-after"))).toBeLessThanOrEqual(20);
     expect(gateway.upstream.received()).toBe(3);
@@ -289,7 +289,7 @@ describe("Retry-After", () => {
       expect(seconds).toBeGreaterThan(told - 5);
       expect(seconds).toBeLessThanOrEqual(told);
       expect(response.headers.get("x-should-retry")).toBe("false");
-      // Who asks again is refused without a call, and told as truly.
+      // A second request is refused without a call, with the remaining time.
       const again = await gateway.chat();
       expect(again.headers.get("x-smart-gateway-cause")).toBe("all_models_unhealthy");
       expect(Number(again.headers.get("retry-after"))).toBeGreaterThan(told - 8);

@@ -38,7 +38,7 @@ describe("an idle connection is closed", () => {
     const events = [chunk({ content: "a" }), chunk({}, "stop")];
     gateway.upstream.next(streams({ events, gate: () => gate.promise }));
     const caller = new RawCaller(gateway).send(chat({ stream: true }));
-    // Another connection, idle for a shorter time, tells when the runtime has looked at both.
+    // Another connection, idle for a shorter time, shows when the runtime has checked both.
     await eventually(() => gateway.upstream.received() === 1);
     const idle = new RawCaller(gateway).send(get("/livez"));
     await eventually(() => idle.closed);
@@ -71,7 +71,7 @@ describe("pipelined requests", () => {
       const cuts = Array.from({ length: Math.ceil(both.length / 5) }, (_, at) => at * 5);
       const answered = cuts.map(async (cut) => {
         const caller = new RawCaller(gateway).send(both.slice(0, cut));
-        // The second part is another segment: the first has been read by the time this has been answered.
+        // The second part is another segment: the first has been read when this has been answered.
         await alone(get("/livez"));
         caller.send(both.slice(cut));
         await eventually(() => caller.statuses.length === 2 || caller.closed);
@@ -87,7 +87,7 @@ describe("pipelined requests", () => {
       await using gateway = await start();
       const caller = new RawCaller(gateway).send(chat({ stream }) + chat({ stream }));
       await eventually(() => caller.closed);
-      // The runtime closes the connection; of a second request it tells us nothing.
+      // The runtime closes the connection; the second request is not reported to the gateway.
       expect(caller.text).toBe("");
       await eventually(() => gateway.gateway.http.streams.count === 0 && gateway.upstream.unfinished() === 0);
       expect(gateway.upstream.received()).toBeLessThanOrEqual(1);
@@ -122,7 +122,7 @@ describe("`Connection: close` of a caller is honoured", () => {
       await eventually(() => caller.closed);
       expect(caller.text).toContain(end);
       expect(caller.text.toLowerCase()).toContain("\r\nconnection: close\r\n");
-      // Not by the idle limit.
+      // Not because of the idle timeout.
       expect(performance.now() - begun).toBeLessThan(5_000);
     });
   }

@@ -271,7 +271,7 @@ test("a refusal for the request itself tells SDKs not to retry", async () => {
 });
 
 describe("ids in headers", () => {
-  /** The account that a request with these header bytes was charged to: the goal that the ledger was asked for. */
+  /** The account that was charged for a request with these header bytes: the goal in the reservation. */
   async function goalOf(bytes: Uint8Array): Promise<string> {
     const { ledger } = gateway.gateway.ports;
     const peek = spyOn(ledger, "peek");

@@ -55,7 +55,7 @@ describe("GET /healthz", () => {
     });
     for (let calls = 0; calls < 3; calls++) await (await sick.chat()).text();
     expect(await sick.health()).toMatchObject({ vendor_free_scout: "HEALTHY", vendor_v4_pro: "UNHEALTHY" });
-    // The one early probe that is due is used up.
+    // The one early probe that is due is used.
     await (await sick.chat()).text();
     expect((await sick.chat()).status).toBe(403);
     const response = await sick.get("/healthz");

@@ -2,12 +2,12 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { authorization, start, type TestGateway } from "../../harness/gateway.ts";
 
-/** Who may call a gateway on loopback: no web page of another origin, under whatever name it reaches this machine. */
+/** Which callers a gateway on loopback accepts: no web page of another origin, under whatever name it reaches this machine. */
 const gateway = await start();
 afterAll(() => gateway.stop());
 const port = new URL(gateway.url).port;
 
-/** Sends a head as it stands and reads the answer to its end. */
+/** Sends a head unchanged and reads the answer to its end. */
 function raw(
   lines: readonly string[],
   body = "",

@@ -9,7 +9,7 @@ import { eventually, start, type TestGateway, token } from "../../harness/gatewa
 import { serve } from "../../harness/process.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
-/** A caller that has sent the head of a request and goes on with its body. */
+/** A caller that has sent the head of a request and continues with its body. */
 class Uploader extends RawCaller {
   readonly #chunked: boolean;
   sent = 0;
@@ -21,7 +21,7 @@ class Uploader extends RawCaller {
     this.socket.write(`${head}\r\n${length}\r\n\r\n`);
   }
 
-  /** Sends some more of the body; false when the connection takes nothing more for now. */
+  /** Sends some more of the body; false if the connection accepts nothing more for now. */
   more(bytes: Buffer): boolean {
     if (!this.socket.writable) return false;
     this.sent += bytes.length;
@@ -29,7 +29,7 @@ class Uploader extends RawCaller {
     return this.socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]));
   }
 
-  /** Sends as fast as it is taken until the connection closes or so many bytes are sent. */
+  /** Sends as fast as possible until the connection closes or this many bytes are sent. */
   async flood(most: number): Promise<void> {
     const bytes = Buffer.alloc(65_536, "x");
     while (!this.closed && this.sent < most) {
@@ -62,20 +62,20 @@ const refusals: readonly [name: string, status: number, head: readonly string[],
   ["DELETE", 405, ["DELETE /v1/models HTTP/1.1", host, auth], "DELETE"],
   ["OPTIONS", 405, ["OPTIONS /healthz HTTP/1.1", host], "OPTIONS"],
 ];
-/** Refused for their declared length, or once so much of them has come. */
+/** Refused for their declared length, or once this many bytes have arrived. */
 const tooLarge: typeof refusals = [
   ["a body that is too large", 413, [chat, host, auth, json], "MAX_REQUEST_BYTES"],
   ["a dry run that is too large", 413, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "MAX_REQUEST_BYTES"],
   ["an outcome that is too large", 413, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "larger than"],
 ];
-/** Turned away before anything of them is read. */
+/** Refused before any byte of their body is read. */
 const shed: typeof refusals = [
   ["a chat request", 503, [chat, host, auth, json], "overloaded"],
   ["a dry run", 503, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "overloaded"],
   ["an outcome", 503, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "overloaded"],
 ];
 const overloaded: Partial<ServerOptions> = { shedReason: () => "memory_high" };
-/** The runtime discards their bodies, and answers are no refusals. */
+/** The runtime discards their bodies, and the answers are not refusals. */
 const bodiless: typeof refusals = [
   ["a GET", 200, ["GET /livez HTTP/1.1", host], "}"],
   ["a GET of nothing", 404, ["GET /nothing HTTP/1.1", host], "detail"],
@@ -101,12 +101,12 @@ describe.each([
       await eventually(() => caller.closed);
       expect([caller.status, caller.text.includes(text)]).toEqual([status, true]);
       expect(caller.text.toLowerCase()).toContain("\r\nconnection: close\r\n");
-      // What the socket buffers hold comes on top of what was read.
+      // Bytes in socket buffers are in addition to the bytes that were read.
       expect(caller.sent).toBeLessThan(24 * megabyte);
     });
   }
 
-  /** A server whose timers are its own, so that they can be counted. */
+  /** A server with its own timers, so that they can be counted. */
   const serverWith = (timers: Timers, other: Partial<ServerOptions> = {}) =>
     startServer({
       host: "127.0.0.1",

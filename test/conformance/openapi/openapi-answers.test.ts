@@ -3,7 +3,7 @@ import { z } from "zod";
 import { fails } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, start, type TestGateway } from "../../harness/gateway.ts";
 
-/** Real answers, held to the document that the same gateway publishes about itself. */
+/** Real answers, validated against the document that the same gateway publishes. */
 let gateway: TestGateway;
 let document: Answer;
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** The document's components where a plain JSON Schema has its definitions. */
+/** The document's components in the place where a plain JSON Schema has its definitions. */
 function definitions(): Answer {
   return JSON.parse(JSON.stringify(document.components.schemas).replaceAll("#/components/schemas/", "#/$defs/"));
 }

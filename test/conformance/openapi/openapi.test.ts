@@ -4,7 +4,7 @@ import { chunk, fails, replies, streams } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
-/** What `/openapi.json` promises, held against what is really answered. */
+/** The schemas of `/openapi.json`, compared with real answers. */
 let gateway: TestGateway;
 let document: Answer;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ function schemaFor(method: string, path: string, status: number, contentType: st
   return z.fromJSONSchema(resolved(content.schema));
 }
 
-/** Headers of ours that an answer carries and the document does not have, or has otherwise. */
+/** Headers of ours in an answer that the document lacks or describes differently. */
 function wrongHeaders(method: string, path: string, response: Reply): string[] {
   const documented = Object.entries<Answer>(
     document.paths[path][method.toLowerCase()].responses[response.status].headers,
@@ -193,7 +193,7 @@ describe("real answers match their schemas", () => {
     const matched = events.map((event) =>
       kinds.flatMap((kind, index) => (z.fromJSONSchema(resolved(kind)).safeParse(event).success ? [index] : [])),
     );
-    // Content, the error, the usage: each is of one kind alone.
+    // Content, the error, the usage: each matches exactly one of the kinds.
     expect(matched).toEqual([[0], [2], [1]]);
   });
 

@@ -4,15 +4,15 @@ import { chunk, fails, replies, streams } from "#simulator/behaviours.ts";
 import { type Answer, upstreamKey as key, start } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
-/** An upstream knows the gateway's key from every call. What it says of it stays here. */
+/** An upstream knows the gateway's key from every call. Callers must never see it in an answer. */
 
 const mark = "[REDACTED:gateway_upstream_api_key:1]";
 const off = { privacy: { redact: false } };
 const call = (index: number, more: JsonObject) => ({ index, ...more });
-/** A beginning of the key that tells nothing may have gone out before the rest came. */
+/** A short beginning of the key may have been sent before the rest arrived. */
 const telling = key.slice(0, 16);
 
-/** What a stream's deltas add up to, by their places. */
+/** The joined texts of a stream's deltas, by their positions. */
 function textsOf(chunks: readonly Answer[]): Map<string, string> {
   const texts = new Map<string, string>();
   const add = (place: string, text: unknown) => {
@@ -102,7 +102,7 @@ describe("the gateway's own upstream key", () => {
       const texts = textsOf(chunks);
       for (const each of [...texts.values(), text]) expect(each).not.toContain(telling);
       expect([...texts.keys()].sort()).toEqual(["0 call 0", "0 call 1", "0 content", "0 reasoning"]);
-      // Less than four characters of a beginning are nothing to wait for.
+      // Fewer than four characters of a beginning are not held back.
       const given = at === 0 || at > 3 ? (at > key.length - 1 ? key.slice(0, 3) : "") : key.slice(0, at);
       expect(texts.get("0 content")).toBe(`say this ${given}${mark} end\nor `);
       expect(texts.get("0 reasoning")).toBe(`think ${given}${mark}`);
@@ -152,7 +152,7 @@ describe("the gateway's own upstream key", () => {
     expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
   });
 
-  /** As models and tools write it when they are asked not to write it. */
+  /** Encodings in which models and tools may write it. */
   const encoded: [form: string, text: (secret: string) => string][] = [
     ["base64", (secret) => Buffer.from(secret).toString("base64")],
     ["base64 of a header", (secret) => Buffer.from(`Bearer ${secret}\r\nAccept: */*`).toString("base64")],
@@ -163,7 +163,7 @@ describe("the gateway's own upstream key", () => {
   ];
   test.each(encoded)("is in no answer in %s, whole or in pieces", async (_, encode) => {
     const text = encode(key);
-    /** What is left of it, beyond what stands around the key. */
+    /** The remaining part of the key, without the text around it. */
     const left = (all: string) =>
       Array.from({ length: text.length - 23 }, (_, at) => text.slice(at, at + 24)).filter((run) => all.includes(run));
     let at = 0;

@@ -12,7 +12,7 @@ afterAll(() => gateway.stop());
 
 interface Routed {
   readonly status: number;
-  /** Internal keys of the models called, in order. */
+  /** Keys of the called models, in order. */
   readonly called: readonly string[];
   readonly action: string | null;
   readonly cause: string | null;

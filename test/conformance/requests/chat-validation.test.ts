@@ -21,7 +21,7 @@ async function post(body: string, headers: Record<string, string> = {}): Promise
   });
 }
 
-/** What is refused with 400: no JSON, or an unsupported shape. */
+/** Bodies that get 400: not JSON, or an unsupported shape. */
 const unsupported: [name: string, body: string, headers?: Record<string, string>][] = [
   ["an empty body", ""],
   ["text that is no JSON", "hello"],
@@ -51,7 +51,7 @@ const unsupported: [name: string, body: string, headers?: Record<string, string>
   ],
 ];
 
-/** What is refused with 422, and the field that the message must name. */
+/** Bodies that get 422, and the field that the message must name. */
 const invalid: [name: string, field: string, body: string, headers?: Record<string, string>][] = [
   ["no model", "model", body({ model: undefined })],
   ["model null", "model", body({ model: null })],
@@ -101,7 +101,7 @@ const invalid: [name: string, field: string, body: string, headers?: Record<stri
   ["X-Scout that is no boolean", "X-Scout", body({}), { "x-scout": "2" }],
 ];
 
-/** What is accepted although it looks odd. */
+/** Bodies that are accepted although they are unusual. */
 const accepted: [name: string, body: string, headers?: Record<string, string>][] = [
   [
     "null for everything optional",

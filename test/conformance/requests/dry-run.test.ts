@@ -142,7 +142,7 @@ describe("routes", () => {
   test("the dry run assumes a spend of 0; a tiny hard cap denies", async () => {
     await using poor = await start({ policy: { budget: { per_goal_hard_usd: 0.0000001 } } });
     expect(await poor.decide({})).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded", model: null });
-    // Room for one request at a time: a live one that was paid for changes nothing for a dry run.
+    // Room for one request at a time: a live request that was paid for does not affect a dry run.
     await using modest = await start({ policy: { budget: { per_goal_hard_usd: 0.0095 } } });
     const before = await modest.decide({});
     await (await modest.chat({ max_tokens: 30_000 })).text();

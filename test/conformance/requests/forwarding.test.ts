@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What the upstream got for a body, as text and parsed. */
+/** The request that the upstream received for a body, as text and parsed. */
 async function forwarded(body: JsonObject): Promise<{ raw: string; sent: JsonObject }> {
   const before = gateway.upstream.received();
   const response = await gateway.chat(body);

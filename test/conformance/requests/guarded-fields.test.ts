@@ -5,13 +5,13 @@ import type { Script } from "#simulator/simulator.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
-/** Fields of a request that change the model, the terms or the price, against an upstream that honours and bills them. */
+/** Fields of a request that change the model, the terms or the price, with an upstream that honours and bills them. */
 
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
 const cap = 0.01;
 const tightBudget = { budget: { per_goal_hard_usd: cap, per_goal_soft_usd: cap } };
 
-/** Every cost is the upstream's own word, and its own bill. */
+/** The upstream states every cost, and keeps its own bill. */
 function bills(costUsd: (body: Answer) => number, model = flash): Script {
   return (request) => {
     const cost = costUsd(request.body);
@@ -35,7 +35,7 @@ function answer({ model = flash, cost }: { model?: string; cost?: number }): Jso
   };
 }
 
-/** So many at once; how many were answered. */
+/** Sends this many at once; returns how many were answered. */
 async function together(gateway: TestGateway, count: number, body: JsonObject): Promise<number> {
   const statuses = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -78,7 +78,7 @@ const guarded: [param: string, fields: JsonObject][] = [
   ["providerOptions", { providerOptions: { gateway: { models: ["openai/o1-pro"] } } }],
   ["provider_options", { provider_options: { x: 1 } }],
   ["store", { store: true }],
-  // Spelled otherwise, for upstreams that read names without regard to case.
+  // Other spellings, for upstreams that ignore the case of names.
   ["MODELS", { MODELS: ["openai/o1-pro"] }],
   ["Service_Tier", { Service_Tier: "auto" }],
   ["provideroptions", { provideroptions: {} }],
@@ -141,7 +141,7 @@ describe("a field that may change the model, the terms or the price", () => {
         tools: [{ type: "function", function: { name: "f" } }],
         tool_choice: { type: "function", function: { name: "f" } },
       },
-      // Neither model, terms nor price: the specification's "any other field".
+      // They affect neither model, terms nor price: the specification's "any other field".
       {
         transforms: ["middle-out"],
         prompt_cache_key: "k",
@@ -191,7 +191,7 @@ describe("a field that may change the model, the terms or the price", () => {
       await using gateway = await start({ policy: policy(factor) });
       gateway.upstream.next(replies(200, answer({}), { bills: 0 }));
       await (await gateway.chat({ service_tier: "priority", max_tokens: 1_000 })).text();
-      // Token counts at our prices say nothing about the tier's: without a stated cost the hold is charged.
+      // Token counts at our prices do not show the tier's price: without a stated cost the hold is charged.
       holds.push((await gateway.ledger()).spent);
     }
     expect(holds[0]).toBeGreaterThan(1_000 * 280);
@@ -275,7 +275,7 @@ describe("a field that may change the model, the terms or the price", () => {
 });
 
 describe("the hold of a request", () => {
-  /** Writes as much as it may; to many servers a limit of 0 is none. */
+  /** Writes as much as it may; many servers read a limit of 0 as none. */
   const writesAll = bills((body) => {
     const output = (body.max_tokens || body.max_completion_tokens || 8_000) * (body.best_of ?? body.n ?? 1);
     const reasoning = body.reasoning?.max_tokens ?? body.thinking?.budget_tokens ?? 0;

@@ -26,7 +26,7 @@ const wholeCompletion = JSON.stringify({
 const post = (gateway: TestGateway, path: string, body: string | Buffer | ReadableStream) =>
   call(gateway.url + path, { method: "POST", headers: { ...authorization, "content-type": "application/json" }, body });
 
-/** A request whose body does not come until `finish`. */
+/** A request whose body is sent when `finish` is called. */
 async function unfinished(
   gateway: TestGateway,
   path: string,
@@ -108,7 +108,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     const body = JSON.stringify({ ...bodies[path], unknown: "x".repeat(700_000) });
     const first = await unfinished(gateway, path, body);
     let shed = await post(gateway, path, body);
-    // The first is accounted for once its head has been read.
+    // The first counts as soon as its head has been read.
     await eventually(async () => {
       if (shed.status !== 503) shed = await post(gateway, path, body);
       return shed.status === 503;
@@ -218,7 +218,7 @@ test("a reloaded bound on one event of a stream applies too", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
   writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 } }));
   await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
-  // Longer than what one read brings.
+  // Longer than one read.
   const event = chunk({ content: "x".repeat(1_000_000) });
   const asked = async () => {
     gateway.upstream.next(streams({ events: [event, chunk({}, "stop")] }));

@@ -5,7 +5,7 @@ import { chunk, type StreamScript, streams, usageChunk } from "#simulator/behavi
 import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { finishReasonsOf, parseStream, readStream } from "../../harness/sse.ts";
 
-/** Whatever an upstream sends and however it ends, a caller can rely on the same few things. */
+/** Guarantees for callers that hold for any upstream stream and any end of it. */
 let gateway: TestGateway;
 beforeAll(async () => {
   const forgiving = 1_000_000;
@@ -71,7 +71,7 @@ async function meets(played: StreamScript): Promise<void> {
   gateway.upstream.next(streams({ ...played, bills: 1_000 }));
   const response = await gateway.chat({ stream: true, max_tokens: 100 });
   if (response.status !== 200) {
-    // Nothing had been committed: a plain error with its own status.
+    // Nothing had been sent: a plain error with its own status.
     expect([500, 502]).toContain(response.status);
     expect(Object.keys(await response.json())).toEqual(["detail"]);
     return;
@@ -86,7 +86,7 @@ async function meets(played: StreamScript): Promise<void> {
   const failed = read.chunks.some((each) => each.error !== undefined);
   expect(reasons[0] === "error").toBe(failed);
   const said = played.events as readonly (JsonObject | string)[];
-  // Nothing is made up: a good end was in the script.
+  // Nothing is invented: the script had a regular end.
   if (!failed)
     expect(
       said.some((each) => typeof each !== "string" && JSON.stringify(each).includes(`"finish_reason":"${reasons[0]}"`)),

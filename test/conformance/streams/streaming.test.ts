@@ -345,7 +345,7 @@ describe("time", () => {
 });
 
 test("the answer's head is sent at the first silence, with a comment", async () => {
-  // Were the head to wait for the second silence, the upstream would have failed before, and there would be no comment.
+  // If the head waited for the second silence, the upstream would have failed before, and there would be no comment.
   const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
   patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import { DecisionLines } from "./decision-text.ts";
 
-/** Where each column begins: after two spaces or more. */
+/** The position at which each column begins: after two spaces or more. */
 function starts(line: string): number[] {
   return [...line.matchAll(/(?:^|\s\s)(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
 }

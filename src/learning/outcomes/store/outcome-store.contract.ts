@@ -3,7 +3,7 @@ import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
 import { noSignals } from "#learning/outcomes/outcomes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 
-/** What every form of the store of outcome records must do. `open` gives an empty store. */
+/** The requirements on every store of outcome records. `open` returns an empty store. */
 export function outcomeStoreContract(name: string, open: () => Promise<OutcomeStore>): void {
   describe(`${name}: a store of outcome records`, () => {
     let store: OutcomeStore;

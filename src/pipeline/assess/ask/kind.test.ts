@@ -24,13 +24,13 @@ describe("the kind of an ask", () => {
     ["DESTRUCTIVE_MIGRATION", "Drop the table legacy_users and purge its backups"],
     ["TEST", "Write unit tests for the parser"],
     ["TEST", "为支付模块写单元测试"],
-    // One part of something larger is not what the work is about; named before the list, twice, or alone, it is.
+    // One part of a larger list is not the subject of the work; before the list, twice or alone it is.
     ["CODING", "Build a web service with paging, authentication, caching and logs"],
     ["CODING", "Erstelle eine API mit Suche, Cache, Anmeldung und Export"],
     ["AUTH", "Build a login for the web service with paging, caching and logs"],
     ["AUTH", "Build a web service with OAuth login, paging, and logs"],
     ["AUTH", "Protect the web service with authentication, limits, and logs"],
-    // A verb inside a name is no order.
+    // A verb inside a name is not a demand.
     [
       "DEBUG",
       `auth_update_user fails since the upgrade. ${"The client has no attribute session any more. ".repeat(8)}`,

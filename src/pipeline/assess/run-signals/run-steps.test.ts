@@ -7,7 +7,7 @@ import { step } from "#pipeline/assess/fixtures.ts";
 const system: ChatMessage = { role: "system", content: "You are a careful programmer." };
 const ask: ChatMessage = { role: "user", content: "Make the retry test pass." };
 
-/** A run of tool calls, and one in which calls and results are written out in text. */
+/** A run of tool calls, and a run in which calls and results are written as text. */
 const called = (turn: number) =>
   step("bash", { command: `npm test ${turn}` }, "TypeError: x is undefined\nexit code: 1");
 const writtenOut = (turn: number) => [

@@ -107,7 +107,7 @@ test("the stored name of a failure does not identify the ask: many asks share it
     return memory.recall(key, 0)?.countedFailure;
   });
   expect(names[0]).toStartWith("LOCAL ");
-  // 256 names at most, and yet two asks in a row hardly ever have the same.
+  // There are 256 names at most, but two consecutive asks hardly ever have the same.
   expect(new Set(names).size).toBeLessThanOrEqual(256);
   expect(names.filter((name, at) => name === names[at + 1]).length).toBeLessThan(20);
 });

@@ -19,7 +19,7 @@ import { propensityOf } from "./exploration.ts";
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";
 const policy = aPolicy({ routing: { exploration: 0.05 } });
-/** As every task that is drawn sees it, unless the test says otherwise. */
+/** A snapshot with this draw. */
 const drawn = (draw: number, more: Parameters<typeof aSnapshot>[0] = {}) => aSnapshot({ policy, draw, ...more });
 const decided = (
   task: Partial<RoutingTask>,
@@ -48,7 +48,7 @@ test("over many tasks, the share and the recorded probabilities are those of the
   const decisions = draws.map((draw) => decided({}, drawn(draw)));
   const explored = decisions.filter(({ cause }) => cause === "exploration");
   expect(explored).toHaveLength(50);
-  // Weighted by the inverse of its probability, each tier stands for all tasks.
+  // Weighted by the inverse of its probability, each tier represents all tasks.
   for (const model of [flash, pro]) {
     const weights = decisions.filter((each) => each.model === model).map((each) => 1 / propensityOf(each));
     expect(weights.reduce((sum, each) => sum + each, 0)).toBeCloseTo(1_000, 6);

@@ -8,7 +8,7 @@ const easy = dimensions(0);
 const decided = ([task, runtime]: Given, snapshot = aSnapshot()) =>
   decide(aTask({ ...easy, ...task }), aRuntime(runtime), snapshot);
 
-/** Each rule just below its trigger and at it, and what it says it saw. */
+/** Each rule just below its trigger and at it, with its evidence. */
 const triggers: readonly (readonly [rule: string, below: Given, at: Given, evidence: string])[] = [
   [
     "guarded_kind",

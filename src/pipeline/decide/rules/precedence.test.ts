@@ -9,7 +9,7 @@ interface Ask {
   readonly runtime?: Partial<RuntimeState>;
 }
 
-/** Highest first. Two that set the same field to different values cannot be asked at once. */
+/** Highest first. Two that set the same field to different values cannot be requested at once. */
 const order: readonly Ask[] = [
   { cause: "privacy_free_denied", task: { explicit_route: "FREE_SCOUT", sensitive: true } },
   { cause: "privacy_scout_denied", task: { metadata: { scout: true }, sensitive: true } },
@@ -36,7 +36,7 @@ const pairs = order.flatMap((upper, at) =>
   }),
 );
 
-/** Both asks in one task, on open (not sensitive) ground where neither says; undefined where they contradict each other. */
+/** Both requests in one task, which is not sensitive unless one says so; undefined if they contradict each other. */
 function joined(one: Partial<RoutingTask> = {}, other: Partial<RoutingTask> = {}): Partial<RoutingTask> | undefined {
   const values = new Map<string, unknown>();
   for (const [key, value] of [one, other].flatMap((task) => flat(task))) {
@@ -59,7 +59,7 @@ describe("precedence", () => {
   });
 
   test.each(pairs)("%s comes before %s", (upper, _, task, runtime) => {
-    expect(decide(aTask(task), aRuntime(runtime), aSnapshot()).cause).toBe(upper as Cause); // the table's own word
+    expect(decide(aTask(task), aRuntime(runtime), aSnapshot()).cause).toBe(upper as Cause); // a name from the table
   });
 });
 

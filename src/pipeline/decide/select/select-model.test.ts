@@ -32,7 +32,7 @@ describe("an unroutable model", () => {
   const critical = { risk_level: "CRITICAL" } as const;
   const freely = { sensitive: false, explicit_route: "FREE_SCOUT" } as const;
 
-  /** asked for, down, answers (null: nobody) */
+  /** requested, excluded, answering (null: none) */
   test.each([
     ["flash", {}, [flash], pro],
     ["flash", {}, [flash, pro], emergency],

@@ -4,14 +4,14 @@ import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { forwardedBody } from "./forwarded-body.ts";
 
-const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // all that is read
+const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // the fields that are read
 
 function forward(body: JsonObject, outputBound = 4096): JsonObject {
   const bounds = [body["max_tokens"], body["max_completion_tokens"]].filter((bound) => typeof bound === "number");
   const request = {
     stream: body["stream"] === true,
     requestedOutputTokens: Math.max(0, ...bounds) || null,
-  } as ChatRequest; // all that is read
+  } as ChatRequest; // the fields that are read
   return forwardedBody(request, body, model, outputBound);
 }
 

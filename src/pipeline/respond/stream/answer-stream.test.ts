@@ -16,7 +16,7 @@ const chunk = (content: string, finish_reason: string | null = null): UpstreamEv
 const aborted: UpstreamFailure = { kind: "aborted", message: "the caller disconnected", dispatched: true };
 const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
 
-/** Events that a test hands over; `onAbort` is what the upstream call does when it is aborted. */
+/** Events that a test delivers; `onAbort` is the upstream call's reaction to an abort. */
 function scene(events: EventStream, onAbort: () => void = () => {}) {
   const ends: StreamEnd[] = [];
   const stream = new AnswerStream({
@@ -34,7 +34,7 @@ function scene(events: EventStream, onAbort: () => void = () => {}) {
   });
   const told: string[] = [];
   const receiver = {
-    /** Whether it goes on waiting. */
+    /** Whether it waits for more. */
     eager: false,
     onText(text: string) {
       told.push(text);
@@ -127,7 +127,7 @@ test.each(["while a read is under way", "between two reads"])(
     events.give(chunk("one"));
     if (when === "while a read is under way") stream.pull(receiver);
     stream.cancel();
-    // Between two reads somebody has to ask for what the abort has left behind.
+    // Between two reads the caller must pull the events that the abort has left.
     events.give(broken);
     stream.cancel();
     expect(ends).toMatchObject([{ kind: "caller_gone" }]);

@@ -38,7 +38,7 @@ function shaped(events: UpstreamEvent[], options: Partial<ShapeOptions> = {}): s
   return events.map((event) => shaper.shape(event)).join("");
 }
 
-/** What a caller reads: the parsed chunks, and whether `[DONE]` came last and once. */
+/** The caller's view: the parsed chunks, and whether `[DONE]` came last and once. */
 function read(text: string): { chunks: Chunk[]; done: boolean } {
   const events = text.split("\n\n").filter((event) => event !== "");
   expect(events.every((event) => event.startsWith("data: ") && !event.includes("\n"))).toBe(true);
@@ -171,7 +171,7 @@ describe("what a caller of a stream can rely on", () => {
     const long = "x".repeat(11);
     const bound = { maxHeldCharacters: 10 };
     expect(deltasOf([delta({ reasoning: long })], bound)).toEqual([{ role: "assistant", reasoning: long }]);
-    // Its beginning went out as reasoning, so its end is no answer either.
+    // Its beginning was sent as reasoning, so its end is not an answer either.
     expect(deltasOf([delta({ reasoning: long }), delta({ reasoning: "end" }), stop(), end], bound)).toEqual([
       { role: "assistant", reasoning: long },
       { reasoning: "end" },
@@ -341,7 +341,7 @@ describe("what a caller of a stream can rely on", () => {
         const all = (name: "content" | "reasoning") =>
           pieces.map((fields) => (name in fields ? (fields as { [key: string]: string })[name] : "")).join("");
         const reasoning = chunks.map((chunk) => chunk.choices[0]?.delta.reasoning ?? "").join("");
-        // Reasoning is the answer only where there is no other.
+        // Reasoning is the answer only if there is no other.
         const isAnswer = !breaks && all("content") === "";
         expect(contentOf(chunks)).toBe(isAnswer ? all("reasoning") : all("content"));
         expect(reasoning).toBe(isAnswer ? "" : all("reasoning"));

@@ -7,7 +7,7 @@ import { RecordStore } from "#records/store/record-store.ts";
 import type { SqlConnection } from "#records/store/sql-connection.ts";
 import { writeRows } from "./fixtures.ts";
 
-/** What must still be done with records that earlier releases have left. `open` gives a connection to an empty database. */
+/** The requirements on records that earlier releases have left. `open` returns a connection to an empty database. */
 export function rowRecordsContract(name: string, open: () => Promise<SqlConnection>): void {
   describe(`${name}: records of earlier releases beside those of this one`, () => {
     const startMs = Date.UTC(2026, 5, 1, 12);
@@ -35,7 +35,7 @@ export function rowRecordsContract(name: string, open: () => Promise<SqlConnecti
         }),
       );
 
-    /** Batches of ten, by turns in the old form and in the new one: so both releases write while a cluster is updated. */
+    /** Batches of ten, alternately in the old and the new form, as both releases write while a cluster is updated. */
     async function writeBoth(records: readonly DecisionRecord[]): Promise<void> {
       for (let at = 0; at < records.length; at += 10) {
         const batch = records.slice(at, at + 10);
@@ -109,7 +109,7 @@ export function rowRecordsContract(name: string, open: () => Promise<SqlConnecti
       await writeBoth(all);
       expect((await store.size()).rows).toBe(90);
       while ((await store.prune(startMs + 45 * 60_000, Number.MAX_SAFE_INTEGER, 10)) > 0);
-      // A block of this release goes when all of its records are old enough.
+      // A block of this release is deleted when all of its records are old enough.
       const left = (await store.query({}, { limit: 100 })).records.map(({ decision_id }) => decision_id);
       expect(left).toEqual(
         all
