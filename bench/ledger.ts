@@ -200,10 +200,10 @@ const figures: Figures[] = [];
 function show(one: Figures): void {
   figures.push(one);
   if (flags.json) return;
-  const n = (value: number, digits: number) => value.toFixed(digits).padStart(9);
+  const fixed = (value: number, digits: number) => value.toFixed(digits).padStart(9);
   console.log(
-    `${one.what.padEnd(52)}${n(one.pairsPerSecond, 0)} pairs/s  p50 ${n(one.p50Ms, 2)} ms  p99 ${n(one.p99Ms, 2)} ms  ` +
-      `event loop p99 ${n(one.loopP99Ms, 2)} ms${one.failed > 0 ? `  ${one.failed} not held` : ""}`,
+    `${one.what.padEnd(52)}${fixed(one.pairsPerSecond, 0)} pairs/s  p50 ${fixed(one.p50Ms, 2)} ms  p99 ${fixed(one.p99Ms, 2)} ms  ` +
+      `event loop p99 ${fixed(one.loopP99Ms, 2)} ms${one.failed > 0 ? `  ${one.failed} not held` : ""}`,
   );
   if (one.rounds === undefined) return;
   const each = one.rounds.map(

@@ -35,7 +35,7 @@ const maxFiles = 200_000;
 /** Larger files are generated. */
 const maxBytes = 1_048_576;
 /** Characters of a line shown on either side of a finding. */
-const around = 60;
+const contextChars = 60;
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -157,10 +157,10 @@ function contexts(text: string, redacted: string): string[] {
     const end = behind === "" ? text.length : text.indexOf(behind, at);
     const before =
       text
-        .slice(Math.max(0, at - around), at)
+        .slice(Math.max(0, at - contextChars), at)
         .split("\n")
         .at(-1) ?? "";
-    const after = text.slice(end, end + around).split("\n", 1)[0] ?? "";
+    const after = text.slice(end, end + contextChars).split("\n", 1)[0] ?? "";
     lines.push(`${match[1]} ${before}«${masked(text.slice(at, end))}»${after}`);
     at = end;
   }

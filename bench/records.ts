@@ -97,10 +97,10 @@ async function measureOpened(store: RecordStore, path: string): Promise<void> {
   );
   hash = names.nameOf(policy, registry);
   await Promise.all(saved);
-  const make = (n: number) => someRecord(n, startMs + (n * 30 * dayMs) / count, hash);
+  const recordAt = (n: number) => someRecord(n, startMs + (n * 30 * dayMs) / count, hash);
   const began = performance.now();
   for (let n = 0; n < count; n += batch) {
-    await store.append(Array.from({ length: Math.min(batch, count - n) }, (_, index) => make(n + index)));
+    await store.append(Array.from({ length: Math.min(batch, count - n) }, (_, index) => recordAt(n + index)));
   }
   const size = await store.size();
   const onDisk = statSync(path).size;
@@ -148,7 +148,7 @@ async function measureOpened(store: RecordStore, path: string): Promise<void> {
   }
 
   await measureReading(store, endMs);
-  await measureRetention(store, path, make);
+  await measureRetention(store, path, recordAt);
 }
 
 async function measureReading(store: RecordStore, endMs: number): Promise<void> {
@@ -204,9 +204,10 @@ function seconds(sinceMs: number): string {
 }
 
 /** The n-th record, with differences as in real ones: numbers everywhere, a few goals, rare causes. */
-function someRecord(n: number, recordedMs: number, policyHash: string): DecisionRecord {
+function someRecord(index: number, recordedMs: number, policyHash: string): DecisionRecord {
   // A simple sequence without a visible pattern, the same in each run.
-  const chance = (salt: number) => ((Math.imul(n + 1, 2_654_435_761) ^ Math.imul(salt + 1, 40_503)) >>> 0) / 2 ** 32;
+  const chance = (salt: number) =>
+    ((Math.imul(index + 1, 2_654_435_761) ^ Math.imul(salt + 1, 40_503)) >>> 0) / 2 ** 32;
   const pro = chance(1) < 0.2;
   const refused = chance(2) < 0.03;
   const failed = !refused && chance(3) < 0.01;
@@ -214,20 +215,20 @@ function someRecord(n: number, recordedMs: number, policyHash: string): Decision
   const prompt = Math.floor(chance(5) ** 3 * 60_000);
   const completion = Math.floor(chance(6) ** 2 * 2_000);
   const cost = prompt * (pro ? 435 : 140) + completion * (pro ? 870 : 280);
-  const session = `s${n % 10}`;
+  const session = `s${index % 10}`;
   const goal = chance(7) < 0.5 ? "adhoc" : `${session}/goal-${Math.floor(chance(8) * 200)}`;
   const dimension = (salt: number) => Math.round(chance(salt) * 1_000) / 1_000;
-  const record = aDecisionRecord(n, { recorded_ms: Math.floor(recordedMs) });
+  const record = aDecisionRecord(index, { recorded_ms: Math.floor(recordedMs) });
   const [attempt] = record.attempts;
   const tokens = { prompt, cached: Math.floor(prompt * chance(9)), cache_write: 0, completion, reasoning: 0 };
   return {
     ...record,
-    seq: record.recorded_ms * 1024 + (n % 1024),
+    seq: record.recorded_ms * 1024 + (index % 1024),
     decision_id: Bun.randomUUIDv7("hex", Math.floor(recordedMs)),
-    request_id: n === 777 ? "r777" : crypto.randomUUID(),
+    request_id: index === 777 ? "r777" : crypto.randomUUID(),
     session: goal === "adhoc" ? null : session,
     goal,
-    conversation: `c${Math.floor(n / 12)}`,
+    conversation: `c${Math.floor(index / 12)}`,
     model: refused ? null : pro ? "vendor_v4_pro" : "vendor_v4_flash",
     served_by: refused || failed ? null : pro ? "vendor_v4_pro" : "vendor_v4_flash",
     tier: refused ? null : pro ? "pro" : "flash",

@@ -129,9 +129,9 @@ export function measureEnvelopes(perSource = 60): Envelopes | undefined {
       .filter((_, index, all) => index % Math.max(1, Math.floor(all.length / perSource)) === 0)
       .map(({ prompt }) => prompt),
   );
-  const bare = prompts.map((prompt) => judged([user(prompt)]));
+  const bare = prompts.map((prompt) => assessedAs([user(prompt)]));
   const effects = Object.entries(envelopes).map(([name, wrap]): EnvelopeEffect => {
-    const wrapped = prompts.map((prompt) => judged(wrap(prompt)));
+    const wrapped = prompts.map((prompt) => assessedAs(wrap(prompt)));
     const share = (same: (at: number) => boolean) => wrapped.filter((_, at) => same(at)).length / wrapped.length;
     const guarded = bare.flatMap((each, at) => (each.guarded ? [wrapped[at]?.guarded === true] : []));
     return {
@@ -154,7 +154,7 @@ export function measureEnvelopes(perSource = 60): Envelopes | undefined {
   };
 }
 
-function judged(messages: JsonObject[]) {
+function assessedAs(messages: JsonObject[]) {
   const assessment = assessedBody({ messages: messages as ChatMessage[] }); // made above
   const { task, housekeeping } = assessment;
   const guarded =

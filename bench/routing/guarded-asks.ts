@@ -80,7 +80,7 @@ export const guardedAsks: Readonly<Record<string, Asks>> = {
 };
 
 /** Written before the vocabulary was chosen, and not looked at during the choice. */
-export const heldBackGuardedAsks: Readonly<Record<string, Asks>> = {
+export const heldOutGuardedAsks: Readonly<Record<string, Asks>> = {
   German: [
     "Schließe die Sicherheitslücke im Datei-Upload",
     "Rotiere die Refresh-Tokens und mache gestohlene Sitzungen ungültig",

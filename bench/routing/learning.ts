@@ -33,7 +33,7 @@ const silentShare = 8;
 /** Installations per line, each with its own seed. */
 const installations = Number(process.argv[2] ?? 40);
 /** Held-out asks, at most. */
-const heldBack = 3_000;
+const heldOut = 3_000;
 
 const asks = [...data.values()].flat().flatMap((row): Ask[] => {
   const { source, weak_score: weak, strong_score: strong } = row;
@@ -73,18 +73,18 @@ function recordsOf(routed: readonly Ask[], random: () => number, sampled: boolea
 }
 
 /** Which asks go to flash, and which of them are written. */
-interface Way {
+interface Variant {
   readonly flashBelow: number;
   readonly sampled: boolean;
 }
 
-function gainOf(pool: readonly Ask[], routed: number, random: () => number, { flashBelow, sampled }: Way) {
+function gainOf(pool: readonly Ask[], routed: number, random: () => number, { flashBelow, sampled }: Variant) {
   const mixed = shuffled(pool, random);
   const seen = mixed.slice(0, routed);
   const onFlash = seen.filter(({ decision }) => decision.score < flashBelow);
   const trials = trialsIn(recordsOf(onFlash, random, sampled));
   const weights = fitBenefit(trials, { ranked: seen.map(({ decision }) => decision), nowMs: 0 });
-  const held = mixed.slice(routed, routed + heldBack);
+  const held = mixed.slice(routed, routed + heldOut);
   const qualityBy = (score: (ask: Ask) => number) => qualityOf(held.map((ask) => ({ ...ask, score: score(ask) }))).apgr;
   return {
     shipped: qualityBy(({ decision }) => decision.score),
@@ -98,8 +98,8 @@ const sources = [...new Set(asks.map(({ source }) => source))];
 const from = (source: string) => asks.filter((ask) => ask.source === source);
 /** The asks that an installation may receive, by its seed. */
 type Pool = (random: () => number) => readonly Ask[];
-const everything: Way = { flashBelow: 101, sampled: false };
-const pools: readonly (readonly [string, Pool, way?: Way])[] = [
+const everything: Variant = { flashBelow: 101, sampled: false };
+const pools: readonly (readonly [string, Pool, way?: Variant])[] = [
   ["all sources mixed", () => asks],
   ["all sources mixed, one in eight silent asks written", () => asks, { ...everything, sampled: true }],
   ["all sources mixed, from 93.5 on to pro, nothing explored", () => asks, { ...everything, flashBelow: 93.5 }],

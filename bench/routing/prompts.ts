@@ -3,7 +3,7 @@ import { zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
 import { freshAsks } from "./fresh-asks.ts";
 import { furtherAsks } from "./further-asks.ts";
-import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "./guarded-asks.ts";
+import { guardedAsks, guardedKinds, heldOutGuardedAsks } from "./guarded-asks.ts";
 import { type HeldOutAsks, heldOutAsks } from "./held-out-asks.ts";
 import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
 
@@ -179,7 +179,7 @@ export function judgedSets(): GuardedQuality[] {
 }
 
 function languagesRight() {
-  const cases = [guardedAsks, heldBackGuardedAsks].flatMap((set) =>
+  const cases = [guardedAsks, heldOutGuardedAsks].flatMap((set) =>
     Object.values(set).flatMap((asks) => guardedKinds.map((kind, at) => ({ kind, prompt: asks[at] ?? "" }))),
   );
   const right = cases.filter(({ kind, prompt }) => assessedPrompt({ prompt }).task.kind === kind).length;

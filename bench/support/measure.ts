@@ -26,14 +26,14 @@ function readText(path: string): string | undefined {
   }
 }
 
-export interface BooksReport {
+export interface AuditReport {
   readonly spentNanoUsd: number;
   readonly heldNanoUsd: number;
   readonly findings: readonly string[];
 }
 
 /** The ledger's audit, and today's account. */
-export async function auditOf(databaseUrl: string): Promise<BooksReport> {
+export async function auditOf(databaseUrl: string): Promise<AuditReport> {
   const admin = await openLedgerAdmin(databaseUrl);
   try {
     const day = `day/${await admin.today()}`;

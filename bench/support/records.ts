@@ -37,29 +37,30 @@ export class BenchRecords {
   /** Writes the records from `from` up to `to`. */
   async write(store: RecordStore, from: number, to: number): Promise<void> {
     for (const config of this.#configs.splice(0)) await store.saveConfig(config);
-    for (let n = from; n < to; n += batch) {
-      await store.write(Array.from({ length: Math.min(batch, to - n) }, (_, at) => this.#entry(n + at)));
+    for (let index = from; index < to; index += batch) {
+      await store.write(Array.from({ length: Math.min(batch, to - index) }, (_, at) => this.#entry(index + at)));
     }
   }
 
-  #entry(n: number): RecordEntry {
-    const atMs = Math.floor(this.startMs + (n * spanMs) / this.#count);
-    const request = this.#request(n, atMs);
+  #entry(index: number): RecordEntry {
+    const atMs = Math.floor(this.startMs + (index * spanMs) / this.#count);
+    const request = this.#request(index, atMs);
     const { goal_id } = request.routed?.task ?? this.#task;
     const session = goal_id === "adhoc" ? undefined : goal_id.split("/")[0];
     const entry = compactEntry(compactRecord(request, { policyHash: this.#hash, session }), 1);
-    entry.head.seq = entry.head.recorded_ms * 1_024 + (n % 1_024);
+    entry.head.seq = entry.head.recorded_ms * 1_024 + (index % 1_024);
     return entry;
   }
 
   /** Numbers that vary as in real records, a few goals at a time and others each day, rare causes, decided by the shipped policy. */
-  #request(n: number, atMs: number): RequestRecord {
+  #request(index: number, atMs: number): RequestRecord {
     // A simple sequence without a visible pattern.
-    const chance = (salt: number) => ((Math.imul(n + 1, 2_654_435_761) ^ Math.imul(salt + 1, 40_503)) >>> 0) / 2 ** 32;
+    const chance = (salt: number) =>
+      ((Math.imul(index + 1, 2_654_435_761) ^ Math.imul(salt + 1, 40_503)) >>> 0) / 2 ** 32;
     const share = (salt: number) => Math.round(chance(salt) * 1_000) / 1_000;
     const prompt = Math.floor(chance(5) ** 3 * 60_000);
     const completion = Math.floor(chance(6) ** 2 * 2_000);
-    const goal = Math.floor(chance(8) * 60) + 40 * Math.floor((30 * n) / this.#count);
+    const goal = Math.floor(chance(8) * 60) + 40 * Math.floor((30 * index) / this.#count);
     const task = {
       ...this.#task,
       goal_id: chance(7) < 0.3 ? "adhoc" : `team-${goal % 7}/goal-${goal}`,
@@ -117,7 +118,7 @@ export class BenchRecords {
         snapshot,
         features: featuresOf(chance),
         housekeeping: undefined,
-        conversationKey: `c${Math.floor(n / 12)}`,
+        conversationKey: `c${Math.floor(index / 12)}`,
         sessionId: undefined,
         namesTask: false,
         learned: undefined,

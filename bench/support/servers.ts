@@ -9,13 +9,13 @@ export const root = join(here, "../..");
 export const canPin = cpus().length > 1 && Bun.which("taskset") !== null;
 
 /** Caps that a benchmark cannot reach; everything else as shipped. */
-const openHandedPolicy =
+const unlimitedPolicy =
   "budget: { per_goal_soft_usd: 900000, per_goal_hard_usd: 900000, per_day_soft_usd: 900000, per_day_hard_usd: 900000 }\n";
 
 /** Writes a policy that never refuses for money, with the sections of `more`, and returns its path. */
 export async function writePolicy(directory: string, more = ""): Promise<string> {
   const path = join(directory, "policy.yaml");
-  await Bun.write(path, openHandedPolicy + more);
+  await Bun.write(path, unlimitedPolicy + more);
   return path;
 }
 

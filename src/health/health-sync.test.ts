@@ -72,10 +72,10 @@ function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shar
     shared,
     onStore: (state, problem) => events.push(problem === undefined ? state : `${state}: ${problem}`),
   });
-  const say = (key: ModelKey, verdict: Verdict, times = 1) => {
+  const report = (key: ModelKey, verdict: Verdict, times = 1) => {
     for (let i = 0; i < times; i++) registry.admit(key)?.report(verdict);
   };
-  return { time, registry, sync, say, events, state: (key: ModelKey) => registry.view()[key]?.state };
+  return { time, registry, sync, report, events, state: (key: ModelKey) => registry.view()[key]?.state };
 }
 
 describe("after a restart", () => {
@@ -83,7 +83,7 @@ describe("after a restart", () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
-    before.say(flash, bad, 5);
+    before.report(flash, bad, 5);
     const { retryAtMs } = before.registry.view()[flash] ?? {};
     await before.time.advanceAsync(second);
     const after = nodeOn(store, before.time);
@@ -98,7 +98,7 @@ describe("after a restart", () => {
     await before.sync.start();
     for (let i = 0; i < 6; i++) {
       await before.time.advanceAsync(5 * minute);
-      before.say(flash, ok);
+      before.report(flash, ok);
     }
     await before.sync.close();
     const after = nodeOn(store, before.time);
@@ -110,7 +110,7 @@ describe("after a restart", () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
-    before.say(flash, bad, 5);
+    before.report(flash, bad, 5);
     await before.time.advanceAsync(15 * second);
     before.registry.admit(flash);
     await before.sync.close();
@@ -123,7 +123,7 @@ describe("after a restart", () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
-    before.say(flash, { kind: "limited", retryAfterMs: minute });
+    before.report(flash, { kind: "limited", retryAfterMs: minute });
     await before.sync.close();
     const after = nodeOn(store, before.time);
     await after.sync.start();
@@ -137,10 +137,10 @@ describe("the store", () => {
     const node = nodeOn(store);
     await node.sync.start();
     const first = state.saves;
-    node.say(flash, ok, 10);
+    node.report(flash, ok, 10);
     await node.time.advanceAsync(30 * second);
     expect(state.saves).toBe(first);
-    node.say(flash, bad, 5);
+    node.report(flash, bad, 5);
     await node.time.advanceAsync(2 * second);
     expect(state.saves).toBe(first + 1);
   });
@@ -150,7 +150,7 @@ describe("the store", () => {
     const node = nodeOn(store);
     await node.sync.start();
     state.unavailable = true;
-    node.say(flash, bad, 5);
+    node.report(flash, bad, 5);
     await node.time.advanceAsync(2 * second);
     expect(node.events).toEqual([]);
     await node.time.advanceAsync(3 * second);
@@ -170,7 +170,7 @@ describe("the store", () => {
     state.unavailable = true;
     const node = nodeOn(store, old.time);
     await node.sync.start();
-    node.say(flash, bad, 5);
+    node.report(flash, bad, 5);
     state.unavailable = false;
     await node.time.advanceAsync(2 * second);
     expect(node.state(flash)).toBe("UNHEALTHY");
@@ -191,17 +191,17 @@ describe("the operator, in another process", () => {
     const { store } = sharedStore();
     const node = nodeOn(store);
     await node.sync.start();
-    const say = async (action: "disable" | "enable" | "reset") => {
+    const setOverride = async (action: "disable" | "enable" | "reset") => {
       await store.override({ model: flash, action, atMs: node.time.clock.now(), by: "ada" });
       await node.time.advanceAsync(second);
     };
-    await say("disable");
+    await setOverride("disable");
     expect(node.state(flash)).toBe("DISABLED");
-    await say("enable");
+    await setOverride("enable");
     expect(node.state(flash)).toBe("STALE");
-    node.say(flash, bad, 2);
+    node.report(flash, bad, 2);
     expect(node.state(flash)).toBe("UNHEALTHY");
-    await say("reset");
+    await setOverride("reset");
     expect(node.registry.view()[flash]).toMatchObject({ state: "HALF_OPEN", routable: true });
   });
 
@@ -211,7 +211,7 @@ describe("the operator, in another process", () => {
     await node.sync.start();
     await store.override({ model: flash, action: "reset", atMs: node.time.clock.now(), by: "ada" });
     await node.time.advanceAsync(second);
-    node.say(flash, bad, 5);
+    node.report(flash, bad, 5);
     await node.time.advanceAsync(5 * second);
     expect(node.state(flash)).toBe("UNHEALTHY");
   });
@@ -220,7 +220,7 @@ describe("the operator, in another process", () => {
     const { store } = sharedStore();
     const before = nodeOn(store);
     await before.sync.start();
-    before.say(pro, { kind: "price_breach" });
+    before.report(pro, { kind: "price_breach" });
     await before.sync.close();
     before.time.advance(second);
     await store.override({ model: flash, action: "disable", atMs: before.time.clock.now(), by: "ada" });
@@ -251,7 +251,7 @@ describe("several nodes", () => {
     /** Lets all nodes report several verdicts, with successes on the listed nodes. */
     const pass = async (ms: number, well: readonly number[] = []) => {
       for (let left = ms; left > 0; left -= second) {
-        for (const i of well) nodes[i]?.say(flash, ok);
+        for (const i of well) nodes[i]?.report(flash, ok);
         await time.advanceAsync(second);
       }
     };
@@ -261,7 +261,7 @@ describe("several nodes", () => {
   test("if only one trips, it excludes the model for thirty seconds, and the others do not", async () => {
     const { nodes, states, pass } = await cluster(4);
     await pass(6 * second, [0, 1, 2, 3]);
-    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.report(flash, bad, 5);
     await pass(5 * second, [1, 2, 3]);
     expect(states()).toEqual(["UNHEALTHY", "HEALTHY", "HEALTHY", "HEALTHY"]);
     await pass(24 * second, [1, 2, 3]);
@@ -271,17 +271,17 @@ describe("several nodes", () => {
     await pass(2 * second, [1, 2, 3]);
     expect(states()).toEqual(["HALF_OPEN", "HEALTHY", "HEALTHY", "HEALTHY"]);
     probe?.report(ok);
-    nodes[0]?.say(flash, ok, 2);
+    nodes[0]?.report(flash, ok, 2);
     await pass(3 * second, [1, 2, 3]);
     expect(states()).toEqual(["DEGRADED", "HEALTHY", "HEALTHY", "HEALTHY"]);
   });
 
   test("if one trips and probes between two exchanges, the others still do not exclude the model", async () => {
     const { nodes, states, pass } = await cluster(4);
-    for (const node of nodes) node.say(pro, ok);
+    for (const node of nodes) node.report(pro, ok);
     await pass(6 * second, [0, 1, 2, 3]);
-    nodes[0]?.say(flash, bad, 5);
-    nodes[0]?.say(pro, bad, 5);
+    nodes[0]?.report(flash, bad, 5);
+    nodes[0]?.report(pro, bad, 5);
     // With all models excluded, the most senior one is probed early.
     expect(nodes[0]?.registry.admit(pro)?.probe).toBe(true);
     await pass(3 * second, [1, 2, 3]);
@@ -292,9 +292,9 @@ describe("several nodes", () => {
   test("if half of the nodes with traffic agree, all exclude the model", async () => {
     const { nodes, states, pass } = await cluster(4);
     await pass(6 * second, [0, 1, 2, 3]);
-    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.report(flash, bad, 5);
     await pass(5 * second, [1, 2, 3]);
-    nodes[1]?.say(flash, bad, 5);
+    nodes[1]?.report(flash, bad, 5);
     await pass(5 * second, [2, 3]);
     expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
   });
@@ -302,7 +302,7 @@ describe("several nodes", () => {
   test("nodes without traffic do not count", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0]);
-    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.report(flash, bad, 5);
     await pass(2 * second);
     expect(states()).toEqual(["UNHEALTHY", "UNHEALTHY", "UNHEALTHY"]);
   });
@@ -313,7 +313,7 @@ describe("several nodes", () => {
     await nodes[1]?.sync.close();
     await nodes[2]?.sync.close();
     await pass(12 * second, [0]);
-    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.report(flash, bad, 5);
     await pass(2 * second);
     expect(states()[0]).toBe("UNHEALTHY");
     expect(nodes[0]?.registry.view()[flash]?.reason).toBe("5 failures in a row (timed_out)");
@@ -325,8 +325,8 @@ describe("several nodes", () => {
   test("a price breach or a 429 on one node applies to all", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0, 1, 2]);
-    nodes[0]?.say(flash, { kind: "price_breach" });
-    nodes[1]?.say(pro, { kind: "limited", retryAfterMs: minute });
+    nodes[0]?.report(flash, { kind: "price_breach" });
+    nodes[1]?.report(pro, { kind: "limited", retryAfterMs: minute });
     await pass(2 * second, [1, 2]);
     expect(states()).toEqual(["QUARANTINE", "QUARANTINE", "QUARANTINE"]);
     expect(nodes.map((node) => node.registry.view()[pro]?.routable)).toEqual([false, false, false]);
@@ -335,14 +335,14 @@ describe("several nodes", () => {
   test("while one node probes the others wait, and they resume when it has succeeded", async () => {
     const { nodes, states, pass } = await cluster(3);
     await pass(6 * second, [0]);
-    nodes[0]?.say(flash, bad, 5);
+    nodes[0]?.report(flash, bad, 5);
     await pass(17 * second);
     const probe = nodes[2]?.registry.admit(flash);
     expect(probe?.probe).toBe(true);
     await pass(2 * second);
     expect(nodes[0]?.registry.admit(flash)).toBeUndefined();
     probe?.report(ok);
-    nodes[2]?.say(flash, ok, 2);
+    nodes[2]?.report(flash, ok, 2);
     await pass(2 * second);
     expect(states()).toEqual(["DEGRADED", "DEGRADED", "DEGRADED"]);
   });
@@ -373,9 +373,9 @@ describe("several nodes", () => {
         const nodes = Array.from({ length: 3 }, (_, i) => nodeOn(store, time, `node-${i}`, true));
         for (const one of nodes) await one.sync.start();
         for (const one of acts) {
-          if (one.do === "fail") nodes[one.node]?.say(flash, bad, one.times);
-          else if (one.do === "succeed") nodes[one.node]?.say(flash, ok, one.times);
-          else if (one.do === "breach") nodes[one.node]?.say(flash, { kind: "price_breach" });
+          if (one.do === "fail") nodes[one.node]?.report(flash, bad, one.times);
+          else if (one.do === "succeed") nodes[one.node]?.report(flash, ok, one.times);
+          else if (one.do === "breach") nodes[one.node]?.report(flash, { kind: "price_breach" });
           else if (one.do === "toggle_store") state.unavailable = !state.unavailable;
           else if (one.do === "wait") await time.advanceAsync(one.ms);
           else if (!state.unavailable) {

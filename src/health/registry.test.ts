@@ -51,7 +51,7 @@ function setUp(rules: Partial<HealthRules> = {}, models: ModelRegistry = all) {
     random: () => world.jitter,
     onChange: (change) => world.changes.push(change),
   });
-  const say = (key: ModelKey, verdict: Verdict, times = 1) => {
+  const report = (key: ModelKey, verdict: Verdict, times = 1) => {
     for (let i = 0; i < times; i++) health.admit(key)?.report(verdict);
   };
   const wait = (ms: number) => {
@@ -59,7 +59,7 @@ function setUp(rules: Partial<HealthRules> = {}, models: ModelRegistry = all) {
   };
   const state = (key: ModelKey) => health.view()[key]?.state;
   const routable = (key: ModelKey) => health.view()[key]?.routable;
-  return { world, health, say, wait, state, routable };
+  return { world, health, report, wait, state, routable };
 }
 const ok: Verdict = { kind: "success", firstTokenMs: 300 };
 const bad: Verdict = { kind: "failure", reason: "timed_out" };
@@ -79,12 +79,12 @@ describe("the view", () => {
   });
 
   test("is the same object until something changes or a time limit passes", () => {
-    const { health, say, wait } = setUp();
+    const { health, report, wait } = setUp();
     const first = health.view();
-    say(flash, ok);
+    report(flash, ok);
     wait(second);
     expect(health.view()).toBe(first);
-    say(flash, bad, 5);
+    report(flash, bad, 5);
     const tripped = health.view();
     expect(tripped).not.toBe(first);
     expect(tripped[flash]).toMatchObject({ state: "UNHEALTHY", routable: false });
@@ -95,8 +95,8 @@ describe("the view", () => {
   });
 
   test("says when an excluded model may be tried again", () => {
-    const { health, say, world } = setUp();
-    say(flash, bad, 5);
+    const { health, report, world } = setUp();
+    report(flash, bad, 5);
     expect(health.view()[flash]?.retryAtMs).toBe(world.ms + 15 * second);
   });
 
@@ -133,8 +133,8 @@ describe("admission", () => {
   });
 
   test("admits one probe at a time, and the next one only after its verdict", () => {
-    const { health, say, wait, routable } = setUp();
-    say(flash, bad, 5);
+    const { health, report, wait, routable } = setUp();
+    report(flash, bad, 5);
     expect(health.admit(flash)).toBeUndefined();
     wait(15 * second);
     const probe = health.admit(flash);
@@ -147,16 +147,16 @@ describe("admission", () => {
   });
 
   test("admits another probe after a caller of a probe disconnected", () => {
-    const { health, say, wait } = setUp();
-    say(flash, bad, 5);
+    const { health, report, wait } = setUp();
+    report(flash, bad, 5);
     wait(15 * second);
     health.admit(flash)?.report({ kind: "ignored" });
     expect(health.admit(flash)?.probe).toBe(true);
   });
 
   test("admits another probe if one is silent for half a minute; both count", () => {
-    const { health, say, wait, state } = setUp();
-    say(flash, bad, 5);
+    const { health, report, wait, state } = setUp();
+    report(flash, bad, 5);
     wait(15 * second);
     const first = health.admit(flash);
     wait(30 * second - 1);
@@ -173,8 +173,8 @@ describe("admission", () => {
   });
 
   test("admits the next probe as soon as the answer to the last one has begun", () => {
-    const { health, say, wait, state } = setUp();
-    say(flash, bad, 5);
+    const { health, report, wait, state } = setUp();
+    report(flash, bad, 5);
     wait(15 * second);
     const probes = Array.from({ length: 3 }, () => {
       const probe = health.admit(flash);
@@ -195,9 +195,9 @@ describe("admission", () => {
   });
 
   test("answers to attempts from before a trip are no evidence", () => {
-    const { health, say, wait, state } = setUp();
+    const { health, report, wait, state } = setUp();
     const early = Array.from({ length: 5 }, () => health.admit(flash));
-    say(flash, bad, 5);
+    report(flash, bad, 5);
     for (const permit of early) permit?.report(ok);
     expect(state(flash)).toBe("UNHEALTHY");
     wait(15 * second);
@@ -215,8 +215,8 @@ describe("admission", () => {
 
 describe("a 429", () => {
   test("skips the model until Retry-After, and does not change its state", () => {
-    const { health, say, wait, world } = setUp();
-    say(flash, { kind: "limited", retryAfterMs: 7 * second });
+    const { health, report, wait, world } = setUp();
+    report(flash, { kind: "limited", retryAfterMs: 7 * second });
     expect(health.view()[flash]).toMatchObject({
       state: "HEALTHY",
       routable: false,
@@ -228,16 +228,16 @@ describe("a 429", () => {
     expect(health.view()[flash]).toMatchObject({ state: "HEALTHY", routable: true, reason: "first seen" });
   });
   test("without Retry-After means 30 s, a day means 15 min", () => {
-    const { health, say, world } = setUp();
-    say(flash, { kind: "limited" });
-    say(pro, { kind: "limited", retryAfterMs: 86_400_000 });
+    const { health, report, world } = setUp();
+    report(flash, { kind: "limited" });
+    report(pro, { kind: "limited", retryAfterMs: 86_400_000 });
     expect(health.view()[flash]?.retryAtMs).toBe(world.ms + 30 * second);
     expect(health.view()[pro]?.retryAtMs).toBe(world.ms + 15 * minute);
   });
   test("of an older attempt does not release the lease of a probe", () => {
-    const { health, say, wait } = setUp();
+    const { health, report, wait } = setUp();
     const early = health.admit(flash);
-    say(flash, bad, 5);
+    report(flash, bad, 5);
     wait(15 * second);
     health.admit(flash);
     early?.report({ kind: "limited", retryAfterMs: 0 });
@@ -247,29 +247,29 @@ describe("a 429", () => {
 
 describe("slow answers", () => {
   test("are those beyond ten seconds while there are few samples", () => {
-    const { say, state } = setUp();
-    say(flash, { kind: "success", firstTokenMs: 9_999 }, 10);
+    const { report, state } = setUp();
+    report(flash, { kind: "success", firstTokenMs: 9_999 }, 10);
     expect(state(flash)).toBe("HEALTHY");
-    say(flash, { kind: "success", firstTokenMs: 10_001 }, 10);
+    report(flash, { kind: "success", firstTokenMs: 10_001 }, 10);
     expect(state(flash)).toBe("DEGRADED");
   });
   test("are three times the model's own 95th percentile for a model that is always slow", () => {
-    const { say, state, wait } = setUp();
-    say(pro, { kind: "success", firstTokenMs: 9_000 }, 40);
+    const { report, state, wait } = setUp();
+    report(pro, { kind: "success", firstTokenMs: 9_000 }, 40);
     wait(2 * minute);
-    say(pro, { kind: "success", firstTokenMs: 25_000 }, 12);
+    report(pro, { kind: "success", firstTokenMs: 25_000 }, 12);
     expect(state(pro)).toBe("HEALTHY");
-    say(flash, { kind: "success", firstTokenMs: 500 }, 40);
+    report(flash, { kind: "success", firstTokenMs: 500 }, 40);
     wait(2 * minute);
-    say(flash, { kind: "success", firstTokenMs: 25_000 }, 12);
+    report(flash, { kind: "success", firstTokenMs: 25_000 }, 12);
     expect(state(flash)).toBe("DEGRADED");
   });
 });
 
 describe("shedding", () => {
   test("moves some of a DEGRADED model's requests at random, and no other model's", () => {
-    const { health, say, world } = setUp();
-    say(flash, bad, 3); // (3 − 0) / (3 + 1), so three quarters
+    const { health, report, world } = setUp();
+    report(flash, bad, 3); // (3 − 0) / (3 + 1), so three quarters
     world.jitter = 0.74;
     expect(health.shed(flash)).toBe(true);
     expect(health.shed(pro)).toBe(false);
@@ -281,7 +281,7 @@ describe("shedding", () => {
 describe("with all models excluded", () => {
   const down = () => {
     const world = setUp({ open_base_ms: 60_000 });
-    for (const key of [flash, emergency, pro]) world.say(key, bad, 5);
+    for (const key of [flash, emergency, pro]) world.report(key, bad, 5);
     return world;
   };
   test("the most senior model is probed at once and then every five seconds", () => {
@@ -304,22 +304,22 @@ describe("with all models excluded", () => {
     expect(health.admit(flash)?.probe).toBe(true);
   });
   test("probes early only while no model of the chain is routable", () => {
-    const { say, routable } = setUp();
-    say(pro, bad, 5);
+    const { report, routable } = setUp();
+    report(pro, bad, 5);
     expect(routable(pro)).toBe(false);
   });
   test("never calls earlier than Retry-After says", () => {
-    const { health, say, routable } = setUp();
-    for (const key of [flash, emergency, pro]) say(key, { kind: "limited", retryAfterMs: 30_000 });
+    const { health, report, routable } = setUp();
+    for (const key of [flash, emergency, pro]) report(key, { kind: "limited", retryAfterMs: 30_000 });
     expect(routable(pro)).toBe(false);
     expect(health.admit(pro)).toBeUndefined();
   });
   test("calls a model that is paused only because of a 429 without Retry-After", () => {
-    const { health, say, routable } = setUp();
-    say(flash, { kind: "limited" });
+    const { health, report, routable } = setUp();
+    report(flash, { kind: "limited" });
     expect([routable(flash), health.admit(flash)]).toEqual([false, undefined]);
-    say(emergency, { kind: "limited", retryAfterMs: 30_000 });
-    say(pro, { kind: "limited" });
+    report(emergency, { kind: "limited", retryAfterMs: 30_000 });
+    report(pro, { kind: "limited" });
     expect([routable(flash), routable(emergency), routable(pro)]).toEqual([true, false, true]);
     expect(health.admit(flash)).toBeDefined();
     expect(health.admit(emergency)).toBeUndefined();
@@ -329,12 +329,12 @@ describe("with all models excluded", () => {
 describe("the aggregator's breaker", () => {
   const open = () => {
     const world = setUp();
-    world.say(flash, unreachable, 3);
-    world.say(pro, unreachable, 2);
+    world.report(flash, unreachable, 3);
+    world.report(pro, unreachable, 2);
     return world;
   };
   test("opens after five failures in a row over two models, and changes no model's state", () => {
-    const { health, say, state, routable } = open();
+    const { health, report, state, routable } = open();
     expect([state(flash), state(pro), routable(flash), routable(emergency)]).toEqual([
       "HEALTHY",
       "HEALTHY",
@@ -342,19 +342,19 @@ describe("the aggregator's breaker", () => {
       false,
     ]);
     expect(health.view()[flash]?.reason).toBe("the aggregator failed 5 times in a row (unreachable)");
-    say(emergency, ok);
+    report(emergency, ok);
     expect(routable(emergency)).toBe(false);
   });
   test("any answer in between resets the count, a time-out does not", () => {
     const answered = setUp();
-    answered.say(flash, unreachable, 4);
-    answered.say(pro, { kind: "limited" });
-    answered.say(flash, unreachable);
+    answered.report(flash, unreachable, 4);
+    answered.report(pro, { kind: "limited" });
+    answered.report(flash, unreachable);
     expect(answered.routable(flash)).toBe(true);
     const silent = setUp();
-    silent.say(flash, unreachable, 4);
-    silent.say(pro, bad);
-    silent.say(pro, unreachable);
+    silent.report(flash, unreachable, 4);
+    silent.report(pro, bad);
+    silent.report(pro, unreachable);
     expect(silent.routable(flash)).toBe(false);
   });
   test("admits one probe after two seconds, then after twice as long each time, up to thirty", () => {
@@ -370,14 +370,14 @@ describe("the aggregator's breaker", () => {
     for (let i = 0; i < 6; i++) {
       seen.push(retryAfter() / second);
       again.wait(retryAfter());
-      again.say(flash, unreachable);
+      again.report(flash, unreachable);
     }
     expect(seen).toEqual([2, 4, 8, 16, 30, 30]);
   });
   test("closes with the first answer of its probe", () => {
-    const { say, wait, routable, world } = open();
+    const { report, wait, routable, world } = open();
     wait(2 * second);
-    say(flash, ok);
+    report(flash, ok);
     expect([routable(flash), routable(pro)]).toEqual([true, true]);
     expect(world.changes.map((change) => change.to)).toEqual(["open", "half_open", "closed"]);
   });
@@ -397,10 +397,10 @@ describe("the aggregator's breaker", () => {
     expect(slow.routable(pro)).toBe(true);
   });
   test("is not extended by attempts that were sent before it opened", () => {
-    const { health, say, wait } = setUp();
+    const { health, report, wait } = setUp();
     const early = health.admit(emergency);
-    say(flash, unreachable, 3);
-    say(pro, unreachable, 2);
+    report(flash, unreachable, 3);
+    report(pro, unreachable, 2);
     wait(2 * second);
     const probe = health.admit(flash);
     early?.report(unreachable);
@@ -409,31 +409,31 @@ describe("the aggregator's breaker", () => {
     expect(health.status().aggregator.state).toBe("closed");
   });
   test("freezes the models' counters while it is open", () => {
-    const { health, say, state } = setUp();
+    const { health, report, state } = setUp();
     const inFlight = Array.from({ length: 20 }, () => health.admit(emergency));
-    say(flash, unreachable, 3);
-    say(pro, unreachable, 2);
+    report(flash, unreachable, 3);
+    report(pro, unreachable, 2);
     for (const permit of inFlight) permit?.report(bad);
     expect(state(emergency)).toBe("HEALTHY");
   });
   test("a price breach counts even while it is open", () => {
-    const { health, say, state } = setUp({ price_breaches_to_quarantine: 1 });
+    const { health, report, state } = setUp({ price_breaches_to_quarantine: 1 });
     const inFlight = health.admit(emergency);
-    say(flash, unreachable, 3);
-    say(pro, unreachable, 2);
+    report(flash, unreachable, 3);
+    report(pro, unreachable, 2);
     inFlight?.report({ kind: "price_breach" });
     expect(state(emergency)).toBe("QUARANTINE");
   });
   test("five failures on one of several models trip that model; the same on a second model open the breaker", () => {
-    const { say, state, routable } = setUp();
-    say(flash, unreachable, 5);
+    const { report, state, routable } = setUp();
+    report(flash, unreachable, 5);
     expect([state(flash), state(pro), routable(pro)]).toEqual(["UNHEALTHY", "HEALTHY", true]);
-    say(pro, unreachable);
+    report(pro, unreachable);
     expect([state(pro), routable(pro)]).toEqual(["HEALTHY", false]);
   });
   test("with a single enabled model, its failures open the breaker", () => {
-    const { say, state, routable } = setUp({}, registryOf(model(flash, "worker"), model(pro, "senior", false)));
-    say(flash, unreachable, 5);
+    const { report, state, routable } = setUp({}, registryOf(model(flash, "worker"), model(pro, "senior", false)));
+    report(flash, unreachable, 5);
     expect([state(flash), routable(flash)]).toEqual(["HEALTHY", false]);
   });
 });
@@ -454,8 +454,8 @@ describe("the operator", () => {
     expect(state(flash)).toBe("DISABLED");
   });
   test("resets an excluded model, and the next request probes it", () => {
-    const { health, say, routable } = setUp();
-    say(flash, bad, 5);
+    const { health, report, routable } = setUp();
+    report(flash, bad, 5);
     health.override(flash, "reset");
     expect(routable(flash)).toBe(true);
     expect(health.admit(flash)?.probe).toBe(true);
@@ -467,8 +467,8 @@ describe("the operator", () => {
 
 describe("a reload of the model registry", () => {
   test("disables, enables, adds and removes models", () => {
-    const { world, health, state, say } = setUp();
-    say(pro, bad, 5);
+    const { world, health, state, report } = setUp();
+    report(pro, bad, 5);
     world.models = registryOf(model(flash, "worker", false), model("new_one", "senior"));
     expect(health.view()).toMatchObject({ [flash]: { state: "DISABLED" }, new_one: { state: "HEALTHY" } });
     expect(health.view()[pro]).toBeUndefined();
@@ -491,23 +491,23 @@ describe("a reload of the model registry", () => {
 describe("answers that cost more than was held for them", () => {
   const priceBreach = { kind: "price_breach" } as const;
   test("quarantine a model when they repeat, not the first times", () => {
-    const { say, state, wait } = setUp();
-    say(flash, priceBreach, 2);
+    const { report, state, wait } = setUp();
+    report(flash, priceBreach, 2);
     expect(state(flash)).toBe("HEALTHY");
     wait(59 * minute);
-    say(flash, ok, 50);
-    say(flash, priceBreach);
+    report(flash, ok, 50);
+    report(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");
     // In HALF_OPEN one more is enough.
     wait(31 * minute);
-    say(flash, priceBreach);
+    report(flash, priceBreach);
     expect(state(flash)).toBe("QUARANTINE");
   });
   test("do not add up over days or over models", () => {
-    const { say, state, wait } = setUp();
+    const { report, state, wait } = setUp();
     for (let day = 0; day < 5; day++) {
-      say(flash, priceBreach, 2);
-      say(pro, priceBreach);
+      report(flash, priceBreach, 2);
+      report(pro, priceBreach);
       wait(361 * minute);
     }
     expect([state(flash), state(pro)]).not.toContain("QUARANTINE");
@@ -516,7 +516,7 @@ describe("answers that cost more than was held for them", () => {
 
 test("after health is adopted from another node, attempts in flight no longer count", () => {
   const other = setUp();
-  other.say(flash, bad, 5);
+  other.report(flash, bad, 5);
   other.wait(15 * second);
   other.health.admit(flash);
   const kept = other.health.health().get(flash);
@@ -529,10 +529,10 @@ test("after health is adopted from another node, attempts in flight no longer co
 });
 
 test("every change of state is reported once, with its reason", () => {
-  const { world, say, wait, health } = setUp();
-  say(flash, bad, 5);
+  const { world, report, wait, health } = setUp();
+  report(flash, bad, 5);
   wait(15 * second);
-  for (let i = 0; i < 3; i++) say(flash, ok);
+  for (let i = 0; i < 3; i++) report(flash, ok);
   health.view();
   const steps = world.changes.map((change) => `${change.from} > ${change.to}: ${change.reason}`);
   expect(steps).toEqual([

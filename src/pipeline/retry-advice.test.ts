@@ -4,7 +4,7 @@ import type { HeldMoney, Spend } from "#ledger/ledger.ts";
 import { retryAdviceFor } from "./retry-advice.ts";
 
 /** A goal and a day with these amounts spent and held, each under a cap of 100; the request needs 30. */
-function ask(
+function adviceFor(
   account: { readonly spent: number; readonly held: number },
   unresolved:
     | readonly {
@@ -34,14 +34,16 @@ function ask(
 
 describe("whether waiting helps after a budget refusal", () => {
   test("yes, for about as long as a hold lasts, while running calls hold the money", async () => {
-    expect(await ask({ spent: 10, held: 80 }, [])).toEqual({ shouldRetry: true, retryAfterS: 4 });
-    expect(await ask({ spent: 10, held: 80 }, [{ amount: 50, endsInMs: 500_000 }])).toEqual({
+    expect(await adviceFor({ spent: 10, held: 80 }, [])).toEqual({ shouldRetry: true, retryAfterS: 4 });
+    expect(await adviceFor({ spent: 10, held: 80 }, [{ amount: 50, endsInMs: 500_000 }])).toEqual({
       shouldRetry: true,
       retryAfterS: 4,
     });
   });
   test("no, if the money is spent", async () => {
-    expect(await ask({ spent: 80, held: 20 }, [{ amount: 20, endsInMs: 500_000 }])).toEqual({ shouldRetry: false });
+    expect(await adviceFor({ spent: 80, held: 20 }, [{ amount: 20, endsInMs: 500_000 }])).toEqual({
+      shouldRetry: false,
+    });
   });
   test("no, if calls of unknown outcome hold it; the advice then has the end of the last hold that blocks", async () => {
     const holds = [
@@ -49,7 +51,7 @@ describe("whether waiting helps after a budget refusal", () => {
       { amount: 20, endsInMs: 200_000 },
       { amount: 55, endsInMs: 600_500 },
     ];
-    expect(await ask({ spent: 10, held: 80 }, holds)).toEqual({
+    expect(await adviceFor({ spent: 10, held: 80 }, holds)).toEqual({
       shouldRetry: false,
       retryAfterS: 200,
       unresolved: nanoUsd(80),
@@ -60,15 +62,15 @@ describe("whether waiting helps after a budget refusal", () => {
       { amount: 40, endsInMs: 300_000, asked: true },
       { amount: 40, endsInMs: 300_000 },
     ];
-    expect(await ask({ spent: 10, held: 80 }, asked)).toEqual({ shouldRetry: true, retryAfterS: 15 });
+    expect(await adviceFor({ spent: 10, held: 80 }, asked)).toEqual({ shouldRetry: true, retryAfterS: 15 });
   });
   test("holds of other goals count for the day only", async () => {
-    expect(await ask({ spent: 10, held: 80 }, [{ amount: 80, endsInMs: 9_000, goal: false }])).toMatchObject({
+    expect(await adviceFor({ spent: 10, held: 80 }, [{ amount: 80, endsInMs: 9_000, goal: false }])).toMatchObject({
       shouldRetry: false,
       retryAfterS: 9,
     });
   });
   test("soon, if the store cannot report the holds", async () => {
-    expect(await ask({ spent: 10, held: 80 }, undefined)).toEqual({ shouldRetry: true, retryAfterS: 2 });
+    expect(await adviceFor({ spent: 10, held: 80 }, undefined)).toEqual({ shouldRetry: true, retryAfterS: 2 });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, jest, test } from "bun:test";
 import { createBatcher } from "./batcher.ts";
 
-function scene() {
+function setUp() {
   const handedOver: string[][] = [];
   const batches = createBatcher<string>({ size: 3, withinMs: 20, onFlush: (items) => handedOver.push([...items]) });
   return { handedOver, batches };
@@ -9,7 +9,7 @@ function scene() {
 
 describe("a batch", () => {
   test("is delivered in order once it is large enough, not before", () => {
-    const { handedOver, batches } = scene();
+    const { handedOver, batches } = setUp();
     for (const item of ["a", "b"]) batches.add(item);
     expect(handedOver).toEqual([]);
     for (const item of ["c", "d", "e", "f", "g"]) batches.add(item);
@@ -20,7 +20,7 @@ describe("a batch", () => {
   test("is delivered after a delay, however small it is", () => {
     jest.useFakeTimers();
     try {
-      const { handedOver, batches } = scene();
+      const { handedOver, batches } = setUp();
       batches.add("a");
       jest.advanceTimersByTime(19);
       expect(handedOver).toEqual([]);
@@ -35,7 +35,7 @@ describe("a batch", () => {
   });
 
   test("is delivered at once by a flush, and only once", () => {
-    const { handedOver, batches } = scene();
+    const { handedOver, batches } = setUp();
     batches.add("a");
     batches.flush();
     batches.flush();

@@ -92,14 +92,14 @@ export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestR
 }
 
 /** A record of an answered request that went to the flash model by its score; `seq` and id differ from record to record. */
-export function aDecisionRecord(n: number, given: Partial<DecisionRecord> = {}): DecisionRecord {
-  const atMs = given.recorded_ms ?? 1_790_000_000_000 + n;
+export function aDecisionRecord(index: number, given: Partial<DecisionRecord> = {}): DecisionRecord {
+  const atMs = given.recorded_ms ?? 1_790_000_000_000 + index;
   return {
     seq: atMs * 1024,
     at_ms: atMs - 900,
     recorded_ms: atMs,
-    decision_id: `d${n}`,
-    request_id: `r${n}`,
+    decision_id: `d${index}`,
+    request_id: `r${index}`,
     session: "s1",
     goal: "s1/refactor",
     task: null,

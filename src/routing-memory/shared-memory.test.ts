@@ -11,7 +11,7 @@ const limits = { remembered: 100, remembered_ms: 60_000 };
 const secretKey = "session-of-ada\ntask-7";
 
 /** Several processes on one store; `close` of one does not close the store for the others. */
-function world() {
+function setUp() {
   const db = openSqlite(":memory:");
   const base = sqliteRoutingMemory(db);
   const time = manualTime();
@@ -50,7 +50,7 @@ function world() {
 }
 
 test("a conversation that one process has routed is known to the next, but not to the request that triggers the look-up", async () => {
-  const { node, time } = world();
+  const { node, time } = setUp();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
   await one.memory.close();
@@ -61,7 +61,7 @@ test("a conversation that one process has routed is known to the next, but not t
 });
 
 test("a request routed before the store has answered does not replace the model that has the context cached", async () => {
-  const { node, time } = world();
+  const { node, time } = setUp();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
   await one.memory.sync();
@@ -79,7 +79,7 @@ test("a request routed before the store has answered does not replace the model 
 });
 
 test("nor does a request that is routed during the look-up; the one after it does", async () => {
-  const { node, time } = world();
+  const { node, time } = setUp();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
   await one.memory.sync();
@@ -95,7 +95,7 @@ test("nor does a request that is routed during the look-up; the one after it doe
 });
 
 test("a process that shares its store learns that another has moved a conversation; one that does not share it does not ask", async () => {
-  const { node, time } = world();
+  const { node, time } = setUp();
   const [one, other, alone] = [node(), node(), node(false)];
   for (const { conversations } of [one, other, alone])
     conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -111,7 +111,7 @@ test("a process that shares its store learns that another has moved a conversati
 });
 
 test("the counts of two processes for one task are merged", async () => {
-  const { node, time } = world();
+  const { node, time } = setUp();
   const now = time.clock.now();
   const [one, other] = [node(), node()];
   one.tasks.remember("t", { ...newTask, attempts: 3, flashAttempts: 2, filesTouched: 1, lastRole: "worker" }, now);
@@ -129,7 +129,7 @@ test("the counts of two processes for one task are merged", async () => {
 
 test("the store contains no key, only salted hashes, different in every store", async () => {
   const hashes = await Promise.all(
-    [world(), world()].map(async ({ node, time, rows }) => {
+    [setUp(), setUp()].map(async ({ node, time, rows }) => {
       const one = node();
       one.conversations.remember(secretKey, { model: "pro", atMs: time.clock.now() }, time.clock.now());
       await one.memory.sync();
@@ -142,7 +142,7 @@ test("the store contains no key, only salted hashes, different in every store", 
 });
 
 test("rows older than the policy remembers are neither adopted nor kept", async () => {
-  const { node, time, rows } = world();
+  const { node, time, rows } = setUp();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
   await one.memory.sync();
@@ -155,7 +155,7 @@ test("rows older than the policy remembers are neither adopted nor kept", async 
 });
 
 test("a single process looks up only rows that an earlier one may have written, as long as they are valid", async () => {
-  const { node, time, lookedUp } = world();
+  const { node, time, lookedUp } = setUp();
   const first = node(false);
   first.conversations.recall("k", time.clock.now());
   await first.memory.sync();
@@ -182,7 +182,7 @@ test("a single process looks up only rows that an earlier one may have written, 
 });
 
 test("a look-up does not cause an early save", async () => {
-  const { node, time, rows, lookedUp } = world();
+  const { node, time, rows, lookedUp } = setUp();
   const one = node();
   one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
   one.conversations.recall("unknown", time.clock.now());
@@ -194,7 +194,7 @@ test("a look-up does not cause an early save", async () => {
 });
 
 test("a thousand changes are saved at once", async () => {
-  const { node, time, rows } = world();
+  const { node, time, rows } = setUp();
   const one = node();
   for (let n = 0; n < 1_000; n++)
     one.conversations.remember(`k${n}`, { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -204,7 +204,7 @@ test("a thousand changes are saved at once", async () => {
 });
 
 test("a single process saves a conversation that stays on its model only occasionally", async () => {
-  const { node, time, rows } = world();
+  const { node, time, rows } = setUp();
   const one = node(false);
   const savedBefore = async (model: string) => {
     one.conversations.remember("k", { model, atMs: time.clock.now() }, time.clock.now());
@@ -220,7 +220,7 @@ test("a single process saves a conversation that stays on its model only occasio
 });
 
 test("changes are saved in a batch a second later, again after a failure, and an outage of the store is reported once", async () => {
-  const { node, time, rows, fail } = world();
+  const { node, time, rows, fail } = setUp();
   const one = node();
   for (let n = 0; n < 450; n++)
     one.conversations.remember(`k${n % 90}`, { model: "pro", atMs: time.clock.now() }, time.clock.now());
@@ -238,7 +238,7 @@ test("changes are saved in a batch a second later, again after a failure, and an
 test.each(["", "{}", "[]", '{"model":7}', '{"model":"pro","new":1}'])(
   "a row that this release would not have written (%p) is ignored",
   async (value) => {
-    const { node, time, db } = world();
+    const { node, time, db } = setUp();
     const one = node();
     one.conversations.remember("k", { model: "pro", atMs: time.clock.now() }, time.clock.now());
     await one.memory.sync();

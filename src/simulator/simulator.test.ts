@@ -41,7 +41,7 @@ async function simulator(options: Partial<SimulatorOptions> = {}): Promise<Simul
   return running;
 }
 
-function ask(upstream: Simulator, body: JsonObject, init: RequestInit = {}): Promise<Response> {
+function postChat(upstream: Simulator, body: JsonObject, init: RequestInit = {}): Promise<Response> {
   const whole = { model: "vendor/flash", messages: [{ role: "user", content: "hello" }], ...body };
   return fetch(`${upstream.url}/chat/completions`, { method: "POST", body: JSON.stringify(whole), ...init });
 }
@@ -70,7 +70,7 @@ const weatherTool = {
 
 describe("without a script", () => {
   test("answers like an aggregator, says that it is simulated, and echoes the request", async () => {
-    const response = await ask(await simulator(), {
+    const response = await postChat(await simulator(), {
       messages: [{ role: "user", content: "my key is [REDACTED:key:1]" }],
     });
     const answer: Answer = await response.json();
@@ -87,7 +87,7 @@ describe("without a script", () => {
     const upstream = await simulator();
     const said = new Set<string>();
     for (const { upstreamId } of models) {
-      const answer: Answer = await (await ask(upstream, { model: upstreamId })).json();
+      const answer: Answer = await (await postChat(upstream, { model: upstreamId })).json();
       said.add(answer.choices[0].message.content);
     }
     expect(said.size).toBe(4);
@@ -95,7 +95,7 @@ describe("without a script", () => {
 
   test("charges tokens at the model's price, in the answer and on its own bill alike", async () => {
     const upstream = await simulator();
-    const { usage }: Answer = await (await ask(upstream, {})).json();
+    const { usage }: Answer = await (await postChat(upstream, {})).json();
     const nano = Math.ceil((usage.prompt_tokens * 140_000_000 + usage.completion_tokens * 280_000_000) / 1_000_000);
     expect(Math.round(usage.cost * 1e9)).toBe(nano);
     expect(upstream.billedNanoUsd()).toBe(nano);
@@ -103,8 +103,8 @@ describe("without a script", () => {
 
   test("streams the same answer, with a comment first and usage last", async () => {
     const upstream = await simulator();
-    const whole: Answer = await (await ask(upstream, {})).json();
-    const response = await ask(upstream, { stream: true });
+    const whole: Answer = await (await postChat(upstream, {})).json();
+    const response = await postChat(upstream, { stream: true });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     const chunks = await events(response);
     const text = chunks.map((event) => event.choices[0]?.delta.content ?? "").join("");
@@ -115,7 +115,7 @@ describe("without a script", () => {
   });
 
   test("a reasoning model sends reasoning before content", async () => {
-    const chunks = await events(await ask(await simulator(), { model: "vendor/pro", stream: true }));
+    const chunks = await events(await postChat(await simulator(), { model: "vendor/pro", stream: true }));
     const spoken = chunks.findIndex((event) => event.choices[0]?.delta.content);
     expect(spoken).toBeGreaterThan(0);
     expect(chunks.slice(0, spoken).every((event) => event.choices[0].delta.reasoning !== "")).toBe(true);
@@ -125,14 +125,14 @@ describe("without a script", () => {
   test("calls a tool that the user mentions, and answers in words after the result", async () => {
     const upstream = await simulator();
     const user = { role: "user", content: "What is the weather in Paris?" };
-    const first: Answer = await (await ask(upstream, { messages: [user], tools: [weatherTool] })).json();
+    const first: Answer = await (await postChat(upstream, { messages: [user], tools: [weatherTool] })).json();
     const call = first.choices[0].message.tool_calls[0];
     expect(first.choices[0].finish_reason).toBe("tool_calls");
     expect(call.function.name).toBe("get_weather");
     expect(JSON.parse(call.function.arguments)).toEqual({ city: "Paris" });
     const result = { role: "tool", tool_call_id: call.id, content: "18 degrees" };
     const messages = [user, first.choices[0].message, result];
-    const second: Answer = await (await ask(upstream, { messages, tools: [weatherTool] })).json();
+    const second: Answer = await (await postChat(upstream, { messages, tools: [weatherTool] })).json();
     expect(second.choices[0].message.content).toContain("18 degrees");
     expect(second.choices[0].message.tool_calls).toBeUndefined();
   });
@@ -140,7 +140,7 @@ describe("without a script", () => {
   test("calls no tools unless requested or forced", async () => {
     const upstream = await simulator();
     const call = async (choice: JsonObject): Promise<Answer> => {
-      const answer: Answer = await (await ask(upstream, { tools: [weatherTool], ...choice })).json();
+      const answer: Answer = await (await postChat(upstream, { tools: [weatherTool], ...choice })).json();
       return answer.choices[0].message.tool_calls?.[0].function.name;
     };
     expect(await call({})).toBeUndefined();
@@ -152,7 +152,7 @@ describe("without a script", () => {
 
   test("streams tool arguments in fragments that join to JSON", async () => {
     const chunks = await events(
-      await ask(await simulator(), { tools: [weatherTool], tool_choice: "required", stream: true }),
+      await postChat(await simulator(), { tools: [weatherTool], tool_choice: "required", stream: true }),
     );
     const calls = chunks.flatMap((event) => event.choices[0]?.delta.tool_calls ?? []);
     expect(calls[0].id).toStartWith("call_");
@@ -162,7 +162,7 @@ describe("without a script", () => {
   test("JSON mode answers in JSON, a schema with an instance of it", async () => {
     const upstream = await simulator();
     const content = async (format: JsonObject): Promise<Answer> => {
-      const answer: Answer = await (await ask(upstream, { response_format: format })).json();
+      const answer: Answer = await (await postChat(upstream, { response_format: format })).json();
       return JSON.parse(answer.choices[0].message.content);
     };
     expect((await content({ type: "json_object" })).simulated).toBe(true);
@@ -182,7 +182,9 @@ describe("without a script", () => {
     };
     const verdict = async (content: string) => {
       const messages = [system, { role: "user", content }];
-      const answer: Answer = await (await ask(upstream, { model: "vendor/scout", messages, max_tokens: 64 })).json();
+      const answer: Answer = await (
+        await postChat(upstream, { model: "vendor/scout", messages, max_tokens: 64 })
+      ).json();
       return answer.choices[0].message.content;
     };
     expect(await verdict("Rename a variable.")).toBe("FLASH [simulated]");
@@ -190,17 +192,17 @@ describe("without a script", () => {
   });
 
   test("respects max_tokens, and reports the length", async () => {
-    const answer: Answer = await (await ask(await simulator(), { max_tokens: 3 })).json();
+    const answer: Answer = await (await postChat(await simulator(), { max_tokens: 3 })).json();
     expect(answer.choices[0].finish_reason).toBe("length");
     expect(answer.usage.completion_tokens).toBe(3);
   });
 
   test("refuses like an aggregator: a wrong key, an unknown model, an unknown path", async () => {
     const upstream = await simulator({ apiKey: "the-right-key" });
-    expect((await ask(upstream, {})).status).toBe(401);
+    expect((await postChat(upstream, {})).status).toBe(401);
     const headers = { authorization: "Bearer the-right-key" };
-    expect((await ask(upstream, {}, { headers })).status).toBe(200);
-    expect((await ask(upstream, { model: "nobody/knows" }, { headers })).status).toBe(400);
+    expect((await postChat(upstream, {}, { headers })).status).toBe(200);
+    expect((await postChat(upstream, { model: "nobody/knows" }, { headers })).status).toBe(400);
     expect((await fetch(`${upstream.url}/embeddings`, { method: "POST" })).status).toBe(404);
   });
 
@@ -218,7 +220,7 @@ describe("without a script", () => {
     };
     const upstream = await simulator({ timers: { after } });
     const caller = new AbortController();
-    const response = ask(upstream, { stream: true }, { signal: caller.signal });
+    const response = postChat(upstream, { stream: true }, { signal: caller.signal });
     const request = await upstream.request(0);
     expect(request.bytesSent).toBe(0);
     caller.abort();
@@ -233,10 +235,10 @@ describe("with a script", () => {
   test("gives each request its queued behaviour, then that of the script, then the default", async () => {
     const upstream = await simulator({ script: (request) => (request.index === 1 ? fails(503) : undefined) });
     upstream.next(replies(429, "slow down", { headers: { "retry-after": "soon" } }));
-    const first = await ask(upstream, {});
+    const first = await postChat(upstream, {});
     expect([first.status, first.headers.get("retry-after"), await first.text()]).toEqual([429, "soon", "slow down"]);
-    expect((await ask(upstream, {})).status).toBe(503);
-    expect((await ask(upstream, {})).status).toBe(200);
+    expect((await postChat(upstream, {})).status).toBe(503);
+    expect((await postChat(upstream, {})).status).toBe(200);
     expect(upstream.requests.map((request) => request.outcome)).toEqual(["answered", "answered", "answered"]);
   });
 
@@ -246,9 +248,9 @@ describe("with a script", () => {
       completes({ text: "pro" }),
       completes({ reasoning: "hm", toolCalls: [{ name: "f", arguments: '{"a":1}' }] }),
     );
-    const first: Answer = await (await ask(upstream, {})).json();
+    const first: Answer = await (await postChat(upstream, {})).json();
     expect(first.choices[0].message.content).toBe("pro");
-    const second: Answer = await (await ask(upstream, {})).json();
+    const second: Answer = await (await postChat(upstream, {})).json();
     expect(second.choices[0].message).toMatchObject({ content: null, reasoning: "hm" });
     expect(second.choices[0].message.tool_calls[0].function).toEqual({ name: "f", arguments: '{"a":1}' });
   });
@@ -262,7 +264,7 @@ describe("with a script", () => {
         gate: (index) => gates[index]?.promise,
       }),
     );
-    const asked = ask(upstream, { stream: true });
+    const asked = postChat(upstream, { stream: true });
     const request = await upstream.request(0);
     expect(request.eventsSent).toBe(0);
     gates[0]?.resolve();
@@ -303,7 +305,7 @@ describe("with a script", () => {
     const upstream = await simulator();
     upstream.next(silent({ bills: 5 }), disconnects("rst", { bills: 6 }));
     const caller = new AbortController();
-    const first = ask(upstream, {}, { signal: caller.signal }).catch((error) => error.name);
+    const first = postChat(upstream, {}, { signal: caller.signal }).catch((error) => error.name);
     const request = await upstream.request(0);
     caller.abort();
     expect(await first).toBe("AbortError");
@@ -315,8 +317,8 @@ describe("with a script", () => {
 
   test("keeps connections alive, and distinguishes the second request on one from the first", async () => {
     const upstream = await simulator();
-    await (await ask(upstream, {})).text();
-    await (await ask(upstream, {})).text();
+    await (await postChat(upstream, {})).text();
+    await (await postChat(upstream, {})).text();
     expect(upstream.requests.map(({ connection, onConnection }) => [connection, onConnection])).toEqual([
       [0, 0],
       [0, 1],

@@ -78,34 +78,34 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
 
   test("an interrupted feed resumes after the last event that was received", async () => {
     await using dashboard = await startDashboard(await open());
-    const ask = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
+    const chat = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
     const first = feed(dashboard);
     await next(first);
-    await ask("seen");
+    await chat("seen");
     const seen = await next(first);
     await first.return(undefined);
-    await ask("missed-1");
-    await ask("missed-2");
+    await chat("missed-1");
+    await chat("missed-2");
     await dashboard.recorded(3);
     const id = seen.kind === "decision" ? String(seen.row.seq) : "";
     const again = feed(dashboard, "", { "last-event-id": id });
     expect(await next(again)).toMatchObject({ kind: "hello", resumed: true });
     expect(await next(again)).toMatchObject({ kind: "decision", row: { goal: "missed-1" } });
     expect(await next(again)).toMatchObject({ kind: "decision", row: { goal: "missed-2" } });
-    await ask("new");
+    await chat("new");
     expect(await next(again)).toMatchObject({ kind: "decision", row: { goal: "new" } });
     await again.return(undefined);
   });
 
   test("a list is paged by keyset: each record once, also while new ones arrive", async () => {
     await using dashboard = await startDashboard(await open());
-    const ask = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
-    for (const goal of ["a", "b", "c", "d", "e"]) await ask(goal);
+    const chat = async (goal: string) => (await dashboard.gateway.chat({}, { "x-goal-id": goal })).text();
+    for (const goal of ["a", "b", "c", "d", "e"]) await chat(goal);
     await dashboard.recorded(5);
     const first = await dashboard.get("GET decisions", { query: { limit: 2 } });
     expect(first.rows.map(({ goal }) => goal)).toEqual(["e", "d"]);
     expect(first.total).toMatchObject({ requests: 5 });
-    await ask("f");
+    await chat("f");
     await dashboard.recorded(6);
     const query = { limit: 2, before: first.next_before };
     const second = await dashboard.get("GET decisions", { query });

@@ -20,19 +20,19 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   test("a goal's own cap is set, applied at once, cleared and written to the audit log", async () => {
     await using dashboard = await startDashboard(await open());
     const { gateway } = dashboard;
-    const ask = () => gateway.chat({}, { "x-session-id": "s/1", "x-goal-id": "g" });
-    expect((await ask()).status).toBe(200);
+    const chat = () => gateway.chat({}, { "x-session-id": "s/1", "x-goal-id": "g" });
+    expect((await chat()).status).toBe(200);
     const { goals } = await dashboard.get("GET budgets");
     const [goal] = goals;
     expect(goal).toMatchObject({ account: "goal/s%2F1//g", cap_from: "policy" });
     const at = { goal: goal?.name ?? "" };
     const set = await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0", why: "enough" }, { at });
     expect(set).toEqual({ account: "goal/s%2F1//g", hard_nano_usd: 0, before_nano_usd: null });
-    await eventually(async () => (await ask()).status === 403);
+    await eventually(async () => (await chat()).status === 403);
     const [capped] = (await dashboard.get("GET budgets")).goals;
     expect(capped).toMatchObject({ hard_nano_usd: 0, cap_from: "operator", left_nano_usd: 0 });
     await dashboard.post("POST budgets/{goal}/cap", { hard_usd: null }, { at });
-    await eventually(async () => (await ask()).status === 200);
+    await eventually(async () => (await chat()).status === 200);
     const { actions } = await dashboard.get("GET actions");
     expect(actions.map(({ action, target, detail, operator }) => [action, target, detail, operator])).toEqual([
       ["cap_set", "goal/s%2F1//g", "hard cap 0 USD → of the policy", "loopback (loopback)"],

@@ -6,19 +6,19 @@ import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 /** Requests of every kind: answered by three tiers, refused by the gateway before and after a decision, failed upstream. */
 async function traffic({ gateway }: TestDashboard): Promise<number> {
   const read = async (reply: Promise<Response>) => (await reply).text();
-  const say = (content: string, body: object = {}, headers: Record<string, string> = {}) =>
+  const chat = (content: string, body: object = {}, headers: Record<string, string> = {}) =>
     read(gateway.chat({ messages: [{ role: "user", content }], ...body } as never, headers)); // a body is JSON
-  await say("hello");
-  await say("hello again", {}, { "x-session-id": "s1", "x-goal-id": "refactor" });
-  await say("Prove it", { model: "smart-router-pro" }, { "x-session-id": "s1", "x-goal-id": "refactor" });
-  await say("What is a monad?", { model: "smart-router", stream: true }, { "x-goal-id": "learn" });
-  await say("Sum it up", { model: "smart-router-free", metadata: { sensitive: false } });
-  await say("private", { model: "smart-router-free" });
+  await chat("hello");
+  await chat("hello again", {}, { "x-session-id": "s1", "x-goal-id": "refactor" });
+  await chat("Prove it", { model: "smart-router-pro" }, { "x-session-id": "s1", "x-goal-id": "refactor" });
+  await chat("What is a monad?", { model: "smart-router", stream: true }, { "x-goal-id": "learn" });
+  await chat("Sum it up", { model: "smart-router-free", metadata: { sensitive: false } });
+  await chat("private", { model: "smart-router-free" });
   await read(call(`${gateway.url}/v1/chat/completions`, { method: "POST", body: "{}" }));
   const json = { ...authorization, "content-type": "application/json" };
   await read(call(`${gateway.url}/v1/chat/completions`, { method: "POST", headers: json, body: '{"model":"x"}' }));
   gateway.upstream.follow(() => fails(400));
-  await say("this fails");
+  await chat("this fails");
   return 9;
 }
 
@@ -120,16 +120,16 @@ test("the sums are equal on both sides of UTC midnight", async () => {
   const clock = { now: () => nowMs, monotonic: () => performance.now() };
   await using dashboard = await startDashboard("sqlite", { overrides: { clock } });
   const { gateway } = dashboard;
-  const ask = async (n: number, goal: string) => {
+  const sendNth = async (n: number, goal: string) => {
     nowMs += 1_000;
     const body = { messages: [{ role: "user", content: "x".repeat(n * 100) }] };
     await (await gateway.chat(body as never, { "x-goal-id": goal })).text(); // a body is JSON
   };
-  for (const n of [1, 2, 3]) await ask(n, "evening");
+  for (const n of [1, 2, 3]) await sendNth(n, "evening");
   await dashboard.recorded(3);
   const before = await gateway.ledger();
   nowMs = midnight + 5_000;
-  for (const n of [4, 5]) await ask(n, "morning");
+  for (const n of [4, 5]) await sendNth(n, "morning");
   const sumOf = (rows: readonly { cost_nano_usd: number }[]) => rows.reduce((sum, row) => sum + row.cost_nano_usd, 0);
   await eventually(async () => (await dashboard.rows({ range: "24h" })).length === 5);
   const after = await gateway.ledger();

@@ -23,7 +23,7 @@ import { type Browser, chromium } from "playwright-core";
  */
 export async function launchChromium(): Promise<Browser> {
   const problems: string[] = [];
-  for (const find of [named, ofTheSystem, ofNpm, ofDebian]) {
+  for (const find of [fromEnvironment, fromSystem, fromNpm, fromDebian]) {
     const found = find();
     if (typeof found === "string") {
       problems.push(found);
@@ -53,28 +53,28 @@ function launch({ path, env = {} }: Candidate): Promise<Browser> {
   });
 }
 
-function named(): Candidate | string {
+function fromEnvironment(): Candidate | string {
   const path = process.env["CHROMIUM_PATH"];
   return path === undefined ? "CHROMIUM_PATH is not set" : { path };
 }
 
 const macPaths = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
 
-function ofTheSystem(): Candidate | string {
+function fromSystem(): Candidate | string {
   const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
   const paths = [...names.map((name) => Bun.which(name)), ...macPaths].filter((path) => path !== null);
   // Some are stubs that say how to install it; a stub does not print a version.
-  const path = paths.find((path) => existsSync(path) && saysVersion(path));
+  const path = paths.find((path) => existsSync(path) && printsVersion(path));
   return path === undefined ? "the system has none" : { path };
 }
 
-function saysVersion(path: string): boolean {
+function printsVersion(path: string): boolean {
   const { status, stdout } = spawnSync(path, ["--version"], { encoding: "utf8", timeout: 10_000 });
   return status === 0 && /Chrom/.test(stdout);
 }
 
 /** Unpacks the package's Chromium once, with its libraries and fonts for machines that lack them. */
-function ofNpm(): Candidate | string {
+function fromNpm(): Candidate | string {
   if (process.platform !== "linux" || process.arch !== "x64") return "the npm package has none for this platform";
   const manifest = createRequire(import.meta.url).resolve("@sparticuz/chromium");
   const packaged = join(dirname(manifest), "..", "bin");
@@ -134,7 +134,7 @@ function cacheFolder(): string {
   }
 }
 
-function ofDebian(): Candidate | string {
+function fromDebian(): Candidate | string {
   if (Bun.which("apt-get") === null) return "there is no apt-get; install Chromium, or name it in CHROMIUM_PATH";
   if (process.getuid?.() !== 0) return "Debian's package needs root: apt-get install chromium";
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };

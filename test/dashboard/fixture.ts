@@ -50,25 +50,31 @@ const goal = (session: string, name: string): Record<string, string> => ({
 
 /** Answers of each tier, a hard rule, a fail-over, a failure, and refusals by gateway and schema. */
 async function sendTraffic(gateway: TestGateway): Promise<number> {
-  const say = (content: string) => ({ messages: [{ role: "user", content }] });
+  const message = (content: string) => ({ messages: [{ role: "user", content }] });
   const replies = [
-    await gateway.chat(say("Rename tmp to remaining."), goal("s1", "refactor")),
-    await gateway.chat({ ...say("Write a test for the parser."), stream: true }, goal("s1", "refactor")),
-    await gateway.chat(say("Explain this regular expression."), goal("s1", "flaky-tests")),
-    await gateway.chat(say("Summarise the log."), goal("nightly-run-of-the-build-farm", "find-what-broke-the-release")),
-    await gateway.chat({ ...say("Design the settlement."), model: "smart-router-pro" }, goal("s2", "migrate-billing")),
+    await gateway.chat(message("Rename tmp to remaining."), goal("s1", "refactor")),
+    await gateway.chat({ ...message("Write a test for the parser."), stream: true }, goal("s1", "refactor")),
+    await gateway.chat(message("Explain this regular expression."), goal("s1", "flaky-tests")),
     await gateway.chat(
-      { ...say("It fails again."), model: "smart-router" },
+      message("Summarise the log."),
+      goal("nightly-run-of-the-build-farm", "find-what-broke-the-release"),
+    ),
+    await gateway.chat(
+      { ...message("Design the settlement."), model: "smart-router-pro" },
+      goal("s2", "migrate-billing"),
+    ),
+    await gateway.chat(
+      { ...message("It fails again."), model: "smart-router" },
       { ...goal("s1", "flaky-tests"), "x-same-error-count": "3" },
     ),
-    await gateway.chat({ ...say("Say hello."), model: "smart-router-free", metadata: { sensitive: false } }),
-    await gateway.chat({ ...say("Say hello."), model: "smart-router-free" }),
-    await gateway.chat({ ...say("Say hello."), max_tokens: -1 }),
+    await gateway.chat({ ...message("Say hello."), model: "smart-router-free", metadata: { sensitive: false } }),
+    await gateway.chat({ ...message("Say hello."), model: "smart-router-free" }),
+    await gateway.chat({ ...message("Say hello."), max_tokens: -1 }),
   ];
   gateway.upstream.next(fails(503));
-  replies.push(await gateway.chat(say("Try until it works."), goal("s1", "refactor")));
+  replies.push(await gateway.chat(message("Try until it works."), goal("s1", "refactor")));
   gateway.upstream.next(fails(404, "no such model"));
-  replies.push(await gateway.chat(say("This one fails."), goal("s1", "refactor")));
+  replies.push(await gateway.chat(message("This one fails."), goal("s1", "refactor")));
   await Promise.all(replies.map((reply) => reply.text()));
   return replies.length;
 }

@@ -160,16 +160,16 @@ describe("the sums of two days, with records on both sides of UTC midnight", () 
       dashboard = await startDashboard({
         overrides: { clock: { now: () => nowMs, monotonic: () => performance.now() } },
       });
-      const ask = async (letters: number): Promise<void> => {
+      const send = async (letters: number): Promise<void> => {
         nowMs += 1_000;
         const messages = [{ role: "user", content: "x".repeat(letters) }];
         await (await dashboard.gateway.chat({ messages }, { "x-session-id": "s1", "x-goal-id": "late" })).text();
       };
-      for (const letters of [100, 200, 300]) await ask(letters);
+      for (const letters of [100, 200, 300]) await send(letters);
       await dashboard.recorded(3);
       const { spent: yesterday } = await dashboard.gateway.ledger();
       nowMs = midnight + 5_000;
-      for (const letters of [4_000, 5_000]) await ask(letters);
+      for (const letters of [4_000, 5_000]) await send(letters);
       await dashboard.recorded(5);
       const { spent: today } = await dashboard.gateway.ledger();
       expect(yesterday).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
 
 /** If set, the README's screenshots are written: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/dashboard/views.test.ts`. */
-const pictures = process.env["DASHBOARD_SCREENSHOTS"];
+const screenshotFolder = process.env["DASHBOARD_SCREENSHOTS"];
 
 const views = [
   { name: "now", path: "", shows: "Needs you" },
@@ -69,9 +69,9 @@ const looks = [
 
 let dashboard: DashboardGateway;
 beforeAll(async () => {
-  dashboard = await startDashboard(pictures === undefined ? {} : { policy: { budget: smallCaps } });
+  dashboard = await startDashboard(screenshotFolder === undefined ? {} : { policy: { budget: smallCaps } });
   await dashboard.traffic();
-  if (pictures !== undefined) await sendSamples(dashboard, 720);
+  if (screenshotFolder !== undefined) await sendSamples(dashboard, 720);
 });
 afterAll(async () => {
   await dashboard[Symbol.asyncDispose]();
@@ -90,16 +90,16 @@ describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, heig
     if ("before" in view) await view.before(page);
     await eventually(async () => (await page.locator(".skeleton").count()) === 0);
     const name = `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`;
-    if (pictures !== undefined && (pictures !== readmeFolder || readmePictures.has(name)))
-      await takePicture(page, name);
+    if (screenshotFolder !== undefined && (screenshotFolder !== readmeFolder || readmePictures.has(name)))
+      await takeScreenshot(page, name);
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0);
     expect(problems).toEqual([]);
   });
 });
 
-async function takePicture(page: Page, name: string): Promise<void> {
-  const folder = join(import.meta.dir, "..", "..", pictures ?? "");
+async function takeScreenshot(page: Page, name: string): Promise<void> {
+  const folder = join(import.meta.dir, "..", "..", screenshotFolder ?? "");
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
 }

@@ -127,7 +127,7 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
     DATABASE_URL: "sqlite::memory:",
     UPSTREAM_BASE_URL: upstream.url,
     UPSTREAM_API_KEY: upstreamKey,
-    ROUTING_POLICY_PATH: file("policy.json", { ...quick(options.policy) }),
+    ROUTING_POLICY_PATH: file("policy.json", { ...withoutBackoff(options.policy) }),
     ...(options.models === undefined ? {} : { MODEL_REGISTRY_PATH: file("models.json", { models: options.models }) }),
     ...options.env,
   });
@@ -186,7 +186,7 @@ export async function start(options: StartOptions = {}): Promise<TestGateway> {
 }
 
 /** Retries have no back-off, so that no test waits; everything else is as the test or the default says. */
-function quick(policy: object = {}): object {
+function withoutBackoff(policy: object = {}): object {
   const upstream = "upstream" in policy ? (policy.upstream as object) : {}; // validated by the policy's schema
   return {
     ...policy,
@@ -195,13 +195,16 @@ function quick(policy: object = {}): object {
 }
 
 /**
- * Looks again every few milliseconds until it holds; for what happens behind the answer. Leaves the core to those who are
- * to make it come true: looking at each turn of the event loop starves them on a busy machine. Gives up after 10 s.
+ * Waits until a condition holds, for effects that follow an answer. It checks every two milliseconds, because checks in each turn
+ * of the event loop would take the core from other processes. @throws after 10 s, with `describe()`.
  */
-export async function eventually(holds: () => boolean | Promise<boolean>, say: () => string = () => ""): Promise<void> {
+export async function eventually(
+  holds: () => boolean | Promise<boolean>,
+  describe: () => string = () => "",
+): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`did not come true within 10 s ${say()}`);
+    if (performance.now() > deadline) throw new Error(`the condition did not hold within 10 s ${describe()}`);
     await Bun.sleep(2);
   }
 }

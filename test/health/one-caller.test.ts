@@ -7,7 +7,7 @@ import { eventually, start, type TestGateway, upstreamIds } from "../harness/gat
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
 const usual = { max_attempts: 1 };
 
-async function ask(gateway: TestGateway, times: number, body: object = {}): Promise<void> {
+async function sendChats(gateway: TestGateway, times: number, body: object = {}): Promise<void> {
   for (let call = 0; call < times; call++) await (await gateway.chat(body as never)).text(); // a body is JSON
 }
 
@@ -46,36 +46,36 @@ describe("one caller does not exclude a model", () => {
       policy: { upstream: usual },
       script: () => fails(404, "No endpoints found that support the provided 'tool_choice' value."),
     });
-    await ask(gateway, 6, { tool_choice: "required" });
+    await sendChats(gateway, 6, { tool_choice: "required" });
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
   });
 
   test("by answers that a token limit has left empty, whole or streamed", async () => {
     await using gateway = await start({ policy: { upstream: usual }, script: () => empty("length") });
-    await ask(gateway, 6, { max_tokens: 1 });
-    await ask(gateway, 6);
+    await sendChats(gateway, 6, { max_tokens: 1 });
+    await sendChats(gateway, 6);
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
     gateway.upstream.follow(() => emptyStream("length"));
-    await ask(gateway, 6, { stream: true });
+    await sendChats(gateway, 6, { stream: true });
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
     gateway.upstream.follow(() => emptyStream("stop"));
-    await ask(gateway, 3, { stream: true });
+    await sendChats(gateway, 3, { stream: true });
     expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   });
 
   test("by stop sequences that leave every answer empty", async () => {
     await using gateway = await start({ policy: { upstream: usual }, script: () => empty("stop") });
-    await ask(gateway, 6, { stop: ["a", "e", "\n"] });
+    await sendChats(gateway, 6, { stop: ["a", "e", "\n"] });
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
-    await ask(gateway, 3);
+    await sendChats(gateway, 3);
     expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   });
 
   test("by requests whose own parameters raise the cost above the hold", async () => {
     await using gateway = await start({ policy: { upstream: usual }, script: () => costing(0.03) });
-    await ask(gateway, 6, { logit_bias: { "1": 100 } });
+    await sendChats(gateway, 6, { logit_bias: { "1": 100 } });
     expect(await stateOfFlash(gateway)).toBe("HEALTHY");
-    await ask(gateway, 3);
+    await sendChats(gateway, 3);
     expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   });
 
@@ -86,7 +86,8 @@ describe("one caller does not exclude a model", () => {
         JSON.stringify(body).includes("bad words") ? fails(403, "your input was flagged for violence") : undefined,
     });
     const messages = [{ role: "user", content: "bad words" }];
-    for (const alias of ["smart-router-flash", "smart-router-pro"]) await ask(gateway, 5, { model: alias, messages });
+    for (const alias of ["smart-router-flash", "smart-router-pro"])
+      await sendChats(gateway, 5, { model: alias, messages });
     expect((await gateway.chat()).status).toBe(200);
   });
 });
@@ -136,7 +137,7 @@ test("a model that the upstream reports as unknown twice is quarantined", async 
     policy: { upstream: usual },
     script: ({ body }) => (body?.["model"] === flash ? fails(404, `No endpoints found for ${flash}.`) : undefined),
   });
-  await ask(gateway, 2);
+  await sendChats(gateway, 2);
   expect(await stateOfFlash(gateway)).toBe("QUARANTINE");
   expect((await gateway.chat()).status).toBe(200);
 });

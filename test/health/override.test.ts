@@ -20,19 +20,19 @@ afterAll(async () => {
 
 const models = (args: readonly string[], env: Record<string, string> = {}) =>
   runCommand(["models", ...args], { env: { DATABASE_URL: url, ...env } });
-const said = async () =>
+const storedOverrides = async () =>
   (await gateway.load()).overrides.map(({ model, disabled, resetMs }) => ({ model, disabled, reset: resetMs > 0 }));
 
 test("disable, enable and reset reach the database that the gateway reads", async () => {
   const disabled = await models(["disable", flash]);
   expect(disabled).toMatchObject({ code: 0, err: "" });
   expect(disabled.out).toContain(`${flash} is disabled`);
-  expect(await said()).toEqual([{ model: flash, disabled: true, reset: false }]);
+  expect(await storedOverrides()).toEqual([{ model: flash, disabled: true, reset: false }]);
   const reset = await models(["reset", flash, "--json"]);
   expect(JSON.parse(reset.out)).toEqual({ ok: true, model: flash, action: "reset", at_ms: expect.any(Number) });
-  expect(await said()).toEqual([{ model: flash, disabled: true, reset: true }]);
+  expect(await storedOverrides()).toEqual([{ model: flash, disabled: true, reset: true }]);
   expect(await models(["enable", flash])).toMatchObject({ code: 0 });
-  expect(await said()).toEqual([{ model: flash, disabled: false, reset: true }]);
+  expect(await storedOverrides()).toEqual([{ model: flash, disabled: false, reset: true }]);
 });
 
 test("a key that is not in the registry is refused, with the most similar one, and exit code 2", async () => {

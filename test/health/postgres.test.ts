@@ -32,7 +32,7 @@ describeOnPostgres("the health store", (postgres) => {
 
   test("lets one of two nodes that write at once over the same epoch win", async () => {
     const [one, other] = [await emptyStore(), await openHealthStore(postgres.url)];
-    const health = { state: "HEALTHY", sinceMs: 1, reason: "first seen", detail: kept } as const;
+    const health = { state: "HEALTHY", sinceMs: 1, reason: "first seen", detail: storedDetail } as const;
     const change = { model: "flash", health, updatedMs: 1, updatedBy: "node" };
     const written = await Promise.all(
       [one, other, one, other].map((store) => store.save([{ ...change, basedOn: undefined }])),
@@ -43,7 +43,7 @@ describeOnPostgres("the health store", (postgres) => {
   });
 });
 
-const kept = {
+const storedDetail = {
   lastVerdictMs: 1,
   garbageInARow: 0,
   notFound: 0,

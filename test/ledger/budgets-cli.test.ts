@@ -78,7 +78,7 @@ describe("smart-gateway budgets", () => {
 
   test("set stores a cap that a running gateway applies, and clear restores the policy's", async () => {
     const ledger = await openLedger(url, { nodeId: "test", clock });
-    const ask = (requestId: string) =>
+    const reserve = (requestId: string) =>
       ledger.reserve({
         id: reservationIdOf(requestId, 1),
         requestId,
@@ -91,11 +91,11 @@ describe("smart-gateway budgets", () => {
         deadlineMs: 60_000,
       });
     expect((await budgets("set", "--goal", "s/one", "--hard-usd", "1.2")).code).toBe(0);
-    expect(await ask("first")).toMatchObject({ kind: "refused", binding: "goal", hard: nanoUsd(1_200_000_000) });
+    expect(await reserve("first")).toMatchObject({ kind: "refused", binding: "goal", hard: nanoUsd(1_200_000_000) });
     expect((await budgets("set", "--goal", "s/one", "--clear")).code).toBe(0);
-    expect((await ask("second")).kind).toBe("held");
+    expect((await reserve("second")).kind).toBe("held");
     expect((await budgets("set", "--day", "today", "--hard-usd", "0.1")).code).toBe(0);
-    expect(await ask("third")).toMatchObject({ kind: "refused", binding: "day" });
+    expect(await reserve("third")).toMatchObject({ kind: "refused", binding: "day" });
     await ledger.close(1_000);
   });
 

@@ -150,7 +150,7 @@ function suite(store: string, database: () => Promise<string>): void {
         await eventually(async () => (await record(running, id))?.cost_state === "unknown");
         return id;
       };
-      const known = (running: GatewayProcess, id: string, cost: number) =>
+      const isKnown = (running: GatewayProcess, id: string, cost: number) =>
         eventually(async () => {
           const { cost_state, cost_nano_usd } = await record(running, id);
           return cost_state === "known" && cost_nano_usd === cost;
@@ -159,14 +159,14 @@ function suite(store: string, database: () => Promise<string>): void {
       await using before = await gateway();
       const [byCommand, byPage, meanwhile] = [await unknown(before), await unknown(before), await unknown(before)];
       expect((await budgets("settle", `${byCommand}.2`, "--usd", "0.0001")).code).toBe(0);
-      await known(before, byCommand, 100_000);
+      await isKnown(before, byCommand, 100_000);
       const settled = await call(`${before.url}/dashboard/api/holds/${byPage}.2/settle`, {
         method: "POST",
         headers: { "content-type": "application/json", "x-smart-gateway-csrf": "1" },
         body: JSON.stringify({ usd: "0.0002", why: "invoice" }),
       });
       expect(settled.status).toBe(200);
-      await known(before, byPage, 200_000);
+      await isKnown(before, byPage, 200_000);
       before.signal("SIGTERM");
       expect(await before.exited()).toBe(0);
 
@@ -176,7 +176,7 @@ function suite(store: string, database: () => Promise<string>): void {
       await admin.resolve("other", [{ ...resolution, source: "upstream_cost", reason: "looked up" }]);
       await admin.close();
       await using after = await gateway();
-      await known(after, meanwhile, 300_000);
+      await isKnown(after, meanwhile, 300_000);
       const { total } = await (await call(`${after.url}/dashboard/api/summary?range=today`)).json();
       const { accounts } = (await budgets("show", "--json")).json();
       const day = accounts.find(({ id }: Answer) => id.startsWith("day/"));

@@ -75,7 +75,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   }
 
   /** Compares the callers' replies with the ledger, to the last nano-dollar. */
-  async function judge(told: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
+  async function checkReplies(told: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
     const stored = await rows();
     let spent = 0;
     const count = { held: 0, refused: 0, unavailable: 0 };
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
     database.proxy.mode = "pass";
     await settled(nodes);
-    const figures = await judge(told);
+    const figures = await checkReplies(told);
     // biome-ignore lint/suspicious/noConsole: each run prints its figures
     console.log("cut COMMIT replies:", { cut: database.proxy.cut, ...figures, slowestMs: Math.round(slowestMs) });
     expect(database.proxy.cut).toBeGreaterThan(5);
@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
     await killing;
     await settled(nodes);
-    const figures = await judge(told);
+    const figures = await checkReplies(told);
     // biome-ignore lint/suspicious/noConsole: each run prints its figures
     console.log("terminated backends:", { terminated, ...figures, slowestMs: Math.round(slowestMs) });
     expect(terminated).toBeGreaterThan(5);

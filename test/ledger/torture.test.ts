@@ -70,10 +70,10 @@ async function torture(
   const figures: Figures = { answered: 0, refused: 0, unavailable: 0, failed: 0, aborted: 0, killed: 0 };
   const until = performance.now() + seconds * 1_000;
   // A slow machine needs longer to come near the cap.
-  const goesOn = () => performance.now() < until + (figures.refused === 0 ? 3 * seconds * 1_000 : 0);
+  const running = () => performance.now() < until + (figures.refused === 0 ? 3 * seconds * 1_000 : 0);
 
   const caller = async () => {
-    while (goesOn()) {
+    while (running()) {
       const gateway = gateways[Math.floor(Math.random() * count)];
       if (gateway === undefined) {
         await Bun.sleep(20);

@@ -14,7 +14,7 @@ import { readGeneration } from "#upstream/aggregator/generation.ts";
 import { type Answer, eventually, start, startUpstream } from "../harness/gateway.ts";
 
 /** The rounds of look-ups run at once, and each look-up is due at once: 4 s of the store's clock after the call. */
-function hurried() {
+function immediateLookups() {
   const wheel = timerWheel({ clock: systemClock });
   const timers: Timers = { after: (ms, run) => wheel.after(ms > 2_300 && ms < 3_700 ? 10 : ms, run) };
   let offsetMs = 0;
@@ -45,7 +45,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
     ],
     ["an error after work was done", { status: 500 }],
   ])("%s", async (_, script) => {
-    const { overrides, later } = hurried();
+    const { overrides, later } = immediateLookups();
     await using gateway = await start({ policy, overrides });
     const failing = { headers: { "x-generation-id": "gen-3-failed" }, bills: 77_000 };
     gateway.upstream.follow(() =>
@@ -61,7 +61,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
   });
 
   test("a charge for a call whose caller disconnected is corrected", async () => {
-    const { overrides, later } = hurried();
+    const { overrides, later } = immediateLookups();
     await using gateway = await start({ policy, overrides });
     gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "silence", bills: 55_000 }));
     const leaving = new AbortController();
@@ -74,7 +74,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
   });
 
   test("an absurd figure is not accepted: then the hold is charged, and an error logged", async () => {
-    const { overrides, later } = hurried();
+    const { overrides, later } = immediateLookups();
     await using gateway = await start({ policy, overrides });
     gateway.upstream.follow(() =>
       streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 9_000_000_000_000_000 }),
@@ -91,7 +91,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
     const env = { DATABASE_URL: `sqlite:${join(folder, "gateway.db")}` };
     const asks = { ...policy, upstream: { ...policy.upstream, timeouts_ms: { total: 300_000 } } };
     const upstream = await startUpstream();
-    const first = hurried();
+    const first = immediateLookups();
     const before = await start({
       policy: asks,
       env: { ...env, UPSTREAM_BASE_URL: upstream.url },
@@ -101,7 +101,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
     await (await before.chat({ ...large, stream: true })).text();
     await before.ledger(({ held }) => held > 0);
     await before.stop();
-    const second = hurried();
+    const second = immediateLookups();
     second.later();
     const after = await start({
       policy: asks,
@@ -115,7 +115,7 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
   });
 
   test("but not if the aggregator is not known to report it, and the policy does not switch it on", async () => {
-    const { overrides, later } = hurried();
+    const { overrides, later } = immediateLookups();
     await using gateway = await start({ policy: { ...policy, upstream: { max_attempts: 1 } }, overrides });
     gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 77_000 }));
     await (await gateway.chat({ ...large, stream: true })).text();

@@ -8,7 +8,7 @@ import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "..
 
 const onLinux = test.skipIf(process.platform !== "linux");
 /** Each test starts up to six processes, which takes seconds on a busy machine. In milliseconds. */
-const patient = 60_000;
+const testTimeoutMs = 60_000;
 
 async function withWorkers(env: Record<string, string> = {}): Promise<GatewayProcess> {
   const gateway = await serve({ WORKERS: "2", PORT: String(await freePort()), ...env });
@@ -32,7 +32,7 @@ async function metric(gateway: GatewayProcess, name: string): Promise<number> {
     .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-const ask = (gateway: GatewayProcess) => postChat(gateway.url, { model: "smart-router" }, { connection: "close" });
+const chat = (gateway: GatewayProcess) => postChat(gateway.url, { model: "smart-router" }, { connection: "close" });
 
 function exists(pid: number): boolean {
   try {
@@ -56,7 +56,7 @@ describe("workers", () => {
     "whichever is asked, /metrics and /healthz speak of the whole gateway",
     async () => {
       await using gateway = await withWorkers();
-      for (let count = 0; count < 12; count++) expect((await ask(gateway)).status).toBe(200);
+      for (let count = 0; count < 12; count++) expect((await chat(gateway)).status).toBe(200);
       for (let look = 0; look < 8; look++) expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
       expect(await metric(gateway, 'smart_gateway_workers{state="serving"}')).toBe(2);
       for (let look = 0; look < 4; look++) {
@@ -89,14 +89,14 @@ describe("workers", () => {
         process.kill(hung, "SIGCONT");
       }
     },
-    patient,
+    testTimeoutMs,
   );
 
   onLinux(
     "one that dies is logged, missed in /healthz and started anew; its counters are kept",
     async () => {
       await using gateway = await withWorkers();
-      for (let count = 0; count < 12; count++) await ask(gateway);
+      for (let count = 0; count < 12; count++) await chat(gateway);
       expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
       // Twice, each soon after the start: that used to stop all workers.
       for (const deaths of [1, 2]) {
@@ -107,14 +107,14 @@ describe("workers", () => {
         expect(exit).toMatchObject({ pid: worker, signal: "SIGKILL", started: true, restart_in_ms: 500 * deaths });
         const body: Answer = await (await get(gateway, "/healthz")).json();
         expect(body).toMatchObject({ status: "degraded", workers: { wanted: 2, serving: 1 } });
-        expect((await ask(gateway)).status).toBe(200);
+        expect((await chat(gateway)).status).toBe(200);
         expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12 + deaths);
         await eventually(() => started(gateway) === 2 + deaths);
       }
       expect(await metric(gateway, "smart_gateway_worker_exits_total")).toBe(2);
       await eventually(async () => (await (await get(gateway, "/healthz")).json()).status === "ok");
     },
-    patient,
+    testTimeoutMs,
   );
 
   onLinux(
@@ -126,9 +126,9 @@ describe("workers", () => {
       gateway.signal("SIGKILL");
       await eventually(() => !workers.some(exists));
       await using next = await withWorkers({ PORT: new URL(gateway.url).port });
-      expect((await ask(next)).status).toBe(200);
+      expect((await chat(next)).status).toBe(200);
     },
-    patient,
+    testTimeoutMs,
   );
 
   onLinux(
@@ -142,7 +142,7 @@ describe("workers", () => {
       expect(code).toBe(2);
       expect(output).toContain("did you mean");
     },
-    patient,
+    testTimeoutMs,
   );
 
   onLinux(
@@ -154,7 +154,7 @@ describe("workers", () => {
       expect(output.split("could not start").length - 1).toBeGreaterThanOrEqual(6);
       expect(output).toContain('"event":"worker_exited"');
     },
-    patient,
+    testTimeoutMs,
   );
 
   onLinux(
@@ -167,11 +167,11 @@ describe("workers", () => {
       writeFileSync(file, "routing: { pro_form: 10 }\n");
       process.kill(childrenOf(gateway.child.pid)[0] ?? 0, "SIGKILL");
       await eventually(() => events(gateway, "worker_exited").some(({ code, started }) => code === 2 && !started));
-      expect((await ask(gateway)).status).toBe(200);
+      expect((await chat(gateway)).status).toBe(200);
       writeFileSync(file, "{}\n");
       await eventually(() => started(gateway) === 3);
     },
-    patient,
+    testTimeoutMs,
   );
 });
 
@@ -191,7 +191,7 @@ onLinux(
     expect(outcomes.filter(({ running }) => running !== undefined)).toHaveLength(1);
     expect(outcomes.map(({ problem }) => problem).join("")).toContain("is taken");
   },
-  patient,
+  testTimeoutMs,
 );
 
 onLinux(
@@ -204,5 +204,5 @@ onLinux(
     expect(output).toContain("is taken");
     await upstream.stop();
   },
-  patient,
+  testTimeoutMs,
 );

@@ -11,7 +11,7 @@ import { root } from "../harness/process.ts";
 import { callOf, chunked, eventsOf, headOf, jsonAnswer, lastChunk, withUpstream } from "./raw-server.ts";
 
 const answer = { choices: [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }] };
-const say = (content: string, finish: string | null = null) =>
+const contentChunk = (content: string, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
 
 /** Lets the network run until the condition holds. */
@@ -258,7 +258,7 @@ test("text received before a cut is delivered before the cut is reported", async
       async ({ socket, request }) => {
         await request();
         socket.write(headOf("text/event-stream", "chunked"));
-        socket.write(Buffer.concat([chunked(say("a")), chunked(say("b"))]), () => socket[ending]());
+        socket.write(Buffer.concat([chunked(contentChunk("a")), chunked(contentChunk("b"))]), () => socket[ending]());
       },
       async ({ send }) => {
         const kinds = (await eventsOf(await send(callOf(true)))).map((event) => event.kind);
@@ -270,7 +270,9 @@ test("text received before a cut is delivered before the cut is reported", async
 
 test("a stream is read in the same way, however the network splits and frames it", async () => {
   const texts = ["Grüße ", "🌍", " 你好", "!"];
-  const body = Buffer.from(`${texts.map((text) => say(text)).join("")}${say("", "stop")}data: [DONE]\n\n`);
+  const body = Buffer.from(
+    `${texts.map((text) => contentChunk(text)).join("")}${contentChunk("", "stop")}data: [DONE]\n\n`,
+  );
   const cuts = fc.array(fc.nat(body.length), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(cuts, cuts, async (frames, writes) => {

@@ -225,11 +225,12 @@ describe("the bytes sent upstream", () => {
 
   test("are the received ones, except for the gateway's changes and the messages with a credential", async () => {
     await using gateway = await start();
-    const say = (role: string, content: string) => `{"role": "${role}",  "content": ${JSON.stringify(content)}}`;
+    const messageText = (role: string, content: string) =>
+      `{"role": "${role}",  "content": ${JSON.stringify(content)}}`;
     const messages = [
-      say("system", `${filler} — “typed” ${filler}`),
-      say("user", `use ${token} please`),
-      say("assistant", "\u0001 fine\\"),
+      messageText("system", `${filler} — “typed” ${filler}`),
+      messageText("user", `use ${token} please`),
+      messageText("assistant", "\u0001 fine\\"),
       '{"role":"user","content":"go \\u006fn"}',
     ];
     const json = `{ "seed": 7, "messages": [${messages.join(" ,\n")}],"model":"smart-router-flash", "metadata":{"task_id":"t1"},"temperature":0.25 }`;

@@ -32,7 +32,7 @@ function requestIn(json: string, memory: MessageMemory): ChatRequest {
 }
 
 /** All parts of a request, as a comparable value. */
-function said(result: ParsedChat): unknown {
+function comparable(result: ParsedChat): unknown {
   if (result.kind !== "ok") return result;
   const { body, received, ...rest } = result.request;
   const places = received && { members: [...received.members], messages: received.messages };
@@ -118,7 +118,7 @@ describe("messages that are known by their bytes", () => {
         for (const count of [messages.length - 2, messages.length - 1, messages.length]) {
           const json = bodyOf([first, ask, ...messages.slice(0, count)], before, after, space);
           const result = parsed(json, memory);
-          expect(said(result)).toEqual(said(parsed(json, new MessageMemory())));
+          expect(comparable(result)).toEqual(comparable(parsed(json, new MessageMemory())));
           known += knownIn(result);
           if (count < messages.length - 1)
             parsed(bodyOf([first, ask, ...messages.slice(0, count)], "", "", space), memory);
@@ -141,9 +141,9 @@ describe("messages that are known by their bytes", () => {
           parsed(bytes, memory);
           const changed = Buffer.from(bytes);
           changed[at % bytes.length] = byte;
-          expect(said(parsed(changed, memory))).toEqual(said(parsed(changed, new MessageMemory())));
+          expect(comparable(parsed(changed, memory))).toEqual(comparable(parsed(changed, new MessageMemory())));
           const cut = bytes.subarray(0, at % bytes.length);
-          expect(said(parsed(cut, memory))).toEqual(said(parsed(cut, new MessageMemory())));
+          expect(comparable(parsed(cut, memory))).toEqual(comparable(parsed(cut, new MessageMemory())));
         },
       ),
       { numRuns: 150 },

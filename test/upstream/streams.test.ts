@@ -109,7 +109,7 @@ async function outcome(pieces: readonly (string | Uint8Array)[], options: Parame
   return { failure: reply.kind === "failure" ? reply.failure : undefined, events, last: events.at(-1) };
 }
 
-const say = (content: string, finish: string | null = null, index = 0) =>
+const contentChunk = (content: string, finish: string | null = null, index = 0) =>
   `data: ${JSON.stringify({ choices: [{ index, delta: { content }, finish_reason: finish }] })}\n\n`;
 const role = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: "assistant", content: "" } }] })}\n\n`;
 const done = "data: [DONE]\n\n";
@@ -122,14 +122,16 @@ describe("the end of a stream", () => {
   ] as const;
   for (const [framing, ending] of clean) {
     test(`is complete after a finish reason without [DONE] (${framing}, ${ending})`, async () => {
-      expect((await outcome([say("a"), say("b", "stop")], { framing, ending })).last?.kind).toBe("end");
+      expect((await outcome([contentChunk("a"), contentChunk("b", "stop")], { framing, ending })).last?.kind).toBe(
+        "end",
+      );
     });
   }
 
   for (const framing of ["chunked", "close"] as const) {
     for (const ending of ["finish", "end", "reset"] as const) {
       test(`is a cut before the finish reason (${framing}, ${ending})`, async () => {
-        const { last, failure } = await outcome([say("a"), say("b")], { framing, ending });
+        const { last, failure } = await outcome([contentChunk("a"), contentChunk("b")], { framing, ending });
         const broken = last?.kind === "broken" ? last.failure : failure;
         expect(broken).toMatchObject({ kind: "cut_off", dispatched: true });
       });
@@ -137,28 +139,28 @@ describe("the end of a stream", () => {
   }
 
   test("is a cut at [DONE] without a finish reason", async () => {
-    const { last } = await outcome([say("a"), done]);
+    const { last } = await outcome([contentChunk("a"), done]);
     expect(last).toMatchObject({ kind: "broken", failure: { kind: "cut_off" } });
   });
 
   test("is a cut while one of two choices has no finish reason", async () => {
-    const { last } = await outcome([say("a"), say("b", null, 1), say("", "stop"), done]);
+    const { last } = await outcome([contentChunk("a"), contentChunk("b", null, 1), contentChunk("", "stop"), done]);
     expect(last).toMatchObject({ kind: "broken", failure: { kind: "cut_off" } });
   });
 
   test("is [DONE]: later bytes are dropped", async () => {
-    const { events } = await outcome([say("a", "stop") + done + say("late")]);
+    const { events } = await outcome([contentChunk("a", "stop") + done + contentChunk("late")]);
     expect(events.map(({ kind }) => kind)).toEqual(["chunk", "end"]);
   });
 
   test("keeps the usage that was reported before a cut", async () => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, cost: 0 } })}\n\n`;
-    const { last } = await outcome([say("a"), usage], { framing: "close" });
+    const { last } = await outcome([contentChunk("a"), usage], { framing: "close" });
     expect(last).toMatchObject({ kind: "broken", report: { usage: { input: 3, output: 4 }, costNanoUsd: 0 } });
   });
 
   test("without the last blank line still counts", async () => {
-    const { events } = await outcome([say("a"), say("b", "stop").trimEnd()], { framing: "close" });
+    const { events } = await outcome([contentChunk("a"), contentChunk("b", "stop").trimEnd()], { framing: "close" });
     expect(events.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "end"]);
   });
 });
@@ -169,7 +171,7 @@ describe("the beginning of a stream", () => {
       async ({ socket, request }) => {
         await request();
         socket.write(sseHead("close"));
-        for (const piece of [": hello\n\n", role, ": hello\n\n", say("a"), say("", "stop"), done]) {
+        for (const piece of [": hello\n\n", role, ": hello\n\n", contentChunk("a"), contentChunk("", "stop"), done]) {
           await written(socket, Buffer.from(piece));
         }
         socket.end();
@@ -178,7 +180,10 @@ describe("the beginning of a stream", () => {
         const reply = await send(callOf(true));
         if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
         for await (const batch of reply.events) {
-          expect(batch.slice(0, 2)).toMatchObject([{ raw: role.slice(6, -2) }, { raw: say("a").slice(6, -2) }]);
+          expect(batch.slice(0, 2)).toMatchObject([
+            { raw: role.slice(6, -2) },
+            { raw: contentChunk("a").slice(6, -2) },
+          ]);
           break;
         }
       },
@@ -245,7 +250,7 @@ describe("the beginning of a stream", () => {
         { limits },
       );
     expect(await asked("")).toMatchObject({ failure: { kind: "garbage" } });
-    expect((await asked(say("a"))) as unknown[]).toContainEqual(
+    expect((await asked(contentChunk("a"))) as unknown[]).toContainEqual(
       expect.objectContaining({ kind: "broken", failure: expect.objectContaining({ kind: "garbage" }) }),
     );
   });
@@ -262,7 +267,7 @@ describe("the beginning of a stream", () => {
   });
 
   test("of events that are not chunks is skipped", async () => {
-    const { events } = await outcome([`data: {"type":"ping"}\n\n`, "data:\n\n", say("a", "stop"), done]);
+    const { events } = await outcome([`data: {"type":"ping"}\n\n`, "data:\n\n", contentChunk("a", "stop"), done]);
     expect(events.map(({ kind }) => kind)).toEqual(["chunk", "end"]);
   });
 });
@@ -270,7 +275,7 @@ describe("the beginning of a stream", () => {
 describe("a malformed event in mid-stream", () => {
   for (const bad of ['data: {"choices":[\n\n', "data: nope\n\n", `data: {"choices":{}}\n\n`]) {
     test(`${JSON.stringify(bad)} breaks the stream and is not passed on`, async () => {
-      const { events } = await outcome([say("a") + bad + say("b", "stop") + done]);
+      const { events } = await outcome([contentChunk("a") + bad + contentChunk("b", "stop") + done]);
       expect(events).toMatchObject([{ kind: "chunk" }, { kind: "broken", failure: { kind: "garbage" } }]);
     });
   }
@@ -279,7 +284,7 @@ describe("a malformed event in mid-stream", () => {
     await withUpstream(
       async ({ socket, request, closed }) => {
         await request();
-        socket.write(sseHead("close") + say("a"));
+        socket.write(sseHead("close") + contentChunk("a"));
         const more = () => {
           while (!socket.destroyed && socket.write("x".repeat(10_000)));
         };
@@ -296,14 +301,14 @@ describe("a malformed event in mid-stream", () => {
   });
 
   test("with the finish reason `error` breaks it as a 500", async () => {
-    const { last } = await outcome([say("a"), say("", "error"), done]);
+    const { last } = await outcome([contentChunk("a"), contentChunk("", "error"), done]);
     expect(last).toMatchObject({ kind: "broken", failure: { kind: "upstream_error", status: 500 } });
   });
 });
 
 test("usage without choices becomes a usual usage chunk", async () => {
   const usage = `data: {"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n`;
-  const { events } = await outcome([say("a", "stop"), usage, done]);
+  const { events } = await outcome([contentChunk("a", "stop"), usage, done]);
   expect(events[1]).toEqual({
     kind: "chunk",
     raw: '{"usage":{"prompt_tokens":1,"completion_tokens":2},"choices":[]}',

@@ -15,9 +15,9 @@ import {
 } from "./raw-server.ts";
 
 const never = 1e12;
-const patient = { connect: never, headers: never, first_event: never, idle: never, idle_data: never, total: never };
+const noDeadlines = { connect: never, headers: never, first_event: never, idle: never, idle_data: never, total: never };
 const streamHead = headOf("text/event-stream", "chunked");
-const say = (content: string, finish: string | null = null) =>
+const contentChunk = (content: string, finish: string | null = null) =>
   chunked(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`);
 const answer = { choices: [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }] };
 
@@ -86,14 +86,14 @@ describe("a deadline", () => {
       phase: "idle",
       what: "silence in mid-stream",
       stream: true,
-      serve: ({ socket }) => void socket.write(Buffer.concat([Buffer.from(streamHead), say("a")])),
+      serve: ({ socket }) => void socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")])),
     },
     {
       phase: "idle_data",
       what: "comments for ever in mid-stream",
       stream: true,
       serve: (connection) => {
-        connection.socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+        connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
         return repeat(connection, chunked(": alive\n\n"));
       },
     },
@@ -113,7 +113,7 @@ describe("a deadline", () => {
         what: `${what}, for ever, in mid-stream`,
         stream: true,
         serve: (connection: Connection) => {
-          connection.socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+          connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
           return repeat(connection, bytes);
         },
       },
@@ -133,7 +133,7 @@ describe("a deadline", () => {
       stream: true,
       serve: (connection) => {
         connection.socket.write(streamHead);
-        return repeat(connection, say("a"));
+        return repeat(connection, contentChunk("a"));
       },
     },
     {
@@ -175,7 +175,7 @@ describe("a deadline", () => {
           await serve(connection);
         },
         async ({ time, send }) => {
-          const timeoutsMs = { ...patient, [phase]: 1_000 };
+          const timeoutsMs = { ...noDeadlines, [phase]: 1_000 };
           const call = async () => {
             const reply = await send(callOf(stream, { timeoutsMs }));
             if (reply.kind !== "stream") return failureOf(reply);
@@ -197,11 +197,11 @@ describe("a deadline", () => {
     await withUpstream(
       async (connection) => {
         await connection.request();
-        connection.socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+        connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
         await repeat(connection, chunked("event: ping\n\n".repeat(50)));
       },
       async ({ send }) => {
-        const reply = await send(callOf(true, { timeoutsMs: patient }));
+        const reply = await send(callOf(true, { timeoutsMs: noDeadlines }));
         if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
         const last = (await eventsOf(reply)).at(-1);
         expect(last).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
@@ -217,7 +217,7 @@ describe("a deadline", () => {
         socket.write(headOf("application/json", 100, "429 X"));
       },
       async ({ time, send }) => {
-        const timeoutsMs = { ...patient, idle: 1_000 };
+        const timeoutsMs = { ...noDeadlines, idle: 1_000 };
         const reply = await whileTimePasses(time, 10, send(callOf(true, { timeoutsMs })));
         expect(failureOf(reply)).toMatchObject({ kind: "rate_limited", status: 429 });
         expect(time.pending).toBe(0);
@@ -232,7 +232,7 @@ describe("a deadline", () => {
         await withUpstream(
           () => {},
           async ({ time, send }) => {
-            const timeoutsMs = { ...patient, connect: 500, headers: 1_000 };
+            const timeoutsMs = { ...noDeadlines, connect: 500, headers: 1_000 };
             const failure = failureOf(await whileTimePasses(time, 10, send(callOf(true, { timeoutsMs }))));
             expect(failure).toMatchObject({ kind: "timed_out", dispatched: false });
             expect(failure.message).toEndWith("(connect, 500 ms)");
@@ -249,12 +249,12 @@ describe("a deadline", () => {
     await withUpstream(
       async ({ socket, request }) => {
         await request();
-        socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+        socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
         await goOn.promise;
-        socket.write(Buffer.concat([say("b", "stop"), chunked("data: [DONE]\n\n"), Buffer.from(lastChunk)]));
+        socket.write(Buffer.concat([contentChunk("b", "stop"), chunked("data: [DONE]\n\n"), Buffer.from(lastChunk)]));
       },
       async ({ time, send }) => {
-        const timeoutsMs = { ...patient, idle: 1_000, idle_data: 1_000 };
+        const timeoutsMs = { ...noDeadlines, idle: 1_000, idle_data: 1_000 };
         const reply = await send(callOf(true, { timeoutsMs }));
         if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
         const events = reply.events[Symbol.asyncIterator]();
@@ -273,7 +273,7 @@ describe("a deadline", () => {
     await withUpstream(
       async ({ socket, request }) => {
         await request();
-        socket.write(Buffer.concat([Buffer.from(streamHead), say("a"), say("", "stop")]));
+        socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a"), contentChunk("", "stop")]));
       },
       async ({ time, send }) => {
         const reply = await send(callOf(true));
@@ -295,7 +295,7 @@ describe("a deadline", () => {
 
 describe("an abort", () => {
   /** The caller aborts when the server says so; returns the caller's view, after the server saw the connection close. */
-  async function leaving(
+  async function abortedCall(
     stream: boolean,
     serve: (connection: Connection, leave: () => void) => void | Promise<void>,
   ): Promise<{ reply: UpstreamReply; connections: number }> {
@@ -314,35 +314,35 @@ describe("an abort", () => {
       },
     );
   }
-  const left = { kind: "failure", failure: { kind: "aborted", dispatched: true } };
+  const aborted = { kind: "failure", failure: { kind: "aborted", dispatched: true } };
 
   for (const stream of [false, true]) {
     test(`before headers reaches the upstream (${stream ? "stream" : "whole"})`, async () => {
-      const { reply } = await leaving(stream, async ({ request }, leave) => {
+      const { reply } = await abortedCall(stream, async ({ request }, leave) => {
         await request();
         leave();
       });
-      expect(reply).toMatchObject(left);
+      expect(reply).toMatchObject(aborted);
     });
 
     test(`after headers reaches the upstream (${stream ? "stream" : "whole"})`, async () => {
-      const { reply } = await leaving(stream, async ({ socket, request }, leave) => {
+      const { reply } = await abortedCall(stream, async ({ socket, request }, leave) => {
         await request();
         socket.write(stream ? streamHead : headOf("application/json", 100), async () => {
           await turn();
           leave();
         });
       });
-      expect(reply).toMatchObject(left);
+      expect(reply).toMatchObject(aborted);
     });
   }
 
   test("in the middle of an answer reaches the upstream", async () => {
-    const { reply } = await leaving(false, async ({ socket, request }, leave) => {
+    const { reply } = await abortedCall(false, async ({ socket, request }, leave) => {
       await request();
       socket.write(`${headOf("application/json", 100)}{"choices"`, () => leave());
     });
-    expect(reply).toMatchObject(left);
+    expect(reply).toMatchObject(aborted);
   });
 
   test("before the call means that nothing is sent", async () => {
@@ -370,7 +370,7 @@ describe("an abort", () => {
       async (connection) => {
         closed = connection.closed;
         await connection.request();
-        connection.socket.write(Buffer.concat([Buffer.from(streamHead), say("a")]));
+        connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
       },
       async ({ time, send }) => {
         const reply = await send(callOf(true), controller.signal);
@@ -502,7 +502,7 @@ describe("a connection", () => {
         for (;;) {
           await request();
           socket.write(streamHead);
-          socket.write(Buffer.concat([say("a", "stop"), chunked("data: [DONE]\n\n"), Buffer.from(lastChunk)]));
+          socket.write(Buffer.concat([contentChunk("a", "stop"), chunked("data: [DONE]\n\n"), Buffer.from(lastChunk)]));
         }
       },
       async ({ server, time, send }) => {
@@ -523,7 +523,7 @@ describe("a connection", () => {
         closed = connection.closed;
         await connection.request();
         connection.socket.write(streamHead);
-        connection.socket.write(Buffer.concat([say("a", "stop"), chunked("data: [DONE]\n\n")]));
+        connection.socket.write(Buffer.concat([contentChunk("a", "stop"), chunked("data: [DONE]\n\n")]));
       },
       async ({ time, send }) => {
         expect((await eventsOf(await send(callOf(true)))).at(-1)?.kind).toBe("end");
@@ -563,7 +563,7 @@ describe("a connection", () => {
 test("a reader that does not read pauses the upstream", async () => {
   let sent = 0;
   let blocked = false;
-  const piece = Buffer.concat(Array(50).fill(say("x".repeat(1_000))));
+  const piece = Buffer.concat(Array(50).fill(contentChunk("x".repeat(1_000))));
   await withUpstream(
     async ({ socket, request }) => {
       await request();

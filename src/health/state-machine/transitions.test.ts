@@ -12,7 +12,7 @@ const second = 1_000;
 const minute = 60_000;
 
 /** A model with its own clock: each call is one event at the current time, in the current epoch. */
-class Patient {
+class ModelUnderTest {
   health: Health = initialHealth(0);
   ms = 0;
   jitter = 0.5;
@@ -59,43 +59,43 @@ class Patient {
     return (this.health as Health<"UNHEALTHY">).retryAtMs;
   }
 }
-const patient = (rules: Partial<HealthRules> = {}) => new Patient(rules);
+const modelUnderTest = (rules: Partial<HealthRules> = {}) => new ModelUnderTest(rules);
 
 describe("edge 1, HEALTHY to DEGRADED", () => {
   test("three failures in a row degrade, two do not", () => {
-    const model = patient().fail().fail();
+    const model = modelUnderTest().fail().fail();
     model.is("HEALTHY");
     model.fail().is("DEGRADED");
     expect(model.health.reason).toBe("3 failures in a row");
   });
   test("a success between failures resets the count", () => {
-    patient().fail().fail().ok().fail().fail().is("HEALTHY");
+    modelUnderTest().fail().fail().ok().fail().fail().is("HEALTHY");
   });
   test("a tenth of failures degrades from twenty answers on, not before", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(9, () => model.ok()).fail();
     model.times(8, () => model.ok()).is("HEALTHY");
     model.fail().is("HEALTHY"); // 2 of 19
     model.ok().is("DEGRADED"); // 2 of 20
   });
   test("half of ten answers being slow degrades", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(5, () => model.ok()).times(4, () => model.ok(true));
     model.is("HEALTHY");
     model.ok(true).is("DEGRADED");
   });
   test("answers from more than a window ago do not count", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(8, () => model.fail().ok().ok().ok()); // 8 of 32
     expect(model.health.state).toBe("DEGRADED");
-    const other = patient();
+    const other = modelUnderTest();
     other.times(4, () => other.ok().fail()).wait(70 * second);
     other.times(30, () => other.ok()).is("HEALTHY");
   });
 });
 
 describe("edge 2, DEGRADED to HEALTHY", () => {
-  const degraded = () => patient().fail().fail().fail();
+  const degraded = () => modelUnderTest().fail().fail().fail();
   test("two good windows of ten answers restore it, one does not", () => {
     const model = degraded();
     model.times(10, () => model.wait(6 * second).ok()).is("DEGRADED");
@@ -131,13 +131,13 @@ describe("edge 2, DEGRADED to HEALTHY", () => {
 
 describe("edge 3, trips", () => {
   test("five failures in a row trip, four do not", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(4, () => model.fail()).is("DEGRADED");
     model.fail().is("UNHEALTHY");
     expect(model.health.reason).toBe("5 failures in a row (timed_out)");
   });
   test("half of twenty answers failing trips", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model
       .times(9, () => model.ok().fail())
       .ok()
@@ -145,29 +145,29 @@ describe("edge 3, trips", () => {
     model.fail().is("UNHEALTHY"); // 10 of 20
   });
   test("the pause is the base plus or minus a fifth, by jitter", () => {
-    const early = patient();
+    const early = modelUnderTest();
     early.jitter = 0;
     early.trip();
     expect(early.retryAtMs).toBe(12 * second);
-    const late = patient();
+    const late = modelUnderTest();
     late.jitter = 1;
     late.trip();
     expect(late.retryAtMs).toBe(18 * second);
   });
   test("a longer Retry-After extends the pause, up to the limit", () => {
-    const stated = patient();
+    const stated = modelUnderTest();
     stated.times(4, () => stated.fail()).fail(2 * minute);
     expect(stated.retryAtMs).toBe(2 * minute);
-    const excessive = patient();
+    const excessive = modelUnderTest();
     excessive.times(4, () => excessive.fail()).fail(86_400_000);
     expect(excessive.retryAtMs).toBe(defaults.limited_max_ms);
   });
   test("a failure of the aggregator for this model alone trips it at once", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.say({ kind: "unreachable_alone", epoch: 1, reason: "unauthorized" }).is("UNHEALTHY");
   });
   test("a reason never contains text from outside", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(5, () => model.say({ kind: "failed", epoch: model.health.epoch, reason: "Key sk-123 <is> bad!" }));
     expect(model.health.reason).toBe("5 failures in a row");
   });
@@ -175,7 +175,7 @@ describe("edge 3, trips", () => {
 
 describe("edges 4 to 6, probing", () => {
   test("no probe is admitted before the pause is over, and one after it", () => {
-    const model = patient().trip();
+    const model = modelUnderTest().trip();
     model.ms = model.retryAtMs - 1;
     model.want().is("UNHEALTHY");
     model.ms += 1;
@@ -183,14 +183,14 @@ describe("edges 4 to 6, probing", () => {
     expect((model.health as Health<"HALF_OPEN">).leaseUntilMs).toBe(model.ms + probeLeaseMs);
   });
   test("three successful probes in a row lead to DEGRADED, with traffic that grows over a window", () => {
-    const model = patient().trip().recover();
+    const model = modelUnderTest().trip().recover();
     model.is("DEGRADED");
     expect(shedShare(model.health, model.ms, model.rules)).toBe(0.8);
     expect(shedShare(model.health, model.ms + minute / 2, model.rules)).toBeCloseTo(0.4);
     expect(shedShare(model.health, model.ms + minute, model.rules)).toBe(0);
   });
   test("a failed probe doubles the pause, up to its limit", () => {
-    const model = patient().trip();
+    const model = modelUnderTest().trip();
     const pauses: number[] = [];
     for (let i = 0; i < 6; i++) {
       model.ms = model.retryAtMs;
@@ -201,7 +201,7 @@ describe("edges 4 to 6, probing", () => {
     expect(pauses).toEqual([30, 60, 120, 240, 300, 300].map((s) => s * second));
   });
   test("a long outage is not flapping: it does not quarantine, however many probes fail", () => {
-    const model = patient().trip();
+    const model = modelUnderTest().trip();
     model
       .times(20, () => {
         model.ms = model.retryAtMs;
@@ -210,7 +210,7 @@ describe("edges 4 to 6, probing", () => {
       .is("UNHEALTHY");
   });
   test("ten healthy minutes undo one trip", () => {
-    const model = patient().trip().recover();
+    const model = modelUnderTest().trip().recover();
     const healthyFor = (ms: number) => {
       model.times(30, () => model.wait(6 * second).ok()).is("HEALTHY");
       for (let left = ms; left > 0; left -= 5 * minute) model.wait(Math.min(left, 5 * minute)).ok();
@@ -220,7 +220,7 @@ describe("edges 4 to 6, probing", () => {
     expect(model.retryAtMs - model.ms).toBe(15 * second);
   });
   test("an early probe that fails leaves the pause unchanged", () => {
-    const model = patient().trip();
+    const model = modelUnderTest().trip();
     const { retryAtMs } = model;
     model
       .wait(5 * second)
@@ -231,7 +231,7 @@ describe("edges 4 to 6, probing", () => {
     expect(model.health.trips).toBe(1);
   });
   test("verdicts from before the probes do not count after them", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model
       .times(9, () => model.ok().fail())
       .ok()
@@ -240,7 +240,7 @@ describe("edges 4 to 6, probing", () => {
     model.times(3, () => model.fail().fail().ok()).is("DEGRADED");
   });
   test("a probe without a verdict releases its lease to the next", () => {
-    const model = patient().trip();
+    const model = modelUnderTest().trip();
     model.ms = model.retryAtMs;
     const first = model.want().health.epoch;
     expect(model.want().health.epoch).toBe(first);
@@ -250,14 +250,14 @@ describe("edges 4 to 6, probing", () => {
 });
 
 describe("edges 7 and 8, quarantine", () => {
-  const quarantine = (model: Patient, cause: string) => {
+  const quarantine = (model: ModelUnderTest, cause: string) => {
     model.is("QUARANTINE");
     expect((model.health as Health<"QUARANTINE">).cause).toBe(cause as never);
     expect(model.retryAtMs - model.ms).toBe(30 * minute);
   };
-  test("three unusable answers in a row", () => quarantine(patient().garble().garble().garble(), "garbage"));
+  test("three unusable answers in a row", () => quarantine(modelUnderTest().garble().garble().garble(), "garbage"));
   test("a fifth of ten answers unusable", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(4, () => model.ok()).garble();
     model.times(3, () => model.ok()).garble();
     model.is("HEALTHY");
@@ -266,19 +266,19 @@ describe("edges 7 and 8, quarantine", () => {
     quarantine(model, "garbage");
   });
   test("an answer that cost more than was held", () =>
-    quarantine(patient().say({ kind: "price_breached", epoch: 1 }), "price_breach"));
+    quarantine(modelUnderTest().say({ kind: "price_breached", epoch: 1 }), "price_breach"));
   test("two answers that the upstream does not know the model", () => {
-    const model = patient().say({ kind: "not_found", epoch: 1 });
+    const model = modelUnderTest().say({ kind: "not_found", epoch: 1 });
     model.is("HEALTHY");
     quarantine(model.say({ kind: "not_found", epoch: 1 }), "delisted");
   });
   test("four trips in service within an hour", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model.times(3, () => model.trip().recover());
     quarantine(model.trip(), "flapping");
   });
   test("the trips that led to a quarantine do not count again", () => {
-    const model = patient();
+    const model = modelUnderTest();
     model
       .times(3, () => model.trip().recover())
       .trip()
@@ -287,7 +287,7 @@ describe("edges 7 and 8, quarantine", () => {
     model.trip().is("UNHEALTHY");
   });
   test("its time doubles up to a day and then ends in a probe", () => {
-    const model = patient();
+    const model = modelUnderTest();
     const dwells: number[] = [];
     for (let i = 0; i < 7; i++) {
       model.say({ kind: "price_breached", epoch: model.health.epoch }).is("QUARANTINE");
@@ -299,20 +299,20 @@ describe("edges 7 and 8, quarantine", () => {
     expect(dwells).toEqual([30, 60, 120, 240, 480, 960, 1440]);
   });
   test("a price breach is not probed early, whatever else is excluded; garbage is", () => {
-    patient().say({ kind: "price_breached", epoch: 1 }).want(true).is("QUARANTINE");
-    patient().garble().garble().garble().want(true).is("HALF_OPEN");
+    modelUnderTest().say({ kind: "price_breached", epoch: 1 }).want(true).is("QUARANTINE");
+    modelUnderTest().garble().garble().garble().want(true).is("HALF_OPEN");
   });
 });
 
 describe("edges 9 and 10, silence", () => {
   test("fifteen minutes without a verdict make a model STALE", () => {
-    patient()
+    modelUnderTest()
       .wait(15 * minute - 1)
       .is("HEALTHY");
-    patient()
+    modelUnderTest()
       .wait(15 * minute)
       .is("STALE");
-    patient()
+    modelUnderTest()
       .fail()
       .fail()
       .fail()
@@ -320,18 +320,18 @@ describe("edges 9 and 10, silence", () => {
       .is("STALE");
   });
   test("the first success makes it HEALTHY, a slow answer or a failure DEGRADED", () => {
-    const stale = () => patient().wait(15 * minute);
+    const stale = () => modelUnderTest().wait(15 * minute);
     stale().ok().is("HEALTHY");
     stale().ok(true).is("DEGRADED");
     stale().fail().is("DEGRADED");
   });
   test("two failures in a row after a silence trip it; a success between them restores the usual rules", () => {
-    patient()
+    modelUnderTest()
       .wait(15 * minute)
       .fail()
       .fail()
       .is("UNHEALTHY");
-    patient()
+    modelUnderTest()
       .wait(15 * minute)
       .fail()
       .ok()
@@ -375,13 +375,13 @@ describe("a 429", () => {
     }
   });
   test("is never shortened by a later one, nor longer than the limit", () => {
-    const model = patient().say({ kind: "limited", untilMs: minute }).say({ kind: "limited", untilMs: second });
+    const model = modelUnderTest().say({ kind: "limited", untilMs: minute }).say({ kind: "limited", untilMs: second });
     expect(model.health.limitedUntilMs).toBe(minute);
     model.say({ kind: "limited", untilMs: 86_400_000 });
     expect(model.health.limitedUntilMs).toBe(defaults.limited_max_ms);
   });
   test("delays a probe, even an early one", () => {
-    const model = patient()
+    const model = modelUnderTest()
       .trip()
       .say({ kind: "limited", untilMs: 5 * minute });
     model
@@ -393,13 +393,13 @@ describe("a 429", () => {
 });
 
 test("a DEGRADED model sheds by its share of failures, and keeps a fifth of its traffic", () => {
-  const model = patient();
+  const model = modelUnderTest();
   model.times(3, () => model.fail()).ok();
   expect(shedShare(model.health, 0, model.rules)).toBeCloseTo((4 - 1.5) / 5);
-  const worse = patient({ failures_in_a_row: 1_000, unhealthy_minimum: 1_000 });
+  const worse = modelUnderTest({ failures_in_a_row: 1_000, unhealthy_minimum: 1_000 });
   worse.times(40, () => worse.fail());
   expect(shedShare(worse.health, 0, worse.rules)).toBe(0.8);
-  expect(shedShare(patient().ok().health, 0, defaults)).toBe(0);
+  expect(shedShare(modelUnderTest().ok().health, 0, defaults)).toBe(0);
 });
 
 test("the table has a cell for every state and event, and the same edges as the documented list", () => {
@@ -408,17 +408,17 @@ test("the table has a cell for every state and event, and the same edges as the 
   expect(Object.keys(allowedTransitions).sort()).toEqual([...healthStates].sort());
 });
 
-function oneOfEach(): Patient[] {
-  const halfOpen = patient().trip();
+function oneOfEach(): ModelUnderTest[] {
+  const halfOpen = modelUnderTest().trip();
   halfOpen.ms = halfOpen.retryAtMs;
   const all = [
-    patient(),
-    patient().fail().fail().fail(),
-    patient().trip(),
+    modelUnderTest(),
+    modelUnderTest().fail().fail().fail(),
+    modelUnderTest().trip(),
     halfOpen.want(),
-    patient().say({ kind: "disabled", reason: "disabled by the operator" }),
-    patient().wait(15 * minute),
-    patient().garble().garble().garble(),
+    modelUnderTest().say({ kind: "disabled", reason: "disabled by the operator" }),
+    modelUnderTest().wait(15 * minute),
+    modelUnderTest().garble().garble().garble(),
   ];
   expect(all.map((model) => model.health.state)).toEqual([...healthStates]);
   return all;

@@ -58,18 +58,18 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
     });
 
     test("keeps the operator's settings; each part stays until it is set again", async () => {
-      const say = (action: "disable" | "enable" | "reset", atMs: number) =>
+      const setOverride = (action: "disable" | "enable" | "reset", atMs: number) =>
         store.override({ model: "flash", action, atMs, by: "ada" });
-      const said = async () => (await store.load()).overrides;
-      await say("reset", 10);
+      const overrides = async () => (await store.load()).overrides;
+      await setOverride("reset", 10);
       const base = { model: "flash", changedBy: "ada" };
-      expect(await said()).toEqual([{ ...base, disabled: false, resetMs: 10, changedMs: 10 }]);
-      await say("disable", 20);
-      expect(await said()).toEqual([{ ...base, disabled: true, resetMs: 10, changedMs: 20 }]);
-      await say("reset", 30);
-      expect(await said()).toEqual([{ ...base, disabled: true, resetMs: 30, changedMs: 30 }]);
-      await say("enable", 40);
-      expect(await said()).toEqual([{ ...base, disabled: false, resetMs: 30, changedMs: 40 }]);
+      expect(await overrides()).toEqual([{ ...base, disabled: false, resetMs: 10, changedMs: 10 }]);
+      await setOverride("disable", 20);
+      expect(await overrides()).toEqual([{ ...base, disabled: true, resetMs: 10, changedMs: 20 }]);
+      await setOverride("reset", 30);
+      expect(await overrides()).toEqual([{ ...base, disabled: true, resetMs: 30, changedMs: 30 }]);
+      await setOverride("enable", 40);
+      expect(await overrides()).toEqual([{ ...base, disabled: false, resetMs: 30, changedMs: 40 }]);
     });
 
     test("keeps the newest sample of each node and model, and deletes those of silent nodes", async () => {

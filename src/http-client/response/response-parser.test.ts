@@ -301,7 +301,7 @@ describe("for any bytes", () => {
 
   test("any bytes are parsed or refused, without an exception", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.uint8Array(), fc.constantFrom(...crumbs)), { maxLength: 12 }), (pieces) => {
+      fc.property(fc.array(fc.oneof(fc.uint8Array(), fc.constantFrom(...fragments)), { maxLength: 12 }), (pieces) => {
         try {
           read(pieces, true);
         } catch (error) {
@@ -313,7 +313,7 @@ describe("for any bytes", () => {
 });
 
 /** Fragments of HTTP, from which almost valid answers are made. */
-const crumbs = [
+const fragments = [
   ok,
   "\r\n",
   "\n",

@@ -2,14 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { maxStreams, memoryLimit, type ReadText } from "./resource-limits.ts";
 import { type Load, loadSampler, readText, shedReason } from "./shedding.ts";
 
-const calm: Load = { activeStreams: 0, maxStreams: 10, eventLoopDelayMs: 0, memoryShare: 0.1, ledgerOldestMs: 0 };
+const noLoad: Load = { activeStreams: 0, maxStreams: 10, eventLoopDelayMs: 0, memoryShare: 0.1, ledgerOldestMs: 0 };
 const files =
   (table: Record<string, string>): ReadText =>
   (path) =>
     table[path];
 
 describe("a request is refused", () => {
-  const at = (load: Partial<Load>) => shedReason({ ...calm, ...load });
+  const at = (load: Partial<Load>) => shedReason({ ...noLoad, ...load });
   test("when every stream is in use", () => {
     expect([at({ activeStreams: 9 }), at({ activeStreams: 10 })]).toEqual([undefined, "streams_full"]);
   });

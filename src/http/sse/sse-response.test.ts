@@ -7,7 +7,7 @@ import { openSse } from "./sse-response.ts";
 const failure = { kind: "timed_out", message: "", dispatched: true } as const;
 
 /** A server that answers with this stream, and a caller on a raw socket. */
-async function scene(stream: Pick<CallerStream, "next">, with_: (caller: Socket) => void) {
+async function setUp(stream: Pick<CallerStream, "next">, with_: (caller: Socket) => void) {
   const time = manualTime();
   let cancelled = 0;
   let closed = 0;
@@ -63,7 +63,7 @@ describe("a stream to its caller", () => {
   test("is written event by event and closed after the last", async () => {
     const words = ["data: a\n\n", "data: é\n\n", undefined];
     const read = reading();
-    await using way = await scene({ next: async () => words.shift() }, read.of);
+    await using way = await setUp({ next: async () => words.shift() }, read.of);
     await way.until(() => way.caller.destroyed || way.caller.readableEnded);
     const chunks = read.text().split("\r\n\r\n").slice(1).join("\r\n\r\n");
     expect(chunks).toBe("9\r\ndata: a\n\n\r\na\r\ndata: é\n\n\r\n0\r\n\r\n");
@@ -72,7 +72,7 @@ describe("a stream to its caller", () => {
 
   test("is kept alive with comments while the upstream is silent", async () => {
     const read = reading();
-    await using way = await scene({ next: never }, read.of);
+    await using way = await setUp({ next: never }, read.of);
     await way.until(() => read.text().split(": keep-alive\n\n").length > 3);
     expect(way.seen()).toEqual({ cancelled: 0, closed: 0 });
   });
@@ -83,7 +83,7 @@ describe("a stream to its caller", () => {
       asked += 1;
       return "x".repeat(65_536);
     };
-    await using way = await scene({ next }, (caller) => caller.pause());
+    await using way = await setUp({ next }, (caller) => caller.pause());
     await way.until(() => way.seen().closed > 0 && way.server.pendingRequests === 0);
     expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
     // The system's buffers for the two sockets, some megabytes, but not everything that the upstream could send.
@@ -96,7 +96,7 @@ describe("a stream to its caller", () => {
   test("ends at once when its caller disconnects", async () => {
     const read = reading();
     const words = ["data: a\n\n"];
-    await using way = await scene({ next: async () => words.shift() ?? never() }, read.of);
+    await using way = await setUp({ next: async () => words.shift() ?? never() }, read.of);
     await way.until(() => read.text().includes("data: a"));
     way.caller.resetAndDestroy();
     await way.until(() => way.seen().cancelled > 0);
@@ -106,7 +106,7 @@ describe("a stream to its caller", () => {
   test("that the gateway breaks off has the reason, also before the server has begun to send it", async () => {
     for (const early of [true, false]) {
       const read = reading();
-      await using way = await scene({ next: never }, read.of);
+      await using way = await setUp({ next: never }, read.of);
       if (!early) await way.until(() => read.text().includes("keep-alive"));
       way.sse.endWithError(failure);
       await way.until(() => way.caller.destroyed || way.caller.readableEnded);
@@ -116,7 +116,7 @@ describe("a stream to its caller", () => {
   });
 
   test("that fails resets the connection and stops its source", async () => {
-    await using way = await scene({ next: () => Promise.reject(new Error("no")) }, (caller) => caller.resume());
+    await using way = await setUp({ next: () => Promise.reject(new Error("no")) }, (caller) => caller.resume());
     await way.until(() => way.caller.destroyed);
     expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
   });

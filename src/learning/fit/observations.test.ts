@@ -12,7 +12,7 @@ const retry = (id: string, retryOf: string, signals: Partial<Signals> = {}): Out
   ...outcomeRecord(id, 1, { tier: "pro", retryOf }),
   signals: { ...noSignals, ...signals },
 });
-const said = (...records: OutcomeRecord[]) => trialsIn(records).map(({ failed, rescued }) => ({ failed, rescued }));
+const resultOf = (...records: OutcomeRecord[]) => trialsIn(records).map(({ failed, rescued }) => ({ failed, rescued }));
 const escalated = { escalated: true };
 
 test.each([
@@ -25,15 +25,15 @@ test.each([
   ["it escalated and failed again", flash("a", { ...escalated, failedAfter: 1 }), true, false],
   ["it escalated and the caller is content", flash("a", escalated, "solved"), true, true],
 ])("the result of flash and pro in a record when %s", (_, record, failed, rescued) => {
-  expect(said(record)).toEqual([{ failed, rescued }]);
+  expect(resultOf(record)).toEqual([{ failed, rescued }]);
 });
 
 test("a retry on pro of a failure of flash is a rescue trial; a retry of a success is not", () => {
   const failed = flash("a", { reported: 1 });
-  expect(said(failed, retry("b", "a"))).toEqual([{ failed: true, rescued: true }]);
-  expect(said(failed, retry("b", "a", { repeated: 1 }))).toEqual([{ failed: true, rescued: false }]);
-  expect(said(flash("a"), retry("b", "a"))).toEqual([{ failed: false, rescued: undefined }]);
-  expect(said(retry("b", "elsewhere"))).toEqual([]);
+  expect(resultOf(failed, retry("b", "a"))).toEqual([{ failed: true, rescued: true }]);
+  expect(resultOf(failed, retry("b", "a", { repeated: 1 }))).toEqual([{ failed: true, rescued: false }]);
+  expect(resultOf(flash("a"), retry("b", "a"))).toEqual([{ failed: false, rescued: undefined }]);
+  expect(resultOf(retry("b", "elsewhere"))).toEqual([]);
 });
 
 test("a record counts by the inverse of the probability with which its tier was chosen, up to 20", () => {

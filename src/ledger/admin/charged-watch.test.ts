@@ -4,7 +4,7 @@ import { ChargedWatch } from "./charged-watch.ts";
 const midnight = Date.UTC(2026, 2, 2);
 
 /** A watch at ten minutes before midnight of 1 March 2026, with a manual clock. */
-function scene(read: (day: string) => Promise<number>) {
+function setUp(read: (day: string) => Promise<number>) {
   let nowMs = midnight - 600_000;
   let due: { readonly atMs: number; readonly run: () => void } | undefined;
   const clock = { now: () => nowMs, monotonic: () => nowMs };
@@ -37,7 +37,7 @@ function scene(read: (day: string) => Promise<number>) {
 
 test("is read at the start, every five minutes, and at least a second after a charge", async () => {
   let charged = 7;
-  const { watch, settled, dueInMs, elapse } = scene(async () => charged);
+  const { watch, settled, dueInMs, elapse } = setUp(async () => charged);
   expect(watch.latest).toBeUndefined();
   watch.start();
   await settled();
@@ -57,7 +57,7 @@ test("is read at the start, every five minutes, and at least a second after a ch
 
 test("a new day starts with 0, and is read at midnight", async () => {
   const days: string[] = [];
-  const { watch, settled, dueInMs, elapse } = scene(async (day) => days.push(day) * 5);
+  const { watch, settled, dueInMs, elapse } = setUp(async (day) => days.push(day) * 5);
   watch.start();
   await settled();
   await elapse(300_000);
@@ -76,7 +76,7 @@ test("a new day starts with 0, and is read at midnight", async () => {
 
 test("keeps the last value while the store does not answer, and reads again", async () => {
   const answers = [async () => 3, () => Promise.reject(new Error("away")), async () => 6];
-  const { watch, settled, dueInMs, elapse } = scene(() => answers.shift()?.() ?? Promise.resolve(0));
+  const { watch, settled, dueInMs, elapse } = setUp(() => answers.shift()?.() ?? Promise.resolve(0));
   watch.start();
   await settled();
   watch.changed();

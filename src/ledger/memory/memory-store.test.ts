@@ -138,7 +138,7 @@ describe("a ledger over a store that fails", () => {
 
 describe("a batch of the ledger", () => {
   /** A ledger whose event loop turns, and how long each turn takes, are set by the test. */
-  async function openGathering() {
+  async function openCoalescing() {
     const { clock, timers, advance } = manualTime();
     const store = new MemoryStore(clock);
     const turns: (() => void)[] = [];
@@ -164,7 +164,7 @@ describe("a batch of the ledger", () => {
   }
 
   test("waits for the operations of busy turns of the event loop, and is sent after an idle one", async () => {
-    const { batches, turn, reserve } = await openGathering();
+    const { batches, turn, reserve } = await openCoalescing();
     reserve();
     turn(0.2);
     reserve();
@@ -179,7 +179,7 @@ describe("a batch of the ledger", () => {
   });
 
   test("waits for one idle turn on an idle gateway", async () => {
-    const { batches, turn, reserve } = await openGathering();
+    const { batches, turn, reserve } = await openCoalescing();
     reserve();
     turn(0.01);
     turn(0.01);
@@ -187,7 +187,7 @@ describe("a batch of the ledger", () => {
   });
 
   test("waits a few milliseconds at most, however busy the event loop is", async () => {
-    const { batches, turn, reserve } = await openGathering();
+    const { batches, turn, reserve } = await openCoalescing();
     let turns = 0;
     for (; batches.length === 0 && turns < 100; turns++) {
       reserve();
@@ -198,7 +198,7 @@ describe("a batch of the ledger", () => {
   });
 
   test("is sent at once when it is full", async () => {
-    const { batches, turn, reserve } = await openGathering();
+    const { batches, turn, reserve } = await openCoalescing();
     for (let i = 0; i < 1_000; i++) reserve();
     turn(0.5);
     expect(batches).toHaveLength(1);

@@ -12,7 +12,7 @@ afterEach(async () => {
   open = [];
 });
 
-function scene(
+function setUp(
   given: {
     startMs?: number;
     answers?: UsageAnswer[];
@@ -60,7 +60,7 @@ function scene(
 
 describe("the watch on the aggregator's count", () => {
   test("reads both counts at once, and then every hour", async () => {
-    const { time, watch, saved, state } = scene();
+    const { time, watch, saved, state } = setUp();
     watch.start();
     await time.advanceAsync(0);
     const counts = { day: "2026-11-22", ledgerSpent: 4, ledgerHeld: 1, aggregatorSpent: 5, readMs: morning };
@@ -72,7 +72,7 @@ describe("the watch on the aggregator's count", () => {
   });
 
   test("reads once more two to four minutes before the day ends, and marks that reading", async () => {
-    const { time, watch, events } = scene({ startMs: Date.parse("2026-11-22T23:30:00Z") });
+    const { time, watch, events } = setUp({ startMs: Date.parse("2026-11-22T23:30:00Z") });
     watch.start();
     await time.advanceAsync(29 * 60_000);
     const marks = events.flatMap((event) =>
@@ -88,7 +88,7 @@ describe("the watch on the aggregator's count", () => {
 
   test("asks nothing while the policy switches it off, and starts when the policy switches it on", async () => {
     const options = { enabled: false };
-    const { time, watch, state } = scene(options);
+    const { time, watch, state } = setUp(options);
     watch.start();
     await time.advanceAsync(hour);
     expect(state.asked).toBe(0);
@@ -98,7 +98,7 @@ describe("the watch on the aggregator's count", () => {
   });
 
   test("reports that it cannot read, keeps the last count, and asks again", async () => {
-    const { time, watch, events, state } = scene({
+    const { time, watch, events, state } = setUp({
       answers: [
         { kind: "ok", spent: 1 },
         { kind: "failed", detail: "it answered 500" },
@@ -113,7 +113,7 @@ describe("the watch on the aggregator's count", () => {
   });
 
   test("compares nothing while the ledger is unavailable", async () => {
-    const { time, watch, saved } = scene({ unavailable: true });
+    const { time, watch, saved } = setUp({ unavailable: true });
     watch.start();
     await time.advanceAsync(0);
     expect([watch.latest, saved.length]).toEqual([undefined, 0]);
@@ -123,7 +123,7 @@ describe("the watch on the aggregator's count", () => {
     ["cannot be opened, which is opened again", { failOpens: 1 }, 2],
     ["fails to save, which stays open", { failSaves: 1 }, 1],
   ])("survives a store that %s", async (_, given, opened) => {
-    const { time, watch, saved, events, state } = scene(given);
+    const { time, watch, saved, events, state } = setUp(given);
     watch.start();
     await time.advanceAsync(hour);
     expect(events.filter(({ kind }) => kind === "store_failed")).toHaveLength(1);

@@ -39,7 +39,7 @@ class SimulationFailure extends Error {
 const goals = ["alpha", "beta", "adhoc"] as const;
 
 export async function simulate(seed: number): Promise<SimulationReport> {
-  const world = new World(seed);
+  const world = new Simulation(seed);
   try {
     return await world.run();
   } catch (error) {
@@ -48,7 +48,7 @@ export async function simulate(seed: number): Promise<SimulationReport> {
   }
 }
 
-class World {
+class Simulation {
   readonly history: string[] = [];
   readonly #random: Random;
   readonly #time: VirtualTime;

@@ -167,7 +167,7 @@ const list = (prompt: string, ids = [flashId]) => ({
 type Reply = { kind: "ok"; list: ReturnType<typeof list> } | { kind: "failed"; detail: string };
 
 /** A reader over a scripted list and a store in memory; an undefined reply never arrives. */
-function scene(
+function setUp(
   given: {
     replies?: (Reply | Promise<Reply> | undefined)[];
     kept?: PriceBook;
@@ -214,7 +214,7 @@ const known = (input: number): PriceBook =>
 
 describe("the reader of the price book", () => {
   test("applies the list's prices before the start continues, and stores them", async () => {
-    const { reader, input, saved, events } = scene({ replies: [ok("0.00000015")] });
+    const { reader, input, saved, events } = setUp({ replies: [ok("0.00000015")] });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
     expect(saved[0]?.get(flashId)?.price.input as number).toBe(150_000_000);
@@ -226,7 +226,7 @@ describe("the reader of the price book", () => {
     const late = new Promise<Reply>((resolve) => {
       answer = resolve;
     });
-    const { reader, time, books, state, input } = scene({ replies: [late] });
+    const { reader, time, books, state, input } = setUp({ replies: [late] });
     let started = false;
     const start = reader.start(2_000).then(() => {
       started = true;
@@ -241,7 +241,7 @@ describe("the reader of the price book", () => {
     expect(input()).toBe(150_000_000);
   });
   test("keeps the last known prices if the list is unavailable, and soon asks again", async () => {
-    const { reader, time, input, events, saved, state } = scene({
+    const { reader, time, input, events, saved, state } = setUp({
       replies: [failed, ok("0.00000016")],
       kept: known(200_000_000),
     });
@@ -255,7 +255,7 @@ describe("the reader of the price book", () => {
     expect([state.asked, input()]).toEqual([2, 160_000_000]);
   });
   test("reads the list once a day", async () => {
-    const { reader, time, state } = scene({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
+    const { reader, time, state } = setUp({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
     await reader.start(2_000);
     await time.advanceAsync(0.94 * 86_400_000);
     expect(state.asked).toBe(1);
@@ -265,7 +265,7 @@ describe("the reader of the price book", () => {
     expect(state.asked).toBe(3);
   });
   test("reads the list again when prices seem to have changed, at most every quarter of an hour", async () => {
-    const { reader, time, state } = scene({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
+    const { reader, time, state } = setUp({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
     await reader.start(2_000);
     for (let i = 0; i < 5; i++) reader.suspect();
     await time.advanceAsync(899_999);
@@ -279,7 +279,7 @@ describe("the reader of the price book", () => {
     expect(state.asked).toBe(3);
   });
   test("reports a change of more than half once, against the last known price", async () => {
-    const { reader, time, events } = scene({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
+    const { reader, time, events } = setUp({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
     await reader.start(2_000);
     await time.advanceAsync(86_400_000);
     expect(events.filter((event) => event.kind === "drift" && event.reason === "list_changed")).toEqual([
@@ -294,7 +294,7 @@ describe("the reader of the price book", () => {
   test("keeps the last known price of a model that the list omits, or names with an invalid price", async () => {
     const partial: Reply = { kind: "ok", list: { data: [{ id: "x/y", pricing: { prompt: "1", completion: "1" } }] } };
     const wrong = ok("-1");
-    const { reader, time, input, books } = scene({ replies: [partial, wrong, ok("0")], kept: known(200_000_000) });
+    const { reader, time, input, books } = setUp({ replies: [partial, wrong, ok("0")], kept: known(200_000_000) });
     await reader.start(2_000);
     expect(input()).toBe(200_000_000);
     await time.advanceAsync(86_400_000);
@@ -302,19 +302,19 @@ describe("the reader of the price book", () => {
     expect(books.every((book) => book.get(flashId)?.atMs === 1)).toBe(true);
   });
   test("works without a store, and reports it", async () => {
-    const { reader, input, events } = scene({ replies: [ok("0.00000015")], opens: false });
+    const { reader, input, events } = setUp({ replies: [ok("0.00000015")], opens: false });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
     expect(events.map(({ kind }) => kind)).toContain("store_failed");
   });
   test("loses only its stored prices if the store fails to load or save", async () => {
     const fails = () => Promise.reject(new Error("disk"));
-    const { reader, input } = scene({ replies: [ok("0.00000015")], store: { load: fails, save: fails } });
+    const { reader, input } = setUp({ replies: [ok("0.00000015")], store: { load: fails, save: fails } });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
   });
   test("asks nothing while the policy switches it off, and starts when the policy switches it on", async () => {
-    const { reader, state, input, time } = scene({ replies: [ok("0.00000015")] });
+    const { reader, state, input, time } = setUp({ replies: [ok("0.00000015")] });
     state.enabled = false;
     await reader.start(2_000);
     reader.configured();
@@ -325,7 +325,7 @@ describe("the reader of the price book", () => {
     expect([state.asked, input()]).toEqual([1, 150_000_000]);
   });
   test("asks again when a reload adds a model that the book lacks, otherwise not", async () => {
-    const { reader, state, time } = scene({ replies: [ok("0.00000014"), ok("0.00000014")] });
+    const { reader, state, time } = setUp({ replies: [ok("0.00000014"), ok("0.00000014")] });
     state.models = state.models.filter(({ upstreamId }) => upstreamId === flashId);
     await reader.start(2_000);
     reader.configured();
@@ -337,7 +337,7 @@ describe("the reader of the price book", () => {
     expect(state.asked).toBe(2);
   });
   test("asks nothing once closed", async () => {
-    const { reader, time, state } = scene({ replies: [ok("0.00000014")] });
+    const { reader, time, state } = setUp({ replies: [ok("0.00000014")] });
     await reader.start(2_000);
     await reader.close();
     await time.advanceAsync(10 * 86_400_000);

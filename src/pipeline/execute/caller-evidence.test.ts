@@ -6,7 +6,7 @@ import { callerEvidence } from "./caller-evidence.ts";
 const success: Verdict = { kind: "success", firstTokenMs: 1 };
 const failure: Verdict = { kind: "failure", reason: "status_500" };
 
-function world() {
+function setUp() {
   const time = manualTime();
   const evidence = callerEvidence(time.clock);
   const report = (caller: number, verdict: Verdict, model = "m") => {
@@ -27,14 +27,14 @@ function world() {
 }
 
 test("failures count while no other caller has had an answer from the model", () => {
-  const { report } = world();
+  const { report } = setUp();
   report(1, success);
   report(2, success, "another model");
   expect([report(1, failure), report(1, failure)]).toEqual(["failure", "failure"]);
 });
 
 test("failures of one caller do not count for ten minutes after the model has answered another", () => {
-  const { time, report } = world();
+  const { time, report } = setUp();
   report(2, success);
   report(1, success);
   for (const verdict of [failure, { kind: "garbage", reason: "x" }, { kind: "price_breach" }] as const)
@@ -44,7 +44,7 @@ test("failures of one caller do not count for ten minutes after the model has an
 });
 
 test("failures count for a minute after another caller has failed too", () => {
-  const { time, report } = world();
+  const { time, report } = setUp();
   report(3, success);
   expect(report(1, failure)).toBe("ignored");
   expect(report(2, failure)).toBe("failure");
@@ -54,7 +54,7 @@ test("failures count for a minute after another caller has failed too", () => {
 });
 
 test("outcomes that do not depend on the request always count", () => {
-  const { report } = world();
+  const { report } = setUp();
   report(2, success);
   for (const verdict of [
     { kind: "limited" },

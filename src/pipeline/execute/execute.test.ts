@@ -31,7 +31,7 @@ const fails = (kind: FailureKind, more: Partial<UpstreamFailure> = {}): Upstream
   failure: { kind, message: "", dispatched: kind !== "unreachable", ...more },
 });
 
-async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPolicy>[0]; candidates?: Model[] } = {}) {
+async function setUp(script: Scripted[], given: { policy?: Parameters<typeof aPolicy>[0]; candidates?: Model[] } = {}) {
   const time = manualTime();
   const policy = aPolicy(given.policy);
   const registry = aRegistry();
@@ -116,21 +116,21 @@ async function scene(script: Scripted[], given: { policy?: Parameters<typeof aPo
 
 describe("attempts", () => {
   test("the first usable answer is returned, and its money stays held until it is settled", async () => {
-    const { run, asked, spend } = await scene([answer]);
+    const { run, asked, spend } = await setUp([answer]);
     expect((await run()).kind).toBe("answered");
     expect(asked()).toEqual(["vendor_v4_flash"]);
     expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0.01) });
   });
 
   test("a failing model is retried once, after a back-off with full jitter, then the next one is called", async () => {
-    const { run, asked, waits } = await scene([fails("upstream_error", { status: 500 }), fails("cut_off"), answer]);
+    const { run, asked, waits } = await setUp([fails("upstream_error", { status: 500 }), fails("cut_off"), answer]);
     expect((await run()).kind).toBe("answered");
     expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash", "vendor_v4_pro"]);
     expect(waits).toEqual([50]);
   });
 
   test("no request makes more than upstream.max_attempts calls, and the last failure is the one reported", async () => {
-    const { run, asked } = await scene([
+    const { run, asked } = await setUp([
       fails("upstream_error", { status: 500 }),
       fails("upstream_error", { status: 502 }),
       fails("upstream_error", { status: 503 }),
@@ -142,35 +142,35 @@ describe("attempts", () => {
   test.each<FailureKind>(["rejected", "unauthorized", "redirected"])(
     "%s is final: no other model would answer differently",
     async (kind) => {
-      const { run, asked } = await scene([fails(kind, { status: 400 })]);
+      const { run, asked } = await setUp([fails(kind, { status: 400 })]);
       expect((await run()).kind).toBe("failed");
       expect(asked()).toHaveLength(1);
     },
   );
 
   test("a time-out fails over to the next model at once", async () => {
-    const { run, asked, waits } = await scene([fails("timed_out"), answer]);
+    const { run, asked, waits } = await setUp([fails("timed_out"), answer]);
     await run();
     expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
     expect(waits).toEqual([]);
   });
 
   test("a short Retry-After is waited for, a long one fails over", async () => {
-    const short = await scene([fails("rate_limited", { status: 429, retryAfterMs: 1_000 }), answer]);
+    const short = await setUp([fails("rate_limited", { status: 429, retryAfterMs: 1_000 }), answer]);
     await short.run();
     expect(short.asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash"]);
     expect(short.waits).toEqual([1_000]);
-    const long = await scene([fails("rate_limited", { status: 429, retryAfterMs: 60_000 }), answer]);
+    const long = await setUp([fails("rate_limited", { status: 429, retryAfterMs: 60_000 }), answer]);
     await long.run();
     expect(long.asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
-    const unsaid = await scene([fails("rate_limited", { status: 429 }), answer]);
+    const unsaid = await setUp([fails("rate_limited", { status: 429 }), answer]);
     await unsaid.run();
     expect(unsaid.asked()).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
   });
 
   test("a stale keep-alive socket is retried once, at no cost in attempts or health", async () => {
     const stale = fails("cut_off", { staleSocket: true });
-    const { run, asked, health, waits } = await scene([stale, answer]);
+    const { run, asked, health, waits } = await setUp([stale, answer]);
     await run();
     expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash"]);
     expect(waits).toEqual([]);
@@ -178,7 +178,7 @@ describe("attempts", () => {
   });
 
   test("once bytes were sent to the caller nothing is retried", async () => {
-    const { run, asked, commitment } = await scene([
+    const { run, asked, commitment } = await setUp([
       () => {
         commitment.committed = true;
         return fails("upstream_error", { status: 500 });
@@ -190,7 +190,7 @@ describe("attempts", () => {
 
   test("the message of an upstream failure is redacted before it is used", async () => {
     const token = ["ghp", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join("");
-    const { run } = await scene([fails("rejected", { status: 400, message: `no such thing: ${token}` })]);
+    const { run } = await setUp([fails("rejected", { status: 400, message: `no such thing: ${token}` })]);
     const execution = await run();
     expect(execution).toMatchObject({ kind: "failed" });
     expect(JSON.stringify(execution)).not.toContain("k1L2m3N4");
@@ -199,47 +199,47 @@ describe("attempts", () => {
 
 describe("money, attempt by attempt", () => {
   test("a refused call costs nothing; one with an unknown outcome stays held beside the next", async () => {
-    const refused = await scene([fails("rejected", { status: 400 })]);
+    const refused = await setUp([fails("rejected", { status: 400 })]);
     await refused.run();
     expect(await refused.spend()).toEqual({ spent: dollars(0), held: dollars(0) });
-    const unknown = await scene([fails("timed_out"), answer]);
+    const unknown = await setUp([fails("timed_out"), answer]);
     await unknown.run();
     expect(await unknown.spend()).toEqual({ spent: dollars(0), held: dollars(0.02) });
   });
 
   test("a 4xx that is not known to be free counts as billed", async () => {
-    const { run, spend } = await scene([fails("rejected", { status: 418 })]);
+    const { run, spend } = await setUp([fails("rejected", { status: 418 })]);
     await run();
     expect((await spend()).held).toBe(dollars(0.01));
   });
 
   test("a connection that was never established costs nothing", async () => {
-    const { run, spend } = await scene([fails("unreachable"), fails("unreachable"), fails("unreachable")]);
+    const { run, spend } = await setUp([fails("unreachable"), fails("unreachable"), fails("unreachable")]);
     expect(await run()).toMatchObject({ kind: "failed", failure: { kind: "unreachable" } });
     expect(await spend()).toEqual({ spent: dollars(0), held: dollars(0) });
   });
 
   test("every attempt is checked against the cap: money held by an unknown outcome is not available to the next", async () => {
-    const { run, asked } = await scene([fails("timed_out")], { policy: { budget: { per_goal_hard_usd: 0.015 } } });
+    const { run, asked } = await setUp([fails("timed_out")], { policy: { budget: { per_goal_hard_usd: 0.015 } } });
     expect(await run()).toMatchObject({ kind: "failed", failure: { kind: "timed_out" } });
     expect(asked()).toHaveLength(1);
   });
 
   test("the hard cap refuses before anything is sent", async () => {
-    const { run, asked } = await scene([], { policy: { budget: { per_goal_hard_usd: 0.001 } } });
+    const { run, asked } = await setUp([], { policy: { budget: { per_goal_hard_usd: 0.001 } } });
     expect(await run()).toMatchObject({ kind: "refused", reply: { binding: "goal" } });
     expect(asked()).toEqual([]);
   });
 
   test("a store that is unavailable sends nothing", async () => {
-    const { run, asked, ledger } = await scene([]);
+    const { run, asked, ledger } = await setUp([]);
     await ledger.close(0);
     expect((await run()).kind).toBe("unavailable");
     expect(asked()).toEqual([]);
   });
 
   test("if the caller disconnects while money is being held, the hold is released", async () => {
-    const { run, caller, spend, asked } = await scene([]);
+    const { run, caller, spend, asked } = await setUp([]);
     caller.abort();
     expect((await run()).kind).toBe("caller_gone");
     expect(asked()).toEqual([]);
@@ -247,7 +247,7 @@ describe("money, attempt by attempt", () => {
   });
 
   test("if the caller disconnects during a call, the call is charged, never free", async () => {
-    const { run, spend } = await scene([fails("aborted")]);
+    const { run, spend } = await setUp([fails("aborted")]);
     expect((await run()).kind).toBe("caller_gone");
     expect(await spend()).toEqual({ spent: dollars(0.01), held: dollars(0) });
   });
@@ -255,12 +255,12 @@ describe("money, attempt by attempt", () => {
 
 describe("health", () => {
   test("an unroutable model is skipped; if none is left there is no capacity", async () => {
-    const { run, health, asked } = await scene([answer], { candidates: [workerModel, seniorModel] });
+    const { run, health, asked } = await setUp([answer], { candidates: [workerModel, seniorModel] });
     for (let failure = 0; failure < 5; failure++)
       health.admit("vendor_v4_flash")?.report({ kind: "failure", reason: "x" });
     await run();
     expect(asked()).toEqual(["vendor_v4_pro"]);
-    const none = await scene([], { candidates: [] });
+    const none = await setUp([], { candidates: [] });
     expect((await none.run()).kind).toBe("no_capacity");
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { LazyStore } from "./lazy-store.ts";
 
-function scene(openings: ("ok" | "fails")[]) {
+function setUp(openings: ("ok" | "fails")[]) {
   const counts = { opened: 0, closed: 0 };
   const store = new LazyStore(async () => {
     counts.opened++;
@@ -13,21 +13,21 @@ function scene(openings: ("ok" | "fails")[]) {
 
 describe("a lazy store", () => {
   test("is opened by the first call, once for all callers", async () => {
-    const { store, counts } = scene(["ok"]);
+    const { store, counts } = setUp(["ok"]);
     expect(counts.opened).toBe(0);
     const [a, b] = await Promise.all([store.opened(), store.opened()]);
     expect([a.name, a === b, counts.opened]).toEqual(["store", true, 1]);
   });
 
   test("is opened again by the call after a failed opening", async () => {
-    const { store, counts } = scene(["fails", "ok"]);
+    const { store, counts } = setUp(["fails", "ok"]);
     await expect(store.opened()).rejects.toThrow("no database");
     expect((await store.opened()).name).toBe("store");
     expect(counts.opened).toBe(2);
   });
 
   test("is closed after an opening in progress, and is not opened afterwards", async () => {
-    const { store, counts } = scene(["ok"]);
+    const { store, counts } = setUp(["ok"]);
     void store.opened();
     await store.close();
     expect(counts).toEqual({ opened: 1, closed: 1 });
@@ -36,10 +36,10 @@ describe("a lazy store", () => {
   });
 
   test("that was never opened, or could not be, has nothing to close", async () => {
-    const untouched = scene([]);
+    const untouched = setUp([]);
     await untouched.store.close();
     expect(untouched.counts).toEqual({ opened: 0, closed: 0 });
-    const failed = scene(["fails"]);
+    const failed = setUp(["fails"]);
     const opening = failed.store.opened();
     const closing = failed.store.close();
     await expect(opening).rejects.toThrow("no database");

@@ -33,7 +33,7 @@ const weights = learnedWeights(0.4);
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 /** Mostly LOW, which leaves the decision to later rules. */
 const level = fc.oneof({ weight: 6, arbitrary: fc.constant("LOW" as const) }, fc.constantFrom(...levels));
-const seldom = (most: number) => fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(most));
+const rarely = (most: number) => fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(most));
 const money = fc.oneof(fc.constant(0), fc.nat(6_000_000_000), fc.nat(60_000_000_000)).map(nanoUsd);
 const little = fc.constant(nanoUsd(0));
 const account = fc.oneof(fc.record({ spent: little, held: little }), fc.record({ spent: money, held: money }));
@@ -60,19 +60,19 @@ const tasks = fc.record({
   ambiguity: share,
   dependency_depth: share,
   verification_difficulty: share,
-  estimated_tool_depth: seldom(20),
+  estimated_tool_depth: rarely(20),
   metadata: fc.record(
     { routing: fc.constantFrom("auto", "pro", "flash", "free"), scout: fc.boolean(), pro: fc.boolean() },
     { requiredKeys: [] },
   ),
 });
 const runtimes = fc.record({
-  attempts: seldom(9),
-  flash_attempts: seldom(3),
-  same_error_count: seldom(3),
-  tests_failed: seldom(20),
-  files_touched: seldom(25),
-  tool_depth: seldom(20),
+  attempts: rarely(9),
+  flash_attempts: rarely(3),
+  same_error_count: rarely(3),
+  tests_failed: rarely(20),
+  files_touched: rarely(25),
+  tool_depth: rarely(20),
   failure_class: fc.constantFrom("NONE" as const, "NONE" as const, "LOCAL" as const, "STRUCTURAL" as const),
 });
 const health = fc.dictionary(

@@ -10,8 +10,8 @@ const post = (path: string, body: object, more = "") => {
   const head = `POST ${path} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
   return `${head}${more}\r\n${text}`;
 };
-const ask = { model: "smart-router-flash", messages: [{ role: "user", content: "hello" }] };
-const chat = (more: object = {}, headers = "") => post("/v1/chat/completions", { ...ask, ...more }, headers);
+const body = { model: "smart-router-flash", messages: [{ role: "user", content: "hello" }] };
+const chat = (more: object = {}, headers = "") => post("/v1/chat/completions", { ...body, ...more }, headers);
 const dryRun = post("/v1/route/decision", { task: { task_id: "t", instruction: "x" } });
 
 describe("an idle connection is closed", () => {

@@ -148,14 +148,14 @@ describe("a foreign Host or Origin is refused on every endpoint, before all othe
 describe("ALLOWED_HOSTS", () => {
   test("adds names to those of loopback", async () => {
     await using named = await start({ env: { ALLOWED_HOSTS: "Gateway.example., [fd00::1]" } });
-    const ask = async (...lines: string[]) =>
+    const statusFor = async (...lines: string[]) =>
       (await raw(["GET /livez HTTP/1.1", "Connection: close", ...lines], "", named)).status;
-    expect(await ask("Host: gateway.example")).toBe(200);
-    expect(await ask("Host: GATEWAY.EXAMPLE.:8443", "Origin: https://gateway.example:8443")).toBe(403);
-    expect(await ask("Host: gateway.example", "Origin: https://gateway.example")).toBe(200);
-    expect(await ask("Host: [fd00::1]:80")).toBe(200);
-    expect(await ask("Host: localhost")).toBe(200);
-    expect(await ask("Host: other.example")).toBe(403);
+    expect(await statusFor("Host: gateway.example")).toBe(200);
+    expect(await statusFor("Host: GATEWAY.EXAMPLE.:8443", "Origin: https://gateway.example:8443")).toBe(403);
+    expect(await statusFor("Host: gateway.example", "Origin: https://gateway.example")).toBe(200);
+    expect(await statusFor("Host: [fd00::1]:80")).toBe(200);
+    expect(await statusFor("Host: localhost")).toBe(200);
+    expect(await statusFor("Host: other.example")).toBe(403);
   });
 
   test("enables the check on a gateway on another address, which otherwise accepts any name", async () => {

@@ -183,18 +183,21 @@ describe("headers", () => {
   });
 
   test("X-Scout asks the scout first, and its verdict selects the model that answers", async () => {
-    const ask = async (verdict: string) => {
+    const routeWithVerdict = async (verdict: string) => {
       gateway.upstream.next(completes({ text: verdict }));
       return route({ metadata: open }, { "x-scout": "true" });
     };
-    expect(await ask("PRO")).toMatchObject({
+    expect(await routeWithVerdict("PRO")).toMatchObject({
       status: 200,
       action: "SCOUT",
       model: "vendor_free_scout",
       called: ["vendor_free_scout", "vendor_v4_pro"],
     });
-    expect(await ask("FLASH")).toMatchObject({ called: ["vendor_free_scout", "vendor_v4_flash"] });
-    expect(await ask("Bananas!")).toMatchObject({ status: 200, called: ["vendor_free_scout", "vendor_v4_flash"] });
+    expect(await routeWithVerdict("FLASH")).toMatchObject({ called: ["vendor_free_scout", "vendor_v4_flash"] });
+    expect(await routeWithVerdict("Bananas!")).toMatchObject({
+      status: 200,
+      called: ["vendor_free_scout", "vendor_v4_flash"],
+    });
   });
 
   test("X-Scout on sensitive data is refused with 403, and no model is called", async () => {

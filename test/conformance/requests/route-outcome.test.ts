@@ -13,14 +13,14 @@ const post = (body: unknown, headers: Record<string, string> = authorization): P
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
-const ask = async (body: object = {}): Promise<string> => {
+const decisionOfChat = async (body: object = {}): Promise<string> => {
   const response = await gateway.chat({ model: "smart-router", ...body });
   return response.headers.get("x-smart-gateway-decision-id") ?? "";
 };
 const id = "0198f5a0-0000-7000-8000-000000000000";
 
 test("a caller's report about an answer is recorded, and can be changed", async () => {
-  const decision_id = await ask();
+  const decision_id = await decisionOfChat();
   for (const report of [
     { outcome: "failed", score: 0.25 },
     { outcome: "solved", score: null },
@@ -34,7 +34,7 @@ test("a caller's report about an answer is recorded, and can be changed", async 
 });
 
 test("the outcome of a streamed answer is recorded too", async () => {
-  expect((await post({ decision_id: await ask({ stream: true }), outcome: "solved" })).status).toBe(204);
+  expect((await post({ decision_id: await decisionOfChat({ stream: true }), outcome: "solved" })).status).toBe(204);
 });
 
 test("a decision that is not recorded gets 404, whether unknown, refused or of housekeeping", async () => {

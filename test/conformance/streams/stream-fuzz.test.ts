@@ -67,7 +67,7 @@ const script = fc.record({
   end: fc.constantFrom("done" as const, "clean" as const, "fin" as const, "rst" as const),
 });
 
-async function meets(played: StreamScript): Promise<void> {
+async function checkGuarantees(played: StreamScript): Promise<void> {
   gateway.upstream.next(streams({ ...played, bills: 1_000 }));
   const response = await gateway.chat({ stream: true, max_tokens: 100 });
   if (response.status !== 200) {
@@ -94,7 +94,7 @@ async function meets(played: StreamScript): Promise<void> {
 }
 
 test("there is one role, one finish reason, one [DONE], and an error exactly if the upstream failed", async () => {
-  await fc.assert(fc.asyncProperty(script, meets), { numRuns: 300, endOnFailure: true });
+  await fc.assert(fc.asyncProperty(script, checkGuarantees), { numRuns: 300, endOnFailure: true });
   await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
   const { spent, held } = await gateway.ledger(() => true);
   expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());

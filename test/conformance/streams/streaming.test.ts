@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const usage = usageChunk({ input: 10, output: 5, costUsd: 0.00001 });
-const say = (content: string) => chunk({ role: "assistant", content });
+const contentChunk = (content: string) => chunk({ role: "assistant", content });
 const stop = chunk({ content: "" }, "stop");
 
 async function streamed(
@@ -51,17 +51,17 @@ describe("the shape of a stream", () => {
   });
 
   test("usage is sent only to callers who requested it", async () => {
-    const without = await streamed([say("a"), stop, usage]);
+    const without = await streamed([contentChunk("a"), stop, usage]);
     expect(without.chunks.every((event) => event.choices.length > 0 && event.usage == null)).toBe(true);
-    const asked = await streamed([say("a"), stop, usage], { stream_options: { include_usage: true } });
+    const asked = await streamed([contentChunk("a"), stop, usage], { stream_options: { include_usage: true } });
     expect(asked.chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 15 } });
-    const refused = await streamed([say("a"), stop, usage], { stream_options: { include_usage: false } });
+    const refused = await streamed([contentChunk("a"), stop, usage], { stream_options: { include_usage: false } });
     expect(refused.chunks.some((event) => event.usage != null)).toBe(false);
   });
 
   test("usage that an upstream adds to its last choice is removed for callers who did not request it", async () => {
     const last = chunk({ content: "" }, "stop", { usage: usage["usage"] ?? null });
-    const { chunks } = await streamed([say("a"), last]);
+    const { chunks } = await streamed([contentChunk("a"), last]);
     expect(chunks.some((event) => event.usage != null)).toBe(false);
     expect(finishReasonsOf(chunks)).toEqual(["stop"]);
   });
@@ -84,7 +84,7 @@ describe("the shape of a stream", () => {
   for (const [name, events] of placesOfUsage) {
     test(`usage ${name} is sent to callers who requested it, without choices, and settles the call`, async () => {
       await using own = await start();
-      own.upstream.next(streams({ events: [say("a"), ...events] }));
+      own.upstream.next(streams({ events: [contentChunk("a"), ...events] }));
       const asked = { stream: true, stream_options: { include_usage: true } };
       const { chunks } = await readStream(await own.chat(asked));
       const told = chunks.filter((event) => event.usage != null);
@@ -95,13 +95,13 @@ describe("the shape of a stream", () => {
   }
 
   test("upstream comments are dropped", async () => {
-    const read = await streamed([": OPENROUTER PROCESSING\n\n", say("a"), ": again\n\n", stop]);
+    const read = await streamed([": OPENROUTER PROCESSING\n\n", contentChunk("a"), ": again\n\n", stop]);
     expect(read.comments).toEqual([]);
     expect(contentOf(read.chunks)).toBe("a");
   });
 
   test("there is one finish reason per choice, however often the upstream repeats it", async () => {
-    const { chunks, done } = await streamed([say("a"), stop, stop, chunk({ content: "late" }), usage]);
+    const { chunks, done } = await streamed([contentChunk("a"), stop, stop, chunk({ content: "late" }), usage]);
     expect(finishReasonsOf(chunks)).toEqual(["stop"]);
     expect(contentOf(chunks)).toBe("a");
     expect(done).toBe(true);
@@ -139,7 +139,7 @@ describe("the shape of a stream", () => {
 });
 
 describe("reasoning", () => {
-  const think = (reasoning: string) =>
+  const reasoningChunk = (reasoning: string) =>
     chunk({
       role: "assistant",
       content: "",
@@ -149,9 +149,9 @@ describe("reasoning", () => {
 
   test("becomes fields of the first content delta", async () => {
     const { chunks } = await streamed([
-      think("first "),
-      think("then "),
-      say("answer"),
+      reasoningChunk("first "),
+      reasoningChunk("then "),
+      contentChunk("answer"),
       chunk({ content: " more" }),
       stop,
     ]);
@@ -171,7 +171,7 @@ describe("reasoning", () => {
     const events = [
       chunk({ content: null, reasoning_content: "why " }),
       chunk({ content: null, reasoning_content: "so: " }),
-      say("answer"),
+      contentChunk("answer"),
       stop,
     ];
     const { chunks } = await streamed(events);
@@ -184,7 +184,7 @@ describe("reasoning", () => {
   });
 
   test("becomes one content delta before the finish if no content follows", async () => {
-    const { chunks, done } = await streamed([think("only "), think("thoughts"), stop, usage]);
+    const { chunks, done } = await streamed([reasoningChunk("only "), reasoningChunk("thoughts"), stop, usage]);
     const deltas = chunks.flatMap((event) => event.choices).filter((choice: Answer) => choice.delta.content);
     expect(deltas.map((choice: Answer) => choice.delta.content)).toEqual(["only thoughts"]);
     expect(deltas[0].delta.role).toBe("assistant");
@@ -193,8 +193,8 @@ describe("reasoning", () => {
   });
 
   test("may be long", async () => {
-    const thoughts = Array.from({ length: 2_000 }, (_, index) => think(`thought ${index} `));
-    const { chunks } = await streamed([...thoughts, say("answer"), stop]);
+    const thoughts = Array.from({ length: 2_000 }, (_, index) => reasoningChunk(`thought ${index} `));
+    const { chunks } = await streamed([...thoughts, contentChunk("answer"), stop]);
     const { content, reasoning, reasoning_details: details } = chunks[0].choices[0].delta;
     expect(content).toBe("answer");
     expect(reasoning).toStartWith("thought 0 ");
@@ -210,7 +210,7 @@ describe("reasoning", () => {
 
   test("is put in front of the text if the policy says `content`, but not if a response format is requested", async () => {
     await using own = await start({ policy: { stream: { reasoning: "content" } } });
-    const events = [think("why"), say("{}"), stop];
+    const events = [reasoningChunk("why"), contentChunk("{}"), stop];
     const answer = async (body: JsonObject) => {
       own.upstream.next(streams({ events }));
       return (await readStream(await own.chat({ stream: true, ...body }))).chunks;
@@ -223,7 +223,9 @@ describe("reasoning", () => {
 
   test("is passed on as it arrives if the policy says `live`", async () => {
     await using own = await start({ policy: { stream: { reasoning: "live" } } });
-    own.upstream.next(streams({ events: [think("why "), think("so"), say("answer"), stop] }));
+    own.upstream.next(
+      streams({ events: [reasoningChunk("why "), reasoningChunk("so"), contentChunk("answer"), stop] }),
+    );
     const { chunks } = await readStream(await own.chat({ stream: true }));
     expect(chunks.flatMap((event) => event.choices[0].delta.reasoning ?? [])).toEqual(["why ", "so"]);
     expect(contentOf(chunks)).toBe("answer");
@@ -263,11 +265,11 @@ describe("tool calls", () => {
 describe("formats of an upstream's stream", () => {
   const data = (event: JsonObject) => `data: ${JSON.stringify(event)}`;
   const forms: [name: string, events: string[]][] = [
-    ["CRLF line ends", [`${data(say("a"))}\r\n\r\n`, `${data(stop)}\r\n\r\n`]],
-    ["bare CR line ends", [`${data(say("a"))}\r\r`, `${data(stop)}\r\r`]],
-    ["a byte-order mark", [`\uFEFF${data(say("a"))}\n\n`, `${data(stop)}\n\n`]],
-    ["no space after the colon", [`data:${JSON.stringify(say("a"))}\n\n`, `data:${JSON.stringify(stop)}\n\n`]],
-    ["event and id fields", [`event: message\nid: 7\nretry: 10\n${data(say("a"))}\n\n`, `${data(stop)}\n\n`]],
+    ["CRLF line ends", [`${data(contentChunk("a"))}\r\n\r\n`, `${data(stop)}\r\n\r\n`]],
+    ["bare CR line ends", [`${data(contentChunk("a"))}\r\r`, `${data(stop)}\r\r`]],
+    ["a byte-order mark", [`\uFEFF${data(contentChunk("a"))}\n\n`, `${data(stop)}\n\n`]],
+    ["no space after the colon", [`data:${JSON.stringify(contentChunk("a"))}\n\n`, `data:${JSON.stringify(stop)}\n\n`]],
+    ["event and id fields", [`event: message\nid: 7\nretry: 10\n${data(contentChunk("a"))}\n\n`, `${data(stop)}\n\n`]],
     [
       "an event of several data lines",
       [
@@ -275,8 +277,8 @@ describe("formats of an upstream's stream", () => {
         `${data(stop)}\n\n`,
       ],
     ],
-    ["several events in one packet", [`${data(say("a"))}\n\n${data(stop)}\n\n`]],
-    ["empty lines in plenty", [`\n\n\n${data(say("a"))}\n\n\n\n`, `${data(stop)}\n\n\n`]],
+    ["several events in one packet", [`${data(contentChunk("a"))}\n\n${data(stop)}\n\n`]],
+    ["empty lines in plenty", [`\n\n\n${data(contentChunk("a"))}\n\n\n\n`, `${data(stop)}\n\n\n`]],
   ];
   for (const framing of ["chunked", "close"] as const)
     for (const [name, events] of forms)
@@ -289,7 +291,7 @@ describe("formats of an upstream's stream", () => {
 
   test("Unicode split between packets at every byte", async () => {
     const text = "é🙂漢";
-    const bytes = [...Buffer.from(`${data(say(text))}\n\n${data(stop)}\n\n`)];
+    const bytes = [...Buffer.from(`${data(contentChunk(text))}\n\n${data(stop)}\n\n`)];
     gateway.upstream.next(async (exchange) => {
       await exchange.head(200, { "content-type": "text/event-stream" }, "close");
       for (const byte of bytes) await exchange.raw(Uint8Array.of(byte));
@@ -302,7 +304,7 @@ describe("formats of an upstream's stream", () => {
 
   test("an end without [DONE] after a finish reason is complete; [DONE] is added", async () => {
     for (const end of ["clean", "done"] as const) {
-      const read = await streamed({ events: [say("a"), stop], end });
+      const read = await streamed({ events: [contentChunk("a"), stop], end });
       expect([read.done, finishReasonsOf(read.chunks)]).toEqual([true, ["stop"]]);
     }
   });
@@ -312,7 +314,7 @@ describe("time", () => {
   test("chunks reach the caller as they arrive, not at the end", async () => {
     const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
     gateway.upstream.next(
-      streams({ events: [say("a"), chunk({ content: "b" }), stop], gate: (index) => gates[index]?.promise }),
+      streams({ events: [contentChunk("a"), chunk({ content: "b" }), stop], gate: (index) => gates[index]?.promise }),
     );
     gates[0]?.resolve();
     const response = await gateway.chat({ stream: true });
@@ -330,7 +332,9 @@ describe("time", () => {
   test("comments are sent while the upstream is silent, before the first event and between tokens", async () => {
     await using patient = await start({ policy: { stream: { keepalive_ms: 30 } } });
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    patient.upstream.next(streams({ events: [say("a"), stop, usage], gate: (index) => gates[index]?.promise }));
+    patient.upstream.next(
+      streams({ events: [contentChunk("a"), stop, usage], gate: (index) => gates[index]?.promise }),
+    );
     const response = await patient.chat({ stream: true });
     expect(response.status).toBe(200);
     const read = await readStream(response, (text) => {

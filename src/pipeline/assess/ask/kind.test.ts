@@ -3,7 +3,7 @@ import { levels, type TaskKind } from "#domain/routing.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { freshAsks } from "../../../../bench/routing/fresh-asks.ts";
 import { furtherAsks } from "../../../../bench/routing/further-asks.ts";
-import { guardedAsks, guardedKinds, heldBackGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
+import { guardedAsks, guardedKinds, heldOutGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
 import { heldOutAsks } from "../../../../bench/routing/held-out-asks.ts";
 import { type Row, routingDev } from "../../../../bench/routing/prompt-data.ts";
 
@@ -93,7 +93,7 @@ describe("the kind of an ask", () => {
 });
 
 describe("guarded asks in twelve languages", () => {
-  const cases = [guardedAsks, heldBackGuardedAsks].flatMap((set) =>
+  const cases = [guardedAsks, heldOutGuardedAsks].flatMap((set) =>
     Object.entries(set).flatMap(([language, asks]) =>
       guardedKinds.map((kind, at) => [language, kind, asks[at] ?? ""] as const),
     ),

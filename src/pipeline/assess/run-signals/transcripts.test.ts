@@ -7,7 +7,7 @@ const runtime = (...messages: JsonObject[]) => assessed({ messages: [ask, ...mes
 const shell = (command: string, result: string) => step("run_shell_command", { command }, result);
 const edit = step("edit_file", { path: "a", old: "x", new: "y" }, "");
 let seconds = 0;
-const thrice = (fail: () => JsonObject[], change: JsonObject[]) => [
+const threeTimes = (fail: () => JsonObject[], change: JsonObject[]) => [
   ...fail(),
   ...change,
   ...fail(),
@@ -51,12 +51,12 @@ describe("failed repairs are counted in any environment", () => {
     ],
   ])("%s", (_, fail, change) => {
     expect(runtime(...fail(), ...fail().slice(0, 1)).same_error_count).toBe(0);
-    expect(runtime(...thrice(fail, change)).same_error_count).toBe(2);
+    expect(runtime(...threeTimes(fail, change)).same_error_count).toBe(2);
   });
 
   test("but not if an exit status of 0 is beside the same words", () => {
     const fine = () => shell("make", "main.c:3:1: error: ignored\nexit code: 0");
-    expect(runtime(...thrice(fine, edit))).toMatchObject({ same_error_count: 0, error_signature: null });
+    expect(runtime(...threeTimes(fine, edit))).toMatchObject({ same_error_count: 0, error_signature: null });
   });
 });
 

@@ -17,7 +17,7 @@ const aborted: UpstreamFailure = { kind: "aborted", message: "the caller disconn
 const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
 
 /** Events that a test delivers; `onAbort` is the upstream call's reaction to an abort. */
-function scene(events: EventStream, onAbort: () => void = () => {}) {
+function setUp(events: EventStream, onAbort: () => void = () => {}) {
   const ends: StreamEnd[] = [];
   const stream = new AnswerStream({
     events,
@@ -69,7 +69,7 @@ const iterated = (...batches: UpstreamEvent[][]): EventStream => ({
 
 test("the output for an event is delivered in the call that delivers the event", () => {
   const events = new Pulled();
-  const { stream, ends, told, receiver } = scene(events);
+  const { stream, ends, told, receiver } = setUp(events);
   stream.pull(receiver);
   events.give({ kind: "keepalive" });
   events.give(chunk("one"), chunk("two"));
@@ -86,7 +86,7 @@ test("the output for an event is delivered in the call that delivers the event",
 
 test("a receiver that asks for more gets the next output, and the end, without another pull", () => {
   const events = new Pulled();
-  const { stream, ends, told, receiver } = scene(events);
+  const { stream, ends, told, receiver } = setUp(events);
   receiver.eager = true;
   stream.pull(receiver);
   events.give(chunk("one"));
@@ -102,7 +102,7 @@ test("a receiver that asks for more gets the next output, and the end, without a
 
 test("a caller who disconnects while receiving text is settled once, and the events that the abort leaves are read", () => {
   const events = new Pulled();
-  const { stream, ends } = scene(events);
+  const { stream, ends } = setUp(events);
   stream.pull({
     onText() {
       stream.cancel();
@@ -122,7 +122,7 @@ test.each(["while a read is under way", "between two reads"])(
   "a caller who disconnects %s is settled once, as disconnected",
   (when) => {
     const events = new Pulled();
-    const { stream, ends, receiver } = scene(events, () => events.give(broken));
+    const { stream, ends, receiver } = setUp(events, () => events.give(broken));
     stream.pull(receiver);
     events.give(chunk("one"));
     if (when === "while a read is under way") stream.pull(receiver);
@@ -136,7 +136,7 @@ test.each(["while a read is under way", "between two reads"])(
 
 test("the caller counts as disconnected as well if the abort reaches the upstream call first", () => {
   const events = new Pulled();
-  const { stream, ends, receiver } = scene(events);
+  const { stream, ends, receiver } = setUp(events);
   stream.pull(receiver);
   events.give(chunk("one"));
   stream.pull(receiver);
@@ -147,7 +147,7 @@ test("the caller counts as disconnected as well if the abort reaches the upstrea
 });
 
 test("events without pull are read one after the other, and to their end for a disconnected caller", async () => {
-  const { stream, ends } = scene(iterated([chunk("one")], [{ kind: "keepalive" }], [chunk("two")], [broken]));
+  const { stream, ends } = setUp(iterated([chunk("one")], [{ kind: "keepalive" }], [chunk("two")], [broken]));
   expect(await stream.next()).toContain("one");
   stream.cancel();
   for (let turn = 0; turn < 20 && ends.length === 0; turn++) await Promise.resolve();
@@ -156,7 +156,7 @@ test("events without pull are read one after the other, and to their end for a d
 });
 
 test("events that stop without an end are a broken stream", async () => {
-  const { stream, ends } = scene(iterated([chunk("one")]));
+  const { stream, ends } = setUp(iterated([chunk("one")]));
   await stream.next();
   expect(await stream.next()).toContain('"finish_reason":"error"');
   expect(ends).toMatchObject([{ kind: "broken", failure: { kind: "cut_off" } }]);

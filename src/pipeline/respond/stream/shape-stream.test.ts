@@ -88,7 +88,7 @@ describe("what a caller of a stream can rely on", () => {
     expect(chunks[1]?.choices[0]?.delta.role).toBeUndefined();
   });
 
-  const think = (text: string) =>
+  const reasoningDelta = (text: string) =>
     delta({ role: "assistant", content: "", reasoning: text, reasoning_details: [{ type: "reasoning.text", text }] });
   const deltasOf = (events: UpstreamEvent[], options: Partial<ShapeOptions> = {}) =>
     read(shaped(events, options)).chunks.flatMap((chunk) => chunk.choices.map((choice) => choice.delta));
@@ -96,7 +96,14 @@ describe("what a caller of a stream can rely on", () => {
   const stop = () => delta({}, "stop");
 
   test("reasoning before the content becomes fields of the first content delta, whose text is unchanged", () => {
-    const events = [think("Let me "), think("think."), delta({ content: "4" }), delta({ content: "2" }), stop(), end];
+    const events = [
+      reasoningDelta("Let me "),
+      reasoningDelta("think."),
+      delta({ content: "4" }),
+      delta({ content: "2" }),
+      stop(),
+      end,
+    ];
     expect(deltasOf(events)).toEqual([
       {
         role: "assistant",
@@ -139,7 +146,7 @@ describe("what a caller of a stream can rely on", () => {
 
   test("reasoning without content becomes one content delta before the finish", () => {
     for (const last of [[stop()], [delta({ reasoning: "!" }, "stop")]]) {
-      const { chunks } = read(shaped([think("a"), think("b"), ...last, end]));
+      const { chunks } = read(shaped([reasoningDelta("a"), reasoningDelta("b"), ...last, end]));
       const text = last[0]?.kind === "chunk" && last[0].raw.includes("!") ? "ab!" : "ab";
       expect(chunks.map((chunk) => chunk.choices[0]?.delta)).toEqual([{ role: "assistant", content: text }, {}]);
       expect(finishes(chunks)).toEqual(["stop"]);
@@ -185,15 +192,21 @@ describe("what a caller of a stream can rely on", () => {
 
   test("with the policy `content`, reasoning is put in front of the text, a blank line between", () => {
     const content = { reasoning: "content" } as const;
-    const answered = [think("Let me "), think("think."), delta({ content: "4", reasoning: " So" }), stop(), end];
+    const answered = [
+      reasoningDelta("Let me "),
+      reasoningDelta("think."),
+      delta({ content: "4", reasoning: " So" }),
+      stop(),
+      end,
+    ];
     expect(deltasOf(answered, content)).toEqual([{ role: "assistant", content: "Let me think. So\n\n4" }, {}]);
-    expect(deltasOf([think("a"), stop(), end], content)).toEqual([{ role: "assistant", content: "a" }, {}]);
-    const long = [think("too long"), think(" to hold"), delta({ content: "4" }), stop(), end];
+    expect(deltasOf([reasoningDelta("a"), stop(), end], content)).toEqual([{ role: "assistant", content: "a" }, {}]);
+    const long = [reasoningDelta("too long"), reasoningDelta(" to hold"), delta({ content: "4" }), stop(), end];
     expect(contentOf(read(shaped(long, { ...content, maxHeldCharacters: 5 })).chunks)).toBe("too long to hold\n\n4");
   });
 
   test("with the policy `live`, reasoning is passed on as it arrives", () => {
-    const events = [think("a"), think("b"), delta({ content: "c" }), stop()];
+    const events = [reasoningDelta("a"), reasoningDelta("b"), delta({ content: "c" }), stop()];
     const raw = events.map((event) => (event.kind === "chunk" ? `data: ${event.raw}\n\n` : "")).join("");
     expect(shaped(events, { reasoning: "live" })).toBe(raw);
   });
