@@ -28,7 +28,10 @@ const deadlineCheckMs = answerLimitMs / 20;
  * after the timers: nobody is given up before the next check.
  */
 const stallMs = 4 * deadlineCheckMs;
-/** After a read had to wait for resolutions, none are delayed for so long: more reads may follow. */
+/**
+ * After a read had to wait for resolutions, none are delayed for so long: more reads may follow, and those that it waits for may
+ * still be behind a batch in flight. Longer than any delay, so afterwards they have waited long enough.
+ */
 const undelayedAfterReadMs = 100;
 /** Times that an operation is tried alone before it is dropped as one that cannot be written. */
 const writeAttempts = 3;
@@ -210,7 +213,7 @@ export class BatchWriter {
     const { clock, timers } = this.#options;
     const nowMs = clock.monotonic();
     const mayDelay = this.#mode === "open" && this.#inFlight.length === 0 && nowMs >= this.#undelayedUntilMs;
-    const delayMs = mayDelay && !this.#resolutions.awaited ? delayMsOf(this.#queue, nowMs) : 0;
+    const delayMs = mayDelay ? delayMsOf(this.#queue, nowMs) : 0;
     if (delayMs > 0) {
       this.#flush = "delayed";
       this.#cancelDelay = timers.after(delayMs, () => this.#endDelay());

@@ -49,7 +49,7 @@ export interface InFlightBatch {
 export function delayMsOf(queue: readonly QueueItem[], nowMs: number): number {
   const [oldest] = queue;
   if (oldest === undefined || queue.length >= maxBatch) return 0;
-  const nobodyWaits = queue.every(({ urgency, sent }) => urgency === "background" && !sent);
+  const nobodyWaits = queue.every(({ urgency }) => urgency === "background");
   return nobodyWaits ? oldest.sinceMs + maxDelayMs - nowMs : 0;
 }
 

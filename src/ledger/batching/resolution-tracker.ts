@@ -17,11 +17,6 @@ export class ResolutionTracker {
     return this.#current;
   }
 
-  /** Whether somebody waits for resolutions that are not written yet. */
-  get awaited(): boolean {
-    return this.#closed.length > 0;
-  }
-
   /** Resolves when every resolution handed in so far is written; undefined when they all are. */
   written(): Promise<void> | undefined {
     if (this.#current.outstanding > 0) {
