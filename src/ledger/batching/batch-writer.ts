@@ -158,7 +158,7 @@ export class BatchWriter {
       this.#watchDeadlines();
     }
     if (this.#flush !== "delayed") this.#scheduleFlush();
-    else if (urgency !== "background" || this.#queue.length >= maxBatch) this.#endDelay();
+    else if (delayMsOf(this.#queue, this.#options.clock.monotonic()) <= 0) this.#endDelay();
   }
 
   /** Resolves when every resolution handed in so far is written; undefined when they all are. What is delayed is sent at once. */

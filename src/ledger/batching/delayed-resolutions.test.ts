@@ -127,14 +127,15 @@ describe("a resolution in the background", () => {
     expect([...store.accounts.values()].map(({ spent }) => spent)).toEqual([3, 3]);
   });
 
-  test("is sent at once when the batch is full", async () => {
-    const { ledger, time, batches } = await openDelaying();
-    for (let i = 0; i < 255; i++) ledger.resolveInBackground([settled(`nobody-${i}`)]);
+  test("is sent at once when four wait: they are worth a commit of their own", async () => {
+    const { ledger, time, batches, held } = await openDelaying();
+    const ids = [await held(), await held(), await held(), await held()] as const;
+    for (const id of ids.slice(0, 3)) ledger.resolveInBackground([settled(id)]);
     await time.advanceAsync(1);
     expect(batches).toEqual([]);
-    ledger.resolveInBackground([settled("nobody-255")]);
+    ledger.resolveInBackground([settled(ids[3])]);
     await time.advanceAsync(0);
-    expect(batches.map(({ length }) => length)).toEqual([256]);
+    expect(batches).toEqual([["resolve", "resolve", "resolve", "resolve"]]);
   });
 
   test("behind a batch in flight is sent when that batch is answered, if a read waits for it", async () => {

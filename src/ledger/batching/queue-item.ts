@@ -12,6 +12,8 @@ export const maxBatch = 256;
  * with a killed process, so it waits no longer than a commit on a slow disk takes.
  */
 const maxDelayMs = 5;
+/** So many are worth a commit of their own: each of them would take the reserve that it waits for some 25 µs. */
+const ownCommitFrom = 4;
 
 /**
  * How soon an item is written and answered.
@@ -48,7 +50,7 @@ export interface InFlightBatch {
 /** How long a batch of these items may wait for a reserve, in milliseconds; 0 or less where it may not. */
 export function delayMsOf(queue: readonly QueueItem[], nowMs: number): number {
   const [oldest] = queue;
-  if (oldest === undefined || queue.length >= maxBatch) return 0;
+  if (oldest === undefined || queue.length >= ownCommitFrom) return 0;
   const nobodyWaits = queue.every(({ urgency }) => urgency === "background");
   return nobodyWaits ? oldest.sinceMs + maxDelayMs - nowMs : 0;
 }
