@@ -23,8 +23,10 @@ const infoByMessages = new WeakMap<readonly ChatMessage[], MessagesInfo>();
 
 /** The known runs of a conversation, in order; none where `setKnownRuns` was not called. */
 export function knownRunsOf(messages: readonly ChatMessage[]): readonly KnownRunAt[] {
-  return infoByMessages.get(messages)?.runs ?? [];
+  return infoByMessages.get(messages)?.runs ?? noRuns;
 }
+
+const noRuns: readonly KnownRunAt[] = [];
 
 export function setKnownRuns(messages: readonly ChatMessage[], runs: readonly KnownRunAt[]): void {
   infoByMessages.set(messages, { runs });
@@ -32,13 +34,15 @@ export function setKnownRuns(messages: readonly ChatMessage[], runs: readonly Kn
 
 /** The role of each message, without reading those of known runs. */
 export function rolesOf(messages: readonly ChatMessage[]): MessageRole[] {
+  const known = knownRunsOf(messages);
+  if (known.length === 0) return messages.map(({ role }) => role);
   const roles: MessageRole[] = [];
   const readUpTo = (end: number) => {
     while (roles.length < end) roles.push(messages[roles.length]?.role ?? "user");
   };
-  for (const { from, known } of knownRunsOf(messages)) {
+  for (const { from, known: run } of known) {
     readUpTo(from);
-    for (const role of known.roles) roles.push(role);
+    for (const role of run.roles) roles.push(role);
   }
   readUpTo(messages.length);
   return roles;

@@ -79,6 +79,8 @@ export class MessageMemory {
 
   /** Whether the messages begin at the place found is for the caller to check, once the rest is parsed. */
   beginningOf(bytes: Uint8Array): KnownBeginning | undefined {
+    // Too short for a run.
+    if (bytes.length <= minRunBytes) return undefined;
     let from = 0;
     for (let tried = 0; tried < maxPlaces; tried++) {
       from = startOfMessages(bytes, from);

@@ -45,16 +45,22 @@ export async function chatEndpoint(
   common: Record<string, string>,
   endpoint: ChatEndpoint,
 ): Promise<Response> {
-  const refuse = (error: HttpError) => errorResponse(error, request, common);
   const body = await readBytes(request, endpoint.maxRequestBytes, endpoint.bodies);
-  if (body.kind === "refused") return refuse(body.error);
-  if (body.kind === "incomplete") return refuse({ status: 400, detail: "The request body did not arrive whole." });
+  if (body.kind === "refused") return errorResponse(body.error, request, common);
+  if (body.kind === "incomplete") return errorResponse(incompleteBody, request, common);
   try {
     return await respond(request, requestId, common, endpoint, body);
   } finally {
     body.held.release();
   }
 }
+
+const incompleteBody: HttpError = { status: 400, detail: "The request body did not arrive whole." };
+const notJson: HttpError = {
+  status: 400,
+  detail: "Content-Type must be application/json.",
+  code: "invalid_request",
+};
 
 /** The response to a request whose body is read; a stream is returned when it begins. */
 async function respond(
@@ -65,12 +71,9 @@ async function respond(
   body: BodyBytes,
 ): Promise<Response> {
   const { ports } = endpoint;
-  const refuse = (error: HttpError) => errorResponse(error, request, common);
   // Requests of one turn go through the pipeline together, which is faster; a single one does not wait.
   if (endpoint.streams.count > 0) await endpoint.endOfTurn();
-  if (!isJsonContentType(request.headers)) {
-    return refuse({ status: 400, detail: "Content-Type must be application/json.", code: "invalid_request" });
-  }
+  if (!isJsonContentType(request.headers)) return errorResponse(notJson, request, common);
 
   const input = {
     bytes: body.bytes,
@@ -83,7 +86,8 @@ async function respond(
   const parsed = parsing instanceof Promise ? await parsing : parsing;
   if (parsed.kind === "refused") {
     const { status, detail, param } = parsed;
-    return refuse({ status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) });
+    const error = { status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) };
+    return errorResponse(error, request, common);
   }
 
   const caller = new LightAbortController();
@@ -107,7 +111,8 @@ async function respond(
   if (reply.kind === "refusal") {
     close();
     const explained = explanationOf(reply.head, endpoint);
-    return refuse(explained === undefined ? errorOf(reply) : { ...errorOf(reply), explained });
+    const error = explained === undefined ? errorOf(reply) : { ...errorOf(reply), explained };
+    return errorResponse(error, request, common);
   }
   const headers = Object.assign(common, headHeaders(reply.head));
   if (reply.kind === "answer") {

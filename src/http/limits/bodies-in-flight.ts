@@ -30,19 +30,38 @@ export class BodiesInFlight {
 
   /** Accounts for a body of that many bytes; undefined when there is no room. */
   hold(bytes: number): HeldBytes | undefined {
-    let held = 0;
-    const growTo = (wanted: number): boolean => {
-      const large = wanted > largeBodyBytes ? wanted : 0;
-      const heldLarge = held > largeBodyBytes ? held : 0;
-      if (this.#bytes - held + wanted > this.#maxBytes && this.#bytes > held) return false;
-      const otherLarge = this.#largeBytes - heldLarge;
-      if (large > 0 && otherLarge > 0 && otherLarge + large > this.#maxLargeBytes) return false;
-      this.#bytes += wanted - held;
-      this.#largeBytes += large - heldLarge;
-      held = wanted;
-      return true;
-    };
-    if (!growTo(bytes)) return undefined;
-    return { growTo, release: () => void growTo(0) };
+    const held = new HeldBody(this);
+    return held.growTo(bytes) ? held : undefined;
+  }
+
+  /** Accounts for a body that was so long as one of another length; false when there is no room. */
+  change(held: number, wanted: number): boolean {
+    const large = wanted > largeBodyBytes ? wanted : 0;
+    const heldLarge = held > largeBodyBytes ? held : 0;
+    if (this.#bytes - held + wanted > this.#maxBytes && this.#bytes > held) return false;
+    const otherLarge = this.#largeBytes - heldLarge;
+    if (large > 0 && otherLarge > 0 && otherLarge + large > this.#maxLargeBytes) return false;
+    this.#bytes += wanted - held;
+    this.#largeBytes += large - heldLarge;
+    return true;
+  }
+}
+
+class HeldBody implements HeldBytes {
+  readonly #all: BodiesInFlight;
+  #bytes = 0;
+
+  constructor(all: BodiesInFlight) {
+    this.#all = all;
+  }
+
+  growTo(bytes: number): boolean {
+    if (!this.#all.change(this.#bytes, bytes)) return false;
+    this.#bytes = bytes;
+    return true;
+  }
+
+  release(): void {
+    this.growTo(0);
   }
 }

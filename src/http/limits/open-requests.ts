@@ -10,11 +10,26 @@ export interface OpenRequest {
   close(): void;
 }
 
-interface Entry {
+class Entry implements OpenRequest {
+  readonly #all: OpenRequests;
   readonly caller: AbortControllerLike;
   sse: OpenSse | undefined;
   /** Its index in the list; -1 once removed. */
   index: number;
+
+  constructor(all: OpenRequests, caller: AbortControllerLike, index: number) {
+    this.#all = all;
+    this.caller = caller;
+    this.index = index;
+  }
+
+  attachStream(sse: OpenSse): void {
+    this.sse = sse;
+  }
+
+  close(): void {
+    this.#all.remove(this);
+  }
 }
 
 /**
@@ -41,17 +56,13 @@ export class OpenRequests {
 
   /** Adds a request; `caller` aborts it. */
   add(caller: AbortControllerLike): OpenRequest {
-    const entry: Entry = { caller, sse: undefined, index: this.#open.length };
+    const entry = new Entry(this, caller, this.#open.length);
     this.#open.push(entry);
-    return {
-      attachStream: (sse) => {
-        entry.sse = sse;
-      },
-      close: () => this.#remove(entry),
-    };
+    return entry;
   }
 
-  #remove(entry: Entry): void {
+  /** From the request itself: it has been answered. */
+  remove(entry: Entry): void {
     if (entry.index < 0) return;
     const last = this.#open.pop();
     if (last !== undefined && last !== entry) {
